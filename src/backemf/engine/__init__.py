@@ -1,0 +1,1 @@
+"""How one step becomes trajectories, derivatives and a live stepper: arrays in, arrays out."""

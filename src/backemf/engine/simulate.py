@@ -1,0 +1,204 @@
+"""The front door to the engines: an actuator, a bench and a command become a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ..model import energy as energy_book
+from ..model.actuator import Actuator, inertias, signals
+from ..model.bench import Bench
+from ..model.drive import ImpedanceDrive
+from ..model.maths import is_number
+from .system import System
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .reference import Held
+
+FINEST = 10e-6
+"""No integration step is made shorter than this on account of the tolerance [s]."""
+_GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
+ENGINES = ("auto", "reference")
+
+
+def simulate(
+    actuator: Actuator,
+    bench: Bench,
+    command: Any = None,
+    *,
+    duration: float | None = None,
+    dt: float = 0.001,
+    time: Any = None,
+    start: Mapping[str, float] | None = None,
+    substeps: int | None = None,
+    tolerance: float = 1e-4,
+    energy: bool = False,
+    engine: str = "auto",
+) -> Trajectory:
+    """Simulate an actuator on a bench.
+
+    command     a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's own target; or
+                a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a recorded bench.
+    duration    length in seconds, sampled every dt; or give the sample times themselves as `time`.
+    start       states that do not start at rest, by name.
+    substeps    integration steps per sample. Without it they are doubled until position changes by less than
+                `tolerance` (rad or m), never finer than 10 us.
+    energy      also keep the energy book.
+    """
+    if engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
+    times = _times(duration, dt, time, command)
+    inputs = _inputs(actuator, bench, command, times)
+    _check_inertia(actuator, bench, inputs)
+    system = System(actuator=actuator, bench=bench, inputs=tuple(inputs))
+    s0 = actuator.initial_state(**(start or {}))
+    for name, value in s0.items():
+        if not (is_number(value) and np.isfinite(value)):
+            raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
+    rows = _rows(actuator, inputs, times)
+    states, books, n, change = _run(system, list(s0.values()), rows, substeps, tolerance, energy)
+    found = {name: states[:, k] for k, name in enumerate(system.states)}
+    found.update(signals(actuator, found, inputs))
+    found = {name: np.broadcast_to(np.asarray(value, float), times.shape).copy() for name, value in found.items()}
+    found.update({name: value for name, value in inputs.items() if name not in found})
+    book = {}
+    if books is not None:
+        book = {name: books[:, k] for k, name in enumerate(energy_book.FLOWS)}
+        book["stored"] = np.asarray(energy_book.stored(actuator, bench, found, inputs), float)
+    return Trajectory(time=times, signals=found, actuator=actuator, bench=bench, substeps=n, refinement=change, energy=book)
+
+
+def _run(system: System, s0: list[float], rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
+    from . import reference
+
+    p = list(system.parameters.values())
+    if substeps is not None:
+        if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+            raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
+        return *reference.run(system, p, s0, rows, int(substeps), with_energy=energy), int(substeps), None
+    if not (is_number(tolerance) and np.isfinite(tolerance) and tolerance > 0):
+        raise InvalidValue(f"tolerance is {tolerance!r}; expected a number above 0 (rad or m)")
+    longest = float(np.max(rows.dt)) if len(rows.dt) else 0.0
+    most = max(1, int(np.ceil(longest / FINEST)))
+    n = min(max(1, int(np.ceil(longest / 1e-3))), most)
+    change = np.inf
+    coarse, _ = reference.run(system, p, s0, rows, n)
+    while True:
+        n = min(2 * n, most)
+        fine, books = reference.run(system, p, s0, rows, n, with_energy=energy)
+        previous, change = change, float(np.max(np.abs(fine[:, 0] - coarse[:, 0])))
+        # Halving the step quarters the error away from friction events and halves it at worst, so what is left is at
+        # most this change; two small changes in a row are asked for, because one can be luck.
+        if (change <= 0.25 * tolerance and previous <= tolerance) or n >= most or not np.isfinite(change):
+            return fine, books, n, change
+        coarse = fine
+
+
+def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.ndarray:
+    if time is not None:
+        times = np.asarray(time, float)
+        if times.ndim != 1 or len(times) < 2:
+            raise SignalError(f"time has shape {times.shape}; expected at least two samples in one row")
+        if not np.isfinite(times).all():
+            raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
+        if np.any(np.diff(times) <= 0):
+            k = int(np.argmax(np.diff(times) <= 0))
+            raise SignalError(f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s")
+        return times
+    if not (is_number(dt) and np.isfinite(dt) and dt > 0):
+        raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
+    if duration is None:
+        lengths = [len(v) for v in (command.values() if isinstance(command, Mapping) else [command]) if _is_series(v)]
+        if not lengths:
+            raise MissingValue("simulate needs a duration in seconds (or the sample times as time=...)")
+        return np.arange(lengths[0]) * float(dt)
+    if not (is_number(duration) and np.isfinite(duration) and duration > 0):
+        raise InvalidValue(f"duration is {duration!r} s; expected a number above 0")
+    return np.arange(round(duration / dt) + 1) * float(dt)
+
+
+def _is_series(value: Any) -> bool:
+    return not callable(value) and np.ndim(value) > 0
+
+
+def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Every input as a series over the sample times, checked."""
+    drive = actuator.drive
+    given = dict(command) if isinstance(command, Mapping) else ({} if command is None else {drive.target: command})
+    impedance = isinstance(drive, ImpedanceDrive)
+    valid = {"enabled", "supply", *bench.series, *([drive.target] if drive.target else [])}
+    if impedance:
+        valid |= {"velocity_target", "torque_target", *_GAINS}
+    for name in given:
+        if name not in valid:
+            raise UnknownName("input", name, valid)
+    needed = [*bench.series] + ([drive.target] if drive.target and not impedance else [])
+    for name in needed:
+        if name not in given:
+            raise MissingValue(f"the command has no {name!r}; {type(drive).__name__} on {type(bench).__name__} needs: {', '.join(needed)}")
+    return {name: _series(name, given[name], times) for name in sorted(given)}
+
+
+def _series(name: str, value: Any, times: np.ndarray) -> np.ndarray:
+    values = np.asarray(value(times) if callable(value) else value, float)
+    if values.ndim == 0:
+        values = np.full(times.shape, float(values))
+    if values.shape != times.shape:
+        raise SignalError(f"{name} has {len(values)} samples, but time has {len(times)}; expected as many")
+    if not np.isfinite(values).all():
+        k = int(np.argmax(~np.isfinite(values)))
+        raise SignalError(f"{name} is {values[k]} at sample {k} ({times[k]:g} s); expected finite numbers")
+    if name in ("supply", "inertia") and np.any(values <= 0):
+        k = int(np.argmax(values <= 0))
+        raise SignalError(f"{name} is {values[k]:g} at sample {k} ({times[k]:g} s); expected more than 0")
+    return values
+
+
+def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarray]) -> None:
+    J_load, J_rotor = inertias(actuator, bench, inputs)
+    if bench.locked:
+        return
+    if np.min(J_load + J_rotor) <= 0:
+        raise MissingValue(f"{type(bench).__name__} has no inertia and motor.rotor_inertia is 0; one of them must be above 0")
+    if actuator.gearbox.backlash is not None and (np.min(J_load) <= 0 or J_rotor <= 0):
+        raise MissingValue("backlash needs an inertia on both sides: motor.rotor_inertia and the bench's must be above 0")
+
+
+def _rows(actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray) -> Held:
+    from .reference import held
+
+    values = np.stack([*inputs.values()], axis=1) if inputs else np.zeros((len(times), 0))
+    dt = np.diff(times)
+    delay = actuator.drive.delay
+    if not delay:
+        return held(values[:-1], dt)
+    return delayed(values, times, delay, [name.endswith("_target") or name in _GAINS for name in inputs])
+
+
+def delayed(values: np.ndarray, times: np.ndarray, delay: float, moved: list[bool]) -> Held:
+    """Rows in which the marked columns come `delay` seconds late, switching inside an interval where they must.
+
+    With irregular samples an interval may see several changes; the last one before its end is kept in place, earlier
+    ones count from the interval's start.
+    """
+    from .reference import held
+
+    starts, ends, dt = times[:-1], times[1:], np.diff(times)
+    arrival = times + delay
+    tiny = 1e-9 * dt
+    last = np.searchsorted(arrival, ends - tiny, side="left") - 1  # the newest command that arrives before the end
+    first = np.searchsorted(arrival, starts + tiny, side="right") - 1  # the one in force at the start
+    inside = last > first
+    switch = np.where(inside, (arrival[np.maximum(last, 0)] - starts) / dt, 0.0)
+    newest = np.where(inside, last, first)
+    earlier = np.where(inside, np.maximum(last - 1, first), first)
+    now, before = values[:-1].copy(), values[:-1].copy()
+    for column, is_moved in enumerate(moved):
+        if is_moved:
+            now[:, column] = values[np.maximum(newest, 0), column]
+            before[:, column] = values[np.maximum(earlier, 0), column]
+    return held(now, dt, before, np.clip(switch, 0.0, 1.0))

@@ -1,0 +1,53 @@
+"""Trajectory: what a simulation returns, named SI signals at the output over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import UnknownName
+from ..model.actuator import Actuator
+from ..model.bench import Bench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trajectory:
+    """Signals by name, each as long as `time`: `trajectory.position`, or `trajectory["bristle"]`.
+
+    Sample k is the moment time[k], at which the command of row k takes over. `energy` holds, where it was asked for,
+    the energy moved since the start [J] by name, and what is stored.
+    """
+
+    time: np.ndarray
+    signals: Mapping[str, np.ndarray]
+    actuator: Actuator
+    bench: Bench
+    substeps: int
+    """Integration steps per sample."""
+    refinement: float | None = None
+    """Largest change of position [rad or m] when the substeps were doubled; None where the caller fixed their number."""
+    energy: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name == "time":
+            return self.time
+        if name not in self.signals:
+            raise UnknownName("signal", name, [*self.signals, "time"])
+        return self.signals[name]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_") or name == "signals":
+            raise AttributeError(name)
+        try:
+            return self.signals[name]
+        except KeyError:
+            raise AttributeError(f"no signal {name!r}; there are: {', '.join(self.signals)}") from None
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def final_state(self) -> dict[str, float]:
+        """The state at the last sample, to start another run from."""
+        return {name: float(self.signals[name][-1]) for name in self.actuator.states}

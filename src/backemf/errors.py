@@ -1,0 +1,38 @@
+"""Every deliberate error: one base class, and texts that say what was given, what was expected and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BackemfError(Exception):
+    """Base of every error backemf raises on purpose; the command line prints its text and exits with 2."""
+
+
+class InvalidValue(BackemfError, ValueError):
+    """A number that the physics does not allow."""
+
+
+class UnknownName(BackemfError, ValueError):
+    """A name that does not exist; the text lists the nearest and the valid ones."""
+
+    def __init__(self, kind: str, given: object, valid: Iterable[str]):
+        names = sorted(valid)
+        near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {given!r}{hint} Valid: {', '.join(names)}" if hint else
+                         f"unknown {kind} {given!r}; valid: {', '.join(names)}")
+        self.given, self.valid, self.nearest = given, names, (near[0] if near else None)
+
+
+class MissingValue(BackemfError, ValueError):
+    """A number without which the request has no answer."""
+
+
+class SignalError(BackemfError, ValueError):
+    """A time series that cannot be used: wrong length, not finite, time running backwards."""
+
+
+class NotAvailable(BackemfError, RuntimeError):
+    """An optional program or package that this request needs is not installed."""

@@ -1,0 +1,19 @@
+"""A finding: something true and noteworthy about a model, a sheet, a log or a fit, with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """`code` is stable and meant for programs, `text` says what was found with its numbers, `remedy` what helps."""
+
+    code: str
+    text: str
+    remedy: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.text} Remedy: {self.remedy}"

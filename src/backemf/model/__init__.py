@@ -1,0 +1,1 @@
+"""Physics, written once: pure scalar functions JAX can trace."""

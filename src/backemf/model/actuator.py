@@ -1,0 +1,240 @@
+"""The actuator: motor, gearbox, friction and drive, its state, and the one equation of motion.
+
+    (J_load + n N^2 J_r) dw/dt = n N (K_t i - K_fe w_r + cogging) + load - drag(w) - dry friction - gear loss
+
+`over` evaluates everything on the right for an interval in which the output moves with a mean velocity w. Every
+time step, engine, fit and export calls it; nobody writes these equations again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, NamedTuple
+
+from ..errors import InvalidValue
+from ..findings import Finding
+from . import quantity as q_
+from .bench import Bench
+from .drive import Drive, Inputs, Off, VoltageDrive
+from .friction import Bristle, Viscous
+from .gearbox import Gearbox
+from .maths import Scalar, side, where
+from .motor import Current, Motor
+
+State = Mapping[str, Scalar]
+"""The state by name, in the order of `Actuator.states`."""
+
+
+@q_.part
+class Actuator(q_.Part):
+    """A motor behind a gearbox, with friction, driven by a controller."""
+
+    motor: Motor
+    gearbox: Gearbox = field(default_factory=Gearbox)
+    friction: Viscous = field(default_factory=Viscous)
+    drive: Drive = field(default_factory=VoltageDrive)
+    motion: str = "rotary"
+    """'rotary' (rad, N m) or 'linear' (m, N in the same fields)."""
+
+    def check(self) -> None:
+        if self.motion not in ("rotary", "linear"):
+            raise InvalidValue(f"motion is {self.motion!r}; expected 'rotary' or 'linear'")
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Path -> value of every number in the actuator."""
+        return q_.parameters(self)
+
+    def replace(self, **changes: Any) -> Actuator:
+        """A copy with some numbers changed, by path: `actuator.replace(**{"motor.resistance": 2.0})`."""
+        return q_.substitute(self, changes)
+
+    def unit(self, path: str) -> str:
+        """Unit of a parameter, in metres and newtons where the axis is linear."""
+        for name, f, _ in q_.quantities(self):
+            if name == path:
+                unit = f.metadata["unit"]
+                at_output = not path.startswith("motor.") or self.gearbox == Gearbox()
+                return linear_unit(unit) if self.motion == "linear" and at_output else unit
+        raise q_.UnknownName("parameter", path, self.parameters)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that this actuator has; an absent effect has none."""
+        m, names = self.motor, ["position", "velocity"]
+        if self.gearbox.backlash is not None:
+            names += ["rotor_position", "rotor_velocity"]
+        if m.has_current_state:
+            names.append("current")
+        if self.friction.bristle:
+            names.append("bristle")
+        if self.drive.has_integral:
+            names.append("integral")
+        if self.drive.slew is not None:
+            names.append("setpoint")
+        if m.has_peak_rule:
+            names.append("overload")
+        if m.thermal is not None:
+            names += m.thermal.nodes
+        return tuple(names)
+
+    def initial_state(self, **given: float) -> dict[str, float]:
+        """A state at rest at the ambient temperature, with what is given put in."""
+        start = {name: 0.0 for name in self.states}
+        if self.motor.thermal is not None:
+            for name in self.motor.thermal.nodes:
+                start[name] = float(self.motor.thermal.ambient)
+        for name in given:
+            if name not in start:
+                raise q_.UnknownName("state", name, start)
+        start.update(given)
+        if self.gearbox.backlash is not None and "rotor_position" not in given:
+            start["rotor_position"] = start["position"]
+        if self.drive.slew is not None and "setpoint" not in given and self.drive.error_of == "position":
+            start["setpoint"] = start["position"]
+        return start
+
+    def findings(self) -> list[Finding]:
+        return self.friction.findings()
+
+
+def linear_unit(unit: str) -> str:
+    """The same unit with newtons for newton-metres, metres for radians, kilograms for kg m^2."""
+    return unit.replace("kg m^2", "kg").replace("N m", "N").replace("rad", "m")
+
+
+class Electrical(NamedTuple):
+    """The drive and winding over an interval."""
+
+    setpoint: Scalar
+    voltage: Scalar
+    current: Current
+    torque: Scalar
+    """Electromagnetic torque of one motor at its rotor."""
+
+
+class Over(NamedTuple):
+    """What an interval does at a mean velocity: torques at the output, and the hidden states at its end."""
+
+    motor: Scalar
+    """Torque of the rotors, at the output: electromagnetic, cogging, minus iron drag."""
+    load: Scalar
+    """Every other torque on the joint except friction."""
+    drag: Scalar
+    """Torque that grows with speed, minus the constant offset."""
+    stribeck: Scalar
+    electrical: Electrical
+    hidden: dict[str, Scalar]
+    """Hidden states after the interval; the bristle is added by `bend`."""
+
+
+def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
+    return state["winding_temperature"] if actuator.motor.thermal is not None else None
+
+
+def electrical_over(actuator: Actuator, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar, x: Scalar = None) -> Electrical:
+    """Drive and winding over h seconds with the rotor side at mean position q and mean velocity w (output scale)."""
+    motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
+    T, i = winding_temperature(actuator, state), state.get("current", 0.0)
+    x = state.get("integral", 0.0) if x is None else x
+    u = drive.setpoint(inputs, state.get("setpoint"), h)
+    v = drive.limited(drive.voltage(motor, gearbox, inputs, u, q, w, x, i, T), inputs)
+    enabled = inputs.get("enabled")
+    if enabled is not None and drive.disabled == "brake":
+        v = where(enabled > 0.5, v, 0.0)
+    current = motor.current_over(i, v, gearbox.rotor_speed(w), T, motor.ceiling(T, state.get("overload")), h)
+    if isinstance(drive, Off):
+        current = Current(*(0.0 * c for c in current))
+    elif enabled is not None and drive.disabled == "open":
+        current = Current(*(where(enabled > 0.5, c, 0.0) for c in current))
+    return Electrical(u, v, current, motor.torque_at(current.mean, T))
+
+
+def over(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scalar, h: Scalar, rotor: Scalar = None) -> Over:
+    """The interval of h seconds in which the output's mean velocity is w; the rotor's too, unless backlash parts them."""
+    motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
+    w_m = w if rotor is None else rotor
+    q = state["position"] + 0.5 * h * w
+    q_m = q if rotor is None else state["rotor_position"] + 0.5 * h * w_m
+    x = None
+    if drive.has_integral:  # the integral at mid-interval, so that the step stays second order
+        x = state["integral"] + 0.5 * h * integrand(drive, state, inputs, q, w, h)
+    e = electrical_over(actuator, state, inputs, q_m, w_m, h, x)
+    w_r = gearbox.rotor_speed(w_m)
+    tau = e.torque - motor.iron_drag(w_r)
+    if motor.cogging is not None:
+        tau = tau + motor.cogging.torque(gearbox.rotor_speed(q_m))
+    drag = friction.drag(w)
+    if friction.offset is not None:
+        drag = drag - friction.offset
+    hidden = _hidden(actuator, state, inputs, e, q, w, w_r, h)
+    return Over(gearbox.output_torque(tau), bench.load(q, w, inputs), drag, friction.stribeck(w), e, hidden)
+
+
+def integrand(drive: Drive, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar) -> Scalar:
+    """What the drive's integrator integrates: the error of position or velocity."""
+    u = drive.setpoint(inputs, state.get("setpoint"), h)
+    return u - q if drive.error_of == "position" else u - w
+
+
+def _hidden(actuator: Actuator, state: State, inputs: Inputs, e: Electrical, q: Scalar, w: Scalar, w_r: Scalar, h: Scalar) -> dict[str, Scalar]:
+    motor, drive, after = actuator.motor, actuator.drive, {}
+    if motor.has_current_state:
+        after["current"] = e.current.end
+    if drive.has_integral:
+        after["integral"] = drive.integrated(state["integral"], integrand(drive, state, inputs, q, w, h), e.voltage, inputs, h)
+    if drive.slew is not None:
+        after["setpoint"] = e.setpoint
+    if motor.has_peak_rule:
+        assert motor.limits is not None
+        after["overload"] = motor.limits.overload_after(state["overload"], e.current.mean, h)
+    if motor.thermal is not None:
+        T = tuple(state[name] for name in motor.thermal.nodes)
+        iron = 0.0 if motor.iron_loss is None else motor.iron_loss * w_r * w_r
+        copper = motor.resistance_at(T[0]) * e.current.square
+        after.update(zip(motor.thermal.nodes, motor.thermal.advance(T, copper, iron, h), strict=True))
+    return after
+
+
+def inertias(actuator: Actuator, bench: Bench, inputs: Inputs) -> tuple[Scalar, Scalar]:
+    """(the load's, the rotors') inertia at the output."""
+    return bench.inertia_at(inputs), actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
+
+
+def resistance(actuator: Actuator, J_load: Scalar, J_rotor: Scalar, t_m: Scalar, t_e: Scalar, drag: Scalar, s: Scalar, direction: Scalar) -> Scalar:
+    """Dry friction and gear loss against motion in a direction (+1 or -1); never negative."""
+    level = actuator.friction.level(s, t_m, t_e, direction)
+    return level + actuator.gearbox.loss(t_m, level * direction + drag - t_e, J_rotor, J_load, direction)
+
+
+def bend(actuator: Actuator, state: State, t: Over, J_load: Scalar, J_rotor: Scalar, w: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+    """(bristle deflection after the interval, its mean torque) at mean velocity w."""
+    assert isinstance(actuator.friction, Bristle)
+    g = resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, side(w))
+    return actuator.friction.bend(state["bristle"], w, g, h)
+
+
+def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:
+    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many, as arrays)."""
+    motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
+    q, w = state.get("rotor_position", state["position"]), state.get("rotor_velocity", state["velocity"])
+    T = winding_temperature(actuator, state)
+    u = state["setpoint"] if drive.slew is not None else drive.setpoint(inputs, None, 0.0)
+    v = drive.limited(drive.voltage(motor, gearbox, inputs, u, q, w, state.get("integral", 0.0), state.get("current", 0.0), T), inputs)
+    w_r = gearbox.rotor_speed(w)
+    i = state["current"] if motor.has_current_state else motor.steady_current(v, w_r, T, motor.ceiling(T, state.get("overload")))
+    enabled = inputs.get("enabled", 1.0)
+    free = isinstance(drive, Off)
+    if free or ("enabled" in inputs and drive.disabled == "open"):
+        on = 0.0 * q if free else enabled
+        i = where(on > 0.5, i, 0.0)
+        v = where(on > 0.5, v, motor.back_emf_at(T) * w_r)  # the open terminals show the back-EMF
+    elif "enabled" in inputs:
+        v = where(enabled > 0.5, v, 0.0)
+        if not motor.has_current_state:
+            i = where(enabled > 0.5, i, motor.steady_current(0.0 * w_r, w_r, T, motor.ceiling(T, state.get("overload"))))
+    found = {"voltage": v, "current": i, "torque": gearbox.output_torque(motor.torque_at(i, T))}
+    if T is not None:
+        found["temperature"] = T
+    return found

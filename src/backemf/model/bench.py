@@ -1,0 +1,193 @@
+"""Benches: what the output carries. Known inertia, and a load torque that acts on the joint."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .drive import Inputs
+from .maths import Scalar, cos, sin
+from .quantity import Part, part, quantity
+
+GRAVITY = 9.80665
+"""Standard gravity [m/s^2] (CGPM 1901)."""
+
+
+@part
+class Bench(Part):
+    """Base of every bench. Positive torque pushes towards positive position."""
+
+    path: ClassVar[str] = "bench"
+    locked: ClassVar[bool] = False
+    series: ClassVar[tuple[str, ...]] = ()
+    """Signals that must come with the command."""
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        """Inertia at the output, without the actuator's own [kg m^2]."""
+        return 0.0
+
+    def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
+        """Torque on the joint at position q and velocity w [N m]."""
+        return 0.0
+
+    def stored(self, q: Scalar) -> Scalar:
+        """Potential energy [J]."""
+        return 0.0
+
+
+@part
+class Locked(Bench):
+    """The output cannot move."""
+
+    locked: ClassVar[bool] = True
+
+
+@part
+class FreeShaft(Bench):
+    """Nothing attached: only the rotor turns."""
+
+
+@part
+class Flywheel(Bench):
+    """A balanced inertia."""
+
+    inertia: float = quantity("kg m^2", "J", above=0)
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        return self.inertia
+
+
+@part
+class Pendulum(Bench):
+    """A point mass at the end of a uniform arm that hangs at 0.
+
+    `tilt` turns the axis out of the horizontal: at pi/2 gravity no longer acts. `hanging` is the position at which
+    the arm hangs, where the joint's zero is elsewhere.
+    """
+
+    mass: float = quantity("kg", "m", least=0)
+    length: float = quantity("m", "l", above=0)
+    arm_mass: float = quantity("kg", "m_a", default=0.0, least=0)
+    inertia: float | None = quantity("kg m^2", "J", default=None, least=0)
+    """Inertia of the attached body about its own centre, added to m l^2; see `rod`, `disc`, `cylinder`, `box`."""
+    tilt: float | None = quantity("rad", "beta", default=None)
+    hanging: float | None = quantity("rad", "q_h", default=None)
+    gravity: float = quantity("m/s^2", "g", default=GRAVITY, least=0)
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        m, l, m_a = self.mass, self.length, self.arm_mass
+        J = (m + m_a / 3.0) * l * l
+        return J if self.inertia is None else J + self.inertia
+
+    def moment(self) -> Scalar:
+        """Gravity's torque with the arm horizontal: (m + m_a / 2) g l [N m]."""
+        g = self.gravity if self.tilt is None else self.gravity * cos(self.tilt)
+        return (self.mass + 0.5 * self.arm_mass) * g * self.length
+
+    def angle(self, q: Scalar) -> Scalar:
+        return q if self.hanging is None else q - self.hanging
+
+    def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
+        return -self.moment() * sin(self.angle(q))
+
+    def stored(self, q: Scalar) -> Scalar:
+        return -self.moment() * cos(self.angle(q))
+
+
+@part
+class Elevator(Bench):
+    """A mass lifted along an incline: on a drum of some radius, or directly where the axis is linear.
+
+    `incline` is 90 degrees for a vertical lift; `counterweight` balances part of the load but adds its inertia.
+    """
+
+    mass: float = quantity("kg", "m", above=0)
+    drum_radius: float | None = quantity("m", "r", default=None, above=0)
+    """Absent: the axis is linear and position is in metres."""
+    counterweight: float = quantity("kg", "m_c", default=0.0, least=0)
+    incline: float | None = quantity("rad", "beta", default=None)
+    """Absent: vertical."""
+    gravity: float = quantity("m/s^2", "g", default=GRAVITY, least=0)
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        m = self.mass + self.counterweight
+        return m if self.drum_radius is None else m * self.drum_radius * self.drum_radius
+
+    def weight(self) -> Scalar:
+        F = (self.mass - self.counterweight) * self.gravity
+        F = F if self.incline is None else F * sin(self.incline)
+        return F if self.drum_radius is None else F * self.drum_radius
+
+    def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
+        return -self.weight() + 0.0 * q
+
+    def stored(self, q: Scalar) -> Scalar:
+        return self.weight() * q
+
+
+@part
+class Spring(Bench):
+    """An inertia on a spring and a damper."""
+
+    inertia: float = quantity("kg m^2", "J", least=0)
+    stiffness: float = quantity("N m/rad", "k", least=0)
+    damping: float = quantity("N m s/rad", "d", default=0.0, least=0)
+    rest: float = quantity("rad", "q_0", default=0.0)
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        return self.inertia
+
+    def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
+        return -self.stiffness * (q - self.rest) - self.damping * w
+
+    def stored(self, q: Scalar) -> Scalar:
+        return 0.5 * self.stiffness * (q - self.rest) ** 2
+
+
+@part
+class Recorded(Bench):
+    """Inertia and load torque as recorded or computed elsewhere, sample by sample: signals `inertia` and `load`."""
+
+    series: ClassVar[tuple[str, ...]] = ("inertia", "load")
+
+    def inertia_at(self, inputs: Inputs) -> Scalar:
+        return inputs["inertia"]
+
+    def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
+        return inputs["load"] + 0.0 * q
+
+
+def rod(mass: float, length: float) -> float:
+    """Inertia of a thin rod about its middle, across it [kg m^2]."""
+    return mass * length * length / 12.0
+
+
+def disc(mass: float, radius: float) -> float:
+    """Inertia of a disc about its axis [kg m^2]."""
+    return 0.5 * mass * radius * radius
+
+
+def cylinder(mass: float, radius: float, length: float) -> float:
+    """Inertia of a solid cylinder about its middle, across its axis [kg m^2]."""
+    return mass * (3.0 * radius * radius + length * length) / 12.0
+
+
+def box(mass: float, width: float, height: float) -> float:
+    """Inertia of a box about its middle, across the face width x height [kg m^2]."""
+    return mass * (width * width + height * height) / 12.0
+
+
+def shifted(inertia: float, mass: float, distance: float) -> float:
+    """Inertia about an axis at some distance from the centre (parallel axes) [kg m^2]."""
+    return inertia + mass * distance * distance
+
+
+BENCHES: dict[str, type[Bench]] = {
+    "locked": Locked,
+    "free-shaft": FreeShaft,
+    "flywheel": Flywheel,
+    "pendulum": Pendulum,
+    "elevator": Elevator,
+    "spring": Spring,
+    "recorded": Recorded,
+}
+"""Every bench by name."""

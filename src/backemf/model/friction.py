@@ -1,0 +1,266 @@
+"""Friction at the output: from Coulomb to load-dependent M6, and the bristle models Dahl and LuGre.
+
+A friction says how much torque it takes to move in a direction (`level`), how speed adds to it (`drag`), and, for
+the bristle models, how the contact bends before it slips. Sticking itself is decided by the time step.
+
+Symbols: s = exp(-|w / w_s|^gamma) is 1 at rest and 0 at speed; t_m is the motor's torque at the output, t_e every
+other torque on the joint except friction (gravity, springs).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..errors import InvalidValue
+from ..findings import Finding
+from .maths import Scalar, absolute, exp, expm1, mean_decay, power, side, where
+from .quantity import Part, part, quantity
+
+
+@part
+class Viscous(Part):
+    """Drag that grows with speed and nothing else: (B_1 + B_2 |w| + B_3 w^2) w. The base of every other friction."""
+
+    path: ClassVar[str] = "friction"
+    dry: ClassVar[bool] = False
+    """Whether it can hold a joint at rest."""
+    bristle: ClassVar[bool] = False
+    """Whether it has a bristle state instead of sticking at once."""
+
+    viscous: float = quantity("N m s/rad", "B_1", default=0.0, least=0)
+    viscous_quadratic: float | None = quantity("N m s^2/rad^2", "B_2", default=None, least=0)
+    viscous_cubic: float | None = quantity("N m s^3/rad^3", "B_3", default=None, least=0)
+    asymmetry: float | None = quantity("1", "a", default=None, least=-1, most=1)
+    """Dry friction is (1 + a) times its level in the positive direction and (1 - a) times in the negative one."""
+    offset: float | None = quantity("N m", "tau_off", default=None)
+    """A constant torque on the joint that friction is measured around, such as a hose or a cable pulling."""
+
+    def drag(self, w: Scalar) -> Scalar:
+        """Torque that grows with speed; it opposes w."""
+        total = self.viscous
+        if self.viscous_quadratic is not None:
+            total = total + self.viscous_quadratic * absolute(w)
+        if self.viscous_cubic is not None:
+            total = total + self.viscous_cubic * w * w
+        return total * w
+
+    def stribeck(self, w: Scalar) -> Scalar:
+        """How much of the extra friction at rest is left at speed w."""
+        return 0.0
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        """Dry torque against motion in a direction (+1 or -1); never negative."""
+        return 0.0
+
+    def sided(self, level: Scalar, direction: Scalar) -> Scalar:
+        return level if self.asymmetry is None else level * (1.0 + self.asymmetry * direction)
+
+    def findings(self) -> list[Finding]:
+        return []
+
+
+@part
+class Coulomb(Viscous):
+    """M1: a constant level tau_c, plus drag."""
+
+    dry: ClassVar[bool] = True
+
+    coulomb: float = quantity("N m", "tau_c", least=0)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb, direction)
+
+
+@part
+class Stribeck(Coulomb):
+    """M2: tau_c + (tau_s - tau_c) s, more at rest than in motion."""
+
+    static: float = quantity("N m", "tau_s", least=0)
+    """Torque that sets a resting joint in motion; at least the Coulomb torque."""
+    stribeck_velocity: float = quantity("rad/s", "w_s", above=0)
+    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0)
+    """Absent: 2."""
+
+    def check(self) -> None:
+        if self.static < self.coulomb:
+            raise InvalidValue(
+                f"friction.static is {self.static:g} N m, below friction.coulomb, {self.coulomb:g} N m; "
+                "friction at rest cannot be less than in motion: expected static >= coulomb"
+            )
+
+    def stribeck(self, w: Scalar) -> Scalar:
+        return _decay(w, self.stribeck_velocity, self.stribeck_exponent)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb + (self.static - self.coulomb) * s, direction)
+
+
+@part
+class TorqueProportional(Coulomb):
+    """A gear's loss proportional to the motor's torque, with a share of its own when the load drives the motor."""
+
+    load_driving: float = quantity("1", "c_d", least=0, most=1)
+    """Share of the motor's torque lost while it drives the joint: 1 - efficiency."""
+    load_back_driving: float = quantity("1", "c_b", least=0)
+    """Share lost while the joint moves against the motor's torque: 1 / efficiency - 1."""
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        share = where(t_m * direction > 0, self.load_driving, self.load_back_driving)
+        return self.sided(self.coulomb + share * absolute(t_m), direction)
+
+
+@part
+class M3(Coulomb):
+    """Level grows with the torque the gears carry: tau_c + K_l |t_m - t_e|."""
+
+    load: float = quantity("1", "K_l", least=0)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb + self.load * absolute(t_m - t_e), direction)
+
+
+@part
+class M4(Stribeck):
+    """M3 with more friction at rest: tau_c + K_l |t_m - t_e| + s (tau_s - tau_c + K_ls |t_m - t_e|)."""
+
+    load: float = quantity("1", "K_l", least=0)
+    load_stribeck: float = quantity("1", "K_ls", least=0)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        carried = absolute(t_m - t_e)
+        moving = self.coulomb + self.load * carried
+        return self.sided(moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction)
+
+
+@part
+class M5(Stribeck):
+    """M4 with shares of their own for motor and load: tau_c + |K_m t_m - K_e t_e| + s (tau_s - tau_c + |K_ms t_m - K_es t_e|)."""
+
+    load_motor: float = quantity("1", "K_m", least=0)
+    load_external: float = quantity("1", "K_e", least=0)
+    load_motor_stribeck: float = quantity("1", "K_ms", least=0)
+    load_external_stribeck: float = quantity("1", "K_es", least=0)
+
+    def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
+        """What is added at rest, times s."""
+        return self.static - self.coulomb + absolute(self.load_motor_stribeck * t_m - self.load_external_stribeck * t_e)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        moving = self.coulomb + absolute(self.load_motor * t_m - self.load_external * t_e)
+        return self.sided(moving + s * self.at_rest(t_m, t_e), direction)
+
+
+@part
+class M6(M5):
+    """M5 plus s Q where motor and load oppose each other: Q = K_eq t_e^2 if |t_m| > |t_e|, else K_mq t_m^2."""
+
+    load_motor_quadratic: float = quantity("1/(N m)", "K_mq", least=0)
+    load_external_quadratic: float = quantity("1/(N m)", "K_eq", least=0)
+
+    def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
+        q = where(absolute(t_m) > absolute(t_e), self.load_external_quadratic * t_e * t_e, self.load_motor_quadratic * t_m * t_m)
+        opposed = t_m * t_e < 0
+        return M5.at_rest(self, t_m, t_e) + where(opposed, q, 0.0)
+
+
+class Bristle:
+    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g, g the level of slip."""
+
+    stiffness: float
+
+    def micro_damping(self, w: Scalar) -> Scalar:
+        """sigma_1 at speed w."""
+        return 0.0
+
+    def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+        """(deflection after h seconds at constant w, mean torque meanwhile): exact for constant w, stable for any h."""
+        sigma_0, n = self.stiffness, side(w)
+        x = sigma_0 * (n * w) * h / g
+        slip = g / sigma_0 * n  # the deflection at which it slips
+        z1 = slip + (z - slip) * (1.0 + expm1(-x))
+        mean = slip + (z - slip) * mean_decay(x)
+        return z1, sigma_0 * mean + self.micro_damping(w) * (z1 - z) / h
+
+
+@part
+class Dahl(Bristle, Coulomb):
+    """A bristle that slips at the Coulomb level: a spring for small motions, hysteresis on reversal, no stiction peak."""
+
+    bristle: ClassVar[bool] = True
+
+    stiffness: float = quantity("N m/rad", "sigma_0", above=0)
+
+    def check(self) -> None:
+        _need_level(self.coulomb)
+
+
+@part
+class LuGre(Bristle, Stribeck):
+    """A bristle that slips at the Stribeck level, with micro-damping (document 001, equations 9 and 10, with |w / w_s|).
+
+    Its viscous term sigma_2 is `viscous`. With `damping_exponent` beta the micro-damping fades as exp(-|w / w_s|^beta).
+    """
+
+    bristle: ClassVar[bool] = True
+
+    stiffness: float = quantity("N m/rad", "sigma_0", above=0)
+    damping: float = quantity("N m s/rad", "sigma_1", default=0.0, least=0)
+    damping_exponent: float | None = quantity("1", "beta", default=None, above=0)
+
+    def check(self) -> None:
+        _need_level(self.coulomb)
+        Stribeck.check(self)
+
+    def micro_damping(self, w: Scalar) -> Scalar:
+        if self.damping_exponent is None:
+            return self.damping
+        return self.damping * _decay(w, self.stribeck_velocity, self.damping_exponent)
+
+    def findings(self) -> list[Finding]:
+        """Whether the passivity condition sigma_2 > sigma_1 (tau_s - tau_c) / tau_c holds."""
+        bound = self.damping * (self.static - self.coulomb) / self.coulomb
+        if self.damping_exponent is not None or self.viscous > bound or self.damping == 0 or self.static == self.coulomb:
+            return []
+        return [
+            Finding(
+                code="not_passive",
+                text=f"LuGre can feed energy into the joint: viscous is {self.viscous:g}, passivity needs more than "
+                f"damping (static - coulomb) / coulomb = {bound:g} N m s/rad.",
+                remedy="lower friction.damping, raise friction.viscous, or let the damping fade with speed (friction.damping_exponent)",
+                numbers={"viscous": self.viscous, "bound": bound},
+            )
+        ]
+
+
+@part
+class LoadLuGre(LuGre, M4):
+    """LuGre whose level of slip grows with the carried torque: M4's level under a bristle."""
+
+
+def _decay(w: Scalar, scale: Scalar, exponent: Scalar | None) -> Scalar:
+    """exp(-|w / scale|^exponent); an absent exponent is 2."""
+    x = absolute(w) / scale
+    return exp(-(x * x)) if exponent is None else exp(-power(x, exponent))
+
+
+def _need_level(coulomb: float) -> None:
+    if coulomb <= 0:
+        raise InvalidValue(
+            f"friction.coulomb is {coulomb:g} N m with a bristle stiffness; expected more than 0: a bristle needs a torque at which it slips"
+        )
+
+
+FRICTIONS: dict[str, type[Viscous]] = {
+    "viscous": Viscous,
+    "coulomb": Coulomb,
+    "stribeck": Stribeck,
+    "torque-proportional": TorqueProportional,
+    "m3": M3,
+    "m4": M4,
+    "m5": M5,
+    "m6": M6,
+    "dahl": Dahl,
+    "lugre": LuGre,
+    "load-lugre": LoadLuGre,
+}
+"""Every friction by name, from poor to rich."""

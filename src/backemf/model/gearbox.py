@@ -1,0 +1,103 @@
+"""Gearbox: the only place that converts between rotor side and output side."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, TypeVar
+
+from ..errors import InvalidValue, MissingValue
+from .friction import Viscous
+from .maths import Scalar, absolute, where
+from .quantity import Part, part, quantity
+
+_F = TypeVar("_F", bound=Viscous)
+
+# Power of the ratio N with which a friction measured at the rotor appears at the output: w_rotor = N w, tau = N tau_rotor.
+_POWERS = {
+    "viscous": 2,
+    "viscous_quadratic": 3,
+    "viscous_cubic": 4,
+    "offset": 1,
+    "coulomb": 1,
+    "static": 1,
+    "stribeck_velocity": -1,
+    "stiffness": 2,
+    "damping": 2,
+    "load_motor_quadratic": -1,
+    "load_external_quadratic": -1,
+}
+
+
+@part
+class Gearbox(Part):
+    """A reduction of N : 1 with n equal motors on one output.
+
+    Efficiency loses torque in the direction of power flow: driving, the output gets eta times what the motors give;
+    back-driven, the motors must be pushed with 1 / eta times their torque.
+    """
+
+    path: ClassVar[str] = "gearbox"
+
+    ratio: float = quantity("1", "N", default=1.0)
+    """Rotor turns per output turn, negative where the output turns the other way; for a linear axis, rotor radians per metre."""
+    n_motors: int = 1
+    efficiency: float | None = quantity("1", "eta", default=None, above=0, most=1)
+    """Absent: no loss."""
+    backlash: float | None = quantity("rad", "b", default=None, least=0, zero_is_absent=True)
+    """Free play of the output with the rotor held: the whole gap."""
+    contact_stiffness: float | None = quantity("N m/rad", "k_c", default=None, above=0)
+    """Stiffness of the teeth at the output once the gap is closed; needed with backlash."""
+    contact_damping: float = quantity("N m s/rad", "d_c", default=0.0, least=0)
+
+    def check(self) -> None:
+        if self.ratio == 0:
+            raise InvalidValue("gearbox.ratio is 0; expected rotor turns per output turn, such as 1 for none or 100 for a 100:1 reduction")
+        if isinstance(self.n_motors, bool) or not isinstance(self.n_motors, int) or self.n_motors < 1:
+            raise InvalidValue(f"gearbox.n_motors is {self.n_motors!r}; expected a whole number of at least 1")
+        if self.backlash is not None and self.contact_stiffness is None:
+            raise MissingValue("gearbox.backlash needs gearbox.contact_stiffness, the stiffness of the teeth in contact (N m/rad at the output)")
+
+    def rotor_speed(self, w: Scalar) -> Scalar:
+        """Speed, or angle, of the rotor for that of the output."""
+        return self.ratio * w
+
+    def output_torque(self, tau: Scalar) -> Scalar:
+        """Torque of all motors together at the output, before losses."""
+        return self.n_motors * self.ratio * tau
+
+    def output_inertia(self, J_r: Scalar) -> Scalar:
+        """Rotor inertia of all motors seen at the output: n N^2 J_r."""
+        return self.n_motors * self.ratio * self.ratio * J_r
+
+    def loss(self, tau: Scalar, other: Scalar, J_rotor: Scalar, J_load: Scalar, direction: Scalar) -> Scalar:
+        """Torque lost against motion in a direction; never negative.
+
+        tau is the motors' torque at the output, other the torques that resist on the load's side. The gears carry
+        T = tau - J_rotor a, and pass on k T with k = eta where T drives the motion, 1 / eta where it brakes it:
+        J_load a = k T - other. The sign of T does not depend on k, so there is nothing to iterate.
+        """
+        if self.efficiency is None:
+            return 0.0
+        carried = J_load * tau + J_rotor * other
+        k = where(carried * direction > 0, self.efficiency, 1.0 / self.efficiency)
+        return absolute((1.0 - k) * carried / (J_load + k * J_rotor))
+
+    def contact(self, gap: Scalar, closing: Scalar) -> Scalar:
+        """Torque through the teeth for rotor minus output angle, and the rate of that angle."""
+        b, k, d = 0.5 * self.backlash, self.contact_stiffness, self.contact_damping  # type: ignore[operator]
+        bite = where(gap > b, gap - b, where(gap < -b, gap + b, 0.0))
+        return k * bite + where(bite == 0.0, 0.0, d * closing)
+
+    def reflect(self, friction: _F) -> _F:
+        """A friction measured at the rotor of each motor, as the output sees it.
+
+        Torques grow with N, speeds shrink with 1/N; so B_1, B_2, B_3 grow with N^2, N^3, N^4.
+        """
+        changes = {}
+        for f in dataclasses.fields(friction):
+            value = getattr(friction, f.name)
+            if value is None or f.name not in _POWERS:
+                continue
+            n = {"stribeck_velocity": 1.0, "load_motor_quadratic": 1 / self.n_motors, "load_external_quadratic": 1 / self.n_motors}.get(f.name, self.n_motors)
+            changes[f.name] = n * abs(self.ratio) ** _POWERS[f.name] * value
+        return dataclasses.replace(friction, **changes)

@@ -1,0 +1,201 @@
+"""The motor at its rotor: winding, motor constant, limits of current and torque, iron loss.
+
+Everything here is on the rotor's side of the gearbox and for one motor. Document 001, sections 1.1 and 1.3.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from ..errors import InvalidValue, MissingValue
+from .cogging import Cogging
+from .maths import Scalar, absolute, clip, exp, mean_decay, minimum, where
+from .quantity import Part, part, quantity
+from .thermal import Thermal, TwoNodeThermal
+
+FADE = 0.02
+"""Share of the peak-current budget over which the limit falls from peak to continuous; a jump would chatter."""
+
+
+@part
+class Limits(Part):
+    """What the driver does to protect the motor. Each limit is absent unless given.
+
+    Peak current follows an i^2 t rule: from cold, `peak_current` may flow for `peak_time`, then `continuous_current`.
+    Derating: the limit falls smoothly from its value at `derating_start` to `safe_current` at `derating_end`.
+    """
+
+    path: ClassVar[str] = "motor.limits"
+
+    current: float | None = quantity("A", "i_max", default=None, above=0)
+    """Limit on the current itself: it holds torque and heating alike."""
+    torque: float | None = quantity("N m", "tau_max", default=None, above=0)
+    """Limit on the torque alone, as MuJoCo's forcerange: current and heating are not held."""
+    current_rate: float | None = quantity("A/s", "(di/dt)_max", default=None, above=0)
+    continuous_current: float | None = quantity("A", "i_c", default=None, above=0)
+    peak_current: float | None = quantity("A", "i_peak", default=None, above=0)
+    peak_time: float | None = quantity("s", "t_peak", default=None, above=0)
+    safe_current: float | None = quantity("A", "i_safe", default=None, least=0)
+    derating_start: float | None = quantity("degC", "T_1", default=None)
+    derating_end: float | None = quantity("degC", "T_2", default=None)
+
+    def check(self) -> None:
+        peak = (self.continuous_current, self.peak_current, self.peak_time)
+        if any(v is not None for v in peak) and any(v is None for v in peak):
+            raise MissingValue("a peak-current rule needs continuous_current, peak_current and peak_time together")
+        if self.peak_current is not None and self.continuous_current is not None and self.peak_current <= self.continuous_current:
+            raise InvalidValue(
+                f"motor.limits.peak_current is {self.peak_current:g} A; expected more than continuous_current, {self.continuous_current:g} A"
+            )
+        derating = (self.safe_current, self.derating_start, self.derating_end)
+        if any(v is not None for v in derating):
+            if any(v is None for v in derating):
+                raise MissingValue("thermal derating needs safe_current, derating_start and derating_end together")
+            if self.current is None and self.peak_current is None:
+                raise MissingValue("thermal derating needs the rated current it starts from: give limits.current or the peak-current rule")
+            assert self.derating_start is not None
+            assert self.derating_end is not None
+            if self.derating_end <= self.derating_start:
+                raise InvalidValue(
+                    f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than derating_start, {self.derating_start:g} degC"
+                )
+
+    def ceiling(self, winding_temperature: Scalar | None, overload: Scalar | None) -> Scalar | None:
+        """The largest current allowed now [A], or None where nothing limits it."""
+        rated = self.current
+        if self.peak_current is not None:
+            i_c, i_p = self.continuous_current, self.peak_current
+            peak = i_c + (i_p - i_c) * clip((1.0 - overload) / FADE, 0.0, 1.0)
+            rated = peak if rated is None else minimum(rated, peak)
+        if self.safe_current is None or rated is None:
+            return rated
+        T1, T2 = self.derating_start, self.derating_end
+        x = clip((winding_temperature - T1) / (T2 - T1), 0.0, 1.0)
+        s = 1.0 - x * x * (3.0 - 2.0 * x)
+        safe = minimum(self.safe_current, rated)
+        return safe + (rated - safe) * s
+
+    def overload_after(self, overload: Scalar, i: Scalar, h: Scalar) -> Scalar:
+        """The used share of the peak budget after h seconds at current i: 1 is all of it."""
+        i_c, i_p, t_p = self.continuous_current, self.peak_current, self.peak_time
+        return clip(overload + h * (i * i - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
+
+
+class Current(NamedTuple):
+    """The winding over an interval: mean current, current at its end, mean of the current's square."""
+
+    mean: Scalar
+    end: Scalar
+    square: Scalar
+
+
+@part
+class Motor(Part):
+    """A DC motor, or a brushless one seen through its equivalent circuit: v = L di/dt + R i + K_e w, tau = K_t i."""
+
+    path: ClassVar[str] = "motor"
+
+    resistance: float = quantity("ohm", "R", above=0)
+    torque_constant: float = quantity("N m/A", "K_t", above=0)
+    back_emf_constant: float | None = quantity("V s/rad", "K_e", default=None, above=0)
+    """Absent: equal to the torque constant, as energy demands. The difference is booked as a loss."""
+    rotor_inertia: float = quantity("kg m^2", "J_r", default=0.0, least=0)
+    inductance: float | None = quantity("H", "L", default=None, least=0, zero_is_absent=True)
+    """Absent or 0: the current follows the voltage at once."""
+    saturation_current: float | None = quantity("A", "i_sat", default=None, above=0)
+    """K_t(i) = K_t / (1 + (i / i_sat)^2), K_e unchanged: at i_sat half the torque constant is left."""
+    iron_loss: float | None = quantity("W s^2/rad^2", "K_fe", default=None, least=0)
+    """Heats the motor with K_fe w^2, and drags the rotor with K_fe w: the energy must come from somewhere."""
+    limits: Limits | None = None
+    thermal: Thermal | TwoNodeThermal | None = None
+    cogging: Cogging | None = None
+
+    def check(self) -> None:
+        if self.limits is not None and self.limits.safe_current is not None and self.thermal is None:
+            raise MissingValue("thermal derating needs motor.thermal: without it nothing knows how warm the winding is")
+
+    @property
+    def has_current_state(self) -> bool:
+        """Whether the current has a memory: an inductance, or a limit on its rate."""
+        return self.inductance is not None or (self.limits is not None and self.limits.current_rate is not None)
+
+    @property
+    def has_peak_rule(self) -> bool:
+        return self.limits is not None and self.limits.peak_current is not None
+
+    def resistance_at(self, T: Scalar | None) -> Scalar:
+        """R(T) = R_0 (1 + alpha (T - T_0)) [ohm]."""
+        if self.thermal is None or T is None:
+            return self.resistance
+        return self.resistance * (1.0 + self.thermal.resistance_coefficient * (T - self.thermal.reference))
+
+    def flux_at(self, T: Scalar | None) -> Scalar:
+        """The magnets' flux relative to the reference temperature: K(T) / K_0."""
+        if self.thermal is None or self.thermal.magnet_coefficient is None or T is None:
+            return 1.0
+        return 1.0 + self.thermal.magnet_coefficient * (T - self.thermal.reference)
+
+    def back_emf_at(self, T: Scalar | None) -> Scalar:
+        """K_e at a winding temperature [V s/rad]."""
+        K_e = self.torque_constant if self.back_emf_constant is None else self.back_emf_constant
+        return K_e * self.flux_at(T)
+
+    def torque_at(self, i: Scalar, T: Scalar | None) -> Scalar:
+        """Electromagnetic torque of a current [N m], saturation, magnet temperature and torque limit included."""
+        K_t = self.torque_constant * self.flux_at(T)
+        if self.saturation_current is not None:
+            K_t = K_t / (1.0 + (i / self.saturation_current) ** 2)
+        tau = K_t * i
+        if self.limits is not None and self.limits.torque is not None:
+            tau = clip(tau, -self.limits.torque, self.limits.torque)
+        return tau
+
+    def ceiling(self, T: Scalar | None, overload: Scalar | None) -> Scalar | None:
+        return None if self.limits is None else self.limits.ceiling(T, overload)
+
+    def steady_current(self, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None) -> Scalar:
+        """Current once the inductance has settled: (v - K_e w) / R, within its limit."""
+        i = (v - self.back_emf_at(T) * w) / self.resistance_at(T)
+        return i if ceiling is None else clip(i, -ceiling, ceiling)
+
+    def current_over(self, i: Scalar | None, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar) -> Current:
+        """The winding over h seconds at constant voltage v and rotor speed w; the exact exponential where inductive."""
+        if not self.has_current_state:
+            i1 = self.steady_current(v, w, T, ceiling)
+            return Current(i1, i1, i1 * i1)
+        target = self.steady_current(v, w, T, None)
+        rate = None if self.limits is None else self.limits.current_rate
+        if self.inductance is None:
+            free, mean, square = target, target, target * target
+        else:
+            x = h * self.resistance_at(T) / self.inductance
+            away = i - target
+            free = target + away * exp(-x)
+            mean = target + away * mean_decay(x)
+            square = target * target + 2.0 * target * away * mean_decay(x) + away * away * mean_decay(2.0 * x)
+        i1 = free if rate is None else clip(free, i - rate * h, i + rate * h)
+        if ceiling is not None:
+            i1 = clip(i1, -ceiling, ceiling)
+        if rate is None and ceiling is None:
+            return Current(mean, i1, square)
+        held = i1 != free  # a limit acts: the current then runs on a straight line
+        return Current(
+            where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
+        )
+
+    def iron_drag(self, w: Scalar) -> Scalar:
+        """Drag torque of the iron loss at rotor speed w [N m]."""
+        return 0.0 if self.iron_loss is None else self.iron_loss * w
+
+
+def stall_torque(motor: Motor, v: Scalar) -> Scalar:
+    """tau_0 = K_t v / R at the rotor [N m], cold."""
+    return motor.torque_at(v / motor.resistance, None)
+
+
+def no_load_speed(motor: Motor, v: Scalar, coulomb: Scalar = 0.0, viscous: Scalar = 0.0) -> Scalar:
+    """Rotor speed [rad/s] at which drag (coulomb + viscous w, at the rotor) balances the motor, for v above the dead zone."""
+    R, K_t, K_e = motor.resistance, motor.torque_constant, motor.back_emf_at(None)
+    B = viscous + (0.0 if motor.iron_loss is None else motor.iron_loss)
+    drive = K_t * absolute(v) / R - coulomb
+    return where(v >= 0, 1.0, -1.0) * where(drive > 0, drive, 0.0) / (K_t * K_e / R + B)

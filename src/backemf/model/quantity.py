@@ -1,0 +1,156 @@
+"""Parts with quantities: frozen dataclasses whose fields carry unit, symbol and valid range.
+
+Tables, JSON, forms, error texts and documentation all come from the same field. A parameter's name is its path:
+`motor.resistance`, `friction.coulomb`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from ..errors import InvalidValue, MissingValue, UnknownName
+from .maths import is_number
+
+_T = TypeVar("_T")
+
+
+def quantity(
+    unit: str,
+    symbol: str,
+    *,
+    default: Any = dataclasses.MISSING,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    zero_is_absent: bool = False,
+) -> Any:
+    """A number with a unit and a symbol. A default of None means: this effect is absent and costs nothing.
+
+    `above` is an exclusive lower bound, `least` and `most` are inclusive ones.
+    """
+    meta = {"unit": unit, "symbol": symbol, "above": above, "least": least, "most": most, "zero_is_absent": zero_is_absent}
+    return dataclasses.field(default=default, metadata=meta)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(quantity, dataclasses.field))
+def part(cls: type[_T]) -> type[_T]:
+    """Make a class a part: a frozen keyword-only dataclass that checks what it is given."""
+    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    construct = made.__init__
+
+    def __init__(self: Any, **given: Any) -> None:
+        known = {f.name: f for f in dataclasses.fields(made)}
+        for name in given:
+            if name not in known:
+                raise UnknownName(f"field of {made.__name__}", name, known)
+        for name, f in known.items():
+            if name not in given and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
+                unit = f.metadata.get("unit")
+                raise MissingValue(f"{made.__name__} needs {name}" + (f" (in {unit})" if unit else ""))
+        construct(self, **given)
+        _check_fields(self)
+        if all(is_number(v) for v in parameters(self).values()):
+            check = getattr(self, "check", None)
+            if check is not None:
+                check()
+
+    __init__.__wrapped__ = construct  # keeps the true signature for help() and documentation
+    __init__.__doc__ = construct.__doc__
+    made.__init__ = __init__
+    return made
+
+
+class Part:
+    """Base of every part. `path` is where the part sits in an actuator: the first words of its parameters' names."""
+
+    path: ClassVar[str] = ""
+
+
+def _check_fields(self: Any) -> None:
+    for f in dataclasses.fields(self):
+        if "unit" not in f.metadata:
+            continue
+        value = getattr(self, f.name)
+        if value is None and f.default is None:
+            continue
+        name = f"{self.path}.{f.name}" if self.path else f.name
+        if isinstance(value, (bool, str, bytes)) or value is None:
+            raise InvalidValue(f"{name} is {value!r}; expected a number in {f.metadata['unit']}")
+        if not is_number(value):
+            continue  # a tracer or an array: an engine is at work, the numbers were checked before
+        value = float(value)
+        if value == 0 and f.metadata["zero_is_absent"]:
+            object.__setattr__(self, f.name, None)
+            continue
+        check_range(name, value, f.metadata)
+        object.__setattr__(self, f.name, value)
+
+
+def check_range(name: str, value: float, meta: Mapping[str, Any]) -> None:
+    """Raise if a number is not finite or outside the range its field allows."""
+    unit, above, least, most = meta["unit"], meta["above"], meta["least"], meta["most"]
+    given = f"{name} is {value:g}" + (f" {unit}" if unit != "1" else "")
+    if not math.isfinite(value):
+        raise InvalidValue(f"{given}; expected a finite number")
+    if above is not None and value <= above:
+        raise InvalidValue(f"{given}; expected more than {above:g}")
+    if least is not None and value < least:
+        raise InvalidValue(f"{given}; expected at least {least:g}")
+    if most is not None and value > most:
+        raise InvalidValue(f"{given}; expected at most {most:g}")
+
+
+def quantities(owner: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field, Any]]:
+    """(path, field, value) of every quantity that is present in a part and in the parts inside it."""
+    for f in dataclasses.fields(owner):
+        value = getattr(owner, f.name)
+        if value is None:
+            continue
+        if "unit" in f.metadata:
+            yield prefix + f.name, f, value
+        elif dataclasses.is_dataclass(value):
+            yield from quantities(value, f"{prefix}{f.name}.")
+
+
+def parameters(owner: Any, prefix: str = "") -> dict[str, Any]:
+    """Path -> value of every quantity that is present."""
+    return {path: value for path, _, value in quantities(owner, prefix)}
+
+
+def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
+    """The same part with some of its quantities replaced, by path. Unknown paths are errors."""
+    valid = parameters(owner, prefix)
+    for path in values:
+        if path not in valid:
+            raise UnknownName("parameter", path, valid)
+    return _substitute(owner, values, prefix)
+
+
+def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:
+    changes = {}
+    for f in dataclasses.fields(owner):
+        path, value = prefix + f.name, getattr(owner, f.name)
+        if path in values:
+            changes[f.name] = values[path]
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            inside = _substitute(value, values, path + ".")
+            if inside is not value:
+                changes[f.name] = inside
+    return dataclasses.replace(owner, **changes) if changes else owner
+
+
+def structure(owner: Any) -> tuple:
+    """What a part is made of, without its numbers: equal structures share one compiled engine."""
+    rows: list[Any] = [type(owner).__name__]
+    for f in dataclasses.fields(owner):
+        value = getattr(owner, f.name)
+        if "unit" in f.metadata:
+            rows.append((f.name, value is not None))
+        elif dataclasses.is_dataclass(value):
+            rows.append((f.name, structure(value)))
+        else:
+            rows.append((f.name, value))
+    return tuple(rows)

@@ -1,0 +1,100 @@
+"""Winding and housing temperature: how losses heat a motor, and how heat changes its resistance and magnets."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .maths import Scalar, exp
+from .quantity import Part, part, quantity
+
+COPPER = 0.00393
+"""Temperature coefficient of copper's resistance [1/K] at 20 degC (IEC 60028, annealed copper)."""
+
+Temperatures = tuple[Scalar, ...]
+"""(winding,) or (winding, housing), in degC."""
+
+
+@part
+class Thermal(Part):
+    """One node: the winding, cooled straight to the ambient (document 001, equations 7 and 8).
+
+    C dT/dt = P - (T - T_a) / R_T
+    """
+
+    path: ClassVar[str] = "motor.thermal"
+
+    resistance: float = quantity("K/W", "R_T", above=0)
+    """Thermal resistance from winding to ambient."""
+    capacitance: float = quantity("J/K", "C", above=0)
+    """Heat capacity of the winding; the time constant is R_T C."""
+    ambient: float = quantity("degC", "T_a", default=25.0, least=-273.15)
+    reference: float = quantity("degC", "T_0", default=25.0, least=-273.15)
+    """Temperature at which resistance and torque constant are given."""
+    resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
+    magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
+    """Relative change of the magnets' flux, and so of the motor constant, per kelvin; negative."""
+
+    nodes: ClassVar[tuple[str, ...]] = ("winding_temperature",)
+
+    @property
+    def time_constant(self) -> float:
+        """t_T = R_T C [s]."""
+        return self.resistance * self.capacitance
+
+    def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
+        """Temperatures after h seconds of constant heat [W]: the exact exponential."""
+        (T,) = temperatures
+        R_T, C, T_a = self.resistance, self.capacitance, self.ambient
+        steady = T_a + R_T * (copper + iron)
+        return (steady + (T - steady) * exp(-h / (R_T * C)),)
+
+    def leaving(self, temperatures: Temperatures) -> Scalar:
+        """Heat flowing to the ambient [W]."""
+        return (temperatures[0] - self.ambient) / self.resistance
+
+    def stored(self, temperatures: Temperatures) -> Scalar:
+        """Heat stored above ambient [J]."""
+        return self.capacitance * (temperatures[0] - self.ambient)
+
+
+@part
+class TwoNodeThermal(Part):
+    """Two nodes: the winding heats the housing, the housing the ambient; iron loss arises in the housing.
+
+    C_1 dT_w/dt = P_cu - (T_w - T_h) / R_th1
+    C_2 dT_h/dt = P_fe + (T_w - T_h) / R_th1 - (T_h - T_a) / R_th2
+    """
+
+    path: ClassVar[str] = "motor.thermal"
+
+    winding_resistance: float = quantity("K/W", "R_th1", above=0)
+    housing_resistance: float = quantity("K/W", "R_th2", above=0)
+    winding_capacitance: float = quantity("J/K", "C_1", above=0)
+    housing_capacitance: float = quantity("J/K", "C_2", above=0)
+    ambient: float = quantity("degC", "T_a", default=25.0, least=-273.15)
+    reference: float = quantity("degC", "T_0", default=25.0, least=-273.15)
+    resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
+    magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
+
+    nodes: ClassVar[tuple[str, ...]] = ("winding_temperature", "housing_temperature")
+
+    def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
+        """Temperatures after h seconds of constant heat [W]: the implicit midpoint, stable for any h."""
+        x, y = temperatures[0] - self.ambient, temperatures[1] - self.ambient
+        R1, R2, C1, C2 = self.winding_resistance, self.housing_resistance, self.winding_capacitance, self.housing_capacitance
+        a, b, c = h / (2 * C1 * R1), h / (2 * C2 * R1), h / (2 * C2 * R2)
+        # (1 + a) x' - a y' = right_x ; -b x' + (1 + b + c) y' = right_y
+        right_x = x - a * (x - y) + h / C1 * copper
+        right_y = y + b * (x - y) - c * y + h / C2 * iron
+        determinant = (1 + a) * (1 + b + c) - a * b
+        x1 = ((1 + b + c) * right_x + a * right_y) / determinant
+        y1 = (b * right_x + (1 + a) * right_y) / determinant
+        return (self.ambient + x1, self.ambient + y1)
+
+    def leaving(self, temperatures: Temperatures) -> Scalar:
+        """Heat flowing to the ambient [W]."""
+        return (temperatures[1] - self.ambient) / self.housing_resistance
+
+    def stored(self, temperatures: Temperatures) -> Scalar:
+        """Heat stored above ambient [J]."""
+        return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (temperatures[1] - self.ambient)

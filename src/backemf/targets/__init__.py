@@ -1,0 +1,1 @@
+"""Actuators to other people's formats, and back."""
