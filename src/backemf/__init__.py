@@ -25,6 +25,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "Off", "Brake", "VoltageDrive", "CurrentDrive", "PositionDrive", "ServoDrive", "VelocityDrive", "ImpedanceDrive",
     ),
     "model.bench": (
+        "Bench",
         "Locked", "FreeShaft", "Flywheel", "Pendulum", "Elevator", "Spring", "Recorded",
         "rod", "disc", "cylinder", "box", "shifted",
     ),
@@ -35,7 +36,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("BackemfError",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
     from .model.actuator import Actuator as Actuator
+    from .model.bench import Bench as Bench
     from .model.bench import Elevator as Elevator
     from .model.bench import Flywheel as Flywheel
     from .model.bench import FreeShaft as FreeShaft

@@ -139,7 +139,7 @@ def electrical_over(actuator: Actuator, state: State, inputs: Inputs, q: Scalar,
     T, i = winding_temperature(actuator, state), state.get("current", 0.0)
     x = state.get("integral", 0.0) if x is None else x
     u = drive.setpoint(inputs, state.get("setpoint"), h)
-    v = drive.limited(drive.voltage(motor, gearbox, inputs, u, q, w, x, i, T), inputs)
+    v = drive.limited(drive.voltage(motor, gearbox, inputs, mean_setpoint(drive, state, u), q, w, x, i, T), inputs)
     enabled = inputs.get("enabled")
     if enabled is not None and drive.disabled == "brake":
         v = where(enabled > 0.5, v, 0.0)
@@ -149,6 +149,11 @@ def electrical_over(actuator: Actuator, state: State, inputs: Inputs, q: Scalar,
     elif enabled is not None and drive.disabled == "open":
         current = Current(*(where(enabled > 0.5, c, 0.0) for c in current))
     return Electrical(u, v, current, motor.torque_at(current.mean, T))
+
+
+def mean_setpoint(drive: Drive, state: State, u: Scalar) -> Scalar:
+    """The setpoint in the middle of an interval that ends with u: under a slew it ramps."""
+    return u if drive.slew is None else 0.5 * (state["setpoint"] + u)
 
 
 def over(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scalar, h: Scalar, rotor: Scalar = None) -> Over:
@@ -174,7 +179,7 @@ def over(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scal
 
 def integrand(drive: Drive, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar) -> Scalar:
     """What the drive's integrator integrates: the error of position or velocity."""
-    u = drive.setpoint(inputs, state.get("setpoint"), h)
+    u = mean_setpoint(drive, state, drive.setpoint(inputs, state.get("setpoint"), h))
     return u - q if drive.error_of == "position" else u - w
 
 
@@ -208,11 +213,13 @@ def resistance(actuator: Actuator, J_load: Scalar, J_rotor: Scalar, t_m: Scalar,
     return level + actuator.gearbox.loss(t_m, level * direction + drag - t_e, J_rotor, J_load, direction)
 
 
-def bend(actuator: Actuator, state: State, t: Over, J_load: Scalar, J_rotor: Scalar, w: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+def bend(
+    actuator: Actuator, z: Scalar, t_m: Scalar, t_e: Scalar, drag: Scalar, s: Scalar, J_load: Scalar, J_rotor: Scalar, w: Scalar, h: Scalar
+) -> tuple[Scalar, Scalar]:
     """(bristle deflection after the interval, its mean torque) at mean velocity w."""
     assert isinstance(actuator.friction, Bristle)
-    g = resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, side(w))
-    return actuator.friction.bend(state["bristle"], w, g, h)
+    g = resistance(actuator, J_load, J_rotor, t_m, t_e, drag, s, side(w))
+    return actuator.friction.bend(z, w, g, h)
 
 
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:

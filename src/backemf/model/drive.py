@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import InvalidValue, MissingValue
 from .maths import Scalar, clip, maximum, minimum, where
-from .quantity import Part, part, quantity
+from .quantity import Part, part, present, quantity
 
 if TYPE_CHECKING:
     from .gearbox import Gearbox
@@ -214,9 +214,9 @@ class ServoDrive(Regulator):
     def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
         duty = self.firmware_gain * self.proportional * self.error(u - q)
         if self.integral is not None:
-            duty = duty + self.firmware_integral_gain * self.integral * x
+            duty = duty + present(self.firmware_integral_gain) * self.integral * x
         if self.derivative is not None:
-            duty = duty - self.firmware_derivative_gain * self.derivative * w
+            duty = duty - present(self.firmware_derivative_gain) * self.derivative * w
         return self.supply_now(inputs) * duty
 
 

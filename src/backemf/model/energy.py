@@ -8,6 +8,7 @@ from __future__ import annotations
 from .actuator import Actuator, Over, State, bend, inertias, resistance, winding_temperature
 from .bench import Bench
 from .drive import Inputs
+from .friction import Bristle
 from .maths import Scalar, absolute, side, where
 
 FLOWS = ("electrical", "copper", "iron", "conversion", "friction", "gear", "load")
@@ -32,8 +33,8 @@ def flows(actuator: Actuator, bench: Bench, state: State, after: State, inputs: 
     J_load, J_rotor = inertias(actuator, bench, inputs)
     drag = actuator.friction.drag(w) * w * h
     if actuator.friction.bristle:
-        z0, z1, k = state["bristle"], after["bristle"], actuator.friction.stiffness  # type: ignore[attr-defined]
-        friction = drag + bend(actuator, state, t, J_load, J_rotor, w, h)[1] * w * h - 0.5 * k * (z1 * z1 - z0 * z0)
+        z0, z1, k = state["bristle"], after["bristle"], _stiffness(actuator)
+        friction = drag + bend(actuator, z0, *t[:4], J_load, J_rotor, w, h)[1] * w * h - 0.5 * k * (z1 * z1 - z0 * z0)
         gear = 0.0 * w
     else:
         d = side(w)
@@ -65,7 +66,12 @@ def stored(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Sc
     if motor.inductance is not None:
         total = total + 0.5 * gearbox.n_motors * motor.inductance * state["current"] ** 2
     if actuator.friction.bristle:
-        total = total + 0.5 * actuator.friction.stiffness * state["bristle"] ** 2  # type: ignore[attr-defined]
+        total = total + 0.5 * _stiffness(actuator) * state["bristle"] ** 2
     if motor.cogging is not None:
         total = total + gearbox.n_motors * motor.cogging.stored(gearbox.rotor_speed(q))
     return total
+
+
+def _stiffness(actuator: Actuator) -> Scalar:
+    assert isinstance(actuator.friction, Bristle)
+    return actuator.friction.stiffness

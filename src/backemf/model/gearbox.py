@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 from ..errors import InvalidValue, MissingValue
 from .friction import Viscous
 from .maths import Scalar, absolute, where
-from .quantity import Part, part, quantity
+from .quantity import Part, part, present, quantity
 
 _F = TypeVar("_F", bound=Viscous)
 
@@ -84,7 +84,7 @@ class Gearbox(Part):
 
     def contact(self, gap: Scalar, closing: Scalar) -> Scalar:
         """Torque through the teeth for rotor minus output angle, and the rate of that angle."""
-        b, k, d = 0.5 * self.backlash, self.contact_stiffness, self.contact_damping  # type: ignore[operator]
+        b, k, d = 0.5 * present(self.backlash), present(self.contact_stiffness), self.contact_damping
         bite = where(gap > b, gap - b, where(gap < -b, gap + b, 0.0))
         return k * bite + where(bite == 0.0, 0.0, d * closing)
 

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from ..errors import InvalidValue, MissingValue
 from .cogging import Cogging
 from .maths import Scalar, absolute, clip, exp, mean_decay, minimum, where
-from .quantity import Part, part, quantity
+from .quantity import Part, part, present, quantity
 from .thermal import Thermal, TwoNodeThermal
 
 FADE = 0.02
@@ -53,9 +53,7 @@ class Limits(Part):
                 raise MissingValue("thermal derating needs safe_current, derating_start and derating_end together")
             if self.current is None and self.peak_current is None:
                 raise MissingValue("thermal derating needs the rated current it starts from: give limits.current or the peak-current rule")
-            assert self.derating_start is not None
-            assert self.derating_end is not None
-            if self.derating_end <= self.derating_start:
+            if present(self.derating_end) <= present(self.derating_start):
                 raise InvalidValue(
                     f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than derating_start, {self.derating_start:g} degC"
                 )
@@ -64,12 +62,12 @@ class Limits(Part):
         """The largest current allowed now [A], or None where nothing limits it."""
         rated = self.current
         if self.peak_current is not None:
-            i_c, i_p = self.continuous_current, self.peak_current
-            peak = i_c + (i_p - i_c) * clip((1.0 - overload) / FADE, 0.0, 1.0)
+            i_c, i_p = present(self.continuous_current), self.peak_current
+            peak = i_c + (i_p - i_c) * clip((1.0 - present(overload)) / FADE, 0.0, 1.0)
             rated = peak if rated is None else minimum(rated, peak)
         if self.safe_current is None or rated is None:
             return rated
-        T1, T2 = self.derating_start, self.derating_end
+        T1, T2 = present(self.derating_start), present(self.derating_end)
         x = clip((winding_temperature - T1) / (T2 - T1), 0.0, 1.0)
         s = 1.0 - x * x * (3.0 - 2.0 * x)
         safe = minimum(self.safe_current, rated)
@@ -77,7 +75,7 @@ class Limits(Part):
 
     def overload_after(self, overload: Scalar, i: Scalar, h: Scalar) -> Scalar:
         """The used share of the peak budget after h seconds at current i: 1 is all of it."""
-        i_c, i_p, t_p = self.continuous_current, self.peak_current, self.peak_time
+        i_c, i_p, t_p = present(self.continuous_current), present(self.peak_current), present(self.peak_time)
         return clip(overload + h * (i * i - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
 
 
@@ -158,7 +156,7 @@ class Motor(Part):
         i = (v - self.back_emf_at(T) * w) / self.resistance_at(T)
         return i if ceiling is None else clip(i, -ceiling, ceiling)
 
-    def current_over(self, i: Scalar | None, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar) -> Current:
+    def current_over(self, i: Scalar, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar) -> Current:
         """The winding over h seconds at constant voltage v and rotor speed w; the exact exponential where inductive."""
         if not self.has_current_state:
             i1 = self.steady_current(v, w, T, ceiling)

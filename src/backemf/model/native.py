@@ -40,7 +40,7 @@ def _commit(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: 
         after["rotor_position"], after["rotor_velocity"] = state["rotor_position"] + h * w, v1
     if actuator.friction.bristle:
         J_load, J_rotor = inertias(actuator, bench, inputs)
-        after["bristle"] = state["bristle"] if bench.locked else bend(actuator, state, t, J_load, J_rotor, w, h)[0]
+        after["bristle"] = state["bristle"] if bench.locked else bend(actuator, state["bristle"], *t[:4], J_load, J_rotor, w, h)[0]
     return {name: after[name] for name in actuator.states}, w, t
 
 
@@ -73,9 +73,10 @@ def _dry_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs
     # From rest it moves only where the free torque exceeds what resists in that direction.
     ahead = (v > 0) | ((v == 0) & (free > forward))
     back = (v < 0) | ((v == 0) & (free < -backward))
-    a = where(ahead, free - forward, where(back, free + backward, 0.0)) / J
-    da = where(ahead, dfree - dforward, where(back, dfree + dbackward, 0.0)) / J
-    v1 = v + h * a * growth(h * da)
+    moves = ahead | back
+    a = where(ahead, free - forward, free + backward) / J
+    da = where(ahead, dfree - dforward, dfree + dbackward) / J
+    v1 = where(moves, v + h * a * growth(h * da), 0.0)
 
     # Where the velocity would change sign it stops on the way, and the rest of the step starts from standstill.
     stops = ((v > 0) & (v1 < 0)) | ((v < 0) & (v1 > 0))
@@ -85,7 +86,8 @@ def _dry_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs
     forward0, backward0 = (resistance(actuator, J_load, J_rotor, t_m0, t_e0, drag0, 1.0, d) for d in (1.0, -1.0))
     a0 = where(free0 > forward0, free0 - forward0, where(free0 < -backward0, free0 + backward0, 0.0)) / J
     rest = (1.0 - share) * h * a0
-    return where(stops, rest, v1), 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
+    w = 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
+    return where(stops, rest, v1), where(moves, w, 0.0)
 
 
 def _bristle_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[Scalar, Scalar]:
@@ -98,23 +100,20 @@ def _bristle_velocity(actuator: Actuator, bench: Bench, state: State, inputs: In
     v, z = state["velocity"], state["bristle"]
     J_load, J_rotor = inertias(actuator, bench, inputs)
     J = J_load + J_rotor
-    t, dt = slope(lambda w: over(actuator, bench, state, inputs, w, h)[:4], v)
-    t, dt = Over(*t, electrical=None, hidden={}), Over(*dt, electrical=None, hidden={})  # type: ignore[arg-type]
-    free, dfree = t.motor + t.load - t.drag, dt.motor + dt.load - dt.drag
+    (t_m, t_e, drag, s), (dt_m, dt_e, ddrag, _) = slope(lambda w: over(actuator, bench, state, inputs, w, h)[:4], v)
+    free, dfree = t_m + t_e - drag, dt_m + dt_e - ddrag
 
     # Guess: 2 J (w - v) / h = free + dfree (w - v) - bristle(w), bristle = clip(k z + (k h / 2 + c) w, -g, g)
     k, c = actuator.friction.stiffness, actuator.friction.micro_damping(v)
-    g = resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, side(v))
+    g = resistance(actuator, J_load, J_rotor, t_m, t_e, drag, s, side(v))
     mass = 2.0 * J / h - dfree
     spring = (mass * v + free - k * z) / (mass + 0.5 * k * h + c)
     torque = clip(k * z + (0.5 * k * h + c) * spring, -g, g)
     guess = v + (free - torque) / mass
 
     def bristle(w: Scalar) -> Scalar:
-        there = Over(
-            *(a + b * (w - v) for a, b in zip(t[:3], dt[:3], strict=True)), actuator.friction.stribeck(w), electrical=None, hidden={}  # type: ignore[arg-type]
-        )
-        return bend(actuator, state, there, J_load, J_rotor, w, h)[1]
+        m, e, d = t_m + dt_m * (w - v), t_e + dt_e * (w - v), drag + ddrag * (w - v)
+        return bend(actuator, z, m, e, d, actuator.friction.stribeck(w), J_load, J_rotor, w, h)[1]
 
     friction, dfriction = slope(bristle, guess)
     da = (dfree - dfriction) / J

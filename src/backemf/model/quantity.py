@@ -7,6 +7,7 @@ Tables, JSON, forms, error texts and documentation all come from the same field.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -57,9 +58,7 @@ def part(cls: type[_T]) -> type[_T]:
             if check is not None:
                 check()
 
-    __init__.__wrapped__ = construct  # keeps the true signature for help() and documentation
-    __init__.__doc__ = construct.__doc__
-    made.__init__ = __init__
+    made.__init__ = functools.wraps(construct)(__init__)  # keeps the true signature for help() and documentation
     return made
 
 
@@ -101,6 +100,12 @@ def check_range(name: str, value: float, meta: Mapping[str, Any]) -> None:
         raise InvalidValue(f"{given}; expected at least {least:g}")
     if most is not None and value > most:
         raise InvalidValue(f"{given}; expected at most {most:g}")
+
+
+def present(value: Any) -> Any:
+    """An optional quantity where the structure says that it is there."""
+    assert value is not None
+    return value
 
 
 def quantities(owner: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field, Any]]:

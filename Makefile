@@ -1,0 +1,35 @@
+# Works on a machine that has only Python (3.11 or newer) and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: setup demo test check conformance bench clean
+
+setup: $(STAMP)
+
+# The stamp is renewed when what is installed may have changed; otherwise there is nothing to do.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/backemf demo --output out
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+conformance: $(STAMP)
+	$(BIN)/python scripts/conformance.py
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/engines.py
+
+clean:
+	rm -rf $(VENV) out build

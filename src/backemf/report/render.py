@@ -1,0 +1,59 @@
+"""Figures into files, with matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .figures import Figure, Line
+
+PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
+"""Colours that stay apart in print and for colour-blind readers."""
+
+
+def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: float | None = None) -> Path:
+    """Draw a figure into a file; its suffix says the format (png, svg, pdf)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    path = Path(path)
+    n = len(figure.panels)
+    height = panel_height if panel_height is not None else (4.2 if n == 1 else 2.1)
+    with pyplot.rc_context({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10.5, "axes.titleweight": "bold"}):
+        fig, axes = pyplot.subplots(n, 1, figsize=(width, 0.6 + height * n), sharex=figure.shared_x, layout="constrained", squeeze=False)
+        fig.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", fontsize=12)
+        for k, (panel, axis) in enumerate(zip(figure.panels, axes[:, 0], strict=True)):
+            for band in panel.bands:
+                axis.axvspan(band.low, band.high, color="#e9e5dc", alpha=0.55, linewidth=0)
+                if band.label and k == 0:
+                    middle = (0.5 * (band.low + band.high), 1.02)
+                    axis.annotate(band.label, middle, xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8.5, color="#5a5346")
+            for j, line in enumerate(panel.lines):
+                _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
+            axis.set_ylabel(panel.y_label)
+            if not figure.shared_x or k == n - 1:
+                axis.set_xlabel(panel.x_label)
+            if panel.title:
+                axis.set_title(panel.title, loc="left")
+            axis.grid(color="#dddddd", linewidth=0.6)
+            axis.margins(x=0.01)
+            if sum(bool(line.label) for line in panel.lines) > 1:
+                axis.legend(frameon=False, fontsize=8.5, loc="best", ncols=2 if len(panel.lines) > 4 else 1)
+        if figure.note:
+            fig.text(0.01, -0.01, figure.note, fontsize=8, color="#666666", va="top")
+        temporary = path.with_name(f".{path.name}.part")
+        fig.savefig(temporary, dpi=150, format=path.suffix.lstrip(".") or "png", bbox_inches="tight")
+        pyplot.close(fig)
+    temporary.replace(path)
+    return path
+
+
+def _draw(axis, line: Line, color: str) -> None:  # type: ignore[no-untyped-def]
+    style = {
+        "solid": {"linewidth": 1.6},
+        "dashed": {"linewidth": 1.4, "linestyle": (0, (4, 2))},
+        "thin": {"linewidth": 1.1, "color": "#999999"},
+        "dots": {"linestyle": "none", "marker": ".", "markersize": 3},
+    }[line.style]
+    axis.plot(line.x, line.y, label=line.label, **{"color": color, **style})

@@ -1,0 +1,25 @@
+"""What every test may use: the shared recordings, where they are present, and actuators with everything switched on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+
+
+def unavailable(what: str) -> None:
+    """Skip on a stranger's machine; fail in CI, where everything must be present."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and CI must have it")
+    pytest.skip(f"{what} is not on this machine")
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    if not SHARED.is_dir():
+        unavailable("the folder of recorded data (../shared/data)")
+    return SHARED
