@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 # Nouns and verbs in the order of the flow; each is loaded from its room when first used.
 _ROOMS: dict[str, tuple[str, ...]] = {
+    "data.datasheet": ("Datasheet",),
     "model.actuator": ("Actuator",),
     "model.motor": ("Motor", "Limits"),
     "model.thermal": ("Thermal", "TwoNodeThermal"),
@@ -52,6 +53,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from .data.datasheet import Datasheet as Datasheet
     from .engine.command import chirp as chirp
     from .engine.command import constant as constant
     from .engine.command import held as held

@@ -8,7 +8,7 @@ import typer
 
 from .. import __version__
 from ..errors import BackemfError
-from . import demo
+from . import demo, sheets
 
 app = typer.Typer(
     add_completion=True,
@@ -17,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="From a motor's datasheet and bench logs to an actuator model you can trust.",
 )
+app.command()(sheets.catalog)
+app.command()(sheets.datasheet)
 app.command()(demo.demo)
 
 

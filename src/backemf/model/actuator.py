@@ -8,6 +8,7 @@ time step, engine, fit and export calls it; nobody writes these equations again.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple
@@ -40,6 +41,16 @@ class Actuator(q_.Part):
     def check(self) -> None:
         if self.motion not in ("rotary", "linear"):
             raise InvalidValue(f"motion is {self.motion!r}; expected 'rotary' or 'linear'")
+
+    @staticmethod
+    def read(source: Any) -> Actuator:
+        """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML, or an identified set ("mx-106/m6")."""
+        # The noun's door to its file formats; the physics itself knows no files.
+        return importlib.import_module("backemf.data.store").actuator(source)
+
+    def write(self, path: Any, *, force: bool = False) -> None:
+        """Store as JSON; an existing file is kept unless `force`."""
+        importlib.import_module("backemf.data.store").write(self, path, force=force)
 
     @property
     def parameters(self) -> dict[str, float]:

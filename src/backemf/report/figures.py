@@ -33,6 +33,17 @@ class Band:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Region:
+    """A filled area between two curves."""
+
+    x: Any
+    low: Any
+    high: Any
+    label: str = ""
+    color: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """One set of axes."""
 
@@ -41,6 +52,7 @@ class Panel:
     y_label: str
     title: str = ""
     bands: Sequence[Band] = field(default_factory=tuple)
+    regions: Sequence[Region] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +62,7 @@ class Figure:
     title: str
     panels: Sequence[Panel]
     shared_x: bool = True
+    columns: int = 1
     note: str = ""
 
 
@@ -66,11 +79,10 @@ def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Fi
     panels = [
         Panel(lines=place, x_label="time [s]", y_label=f"position [{unit}]", bands=bands),
         Panel(
-            lines=[
-                Line(x=t, y=s["torque"], label="motor"),
-                Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed"),
-            ],
-            x_label="time [s]", y_label="torque [N m]" if rotary else "force [N]", bands=bands,
+            lines=[Line(x=t, y=s["torque"], label="motor"), Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed")],
+            x_label="time [s]",
+            y_label="torque [N m]" if rotary else "force [N]",
+            bands=bands,
         ),
         Panel(lines=[Line(x=t, y=s["current"], label="current", color=2)], x_label="time [s]", y_label="current [A]", bands=bands),
     ]
@@ -84,8 +96,13 @@ def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Fi
     shown = trajectory.time <= until
     t, e = trajectory.time[shown], {name: series[shown] for name, series in trajectory.energy.items()}
     names = {
-        "electrical": "taken in", "copper": "winding heat", "friction": "friction", "gear": "gear loss",
-        "iron": "iron loss", "conversion": "lost in conversion", "load": "given to the load",
+        "electrical": "taken in",
+        "copper": "winding heat",
+        "friction": "friction",
+        "gear": "gear loss",
+        "iron": "iron loss",
+        "conversion": "lost in conversion",
+        "load": "given to the load",
     }
     least = 1e-6 * np.max(np.abs(e["electrical"]))  # what is below is rounding, and not worth a curve
     lines = [Line(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed") for k, label in names.items() if np.max(np.abs(e[k])) > least]
@@ -102,7 +119,8 @@ def stick_slip(trajectory: Trajectory, title: str) -> Figure:
         panels=[
             Panel(
                 lines=[Line(x=t, y=scale * s["position_target"], label="target", style="thin"), Line(x=t, y=scale * s["position"], label="position")],
-                x_label="time [s]", y_label="position [deg]",
+                x_label="time [s]",
+                y_label="position [deg]",
             ),
             Panel(lines=[Line(x=t, y=scale * s["velocity"], label="velocity", color=1)], x_label="time [s]", y_label="velocity [deg/s]"),
         ],

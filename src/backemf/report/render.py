@@ -19,16 +19,24 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
 
     path = Path(path)
     n = len(figure.panels)
-    height = panel_height if panel_height is not None else (4.2 if n == 1 else 2.1)
+    n_rows = -(-n // figure.columns)
+    height = panel_height if panel_height is not None else (4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2)
+    width = width if figure.columns == 1 else 1.5 * width
     with pyplot.rc_context({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10.5, "axes.titleweight": "bold"}):
-        fig, axes = pyplot.subplots(n, 1, figsize=(width, 0.6 + height * n), sharex=figure.shared_x, layout="constrained", squeeze=False)
+        size = (width, 0.6 + height * n_rows)
+        fig, axes = pyplot.subplots(n_rows, figure.columns, figsize=size, sharex=figure.shared_x, layout="constrained", squeeze=False)
+        for empty in axes.flat[n:]:
+            empty.set_axis_off()
         fig.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", fontsize=12)
-        for k, (panel, axis) in enumerate(zip(figure.panels, axes[:, 0], strict=True)):
+        for k, (panel, axis) in enumerate(zip(figure.panels, axes.flat, strict=False)):
             for band in panel.bands:
                 axis.axvspan(band.low, band.high, color="#e9e5dc", alpha=0.55, linewidth=0)
                 if band.label and k == 0:
                     middle = (0.5 * (band.low + band.high), 1.02)
                     axis.annotate(band.label, middle, xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8.5, color="#5a5346")
+            for region in panel.regions:
+                color = PALETTE[region.color % len(PALETTE)]
+                axis.fill_between(region.x, region.low, region.high, color=color, alpha=0.14, linewidth=0, label=region.label or None)
             for j, line in enumerate(panel.lines):
                 _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
             axis.set_ylabel(panel.y_label)
@@ -38,7 +46,7 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
                 axis.set_title(panel.title, loc="left")
             axis.grid(color="#dddddd", linewidth=0.6)
             axis.margins(x=0.01)
-            if sum(bool(line.label) for line in panel.lines) > 1:
+            if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) > 1:
                 axis.legend(frameon=False, fontsize=8.5, loc="best", ncols=2 if len(panel.lines) > 4 else 1)
         if figure.note:
             fig.text(0.01, -0.01, figure.note, fontsize=8, color="#666666", va="top")

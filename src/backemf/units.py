@@ -1,0 +1,335 @@
+"""Foreign units at the edge: text such as "330 rpm", "30 kg cm" or "0,18 s/60deg" becomes SI with its printed rounding.
+
+The only file that knows rpm, kilogram-centimetres and seconds per 60 degrees; pint does the dimensions.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import BackemfError
+
+GRAVITY = 9.80665
+"""Standard gravity [m/s^2]: what turns the kilogram of "kg cm" into a force."""
+
+KNOWN = (
+    "rpm",
+    "rev/min",
+    "rpm/V",
+    "rad/s",
+    "deg/s",
+    "deg/ms",
+    "s/60deg",
+    "kg*cm",
+    "kgf*cm",
+    "g*cm",
+    "oz*in",
+    "N*m",
+    "mN*m",
+    "N*cm",
+    "N*mm",
+    "mN*m/A",
+    "N*m/A",
+    "oz*in/A",
+    "V/rpm",
+    "V*s/rad",
+    "mV/rpm",
+    "V/krpm",
+    "g*cm^2",
+    "kg*cm^2",
+    "kg*m^2",
+    "oz*in*s^2",
+    "arcmin",
+    "deg",
+    "rad",
+    "mH",
+    "uH",
+    "H",
+    "ohm",
+    "mohm",
+    "K/W",
+    "J/K",
+    "rpm/(mN*m)",
+    "mm/rev",
+    "ms",
+    "s",
+    "min",
+    "A",
+    "mA",
+    "V",
+    "mV",
+    "W",
+    "degC",
+    "g",
+    "kg",
+    "%",
+    "1/K",
+    "%/K",
+    "rad/(s*V)",
+    "N*m*s/rad",
+    "N",
+    "mm",
+    "cm",
+    "m",
+)
+"""Spellings offered when a unit is not understood; `*` and a space are the same."""
+
+_SIGNS = {
+    "\u2212": "-",
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u00b7": " ",
+    "\u22c5": " ",
+    "\u2219": " ",
+    "\u00d7": " ",
+    "\u03a9": "ohm",
+    "\u2126": "ohm",
+    "\u00b5": "u",
+    "\u03bc": "u",
+    "\u00b0C": "degC",
+    "\u2103": "degC",
+    "\u00b0": "deg",
+    "\u00b2": "^2",
+    "\u00b3": "^3",
+    "\u207b\u00b9": "^-1",
+    "\u2032": "arcmin",
+    "\u2044": "/",
+    "\u00a0": " ",
+    "\u2009": " ",
+    "\u202f": " ",
+    "\u223c": "~",
+    "\u00b1": "+-",
+    "\u0394": "",
+}
+# Words that pint spells otherwise. A mass times a length stands for a torque where one is expected.
+_WORDS = {
+    "rpm": "revolutions_per_minute",
+    "min-1": "revolutions_per_minute",
+    "krpm": "(1000*revolutions_per_minute)",
+    "rev": "revolution",
+    "turn": "revolution",
+    "sec": "second",
+    "Nm": "(N*m)",
+    "mNm": "(mN*m)",
+    "uNm": "(uN*m)",
+    "Ncm": "(N*cm)",
+    "Nmm": "(N*mm)",
+    "kNm": "(kN*m)",
+    "kgcm": None,
+    "gcm2": "(g*cm**2)",
+    "kgf": "kilogram_force",
+    "gf": "gram_force",
+    "ozf": "force_ounce",
+    "oz": "ounce",
+    "in": "inch",
+    "Ohm": "ohm",
+    "ohms": "ohm",
+    "mohm": "milliohm",
+    "Ohms": "ohm",
+    "kohm": "kiloohm",
+    "degrees": "degree",
+    "rads": "radian",
+    "Volt": "volt",
+    "volts": "volt",
+    "Vdc": "volt",
+    "VDC": "volt",
+    "Amp": "ampere",
+    "amps": "ampere",
+    "C": "delta_degC",
+    "K": "kelvin",
+    "degC": "delta_degC",
+    "J": "joule",
+    "g": "gram",
+    "deg": "degree",
+    "min": "minute",
+    "%": "percent",
+}
+_NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
+_TEXT = re.compile(
+    rf"^\s*(?P<low>{_NUMBER})\s*(?:(?:-|~|to|\.\.\.?)\s*(?P<high>{_NUMBER}))?\s*(?:\+-\s*(?P<tol>{_NUMBER})\s*(?P<percent>%)?)?\s*(?P<unit>.*?)\s*$"
+)
+_RECIPROCAL_SPEED = re.compile(r"^(?:s|sec|second|seconds)\s*/\s*(?P<angle>\d+)\s*(?:deg|degree|degrees)$")
+
+
+class UnitError(BackemfError, ValueError):
+    """Text that is not a number with the right unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """A printed number in SI: its value, and half of the interval its digits (or its tolerance, or its range) stand for."""
+
+    text: str
+    value: float
+    half: float
+    unit: str
+
+    @property
+    def low(self) -> float:
+        return self.value - self.half
+
+    @property
+    def high(self) -> float:
+        return self.value + self.half
+
+
+def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> Printed:
+    """Read "30 kg cm" as a quantity of an SI `unit`; `entry` names it in errors.
+
+    A range such as "4.8-6 V" is its middle with half its width; otherwise half a unit of the last printed digit counts,
+    or the stated tolerance where it is larger.
+    """
+    if not isinstance(text, str):
+        hint = "" if unit == "1" else f', such as "{text} {_example(unit)}"'
+        raise UnitError(f"{entry} is {text!r}, without a unit; expected text with a unit of {_kind(unit)}{hint}")
+    plain = _plain(text)
+    match = _TEXT.match(plain)
+    if match is None:
+        raise UnitError(f"{entry} is {text!r}; expected a number and a unit of {_kind(unit)}")
+    low, digit = _number(match["low"], text, entry)
+    spelled, _, behind = match["unit"].partition("+-")  # "12 V +- 10 %": the tolerance may also stand behind the unit
+    spelled = spelled.strip()
+    if behind and tolerance is None:
+        tolerance = behind.strip()
+    if unit != "1" and not spelled:
+        raise UnitError(f'{entry} is {text!r}, without a unit; expected {_kind(unit)}, such as "{match["low"]} {_example(unit)}"')
+    value, half = low, 0.5 * digit
+    if match["high"] is not None:
+        high, _ = _number(match["high"], text, entry)
+        value, half = 0.5 * (low + high), 0.5 * abs(high - low)
+    if match["tol"] is not None:
+        tol, _ = _number(match["tol"], text, entry)
+        half = max(half, abs(value) * tol / 100.0 if match["percent"] else tol)
+    if tolerance is not None:
+        half = max(half, abs(value) * parse(tolerance, "1", f"{entry} tolerance").value)
+    reciprocal = _RECIPROCAL_SPEED.match(spelled)
+    if reciprocal is not None and unit == "rad/s":
+        angle = float(reciprocal["angle"]) * 3.141592653589793 / 180.0
+        speed = angle / value
+        return Printed(text=text, value=speed, half=speed * half / value, unit=unit)
+    factor = _factor(spelled, unit, text, entry)
+    return Printed(text=text, value=value * factor, half=half * abs(factor), unit=unit)
+
+
+def _plain(text: str) -> str:
+    for sign, word in _SIGNS.items():
+        text = text.replace(sign, word)
+    return unicodedata.normalize("NFKC", text).strip()
+
+
+def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
+    """(value, one unit of its last printed digit)."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if "," in mantissa and "." in mantissa:
+        last = max(mantissa.rfind(","), mantissa.rfind("."))
+        mantissa = re.sub(r"[.,]", "", mantissa[:last]) + "." + mantissa[last + 1 :]
+    elif mantissa.count(",") == 1 and re.search(r"^[+-]?[1-9]\d{0,2},\d{3}$", mantissa):
+        raise UnitError(
+            f"{entry} is {whole!r}: the comma may stand for thousands or for decimals; write {mantissa.replace(',', '')} or {mantissa.replace(',', '.')}"
+        )
+    elif mantissa.count(",") == 1:
+        mantissa = mantissa.replace(",", ".")
+    elif mantissa.count(",") > 1 or mantissa.count(".") > 1:
+        raise UnitError(f"{entry} is {whole!r}; expected one number, without separators of thousands")
+    scale = 10.0 ** int(exponent) if exponent else 1.0
+    whole_part, _, decimals = mantissa.lstrip("+-").partition(".")
+    unit = 10.0 ** -len(decimals)
+    if not decimals and len(whole_part) > 3:  # in "9550" or "10600" zeros after the third digit are rounding, not digits
+        zeros = len(whole_part) - max(len(whole_part.rstrip("0")), 3)
+        unit = 10.0**zeros
+    return float(mantissa) * scale, unit * scale
+
+
+@functools.lru_cache(maxsize=1)
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(autoconvert_offset_to_baseunit=False, cache_folder=None)
+
+
+@functools.lru_cache(maxsize=512)
+def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
+    """What one of the spelled unit is in the SI unit."""
+    registry = _registry()
+    if unit == "degC":  # an absolute temperature: only its own scale is accepted
+        if spelled in ("degC", "C"):
+            return 1.0
+        raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
+    wanted = registry.parse_expression(_spell(unit)) if unit != "1" else registry.Quantity(1.0)
+    given = registry.Quantity(1.0)
+    if spelled:
+        try:
+            given = registry.Quantity(1.0) * registry.parse_expression(_spell(spelled))
+        except Exception:  # pint raises many kinds; the text is simply not a unit
+            near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+            raise UnitError(f"unknown unit {spelled!r} in {text!r} for {entry}{hint}") from None
+    for scale in (1.0, GRAVITY):
+        if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
+            given = given * registry.Quantity(GRAVITY, "m/s**2")
+        ratio = given / wanted
+        if ratio.check("[]"):
+            return float(ratio.to_base_units().magnitude)
+    raise UnitError(f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}")
+
+
+def _spell(unit: str) -> str:
+    """A unit as pint spells it: `*` between words, `**` for powers, aliases replaced."""
+    unit = re.sub(r"(?<=[A-Za-z)])\s*\^\s*(?=-?\d)", "**", unit.strip())
+    unit = re.sub(r"([A-Za-z])([23])(?![\d.])", r"\1**\2", unit)
+    unit = re.sub(r"\b(k?g)(c?m)(?=\*\*2)", r"\1 \2", unit)  # "gcm2" is g cm^2
+    words = re.split(r"(\s*[*/()]\s*|\s+|\*\*-?\d+)", unit)
+    spelled = []
+    for word in words:
+        if word is None or word == "":
+            continue
+        if word.strip() == "":
+            spelled.append("*")
+        elif word.strip() in ("*", "/", "(", ")") or word.startswith("**"):
+            spelled.append(word.strip())
+        else:
+            alias = _WORDS.get(word, word)
+            if alias is None:
+                raise ValueError(word)
+            spelled.append(alias)
+    text = "".join(spelled)
+    return re.sub(r"\*?(/)\*?", r"\1", re.sub(r"\(\*|\*\)", lambda m: m[0].strip("*"), text))
+
+
+_KINDS = {
+    "V": ("a voltage", "V"),
+    "ohm": ("a resistance", "ohm"),
+    "H": ("an inductance", "mH"),
+    "A": ("a current", "A"),
+    "N m": ("a torque", "N*m"),
+    "rad/s": ("a speed", "rpm"),
+    "N m/A": ("a torque constant", "mN*m/A"),
+    "V s/rad": ("a back-EMF constant", "V/krpm"),
+    "rad/(s V)": ("a speed constant", "rpm/V"),
+    "kg m^2": ("an inertia", "g*cm^2"),
+    "rad/(s N m)": ("a speed per torque", "rpm/(mN*m)"),
+    "s": ("a time", "ms"),
+    "K/W": ("a thermal resistance", "K/W"),
+    "J/K": ("a heat capacity", "J/K"),
+    "degC": ("a temperature", "degC"),
+    "rad": ("an angle", "arcmin"),
+    "N m s/rad": ("a viscous friction", "N*m*s/rad"),
+    "kg": ("a mass", "g"),
+    "W": ("a power", "W"),
+    "1/K": ("a temperature coefficient", "1/K"),
+    "1": ("a plain number", "1"),
+    "1/rad": ("a gain per radian", "1/rad"),
+}
+
+
+def _kind(unit: str) -> str:
+    return _KINDS.get(unit, (f"a quantity in {unit}", unit))[0]
+
+
+def _example(unit: str) -> str:
+    return _KINDS.get(unit, ("", unit))[1]
