@@ -25,7 +25,10 @@ def servo() -> Actuator:
     """A made-up servo of the size of a large hobby servo: plausible numbers, no maker's."""
     return Actuator(
         motor=Motor(
-            resistance=4.4, torque_constant=0.0068, rotor_inertia=6e-8, inductance=8e-4,
+            resistance=4.4,
+            torque_constant=0.0068,
+            rotor_inertia=6e-8,
+            inductance=8e-4,
             thermal=Thermal(resistance=18.0, capacitance=1.0),
             limits=Limits(current=2.4, safe_current=0.3, derating_start=55.0, derating_end=80.0),
         ),

@@ -182,15 +182,20 @@ class Verdict(NamedTuple):
     """(entry, factor that would mend it, the factor's name)."""
 
     @property
+    def suspects(self) -> list[Entry]:
+        """Entries that a usual slip explains; none where it could be almost any of them."""
+        found = list({id(e): e for e, _, _ in self.slips}.values())
+        return found if len(found) <= 2 else []
+
+    @property
     def left_out(self) -> Entry | None:
         """The one entry to leave out of the solution: the only one that a usual slip explains."""
-        suspects = {id(e): e for e, _, _ in self.slips}
-        return next(iter(suspects.values())) if len(suspects) == 1 else None
+        return self.suspects[0] if len(self.suspects) == 1 else None
 
     @property
     def two_constants(self) -> bool:
         """Whether torque and back-EMF constant must be told apart."""
-        return self.left_out is None and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
+        return not self.suspects and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
 
 
 def judge(sheet: Datasheet) -> Verdict:
@@ -210,8 +215,10 @@ def _slips(rows: list[Relation], broken: list[Relation]) -> list[tuple[Entry, fl
             for f in (factor, 1 / factor) if factor > 5 or not loose else ():
                 values = [tuple(e.value * f if e is entry else e.value for e in r.entries) for r in mine]
                 if all(r.holds(v, 0.05) for r, v in zip(mine, values, strict=True)):
-                    found.append((entry, f, name))
-    return found
+                    mended = sum(any(e is entry for e in r.entries) for r in broken)
+                    found.append((mended, (entry, f, name)))
+    most = max((n for n, _ in found), default=0)  # the slip that explains most of what is broken
+    return [slip for n, slip in found if n == most]
 
 
 def findings(sheet: Datasheet, verdict: Verdict, solved: Reconciled) -> list[Finding]:

@@ -20,6 +20,8 @@ from .entries import ENTRIES
 
 FLOOR = 1e-3
 """Relative error below which no printed number is believed: makers compute sheets from rounded numbers too."""
+LOOSE = {"nominal_torque": 0.1, "nominal_speed": 0.3, "max_efficiency": 0.05, "stall_torque": 0.005}
+"""Entries that makers compute in their own ways (hot winding, friction taken off or not): believed no better than this."""
 UNKNOWNS = {"R": "ohm", "K": "V s/rad", "tau_c": "N m", "B": "N m s/rad", "J": "kg m^2", "L": "H", "N": "1", "eta": "1", "kappa": "1"}
 """K is the back-EMF constant; kappa, torque constant over back-EMF constant, is 1 unless the sheet contradicts that."""
 
@@ -77,6 +79,12 @@ class Reconciled:
     findings: tuple[Finding, ...]
     assumed: tuple[str, ...]
     geared: bool
+    covariance: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Of the constants' logarithms, in their order."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Every unknown, also those the sheet leaves open."""
+    extra: Mapping[str, float] = field(default_factory=dict)
+    """What else the equations need: the nominal current, and whether stall torque is printed after friction."""
     thermal: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -96,7 +104,7 @@ def predict(name: str, side: str, voltage: float, c: Mapping[str, float], extra:
         "speed_constant": 1.0 / K,
         "no_load_speed": w0,
         "no_load_current": i0,
-        "stall_torque": K_t * voltage / R,
+        "stall_torque": K_t * voltage / R - (tau_c if extra.get("stall_torque_is_net") else 0.0),
         "stall_current": voltage / R,
         "speed_torque_gradient": R / (K * K_t),
         "mechanical_time_constant": None if J is None else R * J / (K * K_t),
@@ -132,12 +140,15 @@ def reconcile(sheet: Datasheet) -> Reconciled:
     thermal = thermal_constants(sheet)
     found = Reconciled(
         constants=constants,
-        derived=derived(sheet, sheet.voltage, values, constants, problem.extra),
+        derived=derived(sheet, sheet.voltage, values, problem.covariance, problem.extra),
         residuals=residuals,
         findings=(),
         assumed=tuple(problem.assumed),
         geared=problem.geared,
         thermal=thermal,
+        extra=problem.extra,
+        covariance=problem.covariance,
+        values=values,
     )
     return Reconciled(**{**found.__dict__, "findings": tuple(checks.findings(sheet, verdict, found))})
 
@@ -146,13 +157,15 @@ class _Problem:
     """The unknowns a sheet has, and its equations."""
 
     def __init__(self, sheet: Datasheet, verdict: checks.Verdict):
-        self.sheet, self.left_out = sheet, verdict.left_out
+        self.sheet, self.left_out, self.suspects = sheet, verdict.left_out, verdict.suspects
         self.assumed: list[str] = []
         has = {e.name for e in sheet.entries}
         ratio = sheet.get("gear_ratio")
         self.geared = sheet.kind != "motor"
         rated = sheet.get("nominal_current")
         self.extra = {} if rated is None or rated.kind == "peak" else {"nominal_current": rated.value}
+        if _stall_torque_is_net(sheet):
+            self.extra["stall_torque_is_net"] = 1.0
         self.names = ["R", "K", "tau_c"]
         self.priors: dict[str, tuple[float, float]] = {}
         """name -> (logarithm, its standard error)."""
@@ -233,11 +246,14 @@ class _Problem:
         x0 = np.log([start[name] for name in self.names])
         found = least_squares(residuals, x0, method="trf", loss="linear", x_scale=1.0, bounds=(x0 - 12.0, self.upper(x0)))
         J = found.jac
-        _, s, vt = np.linalg.svd(J, full_matrices=False)
+        _, s, vt = np.linalg.svd(J, full_matrices=True)
+        s = np.concatenate([s, np.zeros(len(self.names) - len(s))])  # more unknowns than equations: the rest is open
         freedom = max(len(found.fun) - len(self.names), 1)
         scale = max(1.0, 2.0 * found.cost / freedom)  # a sheet that contradicts itself is believed less
         weak = s < 1e-8 * s[0]
-        variance = scale * np.sum((vt.T / np.where(weak, np.inf, s)) ** 2, axis=1)
+        half = vt.T / np.where(weak, np.inf, s)
+        self.covariance = scale * half @ half.T
+        variance = np.diag(self.covariance)
         open_ = np.any(np.abs(vt[weak]) > 1e-3, axis=0) if np.any(weak) else np.zeros(len(self.names), bool)
         values = {name: math.exp(v) for name, v in zip(self.names, found.x, strict=True)}
         errors = {name: math.inf if open_[k] else values[name] * math.sqrt(variance[k]) for k, name in enumerate(self.names)}
@@ -258,15 +274,16 @@ class _Problem:
             if e is self.left_out or e.value <= 0 or e.kind == "peak" or predict(e.name, e.side, V, start, self.extra) is None:
                 continue
             sigma = math.hypot(e.half / e.value, FLOOR)
-            if e.kind == "assumed":
-                sigma = max(sigma, 0.5)  # an assumption is a hint, no more
-            if e.name in ("nominal_torque", "nominal_speed", "max_efficiency", "stall_torque"):
-                sigma = max(sigma, 0.01)  # makers differ in whether friction is taken off, and at what temperature
+            if e.kind == "assumed" or any(e is suspect for suspect in self.suspects):
+                sigma = max(sigma, 0.5)  # an assumption, or an entry that a usual slip would explain, is a hint and no more
+            sigma = max(sigma, LOOSE.get(e.name, 0.0))
+            if e.name == "torque_constant" and e.side == "output" and self.geared:
+                sigma = max(sigma, 0.02)  # a servo's is its rounded stall torque over its rounded stall current
             rows.append((lambda c, e=e, V=V: predict(e.name, e.side, V, c, self.extra) or 1e-300, math.log(e.value), sigma))
         return rows
 
 
-def derived(sheet: Datasheet, voltage: float, c: Mapping[str, float], constants: Mapping[str, Constant], extra: Mapping[str, float]) -> dict[str, Constant]:
+def derived(sheet: Datasheet, voltage: float, c: Mapping[str, float], covariance: np.ndarray, extra: Mapping[str, float]) -> dict[str, Constant]:
     """Every computed quantity of table 19 at a voltage, at the output where there are gears."""
     side = "rotor" if sheet.kind == "motor" else "output"
     found: dict[str, Constant] = {}
@@ -274,11 +291,9 @@ def derived(sheet: Datasheet, voltage: float, c: Mapping[str, float], constants:
         value = predict(name, side, voltage, c, extra)
         if value is None or not math.isfinite(value):
             continue
-        spread = 0.0
-        for unknown, constant in constants.items():
-            moved = predict(name, side, voltage, {**c, unknown: c[unknown] * (1.0 + 1e-6)}, extra)
-            spread += ((moved or value) - value) ** 2 * (constant.error / (constant.value * 1e-6)) ** 2
-        found[name] = Constant(value=value, error=math.sqrt(spread), unit=ENTRIES[name].unit)
+        moved = [predict(name, side, voltage, {**c, unknown: c[unknown] * (1.0 + 1e-6)}, extra) or value for unknown in c]
+        slope = (np.array(moved) - value) / 1e-6  # by the logarithm of each constant
+        found[name] = Constant(value=value, error=float(np.sqrt(max(slope @ covariance @ slope, 0.0))), unit=ENTRIES[name].unit)
     return found
 
 
@@ -289,10 +304,17 @@ def derived_at(sheet: Datasheet, voltage: float | None = None) -> dict[str, Cons
         return dict(solved.derived)
     if not (voltage > 0 and math.isfinite(voltage)):
         raise InvalidValue(f"voltage is {voltage!r}; expected volts above 0")
-    values = {name: c.value for name, c in solved.constants.items()}
-    rated = sheet.get("nominal_current")
-    extra = {} if rated is None or rated.kind == "peak" else {"nominal_current": rated.value}
-    return derived(sheet, voltage, values, solved.constants, extra)
+    return derived(sheet, voltage, solved.values, solved.covariance, solved.extra)
+
+
+def _stall_torque_is_net(sheet: Datasheet) -> bool:
+    """Some makers print K V / R, others take the friction at no load off: whichever the sheet's own numbers are nearer to."""
+    tau, K, i_0 = sheet.get("stall_torque"), sheet.get("torque_constant"), sheet.get("no_load_current")
+    R, stall = sheet.get("resistance"), sheet.get("stall_current")
+    if tau is None or K is None or i_0 is None or (R is None and stall is None) or sheet.kind != "motor":
+        return False
+    i = stall.value if stall is not None else sheet.voltage / R.value  # type: ignore[union-attr]
+    return abs(tau.value - K.value * (i - i_0.value)) < abs(tau.value - K.value * i)
 
 
 def thermal_constants(sheet: Datasheet) -> dict[str, float]:

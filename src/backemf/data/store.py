@@ -21,8 +21,7 @@ from ..model.thermal import Thermal, TwoNodeThermal
 
 VERSION = 1
 PARTS: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox, *FRICTIONS.values(), *DRIVES.values(), *BENCHES.values())
+    cls.__name__: cls for cls in (Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox, *FRICTIONS.values(), *DRIVES.values(), *BENCHES.values())
 }
 
 

@@ -37,7 +37,9 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
             raise missing(sheet, what, remedy)
     c = {name: constant.value for name, constant in solved.constants.items()}
     gearbox = Gearbox(ratio=c.get("N", 1.0), efficiency=min(c["eta"], 1.0) if "eta" in c else None)
-    drag: Viscous = Coulomb(coulomb=c.get("tau_c", 0.0), viscous=c.get("B", 0.0))
+    # The printed drag is what the motor feels; at the output, behind the gears, that much less of it is friction.
+    eta = gearbox.efficiency or 1.0
+    drag: Viscous = Coulomb(coulomb=eta * c.get("tau_c", 0.0), viscous=eta * c.get("B", 0.0))
     return Actuator(motor=_motor(sheet, solved, c), gearbox=gearbox, friction=gearbox.reflect(drag), drive=_drive(sheet, V, control))
 
 

@@ -52,12 +52,41 @@ class ClassicServo(NamedTuple):
 
 
 def classic_servo(
-    *, torque_constant: float, resistance: float, firmware_gain: float, proportional: float, supply: float,
-    static: float, viscous: float, duty_limit: float = 1.0,
+    *,
+    torque_constant: float,
+    resistance: float,
+    firmware_gain: float,
+    proportional: float,
+    supply: float,
+    static: float,
+    viscous: float,
+    duty_limit: float = 1.0,
 ) -> ClassicServo:
     """Document 002: kp = k_t k_p H V_in / R, damping = k_t^2 / R + f_v, frictionloss = f_s; forcerange = d_max V_in k_t / R."""
     k_t, R, H, k_p, V_in, f_s, f_v = torque_constant, resistance, firmware_gain, proportional, supply, static, viscous
     return ClassicServo(k_t * k_p * H * V_in / R, k_t * k_t / R + f_v, f_s, duty_limit * V_in * k_t / R)
+
+
+class ServoGains(NamedTuple):
+    """One servo gain in the three units people use: register counts, volts and newton-metres per radian."""
+
+    register: float
+    volts: float
+    """V/rad, or V s/rad for a derivative gain."""
+    torque: float
+    """N m/rad, or N m s/rad."""
+
+
+def servo_gain(*, register: float, firmware_gain: float, supply: float, torque_constant: float, resistance: float) -> ServoGains:
+    """From a register: duty per radian is firmware_gain x register, volts are duty x supply, torque is K / R x volts."""
+    volts = firmware_gain * register * supply
+    return ServoGains(register, volts, torque_constant / resistance * volts)
+
+
+def servo_register(torque: float, *, firmware_gain: float, supply: float, torque_constant: float, resistance: float) -> ServoGains:
+    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad): the inverse of `servo_gain`."""
+    volts = torque * resistance / torque_constant
+    return ServoGains(volts / (firmware_gain * supply), volts, torque)
 
 
 class Feedforward(NamedTuple):
@@ -80,22 +109,27 @@ class Mechanism(NamedTuple):
 
 
 def feedforward_voltage(
-    *, torque_constant: float, speed_constant: float, resistance: float, ratio: float, n_motors: int, inertia: float,
-    motor_friction: float = 0.0, output_friction: float = 0.0, viscous: float = 0.0,
+    *,
+    torque_constant: float,
+    speed_constant: float,
+    resistance: float,
+    ratio: float,
+    n_motors: int,
+    inertia: float,
+    motor_friction: float = 0.0,
+    output_friction: float = 0.0,
+    viscous: float = 0.0,
 ) -> Feedforward:
     """Document 004 in volts, corrected: kS = R (tau_s / K_t + T_f / (n G K_t)), kV = G / K_v + R b / (n G K_t), kA = R J / (n G K_t).
 
     speed_constant is K_v in rad/(s V), inertia the total at the output with n G^2 J_rotor, motor_friction each motor's own.
     """
     K_t, R, nGK = torque_constant, resistance, n_motors * ratio * torque_constant
-    return Feedforward(
-        R * (motor_friction / K_t + output_friction / nGK), ratio / speed_constant + R * viscous / nGK, R * inertia / nGK
-    )
+    return Feedforward(R * (motor_friction / K_t + output_friction / nGK), ratio / speed_constant + R * viscous / nGK, R * inertia / nGK)
 
 
 def feedforward_current(
-    *, torque_constant: float, ratio: float, n_motors: int, inertia: float,
-    motor_friction: float = 0.0, output_friction: float = 0.0, viscous: float = 0.0,
+    *, torque_constant: float, ratio: float, n_motors: int, inertia: float, motor_friction: float = 0.0, output_friction: float = 0.0, viscous: float = 0.0
 ) -> Feedforward:
     """Document 004 in amperes per motor, corrected: kS = tau_s / K_t + T_f / (n G K_t), kV = b / (n G K_t), kA = J / (n G K_t)."""
     K_t, nGK = torque_constant, n_motors * ratio * torque_constant
