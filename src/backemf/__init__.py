@@ -33,6 +33,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "engine.command": ("constant", "step", "ramp", "sine", "chirp", "square", "random_binary", "held"),
     "engine.simulate": ("simulate",),
     "engine.trajectory": ("Trajectory",),
+    "data.log": ("Log", "Signal", "log"),
+    "data.read": ("read",),
+    "identify.check": ("check",),
+    "identify.fit": ("fit",),
+    "identify.ladder": ("ladder",),
+    "identify.result": ("Fit",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -54,6 +60,10 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from .data.datasheet import Datasheet as Datasheet
+    from .data.log import Log as Log
+    from .data.log import Signal as Signal
+    from .data.log import log as log
+    from .data.read import read as read
     from .engine.command import chirp as chirp
     from .engine.command import constant as constant
     from .engine.command import held as held
@@ -66,6 +76,10 @@ if TYPE_CHECKING:
     from .engine.trajectory import Trajectory as Trajectory
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
+    from .identify.check import check as check
+    from .identify.fit import fit as fit
+    from .identify.ladder import ladder as ladder
+    from .identify.result import Fit as Fit
     from .model.actuator import Actuator as Actuator
     from .model.bench import Bench as Bench
     from .model.bench import Elevator as Elevator

@@ -34,5 +34,17 @@ class SignalError(BackemfError, ValueError):
     """A time series that cannot be used: wrong length, not finite, time running backwards."""
 
 
+class TooLarge(BackemfError, MemoryError):
+    """A request whose result would not fit into memory."""
+
+
+class NotLowered(BackemfError, NotImplementedError):
+    """A step that cannot become a compiled loop; the reference engine runs it instead."""
+
+
+class BackemfWarning(UserWarning):
+    """Something was done another way than asked for, or left out; the text says what and why."""
+
+
 class NotAvailable(BackemfError, RuntimeError):
     """An optional program or package that this request needs is not installed."""

@@ -216,6 +216,25 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
     return Printed(text=text, value=value * factor, half=half * abs(factor), unit=unit)
 
 
+_ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")
+
+
+def factor(spelled: str, unit: str, entry: str) -> float:
+    """What one of a unit, as a log spells it ("deg", "ms", "RPM"), is in the SI `unit`; `entry` names it in errors."""
+    plain = {"1/min": "rpm", "/min": "rpm", "min^-1": "rpm"}.get(_plain(spelled), _plain(spelled))
+    if plain == unit:
+        return 1.0
+    if unit.startswith("rad") and not _ANGULAR.search(plain.lower()):  # a count or a percentage has no dimension either, but is no angle
+        raise UnitError(f"{entry} is in {spelled!r}, which is not {_kind(unit)}; expected a unit such as {'deg' if unit == 'rad' else _example(unit)!r}")
+    try:
+        return _factor(plain, unit, spelled, entry)
+    except UnitError as error:
+        try:
+            return _factor(plain.lower(), unit, spelled, entry)  # "RPM", "Second", "DEG"
+        except UnitError:
+            raise error from None
+
+
 def _plain(text: str) -> str:
     for sign, word in _SIGNS.items():
         text = text.replace(sign, word)

@@ -8,7 +8,7 @@ import typer
 
 from .. import __version__
 from ..errors import BackemfError
-from . import demo, sheets
+from . import conform, demo, identify, logs, measure, sheets
 
 app = typer.Typer(
     add_completion=True,
@@ -19,6 +19,11 @@ app = typer.Typer(
 )
 app.command()(sheets.catalog)
 app.command()(sheets.datasheet)
+app.command()(logs.log)
+app.add_typer(measure.app, name="measure")
+app.command()(identify.check)
+app.command()(identify.fit)
+app.command()(conform.conform)
 app.command()(demo.demo)
 
 

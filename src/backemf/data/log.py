@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -54,6 +55,24 @@ class Signal:
             raise SignalError(f"the time of a signal does not increase at sample {k}: {time[k - 1]:g} s, then {time[k]:g} s")
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return f"Signal({len(self.time)} samples from {self.time[0]:g} to {self.time[-1]:g} s)"
+
+    @property
+    def rate(self) -> float:
+        """Samples per second: one over the median step; NaN for a single sample."""
+        return 1.0 / float(np.median(np.diff(self.time))) if len(self.time) > 1 else math.nan
+
+    @property
+    def jitter(self) -> float:
+        """Standard deviation of the steps between samples [s]."""
+        return float(np.std(np.diff(self.time))) if len(self.time) > 1 else math.nan
+
+    @property
+    def gap(self) -> float:
+        """The longest step between samples [s]."""
+        return float(np.max(np.diff(self.time))) if len(self.time) > 1 else math.nan
 
     def held(self, times: np.ndarray) -> np.ndarray:
         """The value in force at each time: the newest sample not later; before the first, the first."""

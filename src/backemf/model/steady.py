@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .actuator import Actuator
-from .maths import Scalar, side, where
+from .maths import Scalar, exp, mean_decay, side, where
 from .thermal import Thermal, TwoNodeThermal
 
 
@@ -45,3 +45,8 @@ def continuous_current(actuator: Actuator, most: float) -> float:
     thermal, motor = actuator.motor.thermal, actuator.motor
     assert thermal is not None
     return math.sqrt(max(most - thermal.ambient, 0.0) / (thermal_resistance(thermal) * motor.resistance_at(most)))
+
+
+def coasting_speed(t: Scalar, w_0: Scalar, dry: Scalar, drag: Scalar) -> Scalar:
+    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s], until it stops."""
+    return w_0 * exp(-drag * t) - dry * t * mean_decay(drag * t)

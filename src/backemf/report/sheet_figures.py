@@ -130,5 +130,8 @@ def overview(actuator: Actuator, voltage: float, title: str, most: float | None 
         ("Continuous and intermittent", regions(actuator, voltage, "", most, nominal_current)),
         ("Heating at constant current", thermal_rise(actuator, "", most)),
     ]
-    panels = [dataclasses.replace(panel, title=(name, "Efficiency", "Current")[k]) for name, figure in parts if figure is not None for k, panel in enumerate(figure.panels)]
+    panels = []
+    for name, figure in parts:
+        for k, panel in enumerate(figure.panels if figure is not None else ()):
+            panels.append(dataclasses.replace(panel, title=(name, "Efficiency", "Current")[k]))
     return Figure(title=title, panels=panels, shared_x=False, columns=2, note="In the first panel: solid at the output, dashed before friction and gears.")

@@ -1,0 +1,161 @@
+"""CSV, TSV and other tables in text, read in blocks: memory grows with the signals that are used, not with the text."""
+
+from __future__ import annotations
+
+import bisect
+import io
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ...findings import Finding
+from .delimited_layout import BOOLEANS, Layout, cells, is_comment, layout, number
+from .recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
+
+FORMAT = "table"
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".asc", ".tab")
+SAMPLE = 1 << 18
+BLOCK = 20_000
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    """Text of whatever suffix; binary files have bytes that text has not."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    control = sum(b < 32 and b not in b"\t\n\r\f" for b in head)
+    return bool(head.strip()) and control == 0
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """The one recording in a table, with the values of the columns that `keep` asks for."""
+    with path.open("rb") as file:
+        head = file.read(SAMPLE)
+    encoding = encoding_of(head)
+    whole = len(head) < SAMPLE
+    lines = head.decode(encoding, errors="replace").splitlines()
+    table = layout(lines if whole or len(lines) < 2 else lines[:-1])
+    titles = [Channel(name=n, unit=u) for n, u, k in zip(table.header, table.units, table.kinds, strict=True) if k != "text"]
+    wanted = set(keep(titles))
+    reader = _Rows(path, encoding, table, wanted, report)
+    reader.run()
+    notes = [f"{table}, {encoding}"]
+    if table.header_line is None:
+        notes.append("no header: columns are numbered from 1")
+    elif table.header_line > 0:
+        notes.append(f"{table.header_line} lines above the header skipped")
+    notes += [f"column {n!r} holds text and is not used" for n, k in zip(table.header, table.kinds, strict=True) if k == "text"]
+    notes += [f.text for f in reader.findings]
+    text = [repr(n) for n, k in zip(table.header, table.kinds, strict=True) if k == "text"]
+    hint = "the file has no header, so its columns are numbered" if table.header_line is None else f"text, not numbers: {', '.join(text)}" if text else ""
+    return [
+        Recording(
+            name=path.stem,
+            source=str(path),
+            format=FORMAT,
+            channels=tuple(reader.channels()),
+            notes=tuple(notes),
+            findings=tuple(reader.findings),
+            where=reader.where,
+            hint=hint,
+        )
+    ]
+
+
+class _Rows:
+    """The rows of a table as they are read."""
+
+    def __init__(self, path: Path, encoding: str, table: Layout, wanted: set[str], report: Report):
+        self.path, self.encoding, self.table, self.report = path, encoding, table, report
+        self.columns = [j for j in range(table.width) if table.kinds[j] != "text"]
+        self.plain = all(table.kinds[j] == "number" for j in self.columns)
+        self.kept: dict[int, list[np.ndarray]] = {j: [] for j in self.columns if table.header[j] in wanted}
+        self.low, self.high = np.full(len(self.columns), math.inf), np.full(len(self.columns), -math.inf)
+        self.n = 0
+        self.skipped: list[int] = []
+        """Rows before which a line without numbers was skipped, in order."""
+        self.findings: list[Finding] = []
+
+    def run(self) -> None:
+        size = max(1, self.path.stat().st_size)
+        with self.path.open("rb") as raw, io.TextIOWrapper(raw, encoding=self.encoding, errors="replace") as file:
+            line = sum(1 for _ in itertools.islice(file, self.table.first))
+            while block := list(itertools.islice(file, BLOCK)):
+                self._take(self._quick(block), block, line)
+                line += len(block)
+                self.report(min(1.0, raw.tell() / size))
+
+    def _take(self, values: np.ndarray | None, block: list[str], line: int) -> None:
+        if values is None:
+            values = np.array(list(self._careful(block, line)), float).reshape(-1, len(self.columns))
+        self.n += len(values)
+        with np.errstate(invalid="ignore"):
+            finite = np.isfinite(values)
+            self.low = np.minimum(self.low, np.where(finite, values, math.inf).min(axis=0, initial=math.inf))
+            self.high = np.maximum(self.high, np.where(finite, values, -math.inf).max(axis=0, initial=-math.inf))
+        for k, j in enumerate(self.columns):
+            if j in self.kept:
+                self.kept[j].append(values[:, k].copy())
+
+    def _quick(self, block: list[str]) -> np.ndarray | None:
+        """A block at once, if every line is a full row of plain numbers; None otherwise."""
+        separator, width = self.table.separator, self.table.width
+        if not self.plain or any('"' in line for line in block):
+            return None
+        if separator is None:
+            if any(len(line.split()) != width for line in block):
+                return None
+        elif any(line.count(separator) != width - 1 for line in block) or width == 1:
+            return None
+        if self.table.decimal == ",":
+            if any("." in line for line in block):
+                return None
+            block = [line.replace(",", ".") for line in block]
+        try:
+            return np.loadtxt(block, delimiter=separator, usecols=self.columns, comments=None, ndmin=2)
+        except ValueError:
+            return None
+
+    def _careful(self, block: list[str], line: int) -> Iterator[list[float]]:
+        """Line by line, saying where something is wrong."""
+        table = self.table
+        n = self.n
+        for k, text in enumerate(block, start=line):
+            if not text.strip() or is_comment(text):
+                self.skipped.append(n)
+                continue
+            row = cells(text, table.separator)
+            if len(row) == table.width + 1 and row[-1] == "":
+                row.pop()
+            if len(row) != table.width:
+                if not text.endswith("\n") and len(row) < table.width:
+                    cut = f"line {k + 1}, the last, is cut off ({len(row)} of {table.width} cells) and left out"
+                    self.findings.append(Finding(code="cut_off", text=cut, remedy="nothing, unless the end of the recording matters"))
+                    return
+                above = f"line {table.header_line + 1}, the header" if table.header_line is not None else f"line {table.first + 1}"
+                raise ReadError(f"line {k + 1} has {len(row)} cells, but {above}, has {table.width}: {text.strip()[:60]!r}")
+            values = []
+            for j in self.columns:
+                value = number(row[j], table.decimal)
+                if value is None:
+                    value = BOOLEANS.get(row[j].lower())
+                if value is None:
+                    raise ReadError(f"line {k + 1}, column {table.header[j]!r}: {row[j][:40]!r} is not a number")
+                values.append(value)
+            n += 1
+            yield values
+
+    def where(self, row: int) -> str:
+        return f"line {self.table.first + 1 + row + bisect.bisect_right(self.skipped, row)}"
+
+    def channels(self) -> Iterator[Channel]:
+        """Columns in the file's order; the blocks of a column are joined and let go one column at a time."""
+        for k, j in enumerate(self.columns):
+            values = None
+            if j in self.kept:
+                blocks = self.kept.pop(j)
+                values = np.concatenate(blocks) if blocks else np.empty(0)
+            low, high = (float(self.low[k]), float(self.high[k])) if self.low[k] <= self.high[k] else (math.nan, math.nan)
+            yield Channel(name=self.table.header[j], unit=self.table.units[j], values=values, n=self.n, low=low, high=high)

@@ -1,0 +1,134 @@
+"""LeRobot datasets (version 2 and 3): one recording per episode and joint, from `observation.state` and `action`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import parquet
+from .recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
+
+FORMAT = "LeRobot"
+STATE, ACTION = "observation.state", "action"
+ROWS = ("timestamp", "episode_index", "frame_index")
+
+
+def home(path: Path) -> Path | None:
+    """The folder of the dataset that a path is, or lies in."""
+    return next((folder for folder in (path, *path.resolve().parents[:4]) if is_dataset(folder)), None)
+
+
+def is_dataset(folder: Path) -> bool:
+    return (folder / "meta" / "info.json").is_file()
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    return is_dataset(path) if path.is_dir() else head.startswith(b"PAR1") and home(path) is not None
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """Every joint of every episode in a dataset, or in one of its data files."""
+    folder = home(path)
+    if folder is None:
+        raise ReadError("no meta/info.json: not a LeRobot dataset")
+    features = _features(folder)
+    files = [path] if path.is_file() else sorted((folder / "data").rglob("*.parquet"))
+    if not files:
+        raise ReadError(f"no data/**/*.parquet in {folder}: has the dataset been downloaded whole?")
+    columns: dict[str, list[np.ndarray]] = {}
+    for k, file in enumerate(files):
+        for name, values in _table(file, features).items():
+            columns.setdefault(name, []).append(values)
+        report((k + 1) / len(files))
+    try:
+        joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    except ValueError:
+        raise ReadError("the data files differ in the number of joints") from None
+    if len({len(v) for v in joined.values()}) != 1:
+        raise ReadError("the data files differ in their columns")
+    found = []
+    for episode in np.unique(joined["episode_index"]).astype(int):
+        rows = joined["episode_index"] == episode
+        found += _joints(folder, features, {name: values[rows] for name, values in joined.items()}, episode)
+    return found
+
+
+def _features(folder: Path) -> dict[str, Any]:
+    where = folder / "meta" / "info.json"
+    try:
+        features = json.loads(where.read_text(encoding="utf-8"))["features"]
+        if not isinstance(features, dict) or STATE not in features:
+            raise KeyError(STATE)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReadError(f"{where} has no 'features' with {STATE!r} ({type(error).__name__}: {error})") from None
+    return features
+
+
+def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The vectors and the clock of one data file."""
+    pa = parquet.pyarrow()
+    with parquet.open_file(path) as file:
+        there = set(file.schema_arrow.names)
+        lacking = {STATE, *ROWS[:2]} - there
+        if lacking:
+            raise ReadError(f"{path.name} has no column {', '.join(sorted(lacking))}")
+        wanted = [n for n in (*ROWS, *(f for f in features if f == ACTION or (f.startswith("observation.") and "image" not in f))) if n in there]
+        try:
+            table = file.read(columns=wanted)
+        except parquet.BROKEN as error:
+            raise ReadError(f"{path.name} cannot be read: {' '.join(str(error).split())[:200]}") from None
+    result = {}
+    for name in wanted:
+        column = table.column(name).combine_chunks()
+        kind = parquet.kind_of(pa, column.type)
+        if kind:
+            result[name] = parquet.values_of(pa, column, kind, name)
+    return result
+
+
+def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
+    """Names of a vector's elements: as listed, without ".pos" behind them; numbers where nothing is listed."""
+    names = features.get(name, {}).get("names")
+    if isinstance(names, dict):
+        names = next(iter(names.values()), None)
+    if not isinstance(names, list) or len(names) != width:
+        return [str(j) for j in range(width)]
+    return [str(n).removesuffix(".pos") for n in names]
+
+
+def _joints(folder: Path, features: dict[str, Any], columns: dict[str, np.ndarray], episode: int) -> list[Recording]:
+    state = columns[STATE].reshape(len(columns["timestamp"]), -1)
+    joints = _names(features, STATE, state.shape[1])
+    vectors = {n: v.reshape(len(state), -1) for n, v in columns.items() if n not in (*ROWS, STATE)}
+    found = []
+    for j, joint in enumerate(joints):
+        channels = [Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"), Channel.of(STATE, state[:, j], signal="position", unit=MUST_TELL)]
+        notes = [f"joint {joint!r} of episode {episode}"]
+        for name, values in vectors.items():
+            listed = _names(features, name, values.shape[1])
+            if joint in listed:
+                channels.append(_vector(name, values[:, listed.index(joint)]))
+            elif values.shape[1] == state.shape[1]:
+                channels.append(_vector(name, values[:, j]))
+                notes.append(f"{name} has no {joint!r}; its element {j}, {listed[j]!r}, is taken")
+            else:
+                notes.append(f"{name} has {values.shape[1]} elements, none of them {joint!r}: not used")
+        found.append(
+            Recording(
+                name=f"{folder.resolve().name}/{episode}/{joint}",
+                source=str(folder),
+                format=FORMAT,
+                channels=tuple(channels),
+                notes=tuple(notes),
+                where="frame {}".format,
+            )
+        )
+    return found
+
+
+def _vector(name: str, values: np.ndarray) -> Channel:
+    """An action is what the position was asked to be, in the unit of the state; anything else waits to be told."""
+    return Channel.of(name, values, signal="position_target", unit=MUST_TELL) if name == ACTION else Channel.of(name, values)

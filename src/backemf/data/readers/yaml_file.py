@@ -1,0 +1,39 @@
+"""YAML recordings of the same plain shape as JSON: safe content only, no tags that build objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...errors import NotAvailable
+from . import plain
+from .recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
+
+FORMAT = "YAML"
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    return path.suffix.lower() in (".yaml", ".yml")
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """The recording in a YAML file; it is read whole."""
+    try:
+        import yaml
+    except ImportError:
+        raise NotAvailable('reading YAML needs the package pyyaml: pip install "backemf[logs]"') from None
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    raw = path.read_bytes()
+    encoding = encoding_of(raw)
+    if encoding == "latin-1":
+        raise ReadError("not a text file in UTF-8 or UTF-16")
+    try:
+        content = yaml.load(raw.decode(encoding), Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise ReadError(f"not plain YAML{place}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ReadError(f"not plain YAML: {error}") from None
+    report(1.0)
+    return plain.recordings(path, FORMAT, plain.walk(content))

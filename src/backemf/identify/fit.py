@@ -1,0 +1,328 @@
+"""From logs to a model you can trust: multi-start least squares with an observer homotopy, priors, and errors that hold."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data.datasheet import Datasheet
+from ..data.log import Log
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding
+from ..model.actuator import Actuator
+from ..model.bench import Pendulum
+from .check import OPEN, with_some_inertia
+from .free import Free, default_paths, free, priors, spread
+from .frictions import friction_name, with_friction
+from .optimize import STAGES, Minimum, homotopy, levenberg_marquardt
+from .residual import Problem, fitted_drive, mean_absolute_errors, problem
+from .result import Fit, Found, Start
+from .select import split
+from .uncertainty import Uncertainty, correlation_time, uncertainty
+
+N_STARTS = 6
+SAME = 2e-3
+"""Relative difference of cost up to which two starts count as having found the same minimum."""
+GRAVITY_ERROR = 0.015
+"""How much gravity differs from place to place [m/s^2] (World Geodetic System 1984: 9.780 at the equator, 9.832 at the poles)."""
+Progress = Callable[[str, float], None]
+
+
+def fit(
+    actuator: Actuator,
+    logs: Sequence[Log],
+    *,
+    free_paths: Sequence[str] | None = None,
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
+    hold_out: Any = None,
+    friction: str | None = None,
+    also: Sequence[str] = (),
+    delay: bool = False,
+    offset: bool = True,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    n_starts: int = N_STARTS,
+    within: float = 3.0,
+    substeps: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit an actuator to logs.
+
+    free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the logs call for
+    also        further parameters to free beside those
+    prior       a datasheet, or path -> (value, standard error): combinations the data leaves open stay there
+    hold_out    logs to judge on and not to fit: {"gain": 8}, {"length": 0.07}, log names, or a function of a log
+    friction    another friction model to start with ("m4", "lugre", ...)
+    delay       also find a delay of the command
+    offset      on a pendulum, also find the position at which the arm hangs
+    within      further starts lie within this factor of the first
+    """
+    begun = time.process_time()
+    if friction is not None:
+        actuator = with_friction(actuator, friction, list(logs))
+    training, judged = split(logs, hold_out)
+    p, guessed = _problem(actuator, training, free_paths, also, prior, bounds, delay, offset, substeps)
+    first = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
+    ends, interrupted = _starts(p, first, n_starts, within, np.random.default_rng(seed), progress)
+    best = min(ends, key=lambda m: m.cost)
+    if not math.isfinite(best.cost):
+        raise InvalidValue("the simulation is not finite from any start; check the actuator's numbers and the logs' units")
+    p, best = _polish(p, best)
+    sure = uncertainty(p, best.x)
+    found = _found(p, best.x, sure)
+    after = mean_absolute_errors(p, best.x)
+    held = _held_out(p, best.x, judged)
+    starts = tuple(
+        Start(
+            cost=m.cost,
+            mae=float(np.mean(list(mean_absolute_errors(p, m.x).values()))) if math.isfinite(m.cost) else math.inf,
+            ended=m.ended,
+            n_evaluations=m.n_evaluations,
+            parameters=p.free.to_values(m.x, p.fixed),
+        )
+        for m in ends
+    )
+    correlation = sure.covariance / np.sqrt(np.outer(np.diag(sure.covariance), np.diag(sure.covariance)))
+    k = p.outputs.index("position")
+    floor = float(p.sigma_noise[k]) * math.sqrt(2 / math.pi)
+    notes = _findings(p, best, sure, found, after, held, guessed, interrupted, correlation)
+    return Fit(
+        actuator=_with_bench_free(p, best.x),
+        parameters=found,
+        training=after,
+        held_out=held,
+        noise_floor=floor,
+        findings=tuple(notes),
+        starts=starts,
+        correlation=correlation,
+        substeps=p.substeps,
+        seed=seed,
+        cpu_s=time.process_time() - begun,
+        friction=friction_name(p.actuator.friction),
+    )
+
+
+def _problem(
+    actuator: Actuator,
+    logs: Sequence[Log],
+    free_paths: Sequence[str] | None,
+    also: Sequence[str],
+    prior: Any,
+    bounds: Any,
+    delay: bool,
+    offset: bool,
+    substeps: int | None,
+) -> tuple[Problem, bool]:
+    actuator, guessed = fitted_drive(actuator, logs)
+    if delay and not actuator.drive.delay:
+        step = float(np.median(np.concatenate([np.diff(log.time) for log in logs])))
+        actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
+    if actuator.motor.rotor_inertia == 0.0:
+        actuator = with_some_inertia(actuator, logs)
+    hanging = offset and free_paths is None and all(isinstance(log.bench, Pendulum) for log in logs)
+    wanted = list(free_paths) if free_paths is not None else default_paths(actuator, ())
+    if free_paths is not None and "bench.hanging" in wanted:
+        hanging = True
+    if guessed and free_paths is None:
+        wanted.append("drive.firmware_gain")
+    wanted += [path for path in also if path not in wanted]
+    if delay and "drive.delay" not in wanted:
+        wanted.append("drive.delay")
+    if hanging and "bench.hanging" not in wanted:
+        wanted.append("bench.hanging")
+    extra = {"bench.hanging": 0.0} if hanging else {}
+    stated = priors(actuator, prior)
+    if hanging and free_paths is None and len({log.bench.gravity for log in logs if isinstance(log.bench, Pendulum)}) == 1:
+        # Gravity is 9.78 to 9.83 m/s^2 depending on the place, and a swinging arm shows it.
+        wanted.append("bench.gravity")
+        extra["bench.gravity"] = next(log.bench.gravity for log in logs if isinstance(log.bench, Pendulum))
+        stated.setdefault("bench.gravity", (extra["bench.gravity"], GRAVITY_ERROR))
+    if hanging and free_paths is None and all(isinstance(log.bench, Pendulum) and log.bench.arm_mass == 0 for log in logs):
+        # Nobody weighed the arm; it is found along, starting from next to nothing.
+        wanted.append("bench.arm_mass")
+        extra["bench.arm_mass"] = 0.03 * min(log.bench.mass for log in logs if isinstance(log.bench, Pendulum))
+    if not wanted:
+        raise MissingValue("no parameter is free; name at least one")
+    return problem(actuator, logs, free(actuator, wanted, extra, prior=stated, bounds=bounds), substeps=substeps, hanging=hanging), guessed
+
+
+def _starts(p: Problem, first: np.ndarray, n: int, within: float, rng: np.random.Generator, progress: Progress | None) -> tuple[list[Minimum], bool]:
+    """Optimise from several starts; stop early once two agree on the best, or the noise explains everything."""
+    ends: list[Minimum] = []
+    noise_cost = 0.5 * p.n_measured
+    try:
+        for k in range(max(1, n)):
+            x = first if k == 0 else spread(p.free, within, rng, first)
+            ends.append(homotopy(p, x, stages=_stages(p)))
+            best = min(m.cost for m in ends)
+            if progress is not None:
+                progress(f"start {k + 1} of {n}", best)
+            agree = sum(m.cost <= best * (1 + SAME) for m in ends)
+            if agree >= 3 or (agree >= 1 and best <= 1.1 * noise_cost):
+                break
+    except KeyboardInterrupt:
+        if not ends:
+            raise
+        return ends, True
+    return ends, False
+
+
+def _stages(p: Problem) -> tuple[float, ...]:
+    """Observer bandwidths that the sampling allows: a pull faster than the samples would only copy them."""
+    step = float(np.median(p.batch.dt[p.batch.dt > 0]))
+    fitting = tuple(b for b in STAGES if b == 0 or b * step < 0.65)
+    return fitting if len(fitting) > 1 else (0.4 / step, 0.13 / step, 0.0)
+
+
+def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:
+    """Settle with finer steps; then weigh the data by the scatter and correlation it really has, and large errors less.
+
+    Where the model cannot follow the recording, errors are larger than the noise and last for many samples; taken at the
+    weight of independent noise they would drown every prior.
+    """
+    p = replace(p, substeps=2 * p.substeps)  # the search was coarse; what is reported is not
+    finer = levenberg_marquardt(p, best.x, most=12, tolerance=1e-6)
+    best = finer if math.isfinite(finer.cost) else best
+    errors, _ = p.sensitivities(best.x)
+    k = p.outputs.index("position")
+    scale = np.array([max(1.4826 * float(np.nanmedian(np.abs(column))), 1.0) if np.isfinite(column).any() else 1.0 for column in errors.T])
+    if np.all(scale < 1.3):
+        return p, best
+    alike = float(np.median([correlation_time(np.nan_to_num(e[:, k])) for e in p.batch.split(errors)]))
+    q = replace(p, sigma=p.sigma * scale * math.sqrt(alike))
+    q.sigma_noise = p.sigma_noise
+    again = levenberg_marquardt(q, best.x, robust=1.5 / math.sqrt(alike), most=60)
+    return (q, again) if math.isfinite(again.cost) else (p, best)
+
+
+def _found(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Found]:
+    values = p.free.to_values(x, p.fixed)
+    T = p.free.slopes(x, p.fixed)
+    physical = T @ sure.covariance @ T.T
+    _, prior_error = p.free.prior()
+    found = {}
+    for k, q in enumerate(p.free.parameters):
+        value, error = values[q.path], math.sqrt(max(physical[k, k], 0.0))
+        if q.signed:
+            low, high = value - 1.96 * error, value + 1.96 * error
+        else:
+            low, high = (value * math.exp(s * 1.96 * min(error / max(value, 1e-300), 50.0)) for s in (-1, 1))
+        left = math.sqrt(sure.covariance[k, k]) / prior_error[k]
+        told = "prior" if left > OPEN else "both" if q.stated and left > 0.3 else "data"
+        stated = None
+        if q.stated:
+            mean, spread_ = q.prior
+            stated = (mean, spread_) if q.signed else (p.free.base(q, values, p.fixed) + math.exp(mean), math.exp(mean) * spread_)
+        found[q.path] = Found(path=q.path, value=value, error=error, low=low, high=high, unit=q.unit, start=q.start, prior=stated, told_by=told)
+    return found
+
+
+def _held_out(p: Problem, x: np.ndarray, logs: Sequence[Log]) -> dict[str, float]:
+    """Errors on logs the fit never saw; nothing is fitted on them, offsets included."""
+    if not logs:
+        return {}
+    hanging = "bench.hanging" in p.free.paths
+    q = problem(p.actuator, logs, p.free, outputs=p.outputs, substeps=p.substeps, hanging=hanging)
+    return mean_absolute_errors(q, x)
+
+
+def _with_bench_free(p: Problem, x: np.ndarray) -> Actuator:
+    return p.actuator_at(x)
+
+
+def _findings(
+    p: Problem,
+    best: Minimum,
+    sure: Uncertainty,
+    found: Mapping[str, Found],
+    training: Mapping[str, float],
+    held: Mapping[str, float],
+    guessed: bool,
+    interrupted: bool,
+    correlation: np.ndarray,
+) -> list[Finding]:
+    notes = []
+    low, high = p.free.bounds()
+    for k, q in enumerate(p.free.parameters):
+        one = found[q.path]
+        if best.x[k] >= high[k] - 1e-6 or (q.signed and best.x[k] <= low[k] + 1e-6):
+            notes.append(
+                Finding(
+                    code="at_bound",
+                    text=f"{q.path} ended at its bound, {one.value:.4g} {q.unit}.",
+                    remedy="widen its bounds, or fix it",
+                    numbers={"value": one.value},
+                )
+            )
+        if one.told_by == "prior" and not q.path.startswith("bench."):
+            where = "where the datasheet or the caller put it" if one.prior is not None else "near its start"
+            notes.append(
+                Finding(
+                    code="not_identifiable",
+                    text=f"{q.path} is not told by these logs; it stays {where}, {one.value:.4g} {q.unit}.",
+                    remedy="see `backemf check` for what to record",
+                    numbers={"value": one.value},
+                )
+            )
+        if one.prior is not None and abs(one.value - one.prior[0]) > 3 * math.hypot(one.error, one.prior[1]):
+            notes.append(
+                Finding(
+                    code="sheet_disagrees",
+                    text=f"{q.path} is {one.value:.4g} by the logs and {one.prior[0]:.4g} +- {one.prior[1]:.2g} {q.unit} by the sheet.",
+                    remedy="trust the logs for this unit; check the sheet's conditions",
+                    numbers={"fitted": one.value, "sheet": one.prior[0]},
+                )
+            )
+    pairs = [(i, j) for i in range(len(p.free)) for j in range(i) if abs(correlation[i, j]) > 0.98]
+    for i, j in pairs[:5]:
+        a, b = p.free.paths[j], p.free.paths[i]
+        notes.append(
+            Finding(
+                code="correlated",
+                text=f"{a} and {b} move together (correlation {correlation[i, j]:.3f}): their combination is known better than either.",
+                remedy="fix one, give a prior, or record what separates them",
+                numbers={"correlation": float(correlation[i, j])},
+            )
+        )
+    if held and np.mean(list(held.values())) > 1.5 * np.mean(list(training.values())):
+        ratio = float(np.mean(list(held.values())) / np.mean(list(training.values())))
+        notes.append(
+            Finding(
+                code="worse_held_out",
+                text=f"the error on held-out logs is {ratio:.2g} times that on the fitted ones.",
+                remedy="try a simpler friction model, or fit logs that cover these conditions",
+                numbers={"ratio": ratio},
+            )
+        )
+    ratio = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
+    if ratio > 3:
+        notes.append(
+            Finding(
+                code="model_error",
+                text=f"errors are {ratio:.2g} times the noise of the recording: the model misses something.",
+                remedy="try the friction ladder, a delay, or a thermal part",
+                numbers={"ratio": ratio},
+            )
+        )
+    if guessed:
+        notes.append(
+            Finding(
+                code="firmware_gain_fitted",
+                text="nobody printed this servo's firmware gain; it was fitted along, from a usual value.",
+                remedy="measure it with an oscilloscope (`backemf measure firmware-gain`): it and K/R act alike where the voltage is not at its limit",
+                numbers={},
+            )
+        )
+    if interrupted:
+        notes.append(Finding(code="interrupted", text="the search was interrupted; this is the best so far.", remedy="let it run for all starts", numbers={}))
+    return notes
+
+
+def free_of(fit_: Fit) -> Free:
+    """The parameters of a fit, for another one to start from."""
+    return free(fit_.actuator, [p for p in fit_.parameters if p in fit_.actuator.parameters])

@@ -1,0 +1,135 @@
+"""The friction ladder: fit every rung, judge each on logs it never saw, and take the simplest that is as good as the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.datasheet import Datasheet
+from ..data.log import Log
+from ..errors import BackemfError, InvalidValue
+from ..model.actuator import Actuator
+from ..tables import table
+from .fit import fit
+from .frictions import LADDER, with_friction
+from .residual import fitted_drive
+from .result import Fit
+from .select import KEYS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """One friction model on the ladder."""
+
+    name: str
+    fit: Fit | None
+    reason: str = ""
+    """Why there is no fit."""
+
+    @property
+    def held_out(self) -> float:
+        return np.inf if self.fit is None or self.fit.held_out_mae is None else self.fit.held_out_mae
+
+    @property
+    def standard_error(self) -> float:
+        if self.fit is None or len(self.fit.held_out) < 2:
+            return 0.0
+        errors = np.array(list(self.fit.held_out.values()))
+        return float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """Every rung with its fit, and the one chosen."""
+
+    rungs: tuple[Rung, ...]
+    chosen: str
+    held_out: str
+    """In words, what the rungs were judged on."""
+
+    @property
+    def fit(self) -> Fit:
+        """The chosen rung's fit."""
+        found = next(r.fit for r in self.rungs if r.name == self.chosen)
+        assert found is not None
+        return found
+
+    def __str__(self) -> str:
+        rows = []
+        before = None
+        for r in self.rungs:
+            if r.fit is None:
+                rows.append((r.name, "-", "-", "-", "-", r.reason))
+                continue
+            bought = "-" if before is None else f"{100 * (1 - r.held_out / before):+.1f} %"
+            before = min(r.held_out, before) if before is not None else r.held_out
+            mark = "chosen" if r.name == self.chosen else ""
+            rows.append(
+                (r.name, str(len(r.fit.parameters)), f"{1e3 * r.fit.training_mae:.3f}", f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}", bought, mark)
+            )
+        head = ("friction", "parameters", "fitted [mrad]", "held out [mrad]", "better than before", "")
+        return f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest within one standard error of the best: {self.chosen}."
+
+
+def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
+    """Logs to judge on where nobody says: one gain and one load from the middle, or every fourth log."""
+    chosen: list[Mapping[str, Any]] = []
+    words = []
+    for key in ("gain", "mass"):
+        values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
+        if len(values) >= 3:
+            middle = values[len(values) // 2 - (1 if len(values) % 2 == 0 else 0)]
+            chosen.append({key: middle})
+            words.append(f"{key} {middle:g}")
+            if sum(KEYS[key](log) == middle for log in logs) > 0.6 * len(logs):
+                chosen.pop()
+                words.pop()
+    if chosen:
+        return chosen[:1], f"the logs with {words[0]}"
+    if len(logs) < 4:
+        raise InvalidValue(f"{len(logs)} logs are too few to hold some out; record more, or name hold_out yourself")
+    names = [log.name for log in logs][1::4]
+    return names, f"every fourth log ({len(names)} of {len(logs)})"
+
+
+def ladder(
+    actuator: Actuator,
+    logs: Sequence[Log],
+    *,
+    rungs: Sequence[str] = LADDER,
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
+    hold_out: Any = None,
+    n_starts: int = 3,
+    seed: int = 0,
+    progress: Callable[[str, float], None] | None = None,
+    **more: Any,
+) -> Ladder:
+    """Fit each friction of the ladder and judge it on held-out logs; each rung starts from the last one's winding and drag."""
+    if hold_out is None:
+        hold_out, words = default_hold_out(logs)
+    else:
+        words = f"the logs held out ({hold_out})"
+    found: list[Rung] = []
+    start = actuator
+    also = [*more.pop("also", ()), *(["drive.firmware_gain"] if fitted_drive(actuator, logs)[1] else [])]
+    for name in rungs:
+        note = None if progress is None else (lambda text, cost, name=name: progress(f"{name}: {text}", cost))
+        try:
+            one = fit(with_friction(start, name), logs, prior=prior, hold_out=hold_out, n_starts=n_starts, seed=seed, progress=note, also=also, **more)
+            found.append(Rung(name=name, fit=one))
+            if one.held_out_mae is not None and one.held_out_mae <= min(r.held_out for r in found):
+                start = one.actuator
+        except (BackemfError, np.linalg.LinAlgError) as error:
+            found.append(Rung(name=name, fit=None, reason=str(error)))
+    best = min(found, key=lambda r: r.held_out)
+    if best.fit is None:
+        raise InvalidValue(f"no rung could be fitted: {best.reason}")
+    n = len(best.fit.held_out)
+    floor = 0.1 * best.held_out / np.sqrt(n)  # a standard error of a few logs is itself uncertain
+    limit = best.held_out + max(best.standard_error, floor)
+    good = [r for r in found if r.fit is not None and r.held_out <= limit]
+    chosen = min(good, key=lambda r: len(r.fit.parameters) if r.fit is not None else 99)
+    return Ladder(rungs=tuple(found), chosen=chosen.name, held_out=words)

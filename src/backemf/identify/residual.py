@@ -1,0 +1,252 @@
+"""From logs to errors: which inputs, outputs, starts and settings each log brings, and the normal equations of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.log import Log
+from ..engine.kernels import Kernels, kernels
+from ..engine.rows import Batch, Held, Observer, held
+from ..engine.simulate import delayed
+from ..engine.system import System
+from ..errors import InvalidValue, MissingValue
+from ..model.actuator import Actuator
+from ..model.bench import Bench, Pendulum
+from ..model.drive import ImpedanceDrive, PositionDrive, ServoDrive
+from ..model.quantity import parameters, substitute
+from .free import Free
+
+OUTPUTS = ("position", "current")
+"""Signals that are compared where they were recorded."""
+LEAST_NOISE = {"position": 1e-6, "current": 1e-4, "velocity": 1e-5}
+UNKNOWN_FIRMWARE_GAIN = 0.16
+"""Duty per radian and count of a hobby bus servo whose firmware gain nobody printed: the middle of those measured."""
+
+
+class Prepared(NamedTuple):
+    """One log as the engine takes it."""
+
+    log: Log
+    rows: Held
+    measured: np.ndarray
+    """(n_samples, n_outputs), NaN where nothing was measured."""
+    settings: dict[str, float]
+    """Parameters that this log fixes, bench included."""
+    start: dict[str, float]
+    bench: Bench
+    inputs: np.ndarray
+    """What was asked, before any delay."""
+
+
+def noise_of(values: np.ndarray) -> float:
+    """Standard deviation of the noise of a smooth signal: from its fourth differences, and at least its quantisation's."""
+    seen = values[np.isfinite(values)]
+    if len(seen) < 8:
+        return 0.0
+    d = np.diff(seen, n=4)
+    steps = np.abs(np.diff(seen))
+    steps = steps[steps > 0]
+    grain = float(np.min(steps)) if len(steps) else 0.0
+    counts = seen / grain if grain > 0 else seen
+    quantised = grain > 0 and np.median(np.abs(counts - counts[0] - np.round(counts - counts[0]))) < 1e-3
+    return max(float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0)), grain / np.sqrt(12.0) if quantised else 0.0)
+
+
+def start_of(log: Log) -> tuple[float, float]:
+    """Position and velocity at a log's first sample: a cubic through as many first samples as it fits; at rest unless it clearly moves."""
+    q, t = log["position"], log.time - log.time[0]
+    good = np.isfinite(q)
+    q, t = q[good], t[good]
+    sigma = max(noise_of(q), 1e-9)
+    for n in (24, 18, 13, 9):
+        if len(q) < n:
+            continue
+        powers = t[:n, None] ** np.arange(4)
+        rest, *_ = np.linalg.lstsq(powers[:, [0, 2, 3]], q[:n], rcond=None)
+        if np.std(q[:n] - powers[:, [0, 2, 3]] @ rest) < 1.25 * sigma:
+            return float(rest[0]), 0.0
+        cubic, *_ = np.linalg.lstsq(powers, q[:n], rcond=None)
+        error = sigma * np.sqrt(np.linalg.inv(powers.T @ powers)[1, 1])
+        if np.std(q[:n] - powers @ cubic) < 1.25 * sigma and abs(cubic[1]) > 5.0 * error:
+            return float(cubic[0]), float(cubic[1])
+    return float(np.mean(q[:2])), 0.0
+
+
+def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
+    """The actuator with a drive that the logs' settings fit: (actuator, whether its firmware gain is a guess)."""
+    wanted = any("drive.proportional" in log.settings for log in logs)
+    if not wanted or isinstance(actuator.drive, ServoDrive):
+        return actuator, False
+    if not isinstance(actuator.drive, PositionDrive):
+        return actuator, False
+    first = next(log for log in logs if "drive.proportional" in log.settings)
+    supply = first.settings.get("drive.supply") or actuator.drive.supply or (float(np.nanmedian(first["supply"])) if "supply" in first else None)
+    if supply is None:
+        raise MissingValue(f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give drive.supply")
+    drive = ServoDrive(firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=first.settings["drive.proportional"], supply=supply)
+    return replace(actuator, drive=drive), True
+
+
+def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool) -> Prepared:
+    """A log's inputs as rows, its measurements, settings and start."""
+    bench = log.bench
+    if bench is None:
+        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
+    if hanging and isinstance(bench, Pendulum) and bench.hanging is None:
+        bench = replace(bench, hanging=0.0)
+    drive, wanted = actuator.drive, []
+    if isinstance(drive, ImpedanceDrive):
+        wanted = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
+    elif drive.target:
+        if drive.target not in log:
+            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
+        wanted = [drive.target]
+    wanted += [n for n in ("enabled", "supply") if n in log] + list(bench.series)
+    inputs = {name: log[name] for name in sorted(wanted)}
+    for name, values in inputs.items():
+        if not np.isfinite(values).all():
+            raise InvalidValue(f"{log.name}: {name} is not finite at sample {int(np.argmax(~np.isfinite(values)))}; cut the log or repair the signal")
+    values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
+    rows = held(values, np.diff(log.time))
+    if actuator.drive.delay:
+        rows = delayed(values, log.time, actuator.drive.delay, [n.endswith("_target") for n in inputs])
+    measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
+    q, v = start_of(log)
+    start = actuator.initial_state(position=q, **({} if bench.locked else {"velocity": v}))
+    if "winding_temperature" in start and "temperature" in log:
+        start["winding_temperature"] = float(log["temperature"][0])
+    mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
+    return Prepared(log, rows, measured, {**parameters(bench, "bench."), **mine}, start, bench, values)
+
+
+@dataclass
+class Problem:
+    """Logs of one structure with an actuator whose free parameters are to be found."""
+
+    actuator: Actuator
+    logs: list[Prepared]
+    free: Free
+    outputs: tuple[str, ...]
+    substeps: int
+    sigma: np.ndarray
+    """Standard deviation of an error, by output: what weights are the inverse of."""
+
+    def __post_init__(self) -> None:
+        first = self.logs[0]
+        drive_inputs = [n for n in first.log.signals if n in ("enabled", "supply")]
+        names = sorted({n for n in (*self.input_names(first), *drive_inputs)})
+        self.system = System(actuator=self.actuator, bench=first.bench, inputs=tuple(names), outputs=self.outputs)
+        self.kernels: Kernels = kernels(self.system, free=self.free.paths)
+        self.names = list(self.system.parameters)
+        fixed = {**parameters(self.actuator), **parameters(first.bench, "bench.")}
+        self.fixed = fixed
+        self.P = np.array([[{**fixed, **p.settings}[n] for n in self.names] for p in self.logs])
+        self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
+        self.set_by_log = [{n for n in p.settings if not n.startswith("bench.")} | {"bench.mass"} for p in self.logs]
+        self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
+        self.measured = np.concatenate([p.measured for p in self.logs])
+        self.columns = [self.names.index(path) for path in self.free.paths]
+        self.sigma_noise = self.sigma
+        self.delay_free = "drive.delay" in self.free.paths
+
+    def input_names(self, p: Prepared) -> list[str]:
+        drive = self.actuator.drive
+        if isinstance(drive, ImpedanceDrive):
+            names = [n for n in ("position_target", "velocity_target", "torque_target") if n in p.log]
+        else:
+            names = [drive.target] if drive.target else []
+        return [*names, *p.bench.series]
+
+    def rows_of(self, x: np.ndarray) -> np.ndarray:
+        """Parameters of every log for the optimiser's x. A free delay acts through the rows, which are laid out anew."""
+        P = self.P.copy()
+        values = self.free.to_values(x, self.fixed)
+        if self.delay_free:
+            late = [n.endswith("_target") for n in self.system.inputs]
+            self.batch = self.kernels.batch([delayed(p.inputs, p.log.time, values["drive.delay"], late) for p in self.logs])
+        for column, path in zip(self.columns, self.free.paths, strict=True):
+            P[:, column] = values[path]
+        return P
+
+    @property
+    def n_measured(self) -> int:
+        return int(np.isfinite(self.measured).sum())
+
+    def observer(self, bandwidth: float) -> Observer | None:
+        """A correction towards the recorded position, or None at bandwidth 0."""
+        return Observer(bandwidth, self.measured[:, self.outputs.index("position")]) if bandwidth > 0 else None
+
+    def normal(self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+        """(J'J, J'r, cost) in x, summed over the logs; not finite where the simulation is not."""
+        observer = self.observer(bandwidth)
+        n = self.substeps if substeps is None else substeps
+        JtJ, Jtr, cost = self.kernels.normal(self.rows_of(x), self.S, self.batch, n, self.measured, 1.0 / self.sigma, observer=observer, robust=robust)
+        T = self.free.slopes(x, self.fixed)
+        return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
+
+    def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted errors (n, n_outputs) and their derivatives by x (n, n_outputs, n_free)."""
+        outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
+        T = self.free.slopes(x, self.fixed)
+        return (outputs - self.measured) / self.sigma, (tangents @ T) / self.sigma[None, :, None]
+
+    def predictions(self, x: np.ndarray) -> list[np.ndarray]:
+        """Simulated position of every log, on its own samples."""
+        states = self.kernels.trajectory(self.rows_of(x), self.S, self.batch, self.substeps)
+        return [s[:, 0] for s in self.batch.split(states)]
+
+    def with_free(self, free: Free) -> Problem:
+        return replace(self, free=free)
+
+    def actuator_at(self, x: np.ndarray) -> Actuator:
+        values = self.free.to_values(x, self.fixed)
+        return substitute(self.actuator, {k: v for k, v in values.items() if k in self.actuator.parameters})
+
+
+def problem(
+    actuator: Actuator, logs: Sequence[Log], free: Any, *, outputs: Sequence[str] | None = None, substeps: int | None = None, hanging: bool = False
+) -> Problem:
+    """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
+    if not logs:
+        raise MissingValue("no logs were given; expected at least one recording")
+    seen = tuple(o for o in OUTPUTS if any(o in log for log in logs)) if outputs is None else tuple(outputs)
+    if "position" not in seen:
+        raise MissingValue(f"none of the logs has a position; they have: {', '.join(sorted({s for log in logs for s in log.signals}))}")
+    common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
+    prepared = []
+    for log in logs:
+        p = prepare(actuator, _with_common(log, common, actuator), seen, hanging)
+        prepared.append(p)
+    kinds = {type(p.bench).__name__ for p in prepared}
+    if len(kinds) > 1:
+        raise InvalidValue(f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time")
+    sigma = np.array([max(np.median([noise_of(p.measured[:, k]) for p in prepared]), LEAST_NOISE.get(o, 1e-9)) for k, o in enumerate(seen)])
+    return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared), sigma)
+
+
+def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
+    """The log with the inputs that others have: always enabled, the nominal supply."""
+    missing = [n for n in names if n not in log]
+    if not missing:
+        return log
+    from ..data.log import Signal
+
+    supply = log.settings.get("drive.supply", actuator.drive.supply or 1.0)
+    extra = {n: Signal(time=log.time, values=np.full(len(log), 1.0 if n == "enabled" else supply)) for n in missing}
+    return replace(log, signals={**log.signals, **extra})
+
+
+def default_substeps(prepared: Sequence[Prepared]) -> int:
+    """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters."""
+    step = float(np.median(np.concatenate([np.diff(p.log.time) for p in prepared])))
+    return max(1, int(np.ceil(step / 2e-3 - 1e-9)))
+
+
+def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:
+    """Mean absolute error of position by log name."""
+    found: Mapping[str, float] = {one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0]))) for one, q in zip(p.logs, p.predictions(x), strict=True)}
+    return dict(found)

@@ -1,0 +1,55 @@
+"""Choosing logs: which to fit and which to hold out."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..data.log import Log
+from ..errors import InvalidValue, MissingValue, UnknownName
+
+KEYS: dict[str, Callable[[Log], Any]] = {
+    "gain": lambda log: log.settings.get("drive.proportional"),
+    "mass": lambda log: getattr(log.bench, "mass", None),
+    "length": lambda log: getattr(log.bench, "length", None),
+    "supply": lambda log: log.settings.get("drive.supply"),
+    "name": lambda log: log.name,
+}
+
+
+def matches(log: Log, spec: Any) -> bool:
+    """Whether a log is meant by {"gain": 8}, a name or pattern, a list of such, or a function."""
+    if callable(spec):
+        return bool(spec(log))
+    if isinstance(spec, str):
+        return fnmatch.fnmatch(log.name, spec)
+    if isinstance(spec, Mapping):
+        for key, wanted in spec.items():
+            if key not in KEYS:
+                raise UnknownName("way to choose logs", key, KEYS)
+            value = KEYS[key](log)
+            if isinstance(value, str):
+                if not fnmatch.fnmatch(value, str(wanted)):
+                    return False
+            elif value is None or abs(value - float(wanted)) > 1e-9 * max(1.0, abs(value)):
+                return False
+        return True
+    if isinstance(spec, Sequence):
+        return any(matches(log, one) for one in spec)
+    raise InvalidValue(f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log")
+
+
+def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
+    """(logs to fit, logs to judge on)."""
+    if not logs:
+        raise MissingValue("no logs were given; expected at least one recording")
+    if hold_out is None:
+        return list(logs), []
+    judged = [log for log in logs if matches(log, hold_out)]
+    training = [log for log in logs if log not in judged]
+    if not judged:
+        raise InvalidValue(f"hold_out {hold_out!r} matches none of the {len(logs)} logs")
+    if not training:
+        raise InvalidValue(f"hold_out {hold_out!r} matches every log; none is left to fit")
+    return training, judged

@@ -1,0 +1,153 @@
+"""Recovery: a known actuator, noisy logs, and the fit that finds it again, with errors that hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.identify.frictions import LADDER, with_friction
+
+from .recordings import SERVO, clean, record, steps, sweep
+
+
+def logs_with_off(seed: int, **more) -> list[be.Log]:
+    """Logs that determine everything: several loads and gains, and phases with the drive off."""
+    return [
+        record(seed, **more),
+        record(seed + 1, mass=0.5, gain=8.0, command=steps, **more),
+        record(seed + 2, length=0.15, gain=32.0, command=sweep, **more),
+        record(seed + 3, off_after=2.0, **more),
+        record(seed + 4, off_after=2.0, mass=0.5, gain=8.0, **more),
+    ]
+
+
+def start_from(truth: be.Actuator, factor: float = 1.6) -> be.Actuator:
+    """Every free number off by a factor, up and down in turn."""
+    off = {}
+    for k, (path, value) in enumerate(truth.parameters.items()):
+        if path.startswith(("motor.", "friction.")):
+            off[path] = value * (factor if k % 2 else 1 / factor)
+    if "friction.static" in off:
+        off["friction.static"] = off["friction.coulomb"] + (truth.parameters["friction.static"] - truth.parameters["friction.coulomb"]) * factor
+    return truth.replace(**off)
+
+
+def test_a_known_servo_is_found_again_with_its_errors():
+    found = be.fit(start_from(SERVO), logs_with_off(0), n_starts=2)
+    assert found.training_mae < 1.08 * found.noise_floor
+    for path, p in found.parameters.items():
+        truth = SERVO.parameters.get(path)
+        if truth is not None:
+            assert abs(p.value - truth) < 4 * p.error + 1e-9, path
+            assert p.low <= p.value <= p.high
+    assert found.parameters["motor.resistance"].error < 0.03 * 4.0
+    assert not [f.code for f in found.findings if f.code in ("at_bound", "model_error", "worse_held_out")]
+    text = str(found)
+    assert "motor.resistance" in text
+    assert "told by" in text
+
+
+def test_it_is_deterministic():
+    a, b = (be.fit(start_from(SERVO), clean(0), n_starts=2, seed=3) for _ in range(2))
+    assert {k: p.value for k, p in a.parameters.items()} == {k: p.value for k, p in b.parameters.items()}
+
+
+def test_open_combinations_stay_where_the_prior_puts_them_and_are_said_to():
+    prior = {"motor.resistance": (3.6, 0.1)}
+    found = be.fit(SERVO, clean(0), prior=prior, n_starts=1)
+    R = found.parameters["motor.resistance"]
+    assert R.value == pytest.approx(3.6, abs=0.15)
+    assert R.error == pytest.approx(0.1, rel=0.3)
+    assert "not_identifiable" in [f.code for f in found.findings]
+    ratio = found.actuator.motor.torque_constant / found.actuator.motor.resistance
+    assert ratio == pytest.approx(0.9 / 4.0, rel=0.02)  # what the data tells is found all the same
+
+
+def test_held_out_logs_are_judged_and_never_fitted():
+    logs = logs_with_off(0)
+    found = be.fit(SERVO, logs, hold_out={"gain": 32}, n_starts=1)
+    assert set(found.held_out) == {"log 2"}
+    assert "log 2" not in found.training
+    assert found.held_out_mae < 1.35 * found.noise_floor
+    with pytest.raises(be.BackemfError, match="matches none"):
+        be.fit(SERVO, logs, hold_out={"gain": 31})
+    with pytest.raises(be.BackemfError, match="unknown way to choose logs 'gian'; did you mean 'gain'"):
+        be.fit(SERVO, logs, hold_out={"gian": 32})
+
+
+def test_a_delay_is_found():
+    logs = [record(k, delay=0.0083, gain=g, mass=m) for k, (g, m) in enumerate([(16.0, 0.3), (8.0, 0.5), (32.0, 0.3)])]
+    found = be.fit(SERVO, logs, delay=True, n_starts=1)
+    assert found.parameters["drive.delay"].value == pytest.approx(0.0083, abs=4e-4)
+
+
+def test_an_offset_of_the_encoder_is_found():
+    logs = [
+        replace(log, signals={n: replace(s, values=s.values + (0.05 if n != "enabled" else 0.0)) for n, s in log.signals.items()}) for log in logs_with_off(0)
+    ]
+    found = be.fit(SERVO, logs, n_starts=1)
+    assert found.parameters["bench.hanging"].value == pytest.approx(0.05, abs=2e-3)
+
+
+def test_a_fit_is_stored_and_read_back(tmp_path):
+    found = be.fit(SERVO, clean(0), n_starts=1, hold_out=["log 2"])
+    found.write(tmp_path / "fit.json")
+    assert be.Fit.read(tmp_path / "fit.json") == found
+    with pytest.raises(be.BackemfError, match="exists"):
+        found.write(tmp_path / "fit.json")
+    content = json.loads((tmp_path / "fit.json").read_text())
+    assert {"parameters", "training_mae", "held_out_mae", "noise_floor", "findings", "starts", "cpu_s"} <= set(content)
+    (tmp_path / "cut.json").write_text((tmp_path / "fit.json").read_text()[:-100])
+    with pytest.raises(be.BackemfError, match="not a JSON file"):
+        be.Fit.read(tmp_path / "cut.json")
+
+
+def test_bad_requests_are_refused():
+    logs = clean(0)
+    with pytest.raises(be.BackemfError, match=r"unknown parameter 'motor\.resistence'; did you mean 'motor\.resistance'"):
+        be.fit(SERVO, logs, free_paths=["motor.resistence"])
+    with pytest.raises(be.BackemfError, match="expected the lower one first"):
+        be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 3.0)})
+    with pytest.raises(be.BackemfError, match="outside its bounds"):
+        be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 9.0)})
+    with pytest.raises(be.BackemfError, match="no logs were given"):
+        be.fit(SERVO, [])
+    with pytest.raises(be.BackemfError, match="unknown friction 'm7'"):
+        be.fit(SERVO, logs, friction="m7")
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_every_rung_has_a_start(name):
+    actuator = with_friction(be.Datasheet.read("mx-106").actuator(), name)
+    run = be.simulate(actuator, be.Pendulum(mass=1.0, length=0.1), be.step(0.5), duration=1.0, dt=0.005)
+    assert np.all(np.isfinite(run.position))
+    assert actuator.friction.coulomb > 0
+
+
+def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
+    """Logs made with Stribeck friction: Coulomb is poorer, richer rungs buy nothing."""
+    logs = [record(k, gain=g, mass=m, command=c) for k, (g, m, c) in enumerate(
+        [(8.0, 0.3, steps), (16.0, 0.5, sweep), (32.0, 0.3, sweep), (8.0, 0.5, sweep), (16.0, 0.3, steps), (32.0, 0.5, steps)])]  # fmt: skip
+    found = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
+    assert found.chosen == "stribeck"
+    assert found.fit.friction == "stribeck"
+    assert "gain 16" in found.held_out
+    assert "chosen" in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correlated", [False, True])
+def test_95_percent_intervals_cover(correlated):
+    """Pooled over parameters and 40 seeds, for white and for correlated noise."""
+    inside = total = 0
+    for seed in range(40):
+        found = be.fit(SERVO, logs_with_off(100 * seed, correlated=correlated, noise=1e-3, grain=0.0), n_starts=1, offset=False)
+        for path, p in found.parameters.items():
+            if path in SERVO.parameters:
+                inside += p.low <= SERVO.parameters[path] <= p.high
+                total += 1
+    assert 0.90 <= inside / total <= 0.985, f"{inside} of {total}"
