@@ -12,11 +12,17 @@ import backemf as be
 
 def true_servo(truth: dict, proportional: float) -> be.Actuator:
     friction = be.M6(
-        coulomb=truth["friction_base"], static=truth["friction_base"] + truth["friction_stribeck"], viscous=truth["friction_viscous"],
-        stribeck_velocity=truth["dtheta_stribeck"], stribeck_exponent=truth["alpha"],
-        load_motor=truth["load_friction_motor"], load_external=truth["load_friction_external"],
-        load_motor_stribeck=truth["load_friction_motor_stribeck"], load_external_stribeck=truth["load_friction_external_stribeck"],
-        load_motor_quadratic=truth["load_friction_motor_quad"], load_external_quadratic=truth["load_friction_external_quad"],
+        coulomb=truth["friction_base"],
+        static=truth["friction_base"] + truth["friction_stribeck"],
+        viscous=truth["friction_viscous"],
+        stribeck_velocity=truth["dtheta_stribeck"],
+        stribeck_exponent=truth["alpha"],
+        load_motor=truth["load_friction_motor"],
+        load_external=truth["load_friction_external"],
+        load_motor_stribeck=truth["load_friction_motor_stribeck"],
+        load_external_stribeck=truth["load_friction_external_stribeck"],
+        load_motor_quadratic=truth["load_friction_motor_quad"],
+        load_external_quadratic=truth["load_friction_external_quad"],
     )
     return be.Actuator(
         motor=be.Motor(resistance=truth["R"], torque_constant=truth["kt"], rotor_inertia=truth["armature"]),
@@ -34,9 +40,12 @@ def test_noise_floor(shared_data, substeps, most):
         log = json.loads(path.read_text())
         column = {k: np.array([entry[k] for entry in log["entries"]], float) for k in ("timestamp", "position", "goal_position", "torque_enable")}
         run = be.simulate(
-            true_servo(truth, log["kp"]), be.Pendulum(mass=log["mass"], length=log["length"], arm_mass=log["arm_mass"]),
+            true_servo(truth, log["kp"]),
+            be.Pendulum(mass=log["mass"], length=log["length"], arm_mass=log["arm_mass"]),
             {"position_target": column["goal_position"], "enabled": column["torque_enable"]},
-            time=column["timestamp"], start={"position": column["position"][0]}, substeps=substeps,
+            time=column["timestamp"],
+            start={"position": column["position"][0]},
+            substeps=substeps,
         )
         errors.append(1e3 * np.mean(np.abs(run.position - column["position"])))
     assert len(errors) == 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,24 +11,9 @@ import numpy as np
 from jax import lax
 
 from ..model.energy import FLOWS
+from .rows import Held as Held
+from .rows import held as held
 from .system import System
-
-
-class Held(NamedTuple):
-    """Inputs held between samples: row k acts from sample k to k+1.
-
-    A delayed command changes inside an interval: `before` acts during its first `switch` share, `values` after.
-    """
-
-    values: Any
-    before: Any
-    switch: Any
-    dt: Any
-    """Length of each interval [s]."""
-
-
-def held(values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None) -> Held:
-    return Held(values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt)
 
 
 class _ByKey:

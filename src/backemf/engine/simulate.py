@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,14 @@ from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
 from ..model.drive import ImpedanceDrive
 from ..model.maths import is_number
+from .rows import Held, held
 from .system import System
 from .trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from .reference import Held
 
 FINEST = 10e-6
 """No integration step is made shorter than this on account of the tolerance [s]."""
 _GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
-ENGINES = ("auto", "reference")
+ENGINES = ("auto", "compiled", "reference")
 
 
 def simulate(
@@ -48,6 +46,8 @@ def simulate(
     substeps    integration steps per sample. Without it they are doubled until position changes by less than
                 `tolerance` (rad or m), never finer than 10 us.
     energy      also keep the energy book.
+    engine      'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is possible. The first
+                run of a new kind of actuator compiles for a second or two; the result is kept on disk.
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
@@ -60,7 +60,7 @@ def simulate(
         if not (is_number(value) and np.isfinite(value)):
             raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
     rows = _rows(actuator, inputs, times)
-    states, books, n, change = _run(system, list(s0.values()), rows, substeps, tolerance, energy)
+    states, books, n, change = _run(_runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy)
     found = {name: states[:, k] for k, name in enumerate(system.states)}
     found.update(signals(actuator, found, inputs))
     found = {name: np.broadcast_to(np.asarray(value, float), times.shape).copy() for name, value in found.items()}
@@ -72,24 +72,41 @@ def simulate(
     return Trajectory(time=times, signals=found, actuator=actuator, bench=bench, substeps=n, refinement=change, energy=book)
 
 
-def _run(system: System, s0: list[float], rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
-    from . import reference
-
+def _runner(engine: str, system: System, s0: list[float], rows: Held) -> Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]:
+    """A function (substeps, energy) -> (states, energy moved since the start or None) on the engine asked for."""
     p = list(system.parameters.values())
+    if engine == "reference":
+        from . import reference
+
+        return lambda n, energy: reference.run(system, p, s0, rows, n, with_energy=energy)
+    from .booked import Booked
+    from .kernels import kernels
+
+    def run(n: int, energy: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        if not energy:
+            return kernels(system, fallback=engine == "auto").trajectory(p, s0, rows, n), None
+        booked = Booked(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
+        states = kernels(booked, fallback=engine == "auto").trajectory(p, [*s0, *[0.0] * len(energy_book.FLOWS)], rows, n)
+        return states[:, : len(s0)], states[:, len(s0) :]
+
+    return run
+
+
+def _run(run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]], rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
     if substeps is not None:
         if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
             raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
-        return *reference.run(system, p, s0, rows, int(substeps), with_energy=energy), int(substeps), None
+        return *run(int(substeps), energy), int(substeps), None
     if not (is_number(tolerance) and np.isfinite(tolerance) and tolerance > 0):
         raise InvalidValue(f"tolerance is {tolerance!r}; expected a number above 0 (rad or m)")
     longest = float(np.max(rows.dt)) if len(rows.dt) else 0.0
     most = max(1, int(np.ceil(longest / FINEST)))
     n = min(max(1, int(np.ceil(longest / 1e-3))), most)
     change = np.inf
-    coarse, _ = reference.run(system, p, s0, rows, n)
+    coarse, _ = run(n, False)
     while True:
         n = min(2 * n, most)
-        fine, books = reference.run(system, p, s0, rows, n, with_energy=energy)
+        fine, books = run(n, energy)
         previous, change = change, float(np.max(np.abs(fine[:, 0] - coarse[:, 0])))
         # Halving the step quarters the error away from friction events and halves it at worst, so what is left is at
         # most this change; two small changes in a row are asked for, because one can be luck.
@@ -169,8 +186,6 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarra
 
 
 def _rows(actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray) -> Held:
-    from .reference import held
-
     values = np.stack([*inputs.values()], axis=1) if inputs else np.zeros((len(times), 0))
     dt = np.diff(times)
     delay = actuator.drive.delay
@@ -185,8 +200,6 @@ def delayed(values: np.ndarray, times: np.ndarray, delay: float, moved: list[boo
     With irregular samples an interval may see several changes; the last one before its end is kept in place, earlier
     ones count from the interval's start.
     """
-    from .reference import held
-
     starts, ends, dt = times[:-1], times[1:], np.diff(times)
     arrival = times + delay
     tiny = 1e-9 * dt

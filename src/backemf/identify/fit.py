@@ -175,8 +175,8 @@ def _starts(p: Problem, first: np.ndarray, n: int, within: float, rng: np.random
 def _stages(p: Problem) -> tuple[float, ...]:
     """Observer bandwidths that the sampling allows: a pull faster than the samples would only copy them."""
     step = float(np.median(p.batch.dt[p.batch.dt > 0]))
-    fitting = tuple(b for b in STAGES if b == 0 or b * step < 0.65)
-    return fitting if len(fitting) > 1 else (0.4 / step, 0.13 / step, 0.0)
+    fitting = tuple(b for b in STAGES if b * step < 0.4)
+    return fitting if len(fitting) > 2 else (0.4 / step, 0.13 / step, 0.04 / step, 0.0)
 
 
 def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:

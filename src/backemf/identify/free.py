@@ -138,6 +138,8 @@ def free(
     found = []
     for path in paths:
         meta = known[path][0].metadata if path in known else OUTSIDE.get(path, {"unit": "1", "symbol": path, "above": None, "least": None, "most": None})
+        if path in known:
+            meta = {**meta, "unit": actuator.unit(path)}  # in metres and newtons where the axis is linear
         found.append(_parameter(path, values, meta, stated.get(path), (bounds or {}).get(path)))
     return Free(tuple(found))
 

@@ -1,0 +1,376 @@
+"""How fast are the engines? Everything is measured side by side in one run, on one model, in CPU time.
+
+    python benchmarks/engines.py            a table
+    python benchmarks/engines.py --json     one object
+    python benchmarks/engines.py --plot docs/img/engines-scaling.png
+
+The model is a position-controlled servo with load-dependent friction that sticks, on a pendulum. A step is one
+integration step of the same scheme, except MuJoCo's, which is its own step of a servo on one hinge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import backemf as be
+from backemf.engine.kernels import kernels
+from backemf.engine.rows import Held, held
+from backemf.engine.stepper import stepper
+from backemf.engine.system import System
+
+STEPS, DT, ROUNDS = 5000, 1e-3, 15
+FREE = (
+    "motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.viscous", "friction.coulomb", "friction.static",
+    "friction.stribeck_velocity", "friction.load", "friction.load_stribeck", "drive.volts_per_radian", "drive.volt_seconds_per_radian", "bench.mass",
+)  # fmt: skip
+SERVO = be.Actuator(
+    motor=be.Motor(resistance=2.0, torque_constant=0.01, rotor_inertia=1e-6),
+    gearbox=be.Gearbox(ratio=100.0),
+    friction=be.M4(coulomb=0.05, static=0.08, stribeck_velocity=0.3, load=0.05, load_stribeck=0.05, viscous=0.01),
+    drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.3, supply=12.0),
+)
+SYSTEM = System(actuator=SERVO, bench=be.Pendulum(mass=0.5, length=0.1), inputs=("position_target",))
+P, S0 = np.array(list(SYSTEM.parameters.values())), np.zeros(2)
+# The order in which benchmarks/engines_servo.c wants its numbers.
+IN_C = (
+    "motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "gearbox.ratio", "friction.viscous", "friction.coulomb", "friction.static",
+    "friction.stribeck_velocity", "friction.load", "friction.load_stribeck", "drive.supply", "drive.volts_per_radian", "drive.volt_seconds_per_radian",
+    "bench.mass", "bench.length", "bench.arm_mass", "bench.gravity",
+)  # fmt: skip
+
+
+def command(n: int) -> np.ndarray:
+    """Jumps, a sine, and a slow triangle on which the servo sticks and slips."""
+    t = np.arange(n) * DT
+    fast = 0.5 * np.sign(np.sin(2 * np.pi * t / 0.7)) + 0.3 * np.sin(2 * np.pi * 3 * t)
+    return np.where((t % 2.0) < 1.0, fast, 0.3 * np.abs(((t / 1.5) % 2) - 1))
+
+
+def rows(n: int = STEPS) -> Held:
+    return held(command(n)[:, None].copy(), np.full(n, DT))
+
+
+def medians(contenders: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """CPU seconds of each. They take turns, so that whatever else the machine does is shared fairly; a turn is one call to
+    warm the caches, then as many as last some milliseconds."""
+    spent: dict[str, list[float]] = {name: [] for name in contenders}
+    calls = {}
+    for name, run in contenders.items():
+        run()  # compile
+        start = time.process_time()
+        run()
+        calls[name] = max(1, round(4e-3 / max(time.process_time() - start, 1e-6)))
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            run()
+            start = time.process_time()
+            for _ in range(calls[name]):
+                run()
+            spent[name].append((time.process_time() - start) / calls[name])
+    return {name: float(np.median(times)) for name, times in spent.items()}
+
+
+def c_loop() -> Callable[[], np.ndarray] | None:
+    """The hand-written loop, compiled for this machine; None without gcc."""
+    if shutil.which("gcc") is None:
+        return None
+    folder = tempfile.mkdtemp()
+    library = str(Path(folder) / "servo.so")
+    source = str(Path(__file__).with_name("engines_servo.c"))
+    subprocess.run(["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    run = ctypes.CDLL(library).run
+    array = np.ctypeslib.ndpointer(dtype=np.float64, flags="C")
+    run.argtypes, run.restype = [array, ctypes.c_size_t, array, array, array], None
+    numbers = np.array([SYSTEM.parameters[name] for name in IN_C])
+    target, dt = command(STEPS), np.full(STEPS, DT)
+
+    def loop() -> np.ndarray:
+        states = np.empty((STEPS + 1, 2))
+        states[0] = S0
+        run(numbers, STEPS, target, dt, states)
+        return states
+
+    return loop
+
+
+def numpy_loop(n: int) -> np.ndarray:
+    """The same step again, NumPy call by NumPy call, as simulators in pure Python do it."""
+    R, K, J_r, N, B, tau_c, tau_s, w_s, K_l, K_ls, V, k_p, k_d, m, l, m_a, g = (np.float64(SYSTEM.parameters[name]) for name in IN_C)
+    J, moment = (m + m_a / 3) * l * l + N * N * J_r, (m + 0.5 * m_a) * g * l
+    target, h, q, v = command(n), DT, np.float64(0.0), np.float64(0.0)
+    states = np.zeros((n + 1, 2))
+
+    def level(c: np.float64, s: np.float64) -> np.float64:
+        return tau_c + K_l * np.abs(c) + s * (tau_s - tau_c + K_ls * np.abs(c))
+
+    for k in range(n):
+        q_mid = q + 0.5 * h * v
+        wanted = k_p * (target[k] - q_mid) - k_d * v
+        volts, dvolts = np.clip(wanted, -V, V), np.where(np.abs(wanted) < V, -(k_p * 0.5 * h + k_d), 0.0)
+        t_m, dt_m = N * K / R * (volts - N * K * v), N * K / R * (dvolts - N * K)
+        t_e, dt_e = -moment * np.sin(q_mid), -moment * np.cos(q_mid) * 0.5 * h
+        s = np.exp(-((v / w_s) ** 2))
+        ds = -2 * s * v / w_s**2
+        c, dc = t_m - t_e, np.sign(t_m - t_e) * (dt_m - dt_e)
+        f, df = level(c, s), K_l * dc + s * K_ls * dc + ds * (tau_s - tau_c + K_ls * np.abs(c))
+        free, dfree = t_m + t_e - B * v, dt_m + dt_e - B
+        d = np.sign(v) if v != 0 else np.where(free > f, 1.0, np.where(free < -f, -1.0, 0.0))
+        a, y = np.where(d == 0, 0.0, (free - d * f) / J), np.where(d == 0, 0.0, h * (dfree - d * df) / J)
+        v1 = v + h * a * (1 - y / 6) / (1 - y * (2 / 3 - y / 6))
+        w = 0.5 * (v + v1)
+        if v * v1 < 0:
+            share, t_m0, t_e0 = v / (v - v1), t_m - v * dt_m, t_e - v * dt_e
+            free0, f0 = t_m0 + t_e0, level(t_m0 - t_e0, np.float64(1.0))
+            v1 = (1 - share) * h / J * np.where(free0 > f0, free0 - f0, np.where(free0 < -f0, free0 + f0, 0.0))
+            w = 0.5 * (share * v + (1 - share) * v1)
+        q, v = q + h * w, v1
+        states[k + 1] = q, v
+    return states
+
+
+def mujoco_loop() -> Callable[[], object] | None:
+    """MuJoCo's own step of a servo on one hinge, all steps in one call; None where it is not installed."""
+    try:
+        import mujoco
+    except ImportError:
+        return None
+    model = mujoco.MjModel.from_xml_string(f"""
+        <mujoco>
+          <option timestep="{DT}"/>
+          <worldbody>
+            <body>
+              <joint name="j" type="hinge" axis="0 1 0" armature="0.01" damping="0.01" frictionloss="0.05"/>
+              <geom type="sphere" size="0.02" mass="0.5" pos="0 0 -0.1" contype="0" conaffinity="0"/>
+            </body>
+          </worldbody>
+          <actuator><position joint="j" kp="10" kv="0.15" forcerange="-6 6"/></actuator>
+        </mujoco>""")
+    state = mujoco.MjData(model)
+    state.ctrl[0] = 0.5
+
+    def loop() -> None:
+        state.qpos[0], state.qvel[0] = -0.5, 0.0
+        mujoco.mj_step(model, state, nstep=STEPS)
+
+    return loop
+
+
+def jacfwd() -> Callable[[], object]:
+    """The derivatives of the reference's trajectory in the twelve parameters, by JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    from backemf.engine import reference
+
+    at = [list(SYSTEM.parameters).index(name) for name in FREE]
+    with jax.enable_x64(True):
+        run = reference.function(SYSTEM, rows(), 1)
+        f = jax.jit(jax.jacfwd(lambda x: run(tuple(jnp.asarray(P).at[jnp.array(at)].set(x)), (0.0 * x[0], 0.0 * x[0]))[:, 0]))
+
+    def loop() -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(f(jnp.asarray(P[at])))
+
+    return loop
+
+
+FIRST = """
+import time
+import numpy, numba
+import backemf as be
+from backemf.engine.kernels import kernels
+from benchmarks.engines import *
+start = time.process_time()
+{what}
+print(time.process_time() - start)
+"""
+RESULTS = {
+    "simulate": "be.simulate(SERVO, SYSTEM.bench, 0.5, duration=1.0, substeps=1)",
+    "normal": "kernels(SYSTEM, free=FREE).normal(P, S0, rows(), 1, numpy.zeros(STEPS + 1))",
+}
+
+
+def first_result(what: str, folder: str) -> float:
+    """CPU seconds beyond imports to the first result in a new process that keeps its kernels in a folder."""
+    here = {**os.environ, "BACKEMF_CACHE": folder, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    code = FIRST.format(what=RESULTS[what])
+    return float(subprocess.run([sys.executable, "-c", code], env=here, capture_output=True, text=True, check=True).stdout)
+
+
+def measure() -> dict[str, float | None]:
+    from backemf.engine import reference
+
+    k = kernels(SYSTEM, free=FREE)
+    logs, measured = k.batch(rows()), np.zeros(STEPS + 1)
+    contenders: dict[str, Callable[[], object]] = {
+        "reference": lambda: reference.run(SYSTEM, P, S0, rows(), 1),
+        "compiled": lambda: k.trajectory(P, S0, logs, 1),
+        "jacobian": lambda: k.sensitivities(P, S0, logs, 1),
+        "normal": lambda: k.normal(P, S0, logs, 1, measured),
+        "jacfwd": jacfwd(),
+        "numpy": lambda: numpy_loop(STEPS // 10),
+    }
+    c, mujoco = c_loop(), mujoco_loop()
+    contenders |= {"c": c} if c else {}
+    contenders |= {"mujoco": mujoco} if mujoco else {}
+    check(k.trajectory(P, S0, logs, 1), k.sensitivities(P, S0, logs, 1)[1], c, contenders["jacfwd"])
+    spent = medians(contenders)
+    per_step = {name: seconds / (STEPS // 10 if name == "numpy" else STEPS) * 1e9 for name, seconds in spent.items()}
+
+    many = P * np.random.default_rng(0).uniform(0.9, 1.1, (1024, len(P)))
+    candidates = medians({"cost": lambda: k.cost(many, S0, logs, 1, measured)}, rounds=3)["cost"]
+    servos = stepper(System(actuator=SERVO, bench=be.Recorded(), inputs=("inertia", "load", "position_target")), 12)
+    state, inputs = servos.start(position=0.2), np.tile([0.005, 0.1, 0.4], (12, 1))
+    with tempfile.TemporaryDirectory() as folder:
+        cold, warm = first_result("simulate", folder), first_result("simulate", folder)
+        cold_normal, warm_normal = first_result("normal", folder), first_result("normal", folder)
+    return {
+        "reference_ns": per_step["reference"],
+        "compiled_ns": per_step["compiled"],
+        "c_ns": per_step.get("c"),
+        "mujoco_ns": per_step.get("mujoco"),
+        "numpy_ns": per_step["numpy"],
+        "jacobian_over_primal": spent["jacobian"] / spent["compiled"],
+        "jacfwd_over_jacobian": spent["jacfwd"] / spent["jacobian"],
+        "candidates_mcs": 1024 * STEPS / candidates / 1e6,
+        "cold_s": cold,
+        "warm_s": warm,
+        "normal_over_primal": spent["normal"] / spent["compiled"],
+        "cold_normal_s": cold_normal,
+        "warm_normal_s": warm_normal,
+        "stepper_us": medians({"step": lambda: [servos(state, inputs, DT) for _ in range(1000)]})["step"] * 1e3,
+    }
+
+
+def check(states: np.ndarray, tangents: np.ndarray, c: Callable[[], np.ndarray] | None, by_jax: Callable[[], object]) -> None:
+    """What is compared must be the same: the loops in C and NumPy, and JAX's derivatives."""
+    assert np.max(np.abs(states[: STEPS // 10 + 1] - numpy_loop(STEPS // 10))) < 1e-9
+    assert c is None or np.max(np.abs(states - c())) < 1e-6
+    expected = np.asarray(by_jax())
+    assert np.max(np.abs(tangents[:, 0] - expected) / np.max(np.abs(expected), axis=0)) < 1e-6
+
+
+def scaling() -> dict[str, tuple[list[int], list[float]]]:
+    """CPU milliseconds against the number of steps, parameters, candidates and logs."""
+    found: dict[str, tuple[list[int], list[float]]] = {}
+    k, zeros = kernels(SYSTEM, free=FREE), np.zeros(STEPS + 1)
+
+    def add(name: str, sizes: list[int], run: Callable[[int], Callable[[], object]]) -> None:
+        spent = medians({str(n): run(n) for n in sizes}, rounds=7)
+        found[name] = sizes, [1e3 * spent[str(n)] for n in sizes]
+
+    def steps(n: int) -> Callable[[], object]:
+        logs, measured = k.batch(rows(n)), np.zeros(n + 1)
+        return lambda: k.normal(P, S0, logs, 1, measured)
+
+    def parameters(n: int) -> Callable[[], object]:
+        names = FREE + tuple(name for name in SYSTEM.parameters if name not in FREE)
+        few = kernels(SYSTEM, free=names[:n], start=SYSTEM.states[: max(0, n - len(names))])
+        logs = few.batch(rows())
+        return lambda: few.sensitivities(P, S0, logs, 1)
+
+    def candidates(n: int) -> Callable[[], object]:
+        many, logs = np.tile(P, (n, 1)), k.batch(rows())
+        return lambda: k.cost(many, S0, logs, 1, zeros)
+
+    def logs(n: int) -> Callable[[], object]:
+        together, measured = k.batch([rows()] * n), np.tile(zeros, n)
+        return lambda: k.normal(P, S0, together, 1, measured)
+
+    add("steps", [1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000], steps)
+    add("parameters", [4, 8, 12, 16, 20], parameters)
+    add("candidates", [1, 4, 16, 64, 256, 1024], candidates)
+    add("logs", [1, 2, 5, 10, 20, 50, 100], logs)
+    return found
+
+
+def plot(path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    about = {
+        "steps": "Steps: J'J and J'r in 12 parameters",
+        "parameters": "Parameters and start values: sensitivities, 5000 steps",
+        "candidates": "Candidates: cost of 5000 steps",
+        "logs": "Logs of 5000 steps: J'J and J'r of each",
+    }
+    figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.4), layout="constrained")
+    for ax, (name, (sizes, spent)) in zip(axes.flat, scaling().items(), strict=True):
+        straight = name == "parameters"  # a few, with an offset for the plain step: a straight line on plain axes
+        slope, offset = np.polyfit(sizes, spent, 1) if straight else (math.exp(np.mean(np.log(np.array(spent[-3:]) / sizes[-3:]))), 0.0)
+        line = np.array([0, max(sizes)]) if straight else np.array([min(sizes), max(sizes)])
+        ax.plot(line, offset + slope * line, color="0.7", lw=1.2, zorder=1, label="linear")
+        ax.plot(sizes, spent, "o", color="#1f5fa8", ms=6, zorder=2, label="measured")
+        if straight:
+            ax.set(xlim=(0, None), ylim=(0, None), xticks=[0, *sizes])
+        else:
+            ax.set(xscale="log", yscale="log")
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+            ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_title(about[name], fontsize=10, loc="left")
+        ax.set_xlabel(name)
+        ax.set_ylabel("CPU time [ms]")
+        ax.grid(color="0.92", lw=0.8)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes.flat[0].legend(frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    print(f"wrote {path}")
+
+
+def table(found: dict[str, float | None]) -> str:
+    def ratio(a: str, b: str) -> str:
+        x, y = found[a], found[b]
+        return "-" if x is None or y is None else f"{x / y:.3g}"
+
+    lines = [f"{'one step of one trajectory':42s}{'ns':>12s}"]
+    for name in ("compiled", "c", "reference", "mujoco", "numpy"):
+        value = found[f"{name}_ns"]
+        lines.append(f"  {name:40s}{'not installed' if value is None else f'{value:.4g}':>12s}")
+    lines += [
+        "",
+        f"{'':42s}{'measured':>12s}{'target':>14s}",
+        f"{'compiled against C':42s}{ratio('compiled_ns', 'c_ns'):>12s}{'at most 1.3':>14s}",
+        f"{'12 sensitivities against compiled':42s}{found['jacobian_over_primal']:>12.3g}{'at most 3':>14s}",
+        f"{'MuJoCo against compiled':42s}{ratio('mujoco_ns', 'compiled_ns'):>12s}{'at least 20':>14s}",
+        f"{'jax.jacfwd against sensitivities':42s}{found['jacfwd_over_jacobian']:>12.3g}{'at least 15':>14s}",
+        f"{'first simulate(), known structure [s]':42s}{found['warm_s']:>12.3g}{'at most 1.5':>14s}",
+        f"{'  the same, new structure [s]':42s}{found['cold_s']:>12.3g}",
+        f"{'first normal(), known structure [s]':42s}{found['warm_normal_s']:>12.3g}{'at most 1.5':>14s}",
+        f"{'  the same, new structure [s]':42s}{found['cold_normal_s']:>12.3g}",
+        f"{'12 servos, one step [us]':42s}{found['stepper_us']:>12.3g}{'at most 5':>14s}",
+        f"{'normal equations against compiled':42s}{found['normal_over_primal']:>12.3g}",
+        f"{'million candidate-steps per core-second':42s}{found['candidates_mcs']:>12.3g}",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--plot", type=Path, help="measure how cost grows, and draw it here instead")
+    given = parser.parse_args()
+    if given.plot:
+        plot(given.plot)
+        return
+    found = measure()
+    print(json.dumps(found, indent=2) if given.json else table(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""What the engines are fed: inputs held between samples, several logs in one batch, and corrections towards a recording."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidValue, SignalError
+
+DELAY = "drive.delay"
+"""The one parameter that acts through the rows and not through the step."""
+PAIRS = (("position", "velocity"), ("rotor_position", "rotor_velocity"))
+"""States that a correction towards a recorded position moves; behind backlash the rotor moves along."""
+STEEPEST = 0.65
+"""Largest bandwidth times sample interval of the observer; a larger product counts as this one, or the correction would overshoot."""
+
+
+class Held(NamedTuple):
+    """Inputs held between samples: row k acts from sample k to k+1.
+
+    A delayed command changes inside an interval: `before` acts during its first `switch` share, `values` after.
+    `values` may have one row more than there are intervals: the inputs at the last sample, which an observation there
+    needs. Without it the last row is taken to hold on.
+    """
+
+    values: Any
+    before: Any
+    switch: Any
+    dt: Any
+    """Length of each interval [s]."""
+
+
+def held(values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None) -> Held:
+    return Held(values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One log or several, one after the other: log l has the samples offsets[l] to offsets[l + 1] of every array."""
+
+    values: np.ndarray
+    before: np.ndarray
+    switch: np.ndarray
+    dt: np.ndarray
+    """Length of the interval after each sample [s]; what stands at a log's last sample is not used."""
+    offsets: np.ndarray
+
+    @property
+    def n_logs(self) -> int:
+        return len(self.offsets) - 1
+
+    @functools.cached_property
+    def n_samples(self) -> int:
+        return int(self.offsets[-1])
+
+    @functools.cached_property
+    def delayed(self) -> bool:
+        return bool(self.switch.any())
+
+    def split(self, array: np.ndarray) -> list[np.ndarray]:
+        """An array over all samples as one array per log."""
+        return np.split(array, self.offsets[1:-1])
+
+
+class Observer(NamedTuple):
+    """A correction of the state towards a recording at each sample, after the prediction there was noted.
+
+    position += 1.4 b dt (y - position), velocity += b^2 dt (y - position) for a bandwidth b and the interval dt before
+    the sample: a second-order observer, damped with 0.7.
+    """
+
+    bandwidth: float
+    """How fast it pulls [rad/s]; 0 is the plain simulation."""
+    position: Any
+    """Recorded position at each sample; where it is NaN nothing is corrected."""
+
+
+class Resets(NamedTuple):
+    """Samples at which position and velocity are set, after the prediction there was noted."""
+
+    at: Any
+    """True where it happens."""
+    position: Any
+    velocity: Any
+
+
+def batch(logs: Held | Sequence[Held], n_inputs: int) -> Batch:
+    """Check logs and put them one after the other."""
+    parts = [_checked(rows, n_inputs, "" if isinstance(logs, Held) else f" of log {i}") for i, rows in enumerate([logs] if isinstance(logs, Held) else logs)]
+    if not parts:
+        raise InvalidValue("no logs were given; expected at least one")
+    offsets = np.cumsum([0, *(len(rows.values) for rows in parts)])
+    joined = (column[0] if len(parts) == 1 else np.concatenate(column) for column in zip(*parts, strict=True))
+    return Batch(**dict(zip(Held._fields, joined, strict=True)), offsets=offsets.astype(np.int64))
+
+
+def _checked(rows: Held, n_inputs: int, where: str) -> Held:
+    """The rows as arrays with one row per sample, the last included."""
+    dt = _array(rows.dt, 1)
+    n = len(dt)
+    if n == 0:
+        raise SignalError(f"the rows{where} have no interval; expected at least two samples")
+    values = _array(rows.values, 2)
+    before = values if rows.before is rows.values else _array(rows.before, 2)
+    switch = _array(rows.switch, 1)
+    for name, array in (("values", values), ("before", before), ("switch", switch)):
+        if len(array) not in (n, n + 1):
+            raise SignalError(f"{name}{where} has {len(array)} rows for {n} intervals; expected {n}, or {n + 1} with the last sample's")
+    if values.shape[1] != n_inputs or before.shape[1] != n_inputs:
+        raise SignalError(f"the rows{where} have {values.shape[1]} inputs; expected {n_inputs}")
+    for name, array in (("values", values), ("before", before), ("switch", switch), ("dt", dt)):
+        check_finite(f"{name}{where}", array)
+    if np.any(dt <= 0):
+        k = int(np.argmax(dt <= 0))
+        raise SignalError(f"dt{where} is {dt[k]:g} s at interval {k}; expected more than 0")
+    longer = _to_samples(values, n, values[-1:])
+    return Held(
+        longer,
+        longer if before is values else _to_samples(before, n, values[-1:]),
+        _to_samples(switch, n, np.zeros(1)),
+        _to_samples(dt, n, np.zeros(1)),
+    )
+
+
+def _array(values: Any, dimensions: int) -> np.ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != dimensions:
+        raise SignalError(f"an array of shape {array.shape} was given; expected {dimensions} dimension{'s' if dimensions > 1 else ''}")
+    return writable(array)
+
+
+def writable(array: Any) -> np.ndarray:
+    """Contiguous and not read-only, as compiled code expects its arrays; copied only where it is not."""
+    return np.require(array, dtype=np.float64, requirements=["C", "W"])
+
+
+def _to_samples(array: np.ndarray, n: int, last: np.ndarray) -> np.ndarray:
+    return array if len(array) == n + 1 else np.concatenate([array, last])
+
+
+def check_finite(name: str, array: np.ndarray, *, gaps: bool = False) -> None:
+    """Refuse infinities, and NaN unless gaps are allowed."""
+    bad = np.isinf(array) if gaps else ~np.isfinite(array)
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        expected = "finite numbers, or NaN where nothing was measured" if gaps else "finite numbers"
+        raise SignalError(f"{name} is {array[at]} at sample {int(at[0])}; expected {expected}")

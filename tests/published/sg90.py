@@ -1,0 +1,69 @@
+"""Document 003's servo: its motor, its battery on the shaft, its plain Euler simulation at 0.1 ms, and its two ways of sampling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import backemf as be
+from backemf.data.routes import document_003
+from backemf.engine.euler import EulerSystem
+from backemf.engine.kernels import kernels
+from backemf.engine.rows import held
+
+RATIO, STEP, T0 = 55.5, 1e-4, 0.5015946
+BENCH = be.Flywheel(inertia=be.cylinder(0.016, 0.00725, 0.048))
+
+
+def command(t: np.ndarray) -> np.ndarray:
+    """A square wave between 0 and pi, 0.5 Hz."""
+    return np.where(((t - T0) * 0.5) % 1 < 0.5, np.pi, 0.0)
+
+
+def servo(kp: float, b: float) -> be.Actuator:
+    """kp in V/rad, b at the rotor in N m s/rad; 5 V at most."""
+    m = document_003(be.Datasheet.read("sg90"))
+    return be.Actuator(
+        motor=be.Motor(resistance=m.resistance, torque_constant=m.torque_constant),
+        gearbox=be.Gearbox(ratio=RATIO),
+        friction=be.Viscous(viscous=b * RATIO**2),
+        drive=be.PositionDrive(volts_per_radian=kp, voltage_limit=5.0),
+    )
+
+
+class Article:
+    """The article's error for (kp, b): as it was published, or at the true times."""
+
+    def __init__(self, folder: Path):
+        table = np.genfromtxt(folder / "sg90" / "sg90_theta.csv", delimiter=",", names=True)
+        self.time, self.theta = table["t"], table["theta"]
+        self.n = int(np.ceil(self.time[-1] / STEP))
+        self.rows = held(command(np.arange(self.n) * STEP)[:, None], np.full(self.n, STEP))
+        self.system = EulerSystem(actuator=servo(15.0, 1e-6), bench=BENCH, inputs=("position_target",))
+        self.kernels = kernels(self.system)
+
+    def error(self, kp: float, b: float, *, as_published: bool) -> float:
+        p = {**self.system.parameters, "drive.volts_per_radian": kp, "friction.viscous": b * RATIO**2}
+        q = self.kernels.trajectory(list(p.values()), [0.0, 0.0], self.rows)[:, 0]
+        if as_published:  # 214 samples a span/214 apart, each at the first step beyond: a stretched axis
+            spacing = (self.time[-1] - self.time[0]) / len(self.time)
+            at = np.floor(np.arange(len(self.time)) * spacing / STEP + 1e-9).astype(int) + 1
+        else:
+            at = np.ceil(self.time / STEP - 1e-9).astype(int)
+        return float(np.sqrt(np.sum((q[np.minimum(at, self.n)] - self.theta) ** 2)))
+
+    def log(self, until: int) -> be.Log:
+        """The first samples on a fine grid that has every moment at which the command jumps; nothing is stretched."""
+        grid = np.unique(np.concatenate([self.time, np.arange(0, self.time[-1], 0.004), T0 + np.arange(0, 7)]))
+        grid = grid[grid <= self.time[-1]]
+        position = np.full(len(grid), np.nan)
+        position[np.searchsorted(grid, self.time)[:until]] = self.theta[:until]
+        return be.log("sg90", grid, position=position, position_target=command(grid + 1e-9), bench=BENCH)
+
+    def score(self, actuator: be.Actuator, first: int) -> float:
+        """The article's error on the samples from `first` on, with the accurate step at the true times."""
+        log = self.log(len(self.time))
+        run = be.simulate(actuator, BENCH, log["position_target"], time=log.time, substeps=4)
+        seen = np.isfinite(log["position"])
+        return float(np.sqrt(np.sum((run.position[seen] - log["position"][seen])[first:] ** 2)))
