@@ -30,6 +30,7 @@ conformance: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/fit.py
 
 clean:
 	rm -rf $(VENV) out build

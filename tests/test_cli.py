@@ -46,8 +46,12 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     assert "Nothing here was recorded" in done.stdout
     for word in ("lifted, holds", "begins to slip", "fell, sticks", "has not moved since"):
         assert word in done.stdout
-    pictures = sorted((tmp_path / "pictures and more").iterdir())
-    assert [p.name for p in pictures] == ["energy.png", "lift.png", "stick-slip.png"]
+    assert "simulated and written to files" in done.stdout
+    assert "The simplest within one standard error of the best: m4." in done.stdout
+    assert (tmp_path / "pictures and more" / "fit.json").exists()
+    assert len(list((tmp_path / "pictures and more" / "logs").glob("*.json"))) == 8
+    pictures = sorted((tmp_path / "pictures and more").glob("*.png"))
+    assert [p.name for p in pictures] == ["energy.png", "friction.png", "lift.png", "prediction.png", "stick-slip.png"]
     assert all(p.read_bytes().startswith(b"\x89PNG") and p.stat().st_size > 20_000 for p in pictures)
 
 
@@ -88,3 +92,63 @@ def test_an_unreadable_sheet_exits_2_with_the_line(tmp_path):
     assert done.returncode == 2
     assert "bad.toml, line 8" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def bench_logs(tmp_path_factory):
+    from backemf.cli import bench_story
+
+    folder = tmp_path_factory.mktemp("bench")
+    bench_story.record(folder / "logs")
+    bench_story.start().write(folder / "start.json")
+    return folder
+
+
+def test_check_speaks_in_text_and_json(bench_logs):
+    found = json.loads(backemf_command("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout)
+    assert found["verdict"] == "fit"
+    assert "delay" in [f["code"] for f in found["findings"]]
+    assert {"path", "value", "unit", "relative_error", "from_data", "determined"} <= set(found["parameters"][0])
+
+
+def test_fit_answers_and_keeps_what_is_there(bench_logs):
+    done = backemf_command(
+        "fit", "logs", "--start", "start.json", "--free", "drive.delay", "--hold-out", "gain=16", "--starts", "1", "-o", "fit.json", "--json", cwd=bench_logs
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"parameters", "training_mae", "held_out_mae", "noise_floor", "findings", "starts", "cpu_s"} <= set(found)
+    assert {"value", "error", "unit", "prior"} <= set(found["parameters"]["motor.resistance"])
+    assert found["held_out_mae"] < 1e-3
+    before = (bench_logs / "fit.json").read_bytes()
+    again = backemf_command("fit", "logs", "--start", "start.json", "-o", "fit.json", cwd=bench_logs)
+    assert again.returncode == 2
+    assert "fit.json exists" in again.stderr
+    assert (bench_logs / "fit.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("fit", "nothing/*.json", "--start", "mx-106"), "nothing"),
+        (("fit", "logs", "--start", "mx-107"), "unknown part 'mx-107'; did you mean 'mx-106'"),
+        (("fit", "logs", "--start", "start.json", "--free", "motor.resistence"), "did you mean 'motor.resistance'"),
+        (("fit", "logs", "--start", "start.json", "--hold-out", "gain=7"), "matches none"),
+        (("check", "logs", "--start", "start.json", "--friction", "m9"), "unknown friction 'm9'"),
+        (("measure", "resistance", "--current", "1,2", "--voltage", "1,x"), "expected numbers separated by commas"),
+    ],
+)
+def test_bad_requests_exit_2_with_a_clear_word(bench_logs, arguments, error):
+    done = backemf_command(*arguments, cwd=bench_logs)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_measure_prints_value_error_and_assumption():
+    done = backemf_command("measure", "resistance", "--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15")
+    assert done.returncode == 0
+    assert "motor.resistance = 2.10" in done.stdout
+    found = json.loads(backemf_command("measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json").stdout)
+    assert found["low"] == pytest.approx(0.2128, abs=1e-3)
+    assert found["value"] is None

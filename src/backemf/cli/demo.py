@@ -47,6 +47,52 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for
         render.save(figures.motion(run, "A servo lifts, holds, heats up, slips, falls and sticks (simulated)", story.bands(run)), output / "lift.png"),
         render.save(figures.stick_slip(slow, "Stick-slip while following a slow sine (simulated)"), output / "stick-slip.png"),
         render.save(figures.energy_book(run, "Where the energy of the lift went (simulated)", until=1.6), output / "energy.png"),
+        *_identify(output),
     ]
     for path in saved:
         typer.echo(f"wrote {path}")
+
+
+def _identify(output: Path) -> list[Path]:
+    """Record, check, fit, compare with the truth."""
+    from .. import tables
+    from ..data.read import read
+    from ..identify.check import check
+    from ..identify.ladder import ladder
+    from ..report import fit_figures, render
+    from . import bench_story
+    from .identify import progress
+
+    typer.echo("Now a bench: eight recordings of a servo whose numbers we know, simulated and written to files with jitter, noise,")
+    typer.echo("a 12-bit encoder and a 6 ms delay. The fit sees the files only.\n")
+    bench_story.record(output / "logs")
+    logs = read(output / "logs")
+    typer.echo(f"{check(logs, bench_story.start())}\n")
+    with progress(True) as note:
+        steps = ladder(bench_story.start(), logs, rungs=("coulomb", "stribeck", "m4"), hold_out={"gain": 16}, delay=True, n_starts=2, progress=note)
+    found, truth = steps.fit, {**bench_story.truth().parameters, "drive.delay": bench_story.DELAY, "bench.hanging": 0.0, "bench.gravity": 9.80665}
+    typer.echo(f"{steps}\n")
+    rows = [
+        (
+            p.path,
+            tables.number(truth[p.path]) if p.path in truth else "-",
+            tables.number(p.value),
+            tables.number(p.error, 2),
+            p.unit,
+            "yes" if p.low <= truth.get(p.path, p.value) <= p.high else "no",
+        )
+        for p in found.parameters.values()
+    ]
+    typer.echo(tables.table(rows, ("parameter", "truth", "found", "error", "unit", "truth in 95 %")))
+    off, noise = 1e3 * (found.held_out_mae or 0.0), 1e3 * found.noise_floor
+    typer.echo(f"\nOn logs it never saw the model is off by {off:.2f} mrad on average; the noise alone would give {noise:.2f}.\n")
+    found.write(output / "fit.json", force=True)
+    judged = next(log for log in logs if log.name in found.held_out)
+    return [
+        output / "fit.json",
+        render.save(fit_figures.prediction(found, judged, f"{judged.name}, held out: recorded (simulated) and predicted"), output / "prediction.png"),
+        render.save(
+            fit_figures.friction_curves(found.actuator, bench_story.truth(), [0.0, 1.0], 3.0, "Friction while holding a load: found and true"),
+            output / "friction.png",
+        ),
+    ]

@@ -141,7 +141,7 @@ def fit(
         "delay": "drive.delay" in (free or []),
     }
     steps = None
-    with _progress(not json) as note:
+    with progress(not json) as note:
         if friction == "ladder":
             steps = ladder(actuator, recordings, progress=note, **options)
             found = steps.fit
@@ -173,7 +173,7 @@ def fit(
         raise typer.Exit(1)
 
 
-class _progress:
+class progress:
     """A line that shows the current best while a fit runs; silent where nobody watches."""
 
     def __init__(self, wanted: bool):

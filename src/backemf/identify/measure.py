@@ -40,7 +40,8 @@ class Measured:
             text = f"{self.name} >= {self.low:.4g} {self.unit}"
         else:
             text = f"{self.name} between {self.low:.4g} and {self.high:.4g} {self.unit}"
-        return f"{text} (assumed: {self.assumption}; sharper with: {self.sharpen})"
+        notes = [f"assumed: {self.assumption}"] * bool(self.assumption) + [f"sharper with: {self.sharpen}"] * bool(self.sharpen)
+        return f"{text} ({'; '.join(notes)})" if notes else text
 
 
 def _column(name: str, values: Any, least: int) -> np.ndarray:

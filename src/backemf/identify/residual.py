@@ -62,18 +62,19 @@ def start_of(log: Log) -> tuple[float, float]:
     good = np.isfinite(q)
     q, t = q[good], t[good]
     sigma = max(noise_of(q), 1e-9)
-    for n in (24, 18, 13, 9):
-        if len(q) < n:
-            continue
-        powers = t[:n, None] ** np.arange(4)
-        rest, *_ = np.linalg.lstsq(powers[:, [0, 2, 3]], q[:n], rcond=None)
-        if np.std(q[:n] - powers[:, [0, 2, 3]] @ rest) < 1.25 * sigma:
-            return float(rest[0]), 0.0
-        cubic, *_ = np.linalg.lstsq(powers, q[:n], rcond=None)
-        error = sigma * np.sqrt(np.linalg.inv(powers.T @ powers)[1, 1])
-        if np.std(q[:n] - powers @ cubic) < 1.25 * sigma and abs(cubic[1]) > 5.0 * error:
-            return float(cubic[0]), float(cubic[1])
-    return float(np.mean(q[:2])), 0.0
+    windows = [n for n in (24, 18, 13, 9, 6) if n <= len(q)]
+    for powers in ((0, 2, 3), (0, 1, 2, 3)):  # starting from rest, before starting in motion
+        for n in windows if len(powers) == 3 else windows[:4]:
+            basis = t[:n, None] ** np.array(powers)
+            found, *_ = np.linalg.lstsq(basis, q[:n], rcond=None)
+            if np.std(q[:n] - basis @ found) * np.sqrt(n / (n - len(powers))) > 1.3 * sigma:
+                continue
+            if len(powers) == 3:
+                return float(found[0]), 0.0
+            error = sigma * np.sqrt(np.linalg.inv(basis.T @ basis)[1, 1])
+            if abs(found[1]) > 5.0 * error:
+                return float(found[0]), float(found[1])
+    return float(q[0]), 0.0
 
 
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:

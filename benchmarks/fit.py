@@ -1,0 +1,132 @@
+"""How fits do: success from many starts, CPU time, and errors on recordings with published numbers.
+
+    python benchmarks/fit.py [--json] [--data FOLDER]
+
+Rows that need recorded data are left out where the folder is absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+import backemf as be
+from backemf.identify.fit import _problem, _stages
+from backemf.identify.free import free, spread
+from backemf.identify.frictions import with_friction
+from backemf.identify.optimize import homotopy, levenberg_marquardt
+from backemf.identify.residual import mean_absolute_errors, problem
+
+LUGRE = be.Actuator(
+    motor=be.Motor(resistance=4.0, torque_constant=0.55, rotor_inertia=0.004),
+    friction=be.LuGre(coulomb=0.055, static=0.09, stribeck_velocity=0.35, stiffness=6.0, damping=0.06, viscous=0.02),
+    drive=be.PositionDrive(volts_per_radian=60.0, supply=12.0),
+)
+FREE = [
+    p
+    for p in LUGRE.parameters
+    if p in ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "drive.volts_per_radian") or p.startswith("friction.")
+]
+
+
+def normal(t: np.ndarray) -> np.ndarray:
+    """Steps, a slow triangle, a chirp."""
+    T, u = t[-1], np.zeros_like(t)
+    a, b, c = t < 0.25 * T, (t >= 0.25 * T) & (t < 0.55 * T), t >= 0.55 * T
+    u[a] = 0.8 * np.sign(np.sin(2 * np.pi * t[a] / 1.1))
+    u[b] = 0.5 * np.abs((((t[b] - 0.25 * T) / 1.5) % 2) - 1)
+    s = t[c] - 0.55 * T
+    u[c] = 0.6 * np.sin(2 * np.pi * (0.3 * s + 5.7 * s**2 / (0.9 * T)))
+    return u
+
+
+def slow(t: np.ndarray) -> np.ndarray:
+    return 0.35 * np.sin(2 * np.pi * 0.12 * t) + 0.02 * np.sin(2 * np.pi * 0.9 * t)
+
+
+def lugre_log(command) -> be.Log:
+    bench = be.Pendulum(mass=0.12 / 9.80665 / 0.1, length=0.1)
+    run = be.simulate(LUGRE, bench, command, duration=10.0, dt=0.002, substeps=5)
+    rng, grain = np.random.default_rng(0), 2 * np.pi / 4096
+    seen = np.round((run.position + 2e-4 * rng.standard_normal(len(run))) / grain) * grain
+    current = run.current + 0.01 * rng.standard_normal(len(run))
+    return be.log("lugre", run.time, position=seen, current=current, position_target=run["position_target"], bench=bench)
+
+
+def lugre(starts: int = 32) -> list[dict]:
+    rows = []
+    for name, command in (("normal", normal), ("slow", slow)):
+        p = problem(LUGRE, [lugre_log(command)], free(LUGRE, FREE), substeps=1)
+        truth = p.free.to_x({q: LUGRE.parameters[q] for q in FREE}, p.fixed)
+        floor = levenberg_marquardt(p, truth, most=40).data_cost
+        for within in (3.0, 5.0):
+            good, cpu = 0, []
+            for seed in range(starts):
+                x = spread(p.free, within, np.random.default_rng(seed), truth)
+                begun = time.process_time()
+                found = homotopy(p, x, stages=_stages(p))
+                cpu.append(time.process_time() - begun)
+                good += bool(np.sqrt(found.data_cost / floor) < 1.01)
+            rows.append({"log": name, "within": within, "good": good, "of": starts, "cpu_median_s": float(np.median(cpu)), "cpu_max_s": float(np.max(cpu))})
+    return rows
+
+
+def mx106(data: Path) -> dict:
+    sheet = be.Datasheet.read("mx-106")
+    logs = be.read(str(data / "mx106_pendulum" / "*.json"))
+    p, _ = _problem(with_friction(sheet.actuator(), "m6"), logs, None, (), sheet, None, False, True, None)
+    first = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
+    homotopy(p, first, stages=(60.0, 0.0))  # compile
+    rng, good, cpu, errors = np.random.default_rng(0), 0, 0.0, []
+    for k in range(8):
+        x = first if k == 0 else spread(p.free, 3.0, rng, first)
+        begun = time.process_time()
+        found = homotopy(p, x, stages=_stages(p))
+        cpu += time.process_time() - begun
+        errors.append(1e3 * float(np.mean(list(mean_absolute_errors(p, found.x).values()))))
+        good += errors[-1] < 0.92
+    return {"good": good, "of": 8, "cpu_s": cpu, "mae_mrad": errors}
+
+
+def sts3032(data: Path, friction: str = "m4") -> list[dict]:
+    sheet, logs = be.Datasheet.read("sts3032"), be.read(str(data / "sts3032" / "*.json"))
+    rows = []
+    for name, held in (("gain 8", {"gain": 8}), ("length 0.07", {"length": 0.07}), ("both", [{"gain": 8}, {"length": 0.07}])):
+        found = be.fit(sheet.actuator(), logs, friction=friction, prior=sheet, hold_out=held, n_starts=2)
+        judged = [v for k, v in found.held_out.items() if name != "both" or ("kp8" in k and "l0.07" in k)]
+        rows.append(
+            {
+                "held_out": name,
+                "friction": friction,
+                "held_out_mrad": 1e3 * float(np.mean(judged)),
+                "fitted_mrad": 1e3 * found.training_mae,
+                "cpu_s": found.cpu_s,
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parent.parent.parent / "shared" / "data")
+    given = parser.parse_args()
+    found: dict = {"lugre": lugre()}
+    if given.data.is_dir():
+        found["mx106_pendulum"] = mx106(given.data)
+        found["sts3032"] = sts3032(given.data)
+    if given.json:
+        print(json.dumps(found, indent=1))
+        return
+    for name, rows in found.items():
+        print(name)
+        for row in rows if isinstance(rows, list) else [rows]:
+            print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()})
+
+
+if __name__ == "__main__":
+    main()
