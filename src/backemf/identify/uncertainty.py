@@ -66,9 +66,12 @@ def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> U
     n = int(seen.sum())
     scatter2 = float(np.sum(r * r)) / max(n - len(x), 1)
     long_run = np.zeros_like(H)
+    shares = []
     for k in range(problem.batch.n_logs):
         part = slice(int(problem.batch.offsets[k]), int(problem.batch.offsets[k + 1]))
-        long_run += _newey_west(scores[part], WINDOW * correlation_length(r[part, 0]))
+        window = WINDOW * correlation_length(r[part, 0])
+        long_run += _newey_west(scores[part], window)
+        shares.append(window / max(part.stop - part.start, 1))
     _, error = problem.free.prior()
     precision = np.diag(prior_weight / error**2)
     tiny = np.diag(1e-6 / error**2)  # keeps what the data leaves open finite
@@ -76,11 +79,19 @@ def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> U
     plain, robust = scatter2 * inverse, inverse @ long_run @ inverse
     # Never less sure than independent samples would be: with few samples the long-run sum is noisy. Correlations between
     # parameters are kept as they are; each error grows by its own factor.
-    ratio = np.sqrt(np.maximum(np.diag(robust) / np.diag(plain), 1.0))
+    ratio = np.maximum(np.sqrt(np.diag(robust) / np.diag(plain)) * _short_sample(float(np.median(shares))), 1.0)
     information = np.linalg.inv(plain * np.outer(ratio, ratio))
     information = 0.5 * (information + information.T)
     covariance = np.linalg.inv(information + precision)
     return Uncertainty(covariance=covariance, inflation=ratio, information=information, scatter=float(np.sqrt(scatter2)))
+
+
+def _short_sample(b: float) -> float:
+    """How much wider intervals must be because the long-run sum itself is estimated, for a window of share b of the samples.
+
+    Kiefer and Vogelsang, Econometric Theory 21 (2005), 97.5 % quantile for Bartlett weights, relative to the normal one.
+    """
+    return 1.0 + (2.9694 * b + 0.416 * b**2 - 0.5324 * b**3) / 1.96
 
 
 def _newey_west(scores: np.ndarray, length: int) -> np.ndarray:
