@@ -110,12 +110,88 @@ def sts3032(data: Path, friction: str = "m4") -> list[dict]:
     return rows
 
 
+PENDULUM = """
+<mujoco>
+  <option timestep="0.001" integrator="implicitfast"/>
+  <worldbody>
+    <body>
+      <joint name="hinge" axis="0 1 0" stiffness="0.4" damping="0.02" frictionloss="0.03" armature="0.004" solreffriction="0.002 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"/>
+      <geom type="sphere" size="0.01" pos="0 0 -0.15" mass="0.3"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge"/></actuator>
+  <sensor><jointpos name="position" joint="hinge"/></sensor>
+</mujoco>
+"""
+TRUE = {"stiffness": 0.4, "damping": 0.02, "frictionloss": 0.03, "armature": 0.004}
+
+
+def against_mujoco_sysid() -> dict | None:
+    """The same pendulum, made by MuJoCo, identified by mujoco.sysid and by backemf in one run; None where it is not installed."""
+    try:
+        import mujoco
+        from mujoco import rollout, sysid
+
+        optimize = sysid.optimize
+    except (ImportError, AttributeError):
+        return None
+    spec = mujoco.MjSpec.from_string(PENDULUM)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    h, every = model.opt.timestep, 5
+    t = np.arange(int(10.0 / h)) * h
+    held = np.repeat(0.5 * np.sin(2 * np.pi * 0.7 * t[::every]) + 0.3 * np.sign(np.sin(2 * np.pi * 0.23 * t[::every])), every)
+    start = sysid.create_initial_state(model, data.qpos, data.qvel, data.act)
+    state, _ = rollout.rollout(model, data, start, held[:, None])
+    q = np.concatenate([[0.0], state[0, :, 1]])[:-1][::every]
+    seen = q + 2e-4 * np.random.default_rng(0).standard_normal(len(q))
+    times = t[::every]
+
+    params = sysid.ParameterDict()
+    for name, value in TRUE.items():
+
+        def change(spec, p, name=name):
+            joint = spec.joint("hinge")
+            if name in ("stiffness", "damping") and np.ndim(getattr(joint, name)) > 0:
+                getattr(joint, name)[0] = p.value[0]
+            else:
+                setattr(joint, name, p.value[0])
+
+        params.add(sysid.Parameter(name, nominal=value, min_value=value / 10, max_value=value * 10, modifier=change))
+        params[name].value[:] = 2.0 * value
+    shifted = sysid.TimeSeries.from_names(times[1:], seen[1:, None], model)
+    sequence = sysid.ModelSequences("pendulum", spec, "log", start, sysid.TimeSeries(t, held[:, None]), shifted)
+    begun = time.process_time()
+    theirs, _ = optimize(initial_params=params, residual_fn=sysid.build_residual_fn(models_sequences=[sequence]), optimizer="mujoco", verbose=False)
+    their_cpu = time.process_time() - begun
+
+    inertia = be.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
+    log = be.log("pendulum", times, position=seen, torque_target=held[::every], position_target=np.zeros(len(times)), bench=inertia)
+    first = be.Actuator(
+        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008), friction=be.Coulomb(coulomb=0.06, viscous=0.04),
+        drive=be.ImpedanceDrive(newton_metres_per_radian=0.8),
+    )  # fmt: skip
+    free_paths = ["drive.newton_metres_per_radian", "friction.viscous", "friction.coulomb", "motor.rotor_inertia"]
+    be.fit(first, [log], free_paths=free_paths, n_starts=1)  # compile
+    begun = time.process_time()
+    ours = be.fit(first, [log], free_paths=free_paths, n_starts=1)
+    our_cpu = time.process_time() - begun
+    found = dict(zip(TRUE, (ours.parameters[p].value for p in free_paths), strict=True))
+    return {
+        "their_cpu_s": their_cpu, "our_cpu_s": our_cpu, "times_less": their_cpu / our_cpu,
+        "their_error": {k: float(theirs[k].value[0] / v - 1) for k, v in TRUE.items()}, "our_error": {k: found[k] / v - 1 for k, v in TRUE.items()},
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parent.parent.parent / "shared" / "data")
     given = parser.parse_args()
     found: dict = {"lugre": lugre()}
+    other = against_mujoco_sysid()
+    if other is not None:
+        found["mujoco_sysid"] = other
     if given.data.is_dir():
         found["mx106_pendulum"] = mx106(given.data)
         found["sts3032"] = sts3032(given.data)
