@@ -115,7 +115,8 @@ PENDULUM = """
   <option timestep="0.001" integrator="implicitfast"/>
   <worldbody>
     <body>
-      <joint name="hinge" axis="0 1 0" stiffness="0.4" damping="0.02" frictionloss="0.03" armature="0.004" solreffriction="0.002 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"/>
+      <joint name="hinge" axis="0 1 0" stiffness="0.4" damping="0.02" frictionloss="0.03" armature="0.004"
+             solreffriction="0.002 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"/>
       <geom type="sphere" size="0.01" pos="0 0 -0.15" mass="0.3"/>
     </body>
   </worldbody>

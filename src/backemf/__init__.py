@@ -39,6 +39,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
     "identify.result": ("Fit",),
+    "identify.characterize": ("characterize", "Characterization"),
+    "targets.export": ("export", "Export"),
+    "targets.replay": ("replay",),
+    "targets.explain": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -76,6 +80,8 @@ if TYPE_CHECKING:
     from .engine.trajectory import Trajectory as Trajectory
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
+    from .identify.characterize import Characterization as Characterization
+    from .identify.characterize import characterize as characterize
     from .identify.check import check as check
     from .identify.fit import fit as fit
     from .identify.ladder import ladder as ladder
@@ -119,3 +125,7 @@ if TYPE_CHECKING:
     from .model.motor import Motor as Motor
     from .model.thermal import Thermal as Thermal
     from .model.thermal import TwoNodeThermal as TwoNodeThermal
+    from .targets.explain import explain as explain
+    from .targets.export import Export as Export
+    from .targets.export import export as export
+    from .targets.replay import replay as replay

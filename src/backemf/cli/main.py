@@ -8,7 +8,7 @@ import typer
 
 from .. import __version__
 from ..errors import BackemfError
-from . import conform, demo, identify, logs, measure, sheets
+from . import characterize, conform, demo, exports, identify, logs, measure, sheets
 
 app = typer.Typer(
     add_completion=True,
@@ -23,6 +23,10 @@ app.command()(logs.log)
 app.add_typer(measure.app, name="measure")
 app.command()(identify.check)
 app.command()(identify.fit)
+app.command()(characterize.characterize)
+app.command()(exports.export)
+app.command()(exports.replay)
+app.command()(exports.explain)
 app.command()(conform.conform)
 app.command()(demo.demo)
 

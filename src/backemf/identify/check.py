@@ -22,6 +22,7 @@ from .free import WIDE, Free, default_paths, free
 from .recording import coverage, findings_of
 from .residual import Problem, fitted_drive, problem
 from .timing import timing
+from .uncertainty import inverse
 
 FATAL = ("wrong_sign", "wrapped_counter", "no_motion", "clock_drift")
 """Defects that no fit survives."""
@@ -150,8 +151,8 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
     x = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
     H, _, _ = p.normal(x)
     _, error = p.free.prior()
-    posterior = np.linalg.inv(H + np.diag(1.0 / error**2))
-    vague = np.linalg.inv(H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2)))  # next to no prior: what the data says alone
+    posterior = inverse(H + np.diag(1.0 / error**2))
+    vague = inverse(H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2)))  # next to no prior: what the data says alone
     rows = []
     for k, q in enumerate(p.free.parameters):
         scale = 1.0

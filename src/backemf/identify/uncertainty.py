@@ -75,15 +75,22 @@ def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> U
     _, error = problem.free.prior()
     precision = np.diag(prior_weight / error**2)
     tiny = np.diag(1e-6 / error**2)  # keeps what the data leaves open finite
-    inverse = np.linalg.inv(H + scatter2 * tiny)
-    plain, robust = scatter2 * inverse, inverse @ long_run @ inverse
+    bread = inverse(H + scatter2 * tiny)
+    plain, robust = scatter2 * bread, bread @ long_run @ bread
     # Never less sure than independent samples would be: with few samples the long-run sum is noisy. Correlations between
     # parameters are kept as they are; each error grows by its own factor.
-    ratio = np.maximum(np.sqrt(np.diag(robust) / np.diag(plain)) * _short_sample(float(np.median(shares))), 1.0)
-    information = np.linalg.inv(plain * np.outer(ratio, ratio))
-    information = 0.5 * (information + information.T)
-    covariance = np.linalg.inv(information + precision)
+    ratio = np.maximum(np.sqrt(np.maximum(np.diag(robust), 0.0) / np.diag(plain)) * _short_sample(float(np.median(shares))), 1.0)
+    information = inverse(plain * np.outer(ratio, ratio))
+    covariance = inverse(information + precision)
     return Uncertainty(covariance=covariance, inflation=ratio, information=information, scatter=float(np.sqrt(scatter2)))
+
+
+def inverse(A: np.ndarray) -> np.ndarray:
+    """Inverse of a symmetric positive matrix that may be nearly singular: scaled first, and never with a negative diagonal."""
+    scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(scale, scale))
+    values = np.maximum(values, 1e-13 * values[-1])
+    return (vectors / values) @ vectors.T / np.outer(scale, scale)
 
 
 def _short_sample(b: float) -> float:

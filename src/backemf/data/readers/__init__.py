@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from . import delimited, json_file, lerobot, mat, mcap, parquet, yaml_file
+from . import delimited, json_file, lerobot, mat, mcap, parquet, sysid_json, wpilog, yaml_file
 from .recording import Keep, ReadError, Recording, Report
 
 HEAD = 4096
@@ -19,9 +19,9 @@ class Reader(Protocol):
     def entries(self, path: Path, keep: Keep = ..., report: Report = ...) -> list[Recording]: ...
 
 
-READERS: tuple[Reader, ...] = (lerobot, parquet, mcap, mat, yaml_file, json_file, delimited)
+READERS: tuple[Reader, ...] = (lerobot, parquet, mcap, wpilog, mat, yaml_file, sysid_json, json_file, delimited)
 """Asked in this order: what begins with its own mark first, text last."""
-SUFFIXES = (*delimited.SUFFIXES, ".json", ".yaml", ".yml", ".mat", ".parquet", ".mcap")
+SUFFIXES = (*delimited.SUFFIXES, ".json", ".yaml", ".yml", ".mat", ".parquet", ".mcap", ".wpilog")
 """What counts as a recording when a whole folder is read."""
 
 
@@ -36,4 +36,4 @@ def reader_of(path: Path) -> Reader:
     for reader in READERS:
         if reader.can_read(path, head):
             return reader
-    raise ReadError(f"not a recording of a known format (it begins with {head[:8]!r}); expected JSON, YAML, CSV or TSV, MAT, Parquet, LeRobot or MCAP")
+    raise ReadError(f"not a recording of a known format (it begins with {head[:8]!r}); expected JSON, YAML, CSV or TSV, MAT, Parquet, LeRobot, MCAP or WPILOG")

@@ -1,0 +1,81 @@
+"""How sure gains are: errors that hold where residuals stay alike over time, as those of a coarse encoder do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .mechanism_model import Model
+from .segments import Segment
+
+
+def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(covariance of the unknowns, directions without information), allowing for residuals that stay alike over time."""
+    residuals, slopes = model.linearised(x, central=True)
+    long_run = np.zeros((model.n_all, model.n_all))
+    for k, s in enumerate(model.segments):
+        J, r, w = slopes[k], residuals[k], weights[k]
+        scores = J * (w * r)[:, None]
+        n = len(s.velocity)
+        joint = _on_one_clock(s, scores)
+        span = max(_memory(r[:n]), _memory(r[n:]), _crossing(s))
+        long_run += _newey_west(joint, span)
+    rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
+    known = np.zeros((2, model.n_all))
+    for i, j in enumerate(j for j in (model.i_dv, model.i_dp) if j is not None):
+        known[i, j] = model.assumed
+        long_run[j, j] += model.assumed**2
+    R = np.linalg.qr(np.concatenate([rows, known]), mode="r")
+    size = np.maximum(np.linalg.norm(R, axis=0), 1e-150)
+    _, values, turned = np.linalg.svd(R / size)
+    vectors, lost = turned.T, values < 1e-7 * values[0]
+    inverse = (vectors[:, ~lost] / values[~lost] ** 2) @ vectors[:, ~lost].T / np.outer(size, size)
+    # Never surer than independent samples would be: with few samples the long-run sum is noisy.
+    alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    spread = np.sqrt(np.maximum(np.diag(inverse @ long_run @ inverse), np.diag(inverse)))
+    covariance = inverse * np.outer(spread / alone, spread / alone)
+    directions = (vectors[:, lost] / size[:, None]).T if lost.any() else np.zeros((0, model.n_all))
+    return covariance, directions
+
+
+def _on_one_clock(s: Segment, scores: np.ndarray) -> np.ndarray:
+    """Scores of both channels summed where they were taken at the same time."""
+    if not len(s.position):
+        return scores
+    t = np.concatenate([s.velocity_time, s.position_time])
+    step = float(np.median(np.diff(s.velocity_time)))
+    place = np.round((t - t.min()) / step).astype(int)
+    out = np.zeros((int(place.max()) + 1, scores.shape[1]))
+    np.add.at(out, place, scores)
+    return out
+
+
+def _memory(r: np.ndarray) -> int:
+    """Samples over which residuals stay alike."""
+    n = len(r)
+    if n < 20 or not np.any(r):
+        return 1
+    d = r - np.mean(r)
+    f = np.fft.rfft(d, 2 * n)
+    acf = np.fft.irfft(f * np.conj(f))[:n]
+    below = np.flatnonzero(acf < 0.05 * acf[0])
+    return int(min(2 * (below[0] if len(below) else n), max(1, n // 8)))
+
+
+def _crossing(s: Segment) -> int:
+    """Samples that a slow part of the motion spends on one step of the position's grid, whose errors are therefore alike."""
+    if not s.resolution:
+        return 1
+    slow = max(float(np.percentile(np.abs(s.smooth), 20)), 1e-12)
+    step = float(np.median(np.diff(s.velocity_time)))
+    return int(min(3 * s.resolution / (slow * step), len(s.velocity) // 5)) + 1
+
+
+def _newey_west(scores: np.ndarray, length: int) -> np.ndarray:
+    """Long-run covariance of a sum of correlated rows (Bartlett weights)."""
+    total = scores.T @ scores
+    for lag in range(1, min(length, len(scores) - 1) + 1):
+        cross = scores[lag:].T @ scores[:-lag]
+        total += (1.0 - lag / (length + 1.0)) * (cross + cross.T)
+    return total * len(scores) / max(len(scores) - 2 * length, 0.5 * len(scores))

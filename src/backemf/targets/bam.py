@@ -1,0 +1,186 @@
+"""BAM parameter JSON, models m1 to m6: everything at the output, friction at rest as an addition to the moving one.
+
+The firmware's law is code in BAM, not part of the file; an actuator read from a file gets the drive it is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..model.actuator import Actuator
+from ..model.drive import Drive, ServoDrive, VoltageDrive
+from ..model.friction import M3, M4, M5, M6, Coulomb, LuGre, Stribeck, Viscous
+from ..model.motor import Motor
+from .approximate import difference, in_words, positions, reference_motions
+from .carried import Loss, account
+from .export import Export, Request
+
+MOTOR = {"kt": "torque_constant", "R": "resistance", "armature": "rotor_inertia"}
+_M1 = {"friction_base": "coulomb", "friction_viscous": "viscous"}
+_M2 = {**_M1, "friction_stribeck": "static", "dtheta_stribeck": "stribeck_velocity", "alpha": "stribeck_exponent"}
+_M5 = {
+    **_M2,
+    "load_friction_motor": "load_motor",
+    "load_friction_external": "load_external",
+    "load_friction_motor_stribeck": "load_motor_stribeck",
+    "load_friction_external_stribeck": "load_external_stribeck",
+}
+MODELS: dict[str, tuple[type[Coulomb], dict[str, str]]] = {
+    "m1": (Coulomb, _M1),
+    "m2": (Stribeck, _M2),
+    "m3": (M3, {**_M1, "load_friction_base": "load"}),
+    "m4": (M4, {**_M2, "load_friction_base": "load", "load_friction_stribeck": "load_stribeck"}),
+    "m5": (M5, _M5),
+    "m6": (M6, {**_M5, "load_friction_motor_quad": "load_motor_quadratic", "load_friction_external_quad": "load_external_quadratic"}),
+}
+"""Each model's friction and its keys -> our fields; `friction_stribeck` is what rest adds to `friction_base`."""
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("N motor.torque_constant", "kt", "N m/A at the output"),
+    ("motor.resistance / n", "R", "ohm"),
+    ("n N^2 motor.rotor_inertia", "armature", "kg m^2"),
+    ("friction.coulomb", "friction_base", "N m"),
+    ("friction.static - friction.coulomb", "friction_stribeck", "N m"),
+    ("friction.viscous (and iron loss)", "friction_viscous", "N m s/rad"),
+    ("friction.stribeck_velocity, stribeck_exponent", "dtheta_stribeck, alpha", "rad/s, 1"),
+    ("friction.load, load_stribeck", "load_friction_base, load_friction_stribeck", "m3, m4"),
+    ("friction.load_motor, load_external, _stribeck, _quadratic", "load_friction_motor, load_friction_external, _stribeck, _quad", "m5, m6"),
+    ("drive", "-", "the firmware's law is code in BAM"),
+    ("-", "q_offset", "a property of one recording's mounting; read as a note"),
+)
+"""Ours -> theirs, for the documentation page."""
+
+
+class Read(NamedTuple):
+    """An actuator from a parameter file, with what else the file says."""
+
+    actuator: Actuator
+    model: str
+    name: str
+    """BAM's name of the actuator."""
+    offset: float | None
+    """q_offset [rad]: the joint's zero against the recordings', where it was identified."""
+
+
+def read(path: Path | str, *, drive: Drive | None = None) -> Read:
+    """An actuator from a BAM parameter file; a missing or unknown key is an error. Without a drive, its voltage is the command."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingValue(f"there is no file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InvalidValue(f"{path}: not a JSON file that can be read: {error}") from None
+    return parse(content, drive=drive, where=Path(path).name)
+
+
+def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> Read:
+    """As `read`, for the decoded JSON."""
+    if not isinstance(content, Mapping):
+        raise InvalidValue(f"{where}: expected an object with BAM's parameters, found {type(content).__name__}")
+    if "model" not in content:
+        raise MissingValue(f"{where} has no key 'model'; expected one of {', '.join(MODELS)}")
+    model = str(content["model"])
+    if model not in MODELS:
+        raise UnknownName(f"model in {where}", model, MODELS)
+    kind, names = MODELS[model]
+    needed, known = {**MOTOR, **names}, {*MOTOR, *names, "model", "actuator", "q_offset"}
+    missing = [key for key in (*needed, "actuator") if key not in content]
+    if missing:
+        raise MissingValue(f"{where} has no {', '.join(missing)}; model {model} needs: {', '.join(needed)}. Nothing is assumed in their place")
+    for key, value in content.items():
+        if key not in known:
+            raise UnknownName(f"key in {where}", key, known)
+        if key not in ("model", "actuator") and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise InvalidValue(f"{where}: {key} is {value!r}; expected a number")
+    values = {field: float(content[key]) for key, field in names.items()}
+    if "static" in values:
+        values["static"] += values["coulomb"]
+    K_t, R, J = (float(content[key]) for key in MOTOR)
+    motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
+    made = Actuator(motor=motor, friction=kind(**values), drive=VoltageDrive() if drive is None else drive)
+    offset = content.get("q_offset")
+    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+
+
+def _model_of(friction: Viscous) -> str:
+    if isinstance(friction, LuGre):
+        return "m4" if isinstance(friction, M4) else "m2"
+    for name, (kind, _) in MODELS.items():
+        if type(friction) is kind:
+            return name
+    if isinstance(friction, Viscous) and not friction.dry:
+        return "m1"
+    raise InvalidValue(f"BAM has no friction of kind {type(friction).__name__}; expected Viscous, Coulomb, Stribeck, LuGre or M3 to M6")
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
+    motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
+    model, losses = _model_of(friction), []
+    _, names = MODELS[model]
+    N, n = abs(gearbox.ratio), gearbox.n_motors
+    K_t, K_e = motor.torque_constant, motor.back_emf_at(None)
+    R = motor.resistance
+    if K_t != K_e:
+        losses.append(Loss("motor.back_emf_constant", f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}", True))
+        R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
+    for name in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
+        if getattr(motor, name) is not None:
+            losses.append(Loss(f"motor.{name}", "not in BAM's parameters", False, without=_without(name) if name in ("inductance", "cogging") else None))
+    for name in ("efficiency", "backlash"):
+        if getattr(gearbox, name) not in (None, 1.0):
+            gone = {"backlash": None, "contact_stiffness": None, "contact_damping": 0.0} if name == "backlash" else {name: None}
+            losses.append(
+                Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lambda a, gone=gone: replace(a, gearbox=replace(a.gearbox, **gone)))
+            )
+    if isinstance(friction, LuGre):
+        losses.append(Loss("friction.stiffness", "no bristle: sticking at once", True))
+    for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"):
+        if getattr(friction, name) is not None:
+            gone = {name: None}
+            losses.append(
+                Loss(f"friction.{name}", "not in BAM's parameters", False, without=lambda a, gone=gone: replace(a, friction=replace(a.friction, **gone)))
+            )
+    iron = 0.0 if motor.iron_loss is None else n * N * N * motor.iron_loss
+    content: dict[str, Any] = {"kt": N * K_t, "R": R / n, "armature": n * N * N * motor.rotor_inertia}
+    values = {field: getattr(friction, field, 0.0) for field in names.values()}
+    for key, field in names.items():
+        value = values[field]
+        value = value - values["coulomb"] if field == "static" else value + iron if field == "viscous" else value
+        content[key] = 2.0 if value is None and field == "stribeck_exponent" else value
+    content |= {"model": model, "actuator": request.joint}
+    made = parse(content, drive=actuator.drive).actuator
+    carried = replace(made, motion=actuator.motion)
+    dropped, approximated, over = (), (), ""
+    if losses:
+        motions = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
+        rich, over = positions(actuator, motions), in_words(actuator, request.amplitude, request.load)
+        dropped, approximated = account(actuator, losses, difference(positions(carried, motions), rich), rich, motions)
+    firmware = "drive: BAM keeps the firmware's law in code"
+    if isinstance(actuator.drive, ServoDrive):
+        firmware += f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin {actuator.drive.supply:g}"
+    return Export(
+        target=request.target,
+        version=request.version,
+        joint=request.joint,
+        files={f"{request.joint}.json": json.dumps(content, indent=4) + "\n"},
+        actuator=actuator,
+        carried=carried,
+        numbers={k: v for k, v in content.items() if isinstance(v, float)},
+        dropped=dropped,
+        approximated=approximated,
+        notes=(*request.notes, firmware),
+        timestep=request.timestep,
+        integrator=request.integrator,
+        amplitude=request.amplitude,
+        load=request.load,
+        range=over,
+    )
+
+
+def _without(name: str) -> Any:
+    return lambda a: replace(a, motor=replace(a.motor, **{name: None}))

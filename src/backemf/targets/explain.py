@@ -1,0 +1,275 @@
+"""Any MJCF's actuators in physical terms: stall torque, no-load speed, stiffness, natural frequency, damping, and what looks wrong."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BackemfError, InvalidValue
+from ..findings import Finding
+from ..model.dcmotor import DcMotor
+from ..model.friction import LuGre
+from ..tables import number, table
+from .mujoco_arrays import dcmotors, from_model, load_mujoco
+
+SERVO_STIFFNESS = (1.0, 6.0)
+"""Stiffness over stall torque of real bus servos at their default gains [1/rad]: full voltage at an error of 1/6 to 1 rad."""
+FAR = 10.0
+"""Beyond this factor a gain is far from any of them."""
+FASTEST = 40.0
+"""No-load speed [rad/s] beyond which a position servo's damping is less than its back-EMF alone must give."""
+LONG = 0.5
+"""Natural frequency times time step from which a step is too long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """One actuator at the joint, at the initial pose (the first keyframe where there is one). None: the model does not say."""
+
+    actuator: str
+    kind: str
+    joint: str
+    stall_torque: float | None = None
+    """N m."""
+    no_load_speed: float | None = None
+    """rad/s."""
+    stiffness: float | None = None
+    """N m/rad."""
+    damping: float | None = None
+    """N m s/rad: actuator and joint together."""
+    inertia: float | None = None
+    """The joint's own entry of the mass matrix, armature included [kg m^2]: the other joints held."""
+    armature: float | None = None
+    natural_frequency: float | None = None
+    """Hz."""
+    damping_ratio: float | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+class _Law(NamedTuple):
+    """An actuator's numbers at the joint."""
+
+    kind: str
+    stiffness: float
+    damping: float
+    stall: float | None
+    speed: float | None
+    behind: float
+    """Damping that acts behind the force limit."""
+    armature: float
+
+
+def explain(path: str | Path) -> list[Explained]:
+    """A row for every actuator of an MJCF file."""
+    mujoco = load_mujoco()
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
+    return explain_model(model, _merged(Path(path)))
+
+
+def explain_model(model: Any, merged: dict[str, tuple[float, float]] | None = None) -> list[Explained]:
+    """As `explain`, for a compiled model; `merged` holds K_t and K_e by actuator or joint where a file gave both."""
+    mujoco, data = load_mujoco(), None
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    return [_row(mujoco, model, data, i, merged or {}) for i in range(len(model.actuator_gaintype))]
+
+
+def _row(mujoco: Any, model: Any, data: Any, i: int, merged: dict[str, tuple[float, float]]) -> Explained:
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or str(i)
+    kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    if int(model.actuator_trntype[i]) not in kinds:
+        return Explained(actuator=name, kind=_kind(mujoco, model, i), joint="(not a joint)")
+    joint = int(model.actuator_trnid[i, 0])
+    label = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint) or str(joint)
+    if int(model.jnt_type[joint]) not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
+        return Explained(actuator=name, kind=_kind(mujoco, model, i), joint=f"{label} (ball or free)")
+    dof = int(model.jnt_dofadr[joint])
+    try:
+        law, dcmotor = _law(mujoco, model, i, joint, dof)
+    except BackemfError as error:
+        note = Finding(code="not_read", text=f"{name}: {error}", remedy="check this actuator by hand")
+        return Explained(actuator=name, kind=_kind(mujoco, model, i), joint=label, findings=(note,))
+    M = _inertia(mujoco, model, data, dof)
+    total = law.damping + float(model.dof_damping[dof])
+    k = law.stiffness
+    w_n = math.sqrt(k / M) if k > 0 and M > 0 else None
+    found = Explained(
+        actuator=name,
+        kind=law.kind,
+        joint=label,
+        stall_torque=law.stall,
+        no_load_speed=law.speed,
+        stiffness=k if k > 0 else None,
+        damping=total,
+        inertia=M,
+        armature=float(model.dof_armature[dof]) + law.armature,
+        natural_frequency=None if w_n is None else w_n / (2 * math.pi),
+        damping_ratio=None if w_n is None else total / (2.0 * math.sqrt(k * M)),
+    )
+    h = float(model.opt.timestep)
+    pair = merged.get(name, merged.get(label))
+    return Explained(**{**{f: getattr(found, f) for f in found.__dataclass_fields__}, "findings": tuple(_findings(found, law, dcmotor, h, pair))})
+
+
+def _kind(mujoco: Any, model: Any, i: int) -> str:
+    if i in dcmotors(model):
+        return "dcmotor"
+    gain, bias = model.actuator_gainprm[i], model.actuator_biasprm[i]
+    affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+    fixed = int(model.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+    if not fixed:
+        return "general"
+    if not affine:
+        return "motor"
+    if bias[1] == -gain[0] and bias[0] == 0:
+        return "position"
+    return "velocity" if bias[1] == 0 and bias[2] == -gain[0] else "general"
+
+
+def _law(mujoco: Any, model: Any, i: int, joint: int, dof: int) -> tuple[_Law, DcMotor | None]:
+    out = int(model.actuator_outadr[i]) if hasattr(model, "actuator_outadr") else i
+    g = float(model.actuator_gear[out, 0])
+    if i in dcmotors(model):
+        return _dcmotor_law(from_model(model, i), float(model.dof_damping[dof]))
+    kind, gain, bias = _kind(mujoco, model, i), model.actuator_gainprm[i], model.actuator_biasprm[i]
+    affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+    k, d = (-float(bias[1]) * g * g, -float(bias[2]) * g * g) if affine else (0.0, 0.0)
+    own = float(model.actuator_damping[i]) * g * g if hasattr(model, "actuator_damping") else 0.0
+    armature = float(model.actuator_armature[i]) * g * g if hasattr(model, "actuator_armature") else 0.0
+    limits = []
+    if model.actuator_forcelimited[i]:
+        limits.append(abs(g) * float(np.max(np.abs(model.actuator_forcerange[i]))))
+    if model.jnt_actfrclimited[joint]:
+        limits.append(float(np.max(np.abs(model.jnt_actfrcrange[joint]))))
+    ctrl = int(model.actuator_ctrladr[i]) if hasattr(model, "actuator_ctrladr") else i
+    if kind == "motor" and model.actuator_ctrllimited[ctrl]:
+        limits.append(abs(g * float(gain[0])) * float(np.max(np.abs(model.actuator_ctrlrange[ctrl]))))
+    stall, behind = min(limits) if limits else None, own + float(model.dof_damping[dof])
+    speed = stall / behind if stall is not None and behind > 0 else None
+    return _Law(kind, k, d + own, stall, speed, behind, armature), None
+
+
+def _dcmotor_law(dcmotor: DcMotor, joint_damping: float) -> tuple[_Law, DcMotor]:
+    motor, control, g = dcmotor.motor, dcmotor.controller, abs(dcmotor.gear)
+    R, K = motor.resistance, motor.torque_constant
+    emf, own = K * K / R * g * g, dcmotor.friction.viscous * g * g
+    era_1 = isinstance(control.inputs, str)
+    volts = control.voltage_limit
+    if volts is None and control.ctrlrange and control.ctrlrange[-1] is not None and (control.inputs == "voltage" or "voltage" in control.inputs):
+        volts = max(abs(x) for x in control.ctrlrange[-1])
+    stall = None if volts is None else K / R * volts * g
+    torque = None if motor.limits is None or motor.limits.torque is None else g * motor.limits.torque
+    held = [t for t in (stall, torque) if t is not None]
+    speed = None if volts is None else K / R * volts * g / (emf + own + joint_damping)
+    if era_1:
+        k = {"position": control.kp * K / R}.get(str(control.inputs), 0.0)
+        d = emf + {"position": control.kd, "velocity": control.kp}.get(str(control.inputs), 0.0) * K / R * g * g
+        k *= g * g
+    else:
+        k = control.kp * g * g if control.regulates else 0.0
+        d = control.kd * g * g if control.regulates else emf
+    return _Law("dcmotor", k, d + own, min(held) if held else None, speed, emf + own + joint_damping, motor.rotor_inertia * g * g), dcmotor
+
+
+def _inertia(mujoco: Any, model: Any, data: Any, dof: int) -> float:
+    column, full = np.zeros((model.nv, 1)), np.zeros((model.nv, 1))
+    column[dof] = 1.0
+    mujoco.mj_mulM(model, data, full, column)
+    return float(full[dof, 0])
+
+
+def _findings(row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair: tuple[float, float] | None) -> list[Finding]:
+    found, name = [], row.actuator
+    feedback = row.stiffness is not None
+
+    def add(code: str, text: str, remedy: str, **numbers: float) -> None:
+        found.append(Finding(code=code, text=f"{name}: {text}", remedy=remedy, numbers=numbers))
+
+    if feedback and row.stall_torque is None:
+        add("no_limit", "its torque has no limit.", "give forcerange, or a dcmotor's Vmax: the servo's stall torque")
+    if row.stiffness is not None and row.stall_torque:
+        ratio = row.stiffness / row.stall_torque
+        if ratio > SERVO_STIFFNESS[1] * FAR or ratio < SERVO_STIFFNESS[0] / FAR:
+            text = f"stiffness {row.stiffness:.3g} N m/rad reaches stall torque {row.stall_torque:.3g} N m at {1 / ratio:.2g} rad; servos do at 0.17 to 1."
+            add("gain_far_from_servos", text, "compute kp from the servo's register, or identify it", ratio=ratio)
+    if dcmotor is None and law.kind == "position":
+        if law.behind == 0 and row.stall_torque is not None:
+            add("damping_below_back_emf", "nothing but its own gain damps it: no back-EMF.", "joint damping of stall torque / no-load speed", damping=0.0)
+        elif row.no_load_speed is not None and row.no_load_speed > FASTEST:
+            text = f"damping {law.behind:.3g} N m s/rad lets it run to {row.no_load_speed:.3g} rad/s; back-EMF alone gives stall torque / no-load speed."
+            add("damping_below_back_emf", text, "raise the joint's damping to stall torque / no-load speed", damping=law.behind)
+    if dcmotor is not None and not isinstance(dcmotor.controller.inputs, str) and dcmotor.controller.regulates:
+        least = dcmotor.motor.torque_constant**2 / dcmotor.motor.resistance
+        if dcmotor.controller.kd < 0.999 * least and dcmotor.controller.kp > 0:
+            text = f"kd {dcmotor.controller.kd:.3g} is less than K^2 / R = {least:.3g}; from 3.12 on the controller takes the back-EMF's damping away."
+            add("damping_below_back_emf", text, "add K^2 / R to kd for a servo that sends a plain voltage", damping=dcmotor.controller.kd)
+    if row.armature == 0:
+        add("no_armature", "the rotor has no inertia.", "armature = rotor inertia x ratio^2; it also steadies the simulation")
+    if pair is not None and abs(pair[0] - pair[1]) > 1e-9 * max(pair):
+        text = f"Kt {pair[0]:g} and Ke {pair[1]:g} differ; the engine uses sqrt(Kt Ke) = {math.sqrt(pair[0] * pair[1]):.4g} for both."
+        add("unequal_constants_merged", text, "K = Ke and R = V Ke / stall torque keep both ends of the line", Kt=pair[0], Ke=pair[1])
+    if row.natural_frequency is not None and 2 * math.pi * row.natural_frequency * h > LONG:
+        text = f"natural frequency {row.natural_frequency:.3g} Hz, step {1e3 * h:g} ms: {2 * math.pi * row.natural_frequency * h:.2g} rad per step."
+        add("step_too_long", text, f"a step of at most {1e3 * LONG / (2 * math.pi * row.natural_frequency) / 2:.2g} ms, or armature", timestep=h)
+    if dcmotor is not None and isinstance(dcmotor.friction, LuGre) and row.inertia:
+        w = math.sqrt(dcmotor.friction.stiffness * dcmotor.gear**2 / row.inertia)
+        if w * h > LONG:
+            add("step_too_long", f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step.", "a shorter step or a softer bristle", timestep=h)
+    return found
+
+
+def _merged(path: Path) -> dict[str, tuple[float, float]]:
+    """K_t and K_e of every `<dcmotor motorconst>` that gives both, by actuator and joint name; included files are read too."""
+    found: dict[str, tuple[float, float]] = {}
+    waiting, folder = [path], path.parent
+    while waiting:
+        try:
+            root = ElementTree.parse(waiting.pop()).getroot()
+        except (OSError, ElementTree.ParseError):
+            continue
+        waiting += [folder / e.attrib["file"] for e in root.iter("include") if "file" in e.attrib]
+        for e in root.iter("dcmotor"):
+            words = e.attrib.get("motorconst", "").split()
+            if len(words) == 2 and float(words[0]) > 0 and float(words[1]) > 0:
+                pair = (float(words[0]), float(words[1]))
+                found |= {e.attrib[key]: pair for key in ("name", "joint") if key in e.attrib}
+    return found
+
+
+def text(rows: list[Explained]) -> str:
+    """As a table for people, with the findings under it."""
+
+    def cell(value: float | None) -> str:
+        return "-" if value is None else number(value, 3)
+
+    cells = [
+        (r.actuator, r.kind, r.joint, *(cell(v) for v in (r.stall_torque, r.no_load_speed, r.stiffness, r.inertia, r.natural_frequency, r.damping_ratio)))
+        for r in rows
+    ]
+    head = ("actuator", "kind", "joint", "stall [N m]", "no-load [rad/s]", "stiffness [N m/rad]", "inertia [kg m^2]", "natural [Hz]", "damping ratio")
+    lines = [table(cells, head)] if rows else ["the model has no actuators"]
+    return "\n".join([*lines, *(f"- {f}" for r in rows for f in r.findings)])
+
+
+def summary(rows: list[Explained]) -> dict[str, Any]:
+    """As plain data: the object of `--json`."""
+    plain = [f for f in Explained.__dataclass_fields__ if f != "findings"]
+    return {
+        "actuators": [
+            {
+                **{f: getattr(r, f) for f in plain},
+                "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in r.findings],
+            }
+            for r in rows
+        ]
+    }

@@ -1,0 +1,264 @@
+"""Export: an actuator written for somebody else's simulator, with what could not be carried and what that costs.
+
+`export(actuator, "mujoco@3.12", joint="knee")` picks the target from `TARGETS`; each target's own file does the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..errors import BackemfError, InvalidValue, UnknownName
+from ..findings import Finding
+from ..model.actuator import Actuator
+from ..model.dcmotor import INTEGRATORS, VERSIONS, release
+
+METHODS = ("simulation", "formula")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """Something the actuator has and the target has not, or only nearly."""
+
+    path: str
+    text: str
+    """What became of it."""
+    error: float | None = None
+    """RMS difference in position [rad] over the reference motions: of leaving it out where dropped, of the whole export where approximated."""
+    worst: float | None = None
+    """Largest difference [rad]."""
+
+    def __str__(self) -> str:
+        if self.error is None:
+            return f"{self.path}: {self.text}; cost not measured"
+        return f"{self.path}: {self.text}; {1e3 * self.error:.3g} mrad RMS, at most {1e3 * (self.worst or 0.0):.3g} mrad"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Files for a target, and an honest account of them."""
+
+    target: str
+    version: str
+    joint: str
+    files: Mapping[str, str]
+    """Name -> text; the first is the main one."""
+    actuator: Actuator
+    """What was to be carried."""
+    carried: Actuator
+    """What the target simulates, as an actuator."""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """The target's own numbers, by its own names."""
+    dropped: tuple[Effect, ...] = ()
+    approximated: tuple[Effect, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    timestep: float = 0.002
+    integrator: str = "implicitfast"
+    amplitude: float = 0.5
+    load: float = 0.25
+    """Of the reference motions."""
+    range: str = ""
+    """The operating range over which errors were measured, in words."""
+
+    @property
+    def text(self) -> str:
+        """The main file."""
+        return next(iter(self.files.values()))
+
+    @property
+    def lossless(self) -> bool:
+        return not self.dropped and not self.approximated
+
+    def __str__(self) -> str:
+        lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
+        for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
+            lines += [f"  {title}: {effect}" for effect in effects]
+        lines += ["  nothing is lost"] if self.lossless else [f"  measured over: {self.range}"] if self.range else []
+        return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
+
+    def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
+        """Write every file, or none: one file under this name, several into this folder. Nothing is overwritten unless `force`."""
+        path = Path(path)
+        if len(self.files) == 1:
+            places = {path / next(iter(self.files)) if path.is_dir() else path: self.text}
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            places = {path / name: text for name, text in self.files.items()}
+        return write_all(places, force=force)
+
+
+def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> list[Path]:
+    """Write texts to temporary files beside their places, then rename them all; existing files are kept unless `force`."""
+    for place in places:
+        if place.exists() and not force:
+            raise BackemfError(f"{place} exists; give another name, or force to overwrite it")
+        if not place.parent.is_dir():
+            raise BackemfError(f"there is no folder {str(place.parent)!r}; make it first, or give another name")
+    waiting: list[tuple[str, Path]] = []
+    try:
+        for place, text in places.items():
+            handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+            waiting.append((temporary, place))
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8") if isinstance(text, str) else text)
+            if place.exists():
+                with contextlib.suppress(OSError):
+                    os.chmod(temporary, place.stat().st_mode)
+        for temporary, place in waiting:
+            os.replace(temporary, place)
+    finally:
+        for temporary, _ in waiting:
+            Path(temporary).unlink(missing_ok=True)
+    return list(places)
+
+
+class Request(NamedTuple):
+    """What an export was asked for, besides the actuator."""
+
+    target: str
+    version: str
+    joint: str
+    notes: tuple[str, ...]
+    method: str
+    timestep: float
+    integrator: str
+    amplitude: float
+    load: float
+    backlash: bool
+
+
+class Target(NamedTuple):
+    """A row of the table of targets."""
+
+    module: str
+    versions: tuple[str, ...]
+    default: str
+    what: str
+
+
+TARGETS: dict[str, Target] = {
+    "mujoco": Target("mujoco", VERSIONS, "installed", "MJCF with <dcmotor>"),
+    "mujoco-classic": Target("mujoco_classic", ("any",), "any", "MJCF with <position>, <velocity> or <motor>, for any version and MJX"),
+    "mjlab": Target("mjlab", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
+    "isaaclab": Target("isaaclab", ("2.3", "3.0"), "2.3", "Python with DCMotorCfg or DelayedPDActuatorCfg"),
+    "urdf": Target("urdf", ("any",), "any", "URDF with a transmission"),
+    "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
+}
+"""Every target by name."""
+
+
+def parse_target(text: str) -> tuple[str, str]:
+    """(name, version) of "mujoco@3.12"; without a version, the installed or the only one."""
+    name, at, version = text.partition("@")
+    if name not in TARGETS:
+        raise UnknownName("target", name, TARGETS)
+    target = TARGETS[name]
+    if not at:
+        version = _installed() if target.default == "installed" else target.default
+    if target.versions == ("any",):
+        return name, version or "any"
+    if name == "mujoco":
+        release(version)
+        return name, version
+    short = ".".join(version.split(".")[:2])
+    if short not in target.versions:
+        raise UnknownName(f"version of {name}", version, target.versions)
+    return name, short
+
+
+def _installed() -> str:
+    try:
+        import mujoco
+    except ImportError:
+        return VERSIONS[-1]
+    return str(mujoco.__version__)
+
+
+def export(
+    actuator: Actuator,
+    to: str,
+    *,
+    joint: str = "joint",
+    notes: Sequence[str] | str = (),
+    method: str = "simulation",
+    timestep: float = 0.002,
+    integrator: str = "implicitfast",
+    amplitude: float = 0.5,
+    load: float = 0.25,
+    backlash: bool = False,
+) -> Export:
+    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab", "isaaclab@3.0", "urdf" or "bam".
+
+    joint       name of the joint in the file.
+    notes       where the numbers came from, in words; they go into the file's header.
+    method      'simulation' fits what the target cannot hold so that it replays the reference motions best; 'formula' uses closed forms.
+    timestep    of the target's simulation [s], with its `integrator`; a finding says where they cannot hold the model.
+    amplitude   of the reference motions [rad or m]; `load` is their gravity torque as a share of the stall torque.
+    backlash    in MuJoCo, carry the gearbox's play as an extra joint in series.
+    """
+    name, version = parse_target(to)
+    if not isinstance(actuator, Actuator):
+        raise InvalidValue(f"export got a {type(actuator).__name__}; expected an Actuator, such as fit.actuator")
+    if method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if integrator not in INTEGRATORS:
+        raise UnknownName("integrator", integrator, INTEGRATORS)
+    for what, value in (("timestep", timestep), ("amplitude", amplitude)):
+        if not value > 0:
+            raise InvalidValue(f"{what} is {value!r}; expected a number above 0")
+    if not 0 <= load < 1:
+        raise InvalidValue(f"load is {load!r}; expected a share of the stall torque, from 0 to less than 1")
+    if not joint or any(c in joint for c in "<>&\"'\\\n"):
+        raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
+    lines = tuple(notes.splitlines()) if isinstance(notes, str) else tuple(line for note in notes for line in str(note).splitlines())
+    request = Request(name, version, joint, lines, method, timestep, integrator, amplitude, load, backlash)
+    module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
+    return module.write(actuator, request)
+
+
+def header(
+    request: Request, units: str, *, dropped: Sequence[Effect] = (), approximated: Sequence[Effect] = (), findings: Sequence[Finding] = (), over: str = ""
+) -> list[str]:
+    """Lines for the top of a file: who wrote it, units, what was lost at what cost, where the numbers came from."""
+    version = "" if request.version == "any" else f" {request.version}"
+    lines = [f"Written by backemf {__version__} on {datetime.date.today().isoformat()} for {request.target}{version}.", f"Units: {units}"]
+    lines += [f"Dropped: {effect}" for effect in dropped]
+    lines += [f"Approximated: {effect}" for effect in approximated]
+    lines += ["Nothing was dropped or approximated."] if not dropped and not approximated else []
+    lines += [f"Measured over: {over}"] if over and (dropped or approximated) else []
+    lines += [f"Finding: {finding}" for finding in findings]
+    return lines + [f"From: {note}" for note in request.notes]
+
+
+def xml_comment(lines: Sequence[str]) -> str:
+    """Lines as an XML comment; two hyphens in a row are not allowed inside one."""
+    inside = "\n".join(f"  {line}" for line in lines)
+    while "--" in inside:
+        inside = inside.replace("--", "- -")
+    return f"<!--\n{inside}\n-->\n"
+
+
+def mapping_table(name: str) -> str:
+    """What becomes of each of our numbers in a target, as a Markdown table: the documentation's pages are made of it."""
+    module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
+    rows = [f"| {ours} | {theirs} | {remark} |" for ours, theirs, remark in module.MAPPING]
+    return "\n".join([f"| backemf | {name} | remarks |", "|---|---|---|", *rows])
+
+
+def hash_comment(lines: Sequence[str]) -> str:
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def number(value: float) -> str:
+    """Every digit, and no trailing '.0' where there is nothing behind the point."""
+    text = repr(float(value))
+    return text.removesuffix(".0")

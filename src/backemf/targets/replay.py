@@ -1,0 +1,315 @@
+"""Run an export in its real simulator, on logs or on the reference motions, and compare it with the log and with backemf.
+
+The bench's inertia sits on the exported joint, its load is applied step by step, and commands are held between samples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.log import Log
+from ..engine.simulate import simulate
+from ..errors import InvalidValue, MissingValue, NotAvailable
+from ..model.actuator import Actuator
+from ..model.bench import Bench
+from ..model.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
+from ..model.drive import ImpedanceDrive
+from ..model.friction import Coulomb, LuGre
+from ..model.mujoco import step
+from ..tables import table
+from .approximate import reference_motions
+from .export import Export
+from .mujoco_arrays import dcmotors, load_mujoco
+
+RUNS = {"mujoco": "mujoco", "mujoco-classic": "mujoco_classic"}
+"""Targets that can be run here, and their files."""
+LOST = 1e6
+"""Positions beyond this [rad] are not a motion any more."""
+OPEN = 1e9
+"""Resistance of a winding whose drive is disabled [ohm]."""
+
+
+class Case(NamedTuple):
+    """One thing to run: where it starts, what is asked, what was measured."""
+
+    name: str
+    bench: Bench
+    time: np.ndarray
+    """From 0."""
+    command: Mapping[str, np.ndarray]
+    """Targets, and `enabled`, `supply`, `inertia`, `load` where they are recorded."""
+    start: Mapping[str, float]
+    measured: np.ndarray | None
+    settings: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """One case: differences in position [rad or m], RMS, and the positions themselves."""
+
+    name: str
+    target_log: float | None
+    """Target against what was measured, RMS."""
+    native_log: float | None
+    """backemf against what was measured, RMS."""
+    target_native: float
+    """Target against backemf, RMS."""
+    worst_native: float
+    """The same, largest."""
+    step_difference: float | None
+    """Largest difference between the simulator and backemf's own copy of its step; None where there is no such copy."""
+    refinement: float | None
+    """Largest error of the simulator's own time step, from a run at an eighth of it."""
+    time: np.ndarray = field(repr=False)
+    target: np.ndarray = field(repr=False)
+    native: np.ndarray = field(repr=False)
+    measured: np.ndarray | None = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """An export's replay in a simulator."""
+
+    simulator: str
+    cases: tuple[Replayed, ...]
+    timestep: float
+
+    def __str__(self) -> str:
+        rows = [
+            (c.name, _mrad(c.target_log), _mrad(c.native_log), _mrad(c.target_native), _mrad(c.worst_native), _mrad(c.refinement), _mrad(c.step_difference))
+            for c in self.cases
+        ]
+        head = ("case", "target-log", "backemf-log", "target-backemf", "at most", "own step error", "target-its step here")
+        return f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in mrad (RMS, then largest)\n" + table(rows, head)
+
+    @property
+    def worst_step_difference(self) -> float | None:
+        seen = [c.step_difference for c in self.cases if c.step_difference is not None]
+        return max(seen) if seen else None
+
+
+def _mrad(value: float | None) -> str:
+    return "-" if value is None else f"{1e3 * value:.3g}"
+
+
+def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: bool = True) -> Replay:
+    """Replay logs, or without any the reference motions, in the installed simulator.
+
+    The export must be for the installed MuJoCo (of its era, for `<dcmotor>`). `refine` also runs at an eighth of the time step.
+    """
+    if export.target not in RUNS:
+        raise NotAvailable(f"{export.target} cannot be run here; replay runs: {', '.join(RUNS)}")
+    mujoco = load_mujoco()
+    if export.target == "mujoco":
+        release(mujoco.__version__)
+        if rules(mujoco.__version__).era != rules(export.version).era:
+            raise NotAvailable(
+                f"the export is for MuJoCo {export.version}, and {mujoco.__version__} is installed, which reads <dcmotor> otherwise; "
+                "export for the installed version, or replay where the other one is installed"
+            )
+    given = [logs] if isinstance(logs, Log) else None if logs is None else list(logs)
+    cases = _reference(export) if given is None else [_case(export.actuator, log) for log in given]
+    if not cases:
+        raise MissingValue("no logs were given; expected at least one recording, or none at all for the reference motions")
+    return Replay(simulator=f"MuJoCo {mujoco.__version__}", cases=tuple(_replayed(export, c, refine) for c in cases), timestep=export.timestep)
+
+
+def _reference(export: Export) -> list[Case]:
+    motions = reference_motions(export.actuator, amplitude=export.amplitude, load=export.load)
+    return [Case(m.name, m.bench, m.time, m.command, {"position": 0.0, "velocity": 0.0, **m.start}, None, {}) for m in motions]
+
+
+def _case(actuator: Actuator, log: Log) -> Case:
+    """A log's commands, start and measurements."""
+    if log.bench is None:
+        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
+    if log.bench.locked:
+        raise InvalidValue(f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another bench")
+    if "position" not in log:
+        raise MissingValue(f"{log.name} has no position to compare with; it has: {', '.join(log.signals)}")
+    drive, names = actuator.drive, []
+    if isinstance(drive, ImpedanceDrive):
+        names = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
+    elif drive.target:
+        if drive.target not in log:
+            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
+        names = [drive.target]
+    names += [n for n in ("enabled",) if n in log] + list(log.bench.series)
+    settings = {k: float(v) for k, v in log.settings.items() if k in actuator.parameters}
+    if "supply" in log and drive.supply is not None:
+        settings["drive.supply"] = float(np.nanmedian(log["supply"]))
+    q = log["position"]
+    seen = np.flatnonzero(np.isfinite(q))
+    if len(seen) < 2:
+        raise MissingValue(f"{log.name} has fewer than two samples of position")
+    start = {"position": float(q[seen[0]]), "velocity": _first_velocity(log.time, q)}
+    return Case(log.name, log.bench, log.time - log.time[0], {n: log[n] for n in names}, start, q, settings)
+
+
+def _first_velocity(time: np.ndarray, q: np.ndarray) -> float:
+    """Slope at the first sample, from a cubic through the first samples; 0 unless it explains most of their motion."""
+    good = np.isfinite(q)
+    t, q = time[good][:12] - time[good][0], q[good][:12]
+    if len(q) < 6:
+        return 0.0
+    powers = t[:, None] ** np.arange(4)
+    c, *_ = np.linalg.lstsq(powers, q, rcond=None)
+    scatter = float(np.std(q - powers @ c))
+    return float(c[1]) if abs(c[1]) * t[-1] > max(0.5 * float(np.ptp(q)), 10.0 * scatter, 1e-9) else 0.0
+
+
+def _replayed(export: Export, case: Case, refine: bool) -> Replayed:
+    module: Any = importlib.import_module(f".{RUNS[export.target]}", __package__)
+    actuator = export.actuator.replace(**case.settings) if case.settings else export.actuator
+    tuned = module.retuned(export, case.settings) if case.settings else export.carried
+    h = export.timestep
+    target = _run(export, module, tuned, case, h)
+    wanted = {k: v for k, v in case.start.items() if k in actuator.states}
+    native = simulate(actuator, case.bench, dict(case.command), time=case.time, start=wanted, tolerance=1e-5).position
+    q = case.measured
+    own = None
+    if export.target == "mujoco" and not (isinstance(tuned.friction, Coulomb) and not isinstance(tuned.friction, LuGre)) and not tuned.drive.delay:
+        own = float(np.max(np.abs(_our_step(export, module, tuned, case) - target)))
+    fine = 8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target))) if refine else None
+    return Replayed(
+        name=case.name,
+        target_log=None if q is None else _rms(target - q),
+        native_log=None if q is None else _rms(native - q),
+        target_native=_rms(target - native),
+        worst_native=float(np.max(np.abs(target - native))),
+        step_difference=own,
+        refinement=fine,
+        time=case.time,
+        target=target,
+        native=native,
+        measured=q,
+    )
+
+
+def _rms(d: np.ndarray) -> float:
+    return float(np.sqrt(np.nanmean(d * d)))
+
+
+def _held(case: Case, name: str, moments: np.ndarray) -> np.ndarray:
+    """A command at each moment: the newest sample not later."""
+    return np.asarray(case.command[name], float)[np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)]
+
+
+class Rows(NamedTuple):
+    """A case on the simulator's own clock."""
+
+    moments: np.ndarray
+    ctrl: np.ndarray
+    enabled: np.ndarray
+    series: dict[str, np.ndarray]
+
+
+def _rows(case: Case, ctrl: Mapping[str, float], h: float) -> Rows:
+    n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
+    moments = h * np.arange(n)
+    columns = [factor * _held(case, name, moments) if name in case.command else np.zeros(n) for name, factor in ctrl.items()]
+    enabled = _held(case, "enabled", moments) > 0.5 if "enabled" in case.command else np.ones(n, bool)
+    return Rows(moments, np.stack(columns, axis=1) if columns else np.zeros((n, 0)), enabled, {s: _held(case, s, moments) for s in case.bench.series})
+
+
+def _run(export: Export, module: Any, tuned: Actuator, case: Case, h: float) -> np.ndarray:
+    """Positions of the real simulator on the case's own samples."""
+    mujoco = load_mujoco()
+    text, ctrl = module.retext(export, tuned, h)
+    spec = mujoco.MjSpec.from_string(text)
+    body = spec.body(f"{export.joint}_load")
+    rows = _rows(case, ctrl, h)
+    J = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
+    if "inertia" in rows.series and np.ptp(rows.series["inertia"]) > 1e-9 * J:
+        raise InvalidValue(f"{case.name}: the recorded inertia varies; a replay has a constant one")
+    slide = export.actuator.motion == "linear"
+    body.mass = max(J, 1e-9) if slide else 1.0
+    body.inertia[:] = max(J, 1e-9)  # a body must have some
+    spec.option.gravity[:] = 0.0
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    joints = [model.joint(export.joint)] + ([model.joint(f"{export.joint}_backlash")] if f'"{export.joint}_backlash"' in text else [])
+    dof = [int(j.dofadr[0]) for j in joints]
+    _start(mujoco, model, data, export, case, rows)
+    on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
+    positions, was = np.empty(len(rows.moments)), True
+    for k in range(len(rows.moments)):
+        q, w = float(sum(data.qpos[d] for d in dof)), float(sum(data.qvel[d] for d in dof))
+        positions[k] = q
+        if bool(rows.enabled[k]) != was:
+            was = bool(rows.enabled[k])
+            _switch(model, on, was)
+        data.ctrl[:] = rows.ctrl[k]
+        data.qfrc_applied[dof] = float(np.asarray(case.bench.load(q, w, {s: v[k] for s, v in rows.series.items()})))
+        mujoco.mj_step(model, data)
+    lost = int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)].number) + int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQPOS)].number)
+    if lost or not (np.abs(positions) < LOST).all():
+        raise InvalidValue(f"{case.name}: the simulator diverges at a step of {1e3 * h:g} ms; export with a shorter timestep")
+    return np.interp(case.time, rows.moments, positions)
+
+
+def _start(mujoco: Any, model: Any, data: Any, export: Export, case: Case, rows: Rows) -> None:
+    q0, w0 = case.start["position"], case.start["velocity"]
+    joint = model.joint(export.joint)
+    data.qpos[joint.qposadr[0]], data.qvel[joint.dofadr[0]] = q0, w0
+    if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and export.actuator.drive.error_of == "position":
+        data.act[0] = q0 * model.actuator_gear[0, 0]  # the slewed setpoint starts where the joint is
+    if hasattr(model, "actuator_delay") and np.any(model.actuator_delay > 0):
+        n = int(model.actuator_history[0, 0])
+        before = -float(model.opt.timestep) * np.arange(n, 0, -1)
+        for i in range(rows.ctrl.shape[1]):
+            mujoco.mj_initCtrlHistory(model, data, i, before, np.full(n, rows.ctrl[0, i]))
+    mujoco.mj_forward(model, data)
+
+
+def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
+    """Open the winding, or close it again; cogging and friction stay."""
+    for name, values in on.items():
+        getattr(model, name)[:] = values
+    if enabled:
+        return
+    if dcmotors(model):
+        model.actuator_gainprm[:, 0] = OPEN
+        model.actuator_gainprm[:, 4:7] = 0.0
+    else:
+        model.actuator_gainprm[:] = 0.0
+        model.actuator_biasprm[:] = 0.0
+
+
+def opened(dcmotor: DcMotor) -> DcMotor:
+    """The dcmotor with its winding open."""
+    control = dcmotor.controller
+    loop = dataclasses.replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
+    return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
+
+
+def _our_step(export: Export, module: Any, tuned: Actuator, case: Case) -> np.ndarray:
+    """The same through `model/mujoco.py`, step by step."""
+    mujoco = load_mujoco()
+    made = module.parts(tuned, export.version, export.timestep)
+    engine = Engine(version=mujoco.__version__, integrator=export.integrator, timestep=export.timestep)
+    rows = _rows(case, made.ctrl, export.timestep)
+    J = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
+    state: Mapping[str, Any] = initial_state(made.dcmotor, position=case.start["position"], velocity=case.start["velocity"])
+    if "setpoint" in state and export.actuator.drive.error_of == "position":
+        state = {**state, "setpoint": case.start["position"] * made.dcmotor.gear}
+    positions = np.empty(len(rows.moments))
+    for k in range(len(rows.moments)):
+        positions[k] = state["position"]
+        series = {s: v[k] for s, v in rows.series.items()}
+        load = float(np.asarray(case.bench.load(state["position"], state["velocity"], series)))
+        now = made.dcmotor if rows.enabled[k] else opened(made.dcmotor)
+        state = step(now, Joint(inertia=max(J, 1e-9), load=load), engine, state, tuple(rows.ctrl[k]))
+    return np.interp(case.time, rows.moments, positions)
+
+
+def summary(found: Replay) -> dict[str, Any]:
+    """As plain data: the key `replay` of `--json`; differences in rad or m."""
+    keys: Sequence[str] = ("name", "target_log", "native_log", "target_native", "worst_native", "step_difference", "refinement")
+    return {"simulator": found.simulator, "timestep": found.timestep, "cases": [{k: getattr(c, k) for k in keys} for c in found.cases]}

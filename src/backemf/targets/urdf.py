@@ -1,0 +1,108 @@
+"""URDF: limits, damping and friction of a joint, and a transmission with the reduction; read by ROS, Gazebo, Drake and others."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from xml.sax.saxutils import quoteattr
+
+from ..errors import MissingValue
+from ..model.actuator import Actuator
+from ..model.friction import Coulomb
+from .approximate import reach, reference_bench
+from .carried import levels
+from .export import Effect, Export, Request, header, number, xml_comment
+from .mujoco_classic import formula, stand_in
+
+UNITS = "SI: effort N m, velocity rad/s, damping N m s/rad, friction N m; on a prismatic joint N and m."
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("stall torque, or the torque of the current limit", "limit effort", "N m"),
+    ("no-load speed", "limit velocity", "rad/s"),
+    ("friction.viscous (and iron loss)", "dynamics damping", "N m s/rad; a controller's law and back-EMF are not the joint's"),
+    ("friction.coulomb, or the level at half the reference load", "dynamics friction", "N m"),
+    ("gearbox.ratio", "transmission mechanicalReduction", ""),
+    ("motor.rotor_inertia", "-", "URDF has no armature"),
+    ("drive, winding, heat, cogging, backlash", "-", "dropped"),
+)
+"""Ours -> theirs, for the documentation page."""
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    if actuator.drive.ceiling({}) is None and (actuator.motor.limits is None or actuator.motor.limits.current is None):
+        raise MissingValue("URDF's <limit> needs an effort and a velocity; give drive.supply, drive.voltage_limit or motor.limits.current")
+    able, motor, friction, gearbox = reach(actuator, request.amplitude), actuator.motor, actuator.friction, actuator.gearbox
+    x = formula(actuator, request.load, request.amplitude)
+    iron = 0.0 if motor.iron_loss is None else gearbox.n_motors * gearbox.ratio**2 * motor.iron_loss
+    effort, damping = x.force or able.stall, friction.viscous + iron
+    loss = levels(actuator, request)[0]
+    dropped = [Effect(path="drive", text="URDF has no actuator law: the controller keeps it")]
+    if motor.rotor_inertia > 0:
+        dropped.append(Effect(path="motor.rotor_inertia", text=f"URDF has no armature; {x.armature:.4g} kg m^2 at the joint must be added elsewhere"))
+    dropped.append(Effect(path="motor.back_emf_constant", text="torque does not fall with speed, only the velocity is limited"))
+    for name in ("inductance", "thermal", "cogging", "saturation_current"):
+        if getattr(motor, name) is not None:
+            dropped.append(Effect(path=f"motor.{name}", text="not in URDF"))
+    if gearbox.backlash is not None:
+        dropped.append(Effect(path="gearbox.backlash", text="not in URDF"))
+    rest = [f.name for f in fields(friction) if f.name not in ("viscous", "coulomb") and getattr(friction, f.name) not in (None, 0.0)]
+    approximated = (
+        [Effect(path=", ".join(f"friction.{n}" for n in rest), text=f"{type(friction).__name__} became one friction and one damping")] if rest else []
+    )
+    if gearbox.efficiency not in (None, 1.0):
+        approximated.append(Effect(path="gearbox.efficiency", text="the effort is that behind the gears"))
+    top = header(request, UNITS, dropped=dropped, approximated=approximated)
+    numbers = {"effort": effort, "velocity": able.speed, "damping": damping, "friction": loss, "mechanicalReduction": gearbox.ratio}
+    load = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+    text = '<?xml version="1.0"?>\n' + xml_comment(top) + _robot(request.joint, actuator.motion, numbers, load)
+    return Export(
+        target=request.target,
+        version=request.version,
+        joint=request.joint,
+        files={f"{request.joint}.urdf": text},
+        actuator=actuator,
+        carried=stand_in(actuator, x) if isinstance(friction, Coulomb) else actuator,
+        numbers=numbers,
+        dropped=tuple(dropped),
+        approximated=tuple(approximated),
+        notes=request.notes,
+        timestep=request.timestep,
+        integrator=request.integrator,
+        amplitude=request.amplitude,
+        load=request.load,
+    )
+
+
+def limit(x: dict[str, float]) -> str:
+    return f'<limit lower="-3.14159" upper="3.14159" effort="{number(x["effort"])}" velocity="{number(x["velocity"])}"/>'
+
+
+def dynamics(x: dict[str, float]) -> str:
+    return f'<dynamics damping="{number(x["damping"])}" friction="{number(x["friction"])}"/>'
+
+
+def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
+    name, kind = quoteattr(joint), "prismatic" if motion == "linear" else "revolute"
+    tag = "Effort"
+    inertia = f'<inertia ixx="{number(load)}" iyy="{number(load)}" izz="{number(load)}" ixy="0" ixz="0" iyz="0"/>'
+    return f"""<robot name={name}>
+  <link name="base"/>
+  <link name="{joint}_load">
+    <inertial><origin xyz="0 0 0"/><mass value="{number(load if kind == "prismatic" else 1.0)}"/>{inertia}</inertial>
+  </link>
+  <joint name={name} type="{kind}">
+    <parent link="base"/>
+    <child link="{joint}_load"/>
+    <axis xyz="0 0 1"/>
+    {limit(x)}
+    {dynamics(x)}
+  </joint>
+  <transmission name="{joint}_transmission">
+    <type>transmission_interface/SimpleTransmission</type>
+    <joint name={name}>
+      <hardwareInterface>hardware_interface/{tag}JointInterface</hardwareInterface>
+    </joint>
+    <actuator name="{joint}_motor">
+      <mechanicalReduction>{number(x["mechanicalReduction"])}</mechanicalReduction>
+    </actuator>
+  </transmission>
+</robot>
+"""

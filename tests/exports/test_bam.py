@@ -1,0 +1,83 @@
+"""BAM parameter files: read exactly, written exactly, and never with a default in a missing key's place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import backemf as be
+from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.targets import bam
+from backemf.targets.export import export
+
+M2 = {
+    "kt": 2.0,
+    "R": 3.0,
+    "armature": 0.02,
+    "friction_base": 0.1,
+    "friction_stribeck": 0.05,
+    "dtheta_stribeck": 1.5,
+    "alpha": 1.3,
+    "friction_viscous": 0.04,
+    "model": "m2",
+    "actuator": "servo",
+}
+
+
+def test_a_file_becomes_an_actuator():
+    found = bam.parse({**M2, "q_offset": -0.02})
+    assert found.actuator.friction == be.Stribeck(coulomb=0.1, static=0.15000000000000002, stribeck_velocity=1.5, stribeck_exponent=1.3, viscous=0.04)
+    assert (found.model, found.name, found.offset) == ("m2", "servo", -0.02)
+
+
+@pytest.mark.parametrize("key", [k for k in M2 if k != "model"])
+def test_a_missing_key_is_an_error(key):
+    with pytest.raises(MissingValue, match=f"has no {key}; model m2 needs"):
+        bam.parse({k: v for k, v in M2.items() if k != key})
+
+
+def test_unknown_keys_models_and_values_are_errors():
+    with pytest.raises(UnknownName, match="unknown key in the parameters 'friction_visous'; did you mean 'friction_viscous'"):
+        bam.parse({**M2, "friction_visous": 1.0})
+    with pytest.raises(UnknownName, match="unknown model"):
+        bam.parse({**M2, "model": "m9"})
+    with pytest.raises(InvalidValue, match="kt is 'two'"):
+        bam.parse({**M2, "kt": "two"})
+
+
+@pytest.mark.parametrize("label", ["m1", "m2", "m3", "m4", "m5", "m6"])
+def test_published_sets_round_trip(label):
+    actuator = be.Actuator.read(f"mx-106/{label}")
+    made = export(actuator, "bam", joint="mx106")
+    assert made.lossless
+    back = bam.parse(json.loads(made.text), drive=actuator.drive).actuator
+    for path, value in actuator.parameters.items():
+        assert back.parameters[path] == pytest.approx(value, rel=1e-12, abs=1e-16), path
+
+
+def test_shared_files_read_and_write_back_the_same_numbers(shared_data, tmp_path):
+    files = sorted((shared_data / "bam_params").glob("*/*.json"))
+    assert len(files) >= 20
+    for path in files:
+        given = json.loads(path.read_text())
+        found = bam.read(path)
+        again = json.loads(export(found.actuator, "bam", joint=found.name).text)
+        for key, value in given.items():
+            if key == "q_offset":
+                assert found.offset == value
+            elif isinstance(value, float):
+                assert again[key] == pytest.approx(value, rel=1e-9, abs=1e-15), f"{path.name} {key}"
+            else:
+                assert again[key] == value
+
+
+def test_a_gearbox_is_seen_from_the_output():
+    geared = be.Actuator(
+        motor=be.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7),
+        gearbox=be.Gearbox(ratio=100.0, n_motors=2),
+        friction=be.Coulomb(coulomb=0.1),
+        drive=be.VoltageDrive(supply=12.0),
+    )
+    content = json.loads(export(geared, "bam").text)
+    assert (content["kt"], content["R"], content["armature"]) == pytest.approx((1.0, 2.0, 2e-3))

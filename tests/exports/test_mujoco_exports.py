@@ -1,0 +1,215 @@
+"""`<dcmotor>` exports, replayed in the real MuJoCo: lossless ones step for step, the others as well as a fit can make them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import mujoco
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.data.log import log
+from backemf.engine.simulate import simulate
+from backemf.errors import InvalidValue, NotAvailable
+from backemf.model.dcmotor import VERSIONS, rules
+from backemf.targets import mujoco as mj
+from backemf.targets.export import export
+from backemf.targets.mujoco_attributes import DcMotorAttributes, compile_dcmotor
+from backemf.targets.replay import replay
+
+SERVO = be.ServoDrive(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
+STRONG = be.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
+BRISTLE = be.LuGre(coulomb=0.1, static=0.15, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1)
+GEARED = be.Actuator(
+    motor=be.Motor(
+        resistance=4.0,
+        torque_constant=0.01,
+        rotor_inertia=1e-7,
+        inductance=4e-4,
+        thermal=be.Thermal(resistance=20.0, capacitance=2.0),
+        cogging=be.Cogging(amplitude=2e-5, periods=12.0),
+        limits=be.Limits(torque=0.02),
+    ),
+    gearbox=be.Gearbox(ratio=150.0, n_motors=2),
+    friction=dataclasses.replace(BRISTLE, coulomb=0.05, static=0.07),
+    drive=be.PositionDrive(volts_per_radian=40.0, volts_per_radian_second=20.0, volt_seconds_per_radian=0.3, supply=12.0, slew=6.0, integral_limit=0.2),
+)
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO), be.Actuator(motor=STRONG, friction=BRISTLE, drive=SERVO), GEARED],
+    ids=["resistive servo", "bristle", "everything on, geared, two motors"],
+)
+def test_a_lossless_export_replays_step_for_step_and_within_the_engines_own_step_error(actuator):
+    made = export(actuator, "mujoco", joint="knee", timestep=0.001)
+    assert made.lossless
+    assert "Nothing was dropped or approximated." in made.text
+    found = replay(made)
+    assert found.worst_step_difference is not None
+    assert found.worst_step_difference < 1e-6
+    for case in found.cases:
+        assert case.refinement is not None
+        assert case.worst_native <= 1.15 * case.refinement + 2e-5, case.name
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicit", "RK4"])
+def test_every_integrator_is_replayed_step_for_step(integrator):
+    made = export(be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO), "mujoco", integrator=integrator, timestep=0.001)
+    assert replay(made, refine=False).worst_step_difference < 1e-6
+
+
+def test_the_text_of_every_version_compiles_to_the_same_voltage():
+    era_1, era_2 = (export(GEARED, f"mujoco@{v}", joint="knee") for v in ("3.11", "3.12"))
+    assert 'input="position"' in era_1.text
+    assert 'input="pos"' in era_2.text
+    for version in VERSIONS:
+        made = export(GEARED, f"mujoco@{version}", joint="knee")
+        same = era_1 if rules(version).era == 1 else era_2
+        assert made.text.split("-->")[1] == same.text.split("-->")[1]
+    parts = mj.parts(GEARED, "3.11", 0.002)
+    back = compile_dcmotor(DcMotorAttributes.read(parts.element), "3.11")
+    for name, value in dataclasses.asdict(parts.dcmotor).items():
+        assert str(dataclasses.asdict(back)[name])[:40] == str(value)[:40]
+
+
+def test_another_era_than_the_installed_is_not_replayed_here():
+    made = export(be.Actuator(motor=STRONG, drive=SERVO), "mujoco@3.11")
+    with pytest.raises(NotAvailable, match=r"for MuJoCo 3\.11, and 4\.0\.0 is installed"):
+        replay(made)
+
+
+def test_load_dependent_friction_is_fitted_better_than_the_formula_and_named_with_its_cost():
+    actuator = be.Actuator.read("mx-106/m6")
+    by_simulation = export(actuator, "mujoco", joint="knee", notes="identified by Rhoban")
+    by_formula = export(actuator, "mujoco", joint="knee", method="formula")
+    (fitted,), (plain,) = by_simulation.approximated, by_formula.approximated
+    assert "friction.load_motor" in fitted.path
+    assert fitted.error < 0.8 * plain.error
+    assert f"{1e3 * fitted.error:.3g} mrad RMS" in by_simulation.text
+    assert "From: identified by Rhoban" in by_simulation.text
+    found = replay(by_simulation, refine=False)
+    assert np.sqrt(np.mean([c.target_native**2 for c in found.cases])) < 1.3 * fitted.error + 3e-3
+
+
+def test_a_log_is_replayed_with_its_own_gain_and_release():
+    actuator = be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.05), drive=SERVO)
+    t = 0.01 * np.arange(151)
+    command = {"position_target": 0.5 * np.sin(4 * t), "enabled": (t < 1.0).astype(float)}
+    bench = be.Pendulum(mass=1.0, length=0.1)
+    truth = simulate(actuator.replace(**{"drive.proportional": 8.0}), bench, command, time=t)
+    recorded = log("released", t, position=truth.position, bench=bench, settings={"drive.proportional": 8.0}, **command)
+    (case,) = replay(export(actuator, "mujoco", timestep=0.0005), [recorded]).cases
+    assert case.native_log < 1e-4
+    assert case.target_log < 2e-3
+    assert case.step_difference < 1e-6
+
+
+def test_delay_reaches_the_engine():
+    late = dataclasses.replace(SERVO, delay=0.02)
+    actuator = be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=late)
+    made = export(actuator, "mujoco", timestep=0.001)
+    assert 'delay="0.02"' in made.text
+    for case in replay(made).cases:
+        assert case.worst_native <= 1.15 * case.refinement + 1e-3, case.name
+
+
+def test_frictionloss_sticks_with_the_settings_that_are_written():
+    actuator = be.Actuator.read("mx-106/m1")
+    made = export(actuator, "mujoco", joint="knee")
+    crept = {}
+    bare = re.sub(r' sol(ref|imp)friction="[^"]*"', "", made.text)
+    for label, text in (("written", made.text), ("default", bare)):
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        model.actuator_gainprm[0, 0] = 1e9  # no motor: friction alone must hold
+        model.actuator_gainprm[0, 4:7] = 0.0
+        data.qfrc_applied[0] = 0.5 * actuator.parameters["friction.coulomb"]
+        for _ in range(2500):
+            mujoco.mj_step(model, data)
+        crept[label] = abs(float(data.qpos[0]))
+    assert crept["written"] < 1e-3
+    assert crept["written"] < 0.1 * crept["default"]
+
+
+def test_dropped_effects_are_named_with_what_they_cost():
+    play = be.Gearbox(backlash=0.02, contact_stiffness=200.0, contact_damping=0.5)
+    actuator = be.Actuator(motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=dataclasses.replace(SERVO, deadband=0.01))
+    made = export(actuator, "mujoco", joint="knee")
+    assert [e.path for e in made.dropped] == ["gearbox.backlash", "drive.deadband"]
+    assert all(e.error is not None and 1e-4 < e.error < 0.1 for e in made.dropped)
+
+
+def test_backlash_becomes_an_extra_joint_where_asked():
+    play = be.Gearbox(backlash=0.03, contact_stiffness=2000.0, contact_damping=2.0)
+    actuator = be.Actuator(motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO)
+    with_joint, without = (export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False))
+    assert [e.path for e in with_joint.approximated] == ["gearbox.backlash"]
+    assert mujoco.MjModel.from_xml_string(with_joint.text).njnt == 2
+    loose, tight = (np.mean([c.target_native for c in replay(e, refine=False).cases]) for e in (with_joint, without))
+    assert loose < 0.4 * tight
+
+
+def test_unequal_constants_keep_both_ends_of_the_torque_speed_line():
+    motor = be.Motor(resistance=1.0, torque_constant=1.0, back_emf_constant=2.0, rotor_inertia=0.01)
+    made = export(be.Actuator(motor=motor, drive=SERVO), "mujoco", method="formula")
+    K, R = made.carried.motor.torque_constant, made.carried.motor.resistance
+    assert (K, K / R) == (2.0, 1.0)
+    assert made.approximated[0].error < 1e-9
+
+
+def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back():
+    made = export(GEARED, "mujoco", joint="knee")
+    spec = mujoco.MjSpec.from_string(
+        '<mujoco><worldbody><body><joint name="hip" armature="1" damping="3"/><geom size="0.1"/></body></worldbody>'
+        '<actuator><position joint="hip" kp="3"/></actuator></mujoco>'
+    )
+    mj.apply(made, spec, "hip")
+    model, alone = spec.compile(), mujoco.MjModel.from_xml_string(made.text)
+    for name in mj.apply_names(model):
+        np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
+    assert (model.dof_armature[0], model.dof_damping[0], model.nu) == (0.0, 0.0, 1)
+    back = mj.read_model(model)
+    assert (back.joint, back.targets) == ("hip", {"position_target": 1 / 150.0})
+    assert back.actuator.motor.torque_constant == pytest.approx(0.01, rel=1e-14)
+    assert back.actuator.motor.resistance == pytest.approx(2.0, rel=1e-14)  # two motors became one
+    assert "K_t and K_e apart (only sqrt(K_t K_e) is kept)" in back.unknown
+
+
+def test_a_saved_model_reads_back_to_the_same_actuator(tmp_path):
+    made = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="knee")
+    spec = mujoco.MjSpec.from_string(made.text)
+    spec.compile()
+    (tmp_path / "saved.xml").write_text(spec.to_xml())
+    assert "<general" in spec.to_xml()
+    made.write(tmp_path / "written.xml")
+    saved, written = mj.read(tmp_path / "saved.xml").actuator, mj.read(tmp_path / "written.xml").actuator
+    for path, value in written.parameters.items():
+        assert saved.parameters[path] == pytest.approx(value, rel=1e-4), path  # the engine saves few digits
+    assert written.motor == made.actuator.motor
+    assert written.friction == made.actuator.friction
+
+
+def test_a_step_that_cannot_hold_the_model_is_found():
+    stiff = be.Actuator(
+        motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4), friction=dataclasses.replace(BRISTLE, stiffness=5000.0), drive=SERVO
+    )
+    made = export(stiff, "mujoco", timestep=0.005)
+    assert made.findings
+    assert made.findings[0].code.startswith("integrator_")
+    assert "Finding:" in made.text
+
+
+def test_a_replay_that_diverges_says_so():
+    stuck = dataclasses.replace(BRISTLE, damping=500.0)  # explicit in the engine under Euler
+    made = export(be.Actuator(motor=STRONG, friction=stuck, drive=SERVO), "mujoco", timestep=0.005, integrator="Euler")
+    assert made.findings
+    with pytest.raises(InvalidValue, match="diverges at a step of 5 ms"):
+        replay(made, refine=False)
+
+
+def test_an_actuator_that_cannot_be_carried_is_refused():
+    with pytest.raises(InvalidValue, match="no place for Off"):
+        export(be.Actuator(motor=STRONG, drive=be.Off()), "mujoco")

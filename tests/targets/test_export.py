@@ -1,0 +1,83 @@
+"""The Export noun: which target, written whole or not at all, and readable errors."""
+
+from __future__ import annotations
+
+import pytest
+
+import backemf as be
+from backemf.errors import BackemfError, InvalidValue, UnknownName
+from backemf.targets.export import TARGETS, export, parse_target, write_all
+
+SERVO = be.Actuator(motor=be.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02), drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0))
+
+
+def test_names_and_versions():
+    assert parse_target("mujoco@3.12") == ("mujoco", "3.12")
+    assert parse_target("mujoco@3.12.0") == ("mujoco", "3.12.0")
+    assert parse_target("isaaclab@3.0.1") == ("isaaclab", "3.0")
+    assert parse_target("bam") == ("bam", "any")
+
+
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("mujco", "unknown target 'mujco'; did you mean 'mujoco'?"),
+        ("mujoco@3.6", "unknown MuJoCo version '3.6'; did you mean '3."),
+        ("mujoco@3.99", "unknown MuJoCo version '3.99'"),
+        ("isaaclab@1.4", "unknown version of isaaclab '1.4'"),
+    ],
+)
+def test_unknown_targets_and_versions_are_named_with_the_nearest(to, said):
+    with pytest.raises(UnknownName) as error:
+        export(SERVO, to)
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"method": "guess"}, "unknown method"),
+        ({"integrator": "euler"}, "unknown integrator"),
+        ({"timestep": 0.0}, "timestep is 0.0"),
+        ({"load": 1.0}, "load is 1.0"),
+        ({"joint": 'a"b'}, "joint is"),
+    ],
+)
+def test_bad_settings(given, said):
+    with pytest.raises(BackemfError, match=said):
+        export(SERVO, "mujoco", **given)
+    with pytest.raises(InvalidValue, match="expected an Actuator"):
+        export("mx-106", "mujoco")  # type: ignore[arg-type]
+
+
+def test_nothing_is_overwritten_without_force(tmp_path):
+    made = export(SERVO, "mujoco", joint="knee")
+    path = tmp_path / "knee.xml"
+    assert made.write(path) == [path]
+    path.write_text("mine")
+    with pytest.raises(BackemfError, match="exists; give another name"):
+        made.write(path)
+    assert path.read_text() == "mine"
+    made.write(path, force=True)
+    assert path.read_text() == made.text
+    assert made.write(tmp_path / ".", force=True) == [path]
+    with pytest.raises(BackemfError, match="there is no folder"):
+        made.write(tmp_path / "missing" / "knee.xml")
+
+
+def test_several_files_are_written_or_none(tmp_path):
+    (tmp_path / "b").write_text("mine")
+    with pytest.raises(BackemfError, match="exists"):
+        write_all({tmp_path / "a": "1", tmp_path / "b": "2"})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b"]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_every_header_says_who_when_units_and_source(to):
+    made = export(SERVO, to, joint="knee", notes=["measured on a bench", "two -- hyphens"])
+    assert next(iter(made.files)).startswith("knee")
+    if to == "bam":  # JSON has no comments: the account stays with the Export
+        assert made.notes[0] == "measured on a bench"
+        return
+    for words in (f"Written by backemf {be.__version__} on 20", "Units: SI", "From: measured on a bench"):
+        assert words in made.text
