@@ -1,6 +1,6 @@
 """How fits do: success from many starts, CPU time, and errors on recordings with published numbers.
 
-    python benchmarks/fit.py [--json] [--data FOLDER]
+    python benchmarks/fit.py [--json] [--data FOLDER] [--coverage 200]
 
 Rows that need recorded data are left out where the folder is absent.
 """
@@ -8,6 +8,7 @@ Rows that need recorded data are left out where the folder is absent.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
@@ -110,6 +111,56 @@ def sts3032(data: Path, friction: str = "m4") -> list[dict]:
     return rows
 
 
+COVERED = {
+    "coulomb": be.Coulomb(coulomb=0.05, viscous=0.02),
+    "stribeck": be.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
+    "m4": be.M4(coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04),
+    "lugre": be.LuGre(coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1),
+}
+SERVO = be.Actuator(
+    motor=be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+    drive=be.ServoDrive(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
+)
+RIGS = ((0.3, 0.1, 16.0, False), (0.5, 0.1, 8.0, False), (0.3, 0.15, 32.0, False), (0.3, 0.1, 16.0, True), (0.5, 0.1, 8.0, True))
+"""(mass, length, gain, whether the drive is switched off after 2 s) of each log of a coverage run."""
+
+
+def coverage_logs(actuator: be.Actuator, seed: int, correlated: bool) -> list[be.Log]:
+    logs = []
+    for k, (mass, length, gain, off) in enumerate(RIGS):
+        rng = np.random.default_rng(10 * seed + k)
+        bench = be.Pendulum(mass=mass, length=length, arm_mass=0.03)
+        asked = {
+            "position_target": [be.sine(0.8, 0.5), be.square(0.7, 0.4), be.chirp(0.9, 0.2, 1.2, 6.0)][k % 3],
+            "enabled": be.step(-1.0 if off else 0.0, at=2.0, start=1.0),
+        }
+        run = be.simulate(actuator.replace(**{"drive.proportional": gain}), bench, asked, duration=6.0, dt=0.005, substeps=10)
+        noise = 1e-3 * rng.standard_normal(len(run))
+        if correlated:
+            for j in range(1, len(noise)):
+                noise[j] += 0.9 * noise[j - 1]
+            noise *= np.sqrt(1 - 0.9**2)
+        signals = {"position": run.position + noise, "position_target": run["position_target"], "enabled": run["enabled"]}
+        logs.append(be.log(f"log {k}", run.time, bench=bench, settings={"drive.proportional": gain}, **signals))
+    return logs
+
+
+def coverage(seeds: int) -> list[dict]:
+    """How often 95 % intervals contain the truth, pooled per model over parameters and both sorts of noise."""
+    rows = []
+    for name, friction in COVERED.items():
+        truth = dataclasses.replace(SERVO, friction=friction)
+        inside = total = 0
+        for seed in range(seeds):
+            for correlated in (False, True):
+                found = be.fit(truth, coverage_logs(truth, seed, correlated), n_starts=1, offset=False)
+                for path, p in found.parameters.items():
+                    inside += p.low <= truth.parameters[path] <= p.high
+                    total += 1
+        rows.append({"model": name, "seeds": seeds, "inside": inside, "of": total, "share": inside / total})
+    return rows
+
+
 PENDULUM = """
 <mujoco>
   <option timestep="0.001" integrator="implicitfast"/>
@@ -188,8 +239,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parent.parent.parent / "shared" / "data")
+    parser.add_argument("--coverage", type=int, default=0, metavar="SEEDS", help="also measure how often 95 %% intervals cover, with this many seeds")
     given = parser.parse_args()
     found: dict = {"lugre": lugre()}
+    if given.coverage:
+        found["coverage"] = coverage(given.coverage)
     other = against_mujoco_sysid()
     if other is not None:
         found["mujoco_sysid"] = other

@@ -49,6 +49,8 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     assert "simulated and written to files" in done.stdout
     assert "The simplest within one standard error of the best: m4." in done.stdout
     assert (tmp_path / "pictures and more" / "fit.json").exists()
+    assert "replayed in MuJoCo" in done.stdout
+    assert "<dcmotor" in (tmp_path / "pictures and more" / "servo.xml").read_text(encoding="utf-8")
     assert len(list((tmp_path / "pictures and more" / "logs").glob("*.json"))) == 8
     pictures = sorted((tmp_path / "pictures and more").glob("*.png"))
     assert [p.name for p in pictures] == ["energy.png", "friction.png", "lift.png", "prediction.png", "stick-slip.png"]

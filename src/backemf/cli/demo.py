@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ..data.log import Log
+    from ..identify.result import Fit
 
 
 def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plots; made where missing.")] = Path("out")) -> None:
@@ -47,14 +51,14 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for
         render.save(figures.motion(run, "A servo lifts, holds, heats up, slips, falls and sticks (simulated)", story.bands(run)), output / "lift.png"),
         render.save(figures.stick_slip(slow, "Stick-slip while following a slow sine (simulated)"), output / "stick-slip.png"),
         render.save(figures.energy_book(run, "Where the energy of the lift went (simulated)", until=1.6), output / "energy.png"),
-        *_identify(output),
+        *_identify_and_export(output),
     ]
     for path in saved:
         typer.echo(f"wrote {path}")
 
 
-def _identify(output: Path) -> list[Path]:
-    """Record, check, fit, compare with the truth."""
+def _identify_and_export(output: Path) -> list[Path]:
+    """Record, check, fit, compare with the truth, export to MuJoCo and replay there."""
     from .. import tables
     from ..data.read import read
     from ..identify.check import check
@@ -87,12 +91,34 @@ def _identify(output: Path) -> list[Path]:
     off, noise = 1e3 * (found.held_out_mae or 0.0), 1e3 * found.noise_floor
     typer.echo(f"\nOn logs it never saw the model is off by {off:.2f} mrad on average; the noise alone would give {noise:.2f}.\n")
     found.write(output / "fit.json", force=True)
-    judged = next(log for log in logs if log.name in found.held_out)
-    return [
+    judged = [log for log in logs if log.name in found.held_out]
+    saved = [
         output / "fit.json",
-        render.save(fit_figures.prediction(found, judged, f"{judged.name}, held out: recorded (simulated) and predicted"), output / "prediction.png"),
+        render.save(fit_figures.prediction(found, judged[0], f"{judged[0].name}, held out: recorded (simulated) and predicted"), output / "prediction.png"),
         render.save(
             fit_figures.friction_curves(found.actuator, bench_story.truth(), [0.0, 1.0], 3.0, "Friction while holding a load: found and true"),
             output / "friction.png",
         ),
     ]
+    return saved + _export(found, judged, output)
+
+
+def _export(found: Fit, logs: list[Log], output: Path) -> list[Path]:
+    """The fitted servo for the installed MuJoCo, replayed there on logs the fit never saw."""
+    from ..errors import NotAvailable
+    from ..targets.export import export
+    from ..targets.replay import replay
+
+    try:
+        written = export(found.actuator, "mujoco", joint="servo", notes=found.summary())
+        typer.echo("Exported to MuJoCo's <dcmotor>. What it cannot carry as it is:")
+        for effect in (*written.dropped, *written.approximated):
+            typer.echo(f"  - {effect}")
+        typer.echo(
+            f"\nThe same held-out logs replayed in MuJoCo; where the drive is off, friction that does not see the load shows:\n{replay(written, logs, refine=False)}\n"
+        )
+    except NotAvailable as error:
+        typer.echo(f"No export here: {error}\n")
+        return []
+    written.write(output / "servo.xml", force=True)
+    return [output / "servo.xml"]
