@@ -114,9 +114,8 @@ def _export(found: Fit, logs: list[Log], output: Path) -> list[Path]:
         typer.echo("Exported to MuJoCo's <dcmotor>. What it cannot carry as it is:")
         for effect in (*written.dropped, *written.approximated):
             typer.echo(f"  - {effect}")
-        typer.echo(
-            f"\nThe same held-out logs replayed in MuJoCo; where the drive is off, friction that does not see the load shows:\n{replay(written, logs, refine=False)}\n"
-        )
+        typer.echo("\nThe same held-out logs replayed in MuJoCo; where the drive is off, friction that does not see the load shows:")
+        typer.echo(f"{replay(written, logs, refine=False)}\n")
     except NotAvailable as error:
         typer.echo(f"No export here: {error}\n")
         return []
