@@ -187,7 +187,8 @@ class Problem:
         n = self.substeps if substeps is None else substeps
         JtJ, Jtr, cost = self.kernels.normal(self.rows_of(x), self.S, self.batch, n, self.measured, 1.0 / self.sigma, observer=observer, robust=robust)
         T = self.free.slopes(x, self.fixed)
-        return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
+        with np.errstate(invalid="ignore", over="ignore"):  # a step that runs away is not finite; the caller looks at the cost
+            return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighted errors (n, n_outputs) and their derivatives by x (n, n_outputs, n_free)."""
