@@ -313,7 +313,7 @@ def _stall_torque_is_net(sheet: Datasheet) -> bool:
     R, stall = sheet.get("resistance"), sheet.get("stall_current")
     if tau is None or K is None or i_0 is None or (R is None and stall is None) or sheet.kind != "motor":
         return False
-    i = stall.value if stall is not None else sheet.voltage / R.value  # type: ignore[union-attr]
+    i = stall.value if stall is not None else sheet.voltage / (R.value if R is not None else 1.0)
     return abs(tau.value - K.value * (i - i_0.value)) < abs(tau.value - K.value * i)
 
 

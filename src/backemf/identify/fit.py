@@ -17,7 +17,7 @@ from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Pendulum
 from .check import OPEN, with_some_inertia
-from .free import Free, default_paths, free, priors, spread
+from .free import default_paths, free, priors, spread
 from .frictions import friction_name, with_friction
 from .optimize import STAGES, Minimum, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
@@ -64,7 +64,7 @@ def fit(
     """
     begun = time.process_time()
     if friction is not None:
-        actuator = with_friction(actuator, friction, list(logs))
+        actuator = with_friction(actuator, friction)
     training, judged = split(logs, hold_out)
     p, guessed = _problem(actuator, training, free_paths, also, prior, bounds, delay, offset, substeps)
     first = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
@@ -92,7 +92,7 @@ def fit(
     floor = float(p.sigma_noise[k]) * math.sqrt(2 / math.pi)
     notes = _findings(p, best, sure, found, after, held, guessed, interrupted, correlation)
     return Fit(
-        actuator=_with_bench_free(p, best.x),
+        actuator=p.actuator_at(best.x),
         parameters=found,
         training=after,
         held_out=held,
@@ -231,10 +231,6 @@ def _held_out(p: Problem, x: np.ndarray, logs: Sequence[Log]) -> dict[str, float
     return mean_absolute_errors(q, x)
 
 
-def _with_bench_free(p: Problem, x: np.ndarray) -> Actuator:
-    return p.actuator_at(x)
-
-
 def _findings(
     p: Problem,
     best: Minimum,
@@ -321,8 +317,3 @@ def _findings(
     if interrupted:
         notes.append(Finding(code="interrupted", text="the search was interrupted; this is the best so far.", remedy="let it run for all starts", numbers={}))
     return notes
-
-
-def free_of(fit_: Fit) -> Free:
-    """The parameters of a fit, for another one to start from."""
-    return free(fit_.actuator, [p for p in fit_.parameters if p in fit_.actuator.parameters])

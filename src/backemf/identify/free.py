@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -198,8 +198,3 @@ def spread(free_: Free, factor: float, rng: np.random.Generator, around: np.ndar
             width = min(width, 2.0 * p.prior[1])
         moved.append(x + rng.uniform(-1, 1) * width)
     return free_.inside(np.array(moved))
-
-
-def widened(free_: Free, factor: float) -> Free:
-    """The same parameters with priors that weigh less: their errors times a factor."""
-    return Free(tuple(replace(p, prior=(p.prior[0], p.prior[1] * factor)) for p in free_.parameters))

@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 
-from ..data.log import Log
 from ..errors import UnknownName
 from ..model.actuator import Actuator
 from ..model.friction import FRICTIONS, Viscous
@@ -23,7 +22,7 @@ def friction_name(friction: Viscous) -> str:
     return next(name for name, cls in FRICTIONS.items() if type(friction) is cls)
 
 
-def with_friction(actuator: Actuator, name: str, logs: list[Log] | None = None) -> Actuator:
+def with_friction(actuator: Actuator, name: str) -> Actuator:
     """The actuator with another friction: shared numbers are kept, new ones start at values that servos have."""
     name = ALIASES.get(name.lower(), name.lower())
     if name not in FRICTIONS:

@@ -147,7 +147,6 @@ class Problem:
         self.fixed = fixed
         self.P = np.array([[{**fixed, **p.settings}[n] for n in self.names] for p in self.logs])
         self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
-        self.set_by_log = [{n for n in p.settings if not n.startswith("bench.")} | {"bench.mass"} for p in self.logs]
         self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in self.free.paths]
@@ -200,9 +199,6 @@ class Problem:
         """Simulated position of every log, on its own samples."""
         states = self.kernels.trajectory(self.rows_of(x), self.S, self.batch, self.substeps)
         return [s[:, 0] for s in self.batch.split(states)]
-
-    def with_free(self, free: Free) -> Problem:
-        return replace(self, free=free)
 
     def actuator_at(self, x: np.ndarray) -> Actuator:
         values = self.free.to_values(x, self.fixed)

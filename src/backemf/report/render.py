@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .figures import Figure, Line
 
@@ -57,7 +58,7 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
     return path
 
 
-def _draw(axis, line: Line, color: str) -> None:  # type: ignore[no-untyped-def]
+def _draw(axis: Any, line: Line, color: str) -> None:
     style = {
         "solid": {"linewidth": 1.6},
         "dashed": {"linewidth": 1.4, "linestyle": (0, (4, 2))},
