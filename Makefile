@@ -27,6 +27,7 @@ check: $(STAMP)
 
 conformance: $(STAMP)
 	$(BIN)/python scripts/conformance.py
+	$(BIN)/python scripts/replays.py
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/engines.py

@@ -59,17 +59,30 @@ def test_mjlab_needs_a_voltage_limit():
 
 @pytest.mark.parametrize("version", ["2.3", "3.0"])
 def test_isaac_lab_carries_the_torque_speed_line(version):
-    made = export(GEARED, f"isaaclab@{version}", joint="knee")
+    prompt = dataclasses.replace(GEARED, drive=dataclasses.replace(GEARED.drive, slew=20.0, delay=None))
+    made = export(prompt, f"isaaclab@{version}", joint="knee")
     given = keywords(made.text, "DCMotorCfg")
     assert set(given) == ISAAC[version]
     values = {k: ast.literal_eval(v) for k, v in given.items() if k != "joint_names_expr"}
     velocity = "velocity_limit" if version == "2.3" else "actuator_velocity_limit"
     effort = "effort_limit" if version == "2.3" else "actuator_effort_limit"
     assert made.approximated == ()
-    assert [e.path for e in made.dropped] == ["drive.delay"]
+    assert [e.path for e in made.dropped] == ["drive.slew"]
     assert values[velocity] == pytest.approx(12.0, rel=0.05)
     assert values["saturation_effort"] == pytest.approx(3.0, rel=0.05)
     assert values[effort] == pytest.approx(2.0, rel=0.05)
+
+
+def test_isaac_lab_carries_a_delay_where_that_matters_more_than_the_torque_speed_line():
+    made = export(GEARED, "isaaclab@2.3", joint="knee", timestep=0.001)
+    given = keywords(made.text, "DelayedPDActuatorCfg")
+    assert (ast.literal_eval(given["min_delay"]), ast.literal_eval(given["max_delay"])) == (10, 10)
+    assert "saturation_effort" not in given
+    assert [e.path for e in made.approximated] == ["motor.back_emf_constant"]
+    brief = dataclasses.replace(GEARED, drive=dataclasses.replace(GEARED.drive, delay=1e-5))
+    fast = export(brief, "isaaclab@2.3", joint="knee")
+    assert "DCMotorCfg(" in fast.text
+    assert fast.dropped[0].error < made.approximated[0].error
 
 
 def test_isaac_lab_without_losses_is_the_formula():

@@ -78,8 +78,11 @@ def export(
     amplitude: Amplitude = 0.5,
     load: Load = 0.25,
     backlash: Annotated[bool, typer.Option("--backlash", help="In MuJoCo: carry the gearbox's play as an extra joint.")] = False,
+    log: Annotated[
+        list[str] | None, typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated.")
+    ] = None,
     note: Annotated[list[str] | None, typer.Option("--note", help="Where the numbers came from; may be repeated.")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Also replay the reference motions in the installed MuJoCo.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Also replay the reference motions, or the --log recordings, in the installed MuJoCo.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what exists.")] = False,
     json: Json = False,
 ) -> None:
@@ -90,7 +93,9 @@ def export(
     from ..targets.export import export as run
 
     actuator, notes = actuator_of(source)
+    logs = _logs(log) if log else None
     settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator, "amplitude": amplitude, "load": load, "backlash": backlash}
+    settings["logs"] = logs
     made = run(actuator, to, joint=joint, notes=[*notes, *(note or [])], **settings)
     written, changes = [], []
     if into is not None:
@@ -101,7 +106,7 @@ def export(
         written = edited.write(output, force=force)
     elif output is not None:
         written = made.write(output, force=force)
-    found = _replayed(made, None) if replay else None
+    found = _replayed(made, logs) if replay else None
     if json:
         report = {"files": dict(made.files), "dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": found and found[1]}
         extra = {"target": made.target, "version": made.version, "joint": made.joint, "numbers": dict(made.numbers), "range": made.range}
@@ -143,8 +148,9 @@ def replay(
     from ..targets.export import export as run
 
     actuator, notes = actuator_of(source)
-    made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator)
-    text, report = _replayed(made, _logs(logs) if logs else None)
+    recordings = _logs(logs) if logs else None
+    made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=recordings)
+    text, report = _replayed(made, recordings)
     if json:
         plain = {"files": dict(made.files), "dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": report}
         typer.echo(json_.dumps(plain, indent=1))

@@ -16,10 +16,10 @@ from ..model.actuator import Actuator
 from ..model.drive import Drive, ServoDrive, VoltageDrive
 from ..model.friction import M3, M4, M5, M6, Coulomb, LuGre, Stribeck, Viscous
 from ..model.motor import Motor
-from .approximate import difference, in_words, positions, reference_motions
-from .carried import Loss, account
-from .export import Export, Request
+from .export import Export, Request, complete, header
+from .losses import NO_PLAY, Loss, cooled, lacking, weighed
 
+UNITS = "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad, dtheta_stribeck rad/s."
 MOTOR = {"kt": "torque_constant", "R": "resistance", "armature": "rotor_inertia"}
 _M1 = {"friction_base": "coulomb", "friction_viscous": "viscous"}
 _M2 = {**_M1, "friction_stribeck": "static", "dtheta_stribeck": "stribeck_velocity", "alpha": "stribeck_exponent"}
@@ -72,7 +72,7 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise InvalidValue(f"{path}: not a JSON file that can be read: {error}") from None
     return parse(content, drive=drive, where=Path(path).name)
 
@@ -130,21 +130,17 @@ def write(actuator: Actuator, request: Request) -> Export:
         R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
     for name in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
         if getattr(motor, name) is not None:
-            losses.append(Loss(f"motor.{name}", "not in BAM's parameters", False, without=_without(name) if name in ("inductance", "cogging") else None))
+            change = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
+            losses.append(Loss(f"motor.{name}", "not in BAM's parameters", False, without=lacking("motor", **change)))
     for name in ("efficiency", "backlash"):
         if getattr(gearbox, name) not in (None, 1.0):
-            gone = {"backlash": None, "contact_stiffness": None, "contact_damping": 0.0} if name == "backlash" else {name: None}
-            losses.append(
-                Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lambda a, gone=gone: replace(a, gearbox=replace(a.gearbox, **gone)))
-            )
+            gone = NO_PLAY if name == "backlash" else {name: None}
+            losses.append(Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lacking("gearbox", **gone)))
     if isinstance(friction, LuGre):
         losses.append(Loss("friction.stiffness", "no bristle: sticking at once", True))
     for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"):
         if getattr(friction, name) is not None:
-            gone = {name: None}
-            losses.append(
-                Loss(f"friction.{name}", "not in BAM's parameters", False, without=lambda a, gone=gone: replace(a, friction=replace(a.friction, **gone)))
-            )
+            losses.append(Loss(f"friction.{name}", "not in BAM's parameters", False, without=lacking("friction", **{name: None})))
     iron = 0.0 if motor.iron_loss is None else n * N * N * motor.iron_loss
     content: dict[str, Any] = {"kt": N * K_t, "R": R / n, "armature": n * N * N * motor.rotor_inertia}
     values = {field: getattr(friction, field, 0.0) for field in names.values()}
@@ -155,32 +151,12 @@ def write(actuator: Actuator, request: Request) -> Export:
     content |= {"model": model, "actuator": request.joint}
     made = parse(content, drive=actuator.drive).actuator
     carried = replace(made, motion=actuator.motion)
-    dropped, approximated, over = (), (), ""
-    if losses:
-        motions = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
-        rich, over = positions(actuator, motions), in_words(actuator, request.amplitude, request.load)
-        dropped, approximated = account(actuator, losses, difference(positions(carried, motions), rich), rich, motions)
+    dropped, approximated, over = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"
     if isinstance(actuator.drive, ServoDrive):
         firmware += f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin {actuator.drive.supply:g}"
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}.json": json.dumps(content, indent=4) + "\n"},
-        actuator=actuator,
-        carried=carried,
-        numbers={k: v for k, v in content.items() if isinstance(v, float)},
-        dropped=dropped,
-        approximated=approximated,
-        notes=(*request.notes, firmware),
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=over,
-    )
-
-
-def _without(name: str) -> Any:
-    return lambda a: replace(a, motor=replace(a.motor, **{name: None}))
+    top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
+    files = {f"{request.joint}.json": json.dumps(content, indent=4) + "\n", f"{request.joint}_notes.txt": "\n".join([*top, firmware]) + "\n"}
+    numbers = {k: v for k, v in content.items() if isinstance(v, float)}
+    lost: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over, "notes": [firmware]}
+    return complete(request, actuator, files=files, carried=carried, numbers=numbers, **lost)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BackemfError, InvalidValue
+from ..errors import InvalidValue
 from ..model.actuator import Actuator
 from ..model.drive import CurrentDrive, ImpedanceDrive, Off, Regulator
 from ..model.friction import Coulomb, Dahl, LuGre, Viscous
 from ..model.gearbox import Gearbox
 from ..model.motor import Limits, Motor
 from ..model.thermal import Thermal, TwoNodeThermal
-from .approximate import Difference, Fitted, Motion, best, difference, in_words, positions, reach, reference_bench, reference_motions
-from .export import Effect, Request
+from .approximate import Difference, best, difference, positions
+from .export import Request
+from .losses import NO_PLAY, Account, Loss, account, cooled, lacking
+from .motions import Motion, motions_of, reach, reference_inertia
 from .mujoco_actuator import from_actuator
 from .mujoco_finding import integrator_finding
 
@@ -26,50 +27,47 @@ BETTER = 0.9
 """A bristle is taken instead of the joint's friction where it leaves less than this share of the error."""
 
 
-class Loss(NamedTuple):
-    """An effect that is not carried as it is."""
-
-    path: str
-    text: str
-    kept: bool
-    """Approximated by other numbers, rather than dropped."""
-    touches: str = ""
-    """Which numbers may make up for it: 'motor', 'friction' or both words."""
-    without: Callable[[Actuator], Actuator] | None = None
-    measured: bool = True
-    """Whether the stand-in has it, so that its error can be measured without the simulator itself."""
-
-
 class Carried(NamedTuple):
     """The actuator a target simulates, and the account of what it lost."""
 
     actuator: Actuator
-    dropped: tuple[Effect, ...]
-    approximated: tuple[Effect, ...]
-    range: str
+    account: Account
 
 
-def carried(actuator: Actuator, request: Request, era: int) -> Carried:
-    """The best `<dcmotor>` (and joint friction) for an actuator."""
+class Reduced(NamedTuple):
+    """The actuator without what a `<dcmotor>` lacks, its numbers as they were."""
+
+    actuator: Actuator
+    losses: list[Loss]
+    open_friction: bool
+    """Whether the kind of its friction is still to be chosen."""
+
+
+def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
+    """What is left of an actuator in a `<dcmotor>`, by closed forms."""
     if isinstance(actuator.drive, Off):
         raise InvalidValue("a dcmotor has no place for Off: its winding is always driven or shorted; expected another drive")
     losses: list[Loss] = []
     poor = replace(actuator, motor=_motor(actuator, losses), gearbox=_gearbox(actuator, losses, request.backlash), drive=_drive(actuator, losses, era))
     poor, open_friction = _friction(actuator, poor, losses, request)
+    return Reduced(poor, losses, open_friction)
+
+
+def carried(actuator: Actuator, request: Request, era: int) -> Carried:
+    """The best `<dcmotor>` (and joint friction) for an actuator."""
+    poor, losses, open_friction = reduced(actuator, request, era)
     if not losses:
-        return Carried(poor, (), (), "")
-    motions = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
-    over = in_words(actuator, request.amplitude, request.load)
+        return Carried(poor, Account())
+    motions, over = motions_of(actuator, request)
     rich = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
     if request.method == "formula" or not touched:
         found, left = poor, difference(positions(poor, motions), rich)
     else:
-        fits = [_fitted(candidate, touched, actuator, rich, motions, request) for candidate in _candidates(poor, open_friction, actuator, request)]
-        better = len(fits) == 2 and fits[1].difference.rms < BETTER * fits[0].difference.rms
-        chosen = fits[1] if better and _holds(fits[1].actuator, request, era) else fits[0]
-        found, left = chosen.actuator, chosen.difference
-    return Carried(found, *account(actuator, losses, left, rich, motions), over)
+        fits = [refitted(candidate, touched, actuator, rich, motions, request) for candidate in _candidates(poor, open_friction, actuator, request)]
+        better = len(fits) == 2 and fits[1].left.rms < BETTER * fits[0].left.rms
+        found, left = fits[1] if better and _holds(fits[1].actuator, request, era) else fits[0]
+    return Carried(found, account(actuator, losses, left, rich, motions, over))
 
 
 def _holds(actuator: Actuator, request: Request, era: int) -> bool:
@@ -78,30 +76,8 @@ def _holds(actuator: Actuator, request: Request, era: int) -> bool:
         return False
     version = {"mujoco": request.version}.get(request.target, "3.11" if era == 1 else "4.0")
     dcmotor = from_actuator(replace(actuator, gearbox=Gearbox(ratio=actuator.gearbox.ratio, n_motors=actuator.gearbox.n_motors)), era).dcmotor
-    heavy = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+    heavy = reference_inertia(actuator, request)
     return all(integrator_finding(dcmotor, J, request.timestep, request.integrator, version) is None for J in (heavy, 0.1 * heavy))
-
-
-def account(actuator: Actuator, losses: list[Loss], left: Difference, rich: np.ndarray, motions: list[Motion]) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
-    """(dropped, approximated), each with what it costs."""
-    dropped, approximated = [], []
-    for loss in losses:
-        if loss.kept:
-            seen = loss.measured
-            approximated.append(Effect(path=loss.path, text=loss.text, error=left.rms if seen else None, worst=left.worst if seen else None))
-            continue
-        cost = None
-        if loss.without is not None:
-            try:
-                cost = difference(positions(loss.without(actuator), motions), rich)
-            except BackemfError:
-                cost = None
-        dropped.append(Effect(path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst))
-    return tuple(dropped), tuple(approximated)
-
-
-def _changed(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:
-    return lambda a: replace(a, **{part: replace(getattr(a, part), **changes)})
 
 
 def _motor(actuator: Actuator, losses: list[Loss]) -> Motor:
@@ -122,7 +98,7 @@ def _motor(actuator: Actuator, losses: list[Loss]) -> Motor:
     if motor.iron_loss is not None:
         changes["iron_loss"] = None  # its drag goes into the viscous friction
         if motor.thermal is not None:
-            losses.append(Loss("motor.iron_loss", "its drag is carried, its heat is not", False, without=_changed("motor", iron_loss=None)))
+            losses.append(Loss("motor.iron_loss", "its drag is carried, its heat is not", False, without=lacking("motor", iron_loss=None)))
     if isinstance(motor.thermal, TwoNodeThermal):
         losses.append(Loss("motor.thermal.housing_resistance", "winding and housing became one node", True))
         t = motor.thermal
@@ -135,7 +111,7 @@ def _motor(actuator: Actuator, losses: list[Loss]) -> Motor:
                 "motor.thermal.magnet_coefficient",
                 "warm magnets keep their strength",
                 False,
-                without=_changed("motor", thermal=replace(motor.thermal, magnet_coefficient=None)),
+                without=lacking("motor", thermal=replace(motor.thermal, magnet_coefficient=None)),
             )
         )
         if isinstance(motor.thermal, Thermal):
@@ -155,14 +131,15 @@ def _limits(motor: Motor, limits: Limits, losses: list[Loss]) -> Limits | None:
     if limits.peak_current is not None:
         held.append(float(motor.torque_at(limits.peak_current, None)))
         for_ever = Limits(torque=limits.torque, current_rate=limits.current_rate, current=min(limits.peak_current, limits.current or math.inf))
-        without = _changed("motor", limits=for_ever)
+        without = lacking("motor", limits=for_ever)
         losses.append(Loss("motor.limits.peak_time", "the peak current may flow for ever", False, without=without))
     if limits.safe_current is not None:
-        without = _changed("motor", limits=replace(limits, safe_current=None, derating_start=None, derating_end=None))
+        without = lacking("motor", limits=cooled(limits))
         losses.append(Loss("motor.limits.safe_current", "a warm winding is not derated", False, without=without))
     rate = limits.current_rate
     if rate is not None and motor.inductance is None:
-        losses.append(Loss("motor.limits.current_rate", "without an inductance the engine has no current to slow", False))
+        without = lacking("motor", limits=replace(limits, current_rate=None))
+        losses.append(Loss("motor.limits.current_rate", "without an inductance the engine has no current to slow", False, without=without))
         rate = None
     return Limits(torque=min(held) if held else None, current_rate=rate) if held or rate is not None else None
 
@@ -172,14 +149,13 @@ def _gearbox(actuator: Actuator, losses: list[Loss], backlash: bool) -> Gearbox:
     if gearbox.efficiency is not None and gearbox.efficiency < 1.0:
         losses.append(Loss("gearbox.efficiency", "the loss is spread over friction and motor constant, the same in both directions", True, "friction motor"))
     if gearbox.backlash is not None:
-        free = replace(gearbox, backlash=None, contact_stiffness=None, contact_damping=0.0)
         if backlash:
             losses.append(
                 Loss("gearbox.backlash", "an extra joint with stops for the play, as hard as the solver's; a replay shows the difference", True, measured=False)
             )
             return replace(gearbox, efficiency=None)
         else:
-            losses.append(Loss("gearbox.backlash", "no play", False, without=lambda a: replace(a, gearbox=free)))
+            losses.append(Loss("gearbox.backlash", "no play", False, without=lacking("gearbox", **NO_PLAY)))
     return Gearbox(ratio=gearbox.ratio, n_motors=gearbox.n_motors)
 
 
@@ -187,11 +163,11 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
     drive, changes = actuator.drive, {}
     if isinstance(drive, Regulator) and drive.deadband is not None:
         changes["deadband"] = None
-        losses.append(Loss("drive.deadband", "every error counts", False, without=_changed("drive", deadband=None)))
+        losses.append(Loss("drive.deadband", "every error counts", False, without=lacking("drive", deadband=None)))
     if isinstance(drive, Regulator) and drive.has_integral and drive.freeze_when_saturated:
         changes["freeze_when_saturated"] = False
         losses.append(
-            Loss("drive.freeze_when_saturated", "the integral winds up at full voltage", False, without=_changed("drive", freeze_when_saturated=False))
+            Loss("drive.freeze_when_saturated", "the integral winds up at full voltage", False, without=lacking("drive", freeze_when_saturated=False))
         )
     inductive = actuator.motor.inductance is not None
     if isinstance(drive, ImpedanceDrive):
@@ -199,7 +175,7 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
             changes["through"] = "voltage"
             if inductive:
                 losses.append(
-                    Loss("drive.bandwidth", "a voltage R tau / K + K w instead of a current loop", False, without=_changed("drive", through="voltage"))
+                    Loss("drive.bandwidth", "a voltage R tau / K + K w instead of a current loop", False, without=lacking("drive", through="voltage"))
                 )
         if era == 1:
             losses.append(Loss("drive.velocity_target", "one input only: the position", False))
@@ -214,7 +190,7 @@ def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: R
     friction, motor = actuator.friction, actuator.motor
     for name, what in (("asymmetry", "the same friction in both directions"), ("offset", "no constant torque")):
         if getattr(friction, name) is not None:
-            losses.append(Loss(f"friction.{name}", what, False, without=_changed("friction", **{name: None})))
+            losses.append(Loss(f"friction.{name}", what, False, without=lacking("friction", **{name: None})))
     iron = 0.0 if motor.iron_loss is None else float(actuator.gearbox.output_torque(motor.iron_drag(actuator.gearbox.rotor_speed(1.0))))
     drag: dict[str, Any] = {"viscous": friction.viscous + iron, "viscous_quadratic": friction.viscous_quadratic, "viscous_cubic": friction.viscous_cubic}
     kind = type(friction)
@@ -230,7 +206,7 @@ def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: R
     if isinstance(friction, LuGre):
         if friction.damping_exponent is not None:
             losses.append(
-                Loss("friction.damping_exponent", "the bristle's damping does not fade with speed", False, without=_changed("friction", damping_exponent=None))
+                Loss("friction.damping_exponent", "the bristle's damping does not fade with speed", False, without=lacking("friction", damping_exponent=None))
             )
         if friction.stribeck_exponent is not None and friction.stribeck_exponent != 2.0:
             losses.append(Loss("friction.stribeck_exponent", "2 in the engine", True, "friction"))
@@ -261,7 +237,7 @@ def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request
     if not open_friction or not isinstance(poor.friction, Coulomb):
         return [poor]
     coulomb, static = levels(actuator, request)
-    J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia) or float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+    J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia) or reference_inertia(actuator, request)
     stiffness = 0.1 * J / request.timestep**2
     floor = max(coulomb, 1e-3 * reach(actuator, request.amplitude).stall)
     drag = {"viscous": poor.friction.viscous, "viscous_quadratic": poor.friction.viscous_quadratic, "viscous_cubic": poor.friction.viscous_cubic}
@@ -270,8 +246,15 @@ def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request
     return [poor, replace(poor, friction=bristle)]
 
 
-def _fitted(poor: Actuator, touched: set[str], actuator: Actuator, rich: np.ndarray, motions: list[Motion], request: Request) -> Fitted:
-    """The candidate's best numbers."""
+class Refitted(NamedTuple):
+    """A candidate with its best numbers, and how far it is off."""
+
+    actuator: Actuator
+    left: Difference
+
+
+def refitted(poor: Actuator, touched: set[str], actuator: Actuator, rich: np.ndarray, motions: list[Motion], request: Request) -> Refitted:
+    """A candidate with its best numbers."""
     able = reach(actuator, request.amplitude)
     small, drag = 0.02 * able.stall, 0.02 * able.stall / max(able.speed, 1e-9)
     paths: list[str] = []
@@ -295,4 +278,5 @@ def _fitted(poor: Actuator, touched: set[str], actuator: Actuator, rich: np.ndar
             values["friction.static"] += values["friction.coulomb"]
         return poor.replace(**values)
 
-    return best(make, x0, scale, rich, motions)
+    found = best(make, x0, scale, rich, motions)
+    return Refitted(make(found.x), found.difference)

@@ -10,16 +10,18 @@ import datetime
 import importlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import __version__
-from ..errors import BackemfError, InvalidValue, UnknownName
+from ..data.log import Log
+from ..errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.dcmotor import INTEGRATORS, VERSIONS, release
+from .spread import Spread
 
 METHODS = ("simulation", "formula")
 
@@ -38,7 +40,7 @@ class Effect:
 
     def __str__(self) -> str:
         if self.error is None:
-            return f"{self.path}: {self.text}; cost not measured"
+            return f"{self.path}: {self.text}; its cost shows in a replay only"
         return f"{self.path}: {self.text}; {1e3 * self.error:.3g} mrad RMS, at most {1e3 * (self.worst or 0.0):.3g} mrad"
 
 
@@ -86,13 +88,13 @@ class Export:
         return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
 
     def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
-        """Write every file, or none: one file under this name, several into this folder. Nothing is overwritten unless `force`."""
+        """Write every file, or none: into a folder, or the main one under this name and the others beside it. Nothing is overwritten unless `force`."""
         path = Path(path)
-        if len(self.files) == 1:
-            places = {path / next(iter(self.files)) if path.is_dir() else path: self.text}
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            places = {path / name: text for name, text in self.files.items()}
+        folder = path if path.is_dir() else path.parent
+        places = {folder / name: text for name, text in self.files.items()}
+        if not path.is_dir():
+            _, *others = self.files
+            places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}
         return write_all(places, force=force)
 
 
@@ -134,6 +136,10 @@ class Request(NamedTuple):
     amplitude: float
     load: float
     backlash: bool
+    logs: tuple[Log, ...] = ()
+    """The recordings to fit to instead of the reference motions."""
+    spread: Spread | None = None
+    """What a training file draws from."""
 
 
 class Target(NamedTuple):
@@ -152,6 +158,7 @@ TARGETS: dict[str, Target] = {
     "isaaclab": Target("isaaclab", ("2.3", "3.0"), "2.3", "Python with DCMotorCfg or DelayedPDActuatorCfg"),
     "urdf": Target("urdf", ("any",), "any", "URDF with a transmission"),
     "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
+    "torch": Target("training", ("plain", "isaaclab", "mjlab"), "plain", "a Python file that imports only torch, for learning environments"),
 }
 """Every target by name."""
 
@@ -195,6 +202,8 @@ def export(
     amplitude: float = 0.5,
     load: float = 0.25,
     backlash: bool = False,
+    logs: Iterable[Log] | Log | None = None,
+    spread: Spread | None = None,
 ) -> Export:
     """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab", "isaaclab@3.0", "urdf" or "bam".
 
@@ -204,10 +213,14 @@ def export(
     timestep    of the target's simulation [s], with its `integrator`; a finding says where they cannot hold the model.
     amplitude   of the reference motions [rad or m]; `load` is their gravity torque as a share of the stall torque.
     backlash    in MuJoCo, carry the gearbox's play as an extra joint in series.
+    spread      for torch, how far the numbers may be from the truth: what a training file draws from.
+    logs        your own recordings: what the target cannot hold is then fitted to their motions instead of the reference motions.
     """
     name, version = parse_target(to)
     if not isinstance(actuator, Actuator):
         raise InvalidValue(f"export got a {type(actuator).__name__}; expected an Actuator, such as fit.actuator")
+    if spread is not None and name != "torch":
+        raise InvalidValue(f"spread was given for {name}, which draws nothing; expected the target torch, or no spread")
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
     if integrator not in INTEGRATORS:
@@ -220,9 +233,57 @@ def export(
     if not joint or any(c in joint for c in "<>&\"'\\\n"):
         raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
     lines = tuple(notes.splitlines()) if isinstance(notes, str) else tuple(line for note in notes for line in str(note).splitlines())
-    request = Request(name, version, joint, lines, method, timestep, integrator, amplitude, load, backlash)
+    request = Request(name, version, joint, lines, method, timestep, integrator, amplitude, load, backlash, given_logs(logs) or (), spread)
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
     return module.write(actuator, request)
+
+
+def complete(
+    request: Request,
+    actuator: Actuator,
+    *,
+    files: Mapping[str, str],
+    carried: Actuator,
+    numbers: Mapping[str, float],
+    dropped: Sequence[Effect] = (),
+    approximated: Sequence[Effect] = (),
+    findings: Sequence[Finding] = (),
+    over: str = "",
+    notes: Sequence[str] = (),
+) -> Export:
+    """The export that a request asked for."""
+    return Export(
+        target=request.target,
+        version=request.version,
+        joint=request.joint,
+        files=files,
+        actuator=actuator,
+        carried=carried,
+        numbers=numbers,
+        dropped=tuple(dropped),
+        approximated=tuple(approximated),
+        findings=tuple(findings),
+        notes=(*request.notes, *notes),
+        timestep=request.timestep,
+        integrator=request.integrator,
+        amplitude=request.amplitude,
+        load=request.load,
+        range=over,
+    )
+
+
+def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
+    """One log or several as a tuple; None stays None."""
+    found = (logs,) if isinstance(logs, Log) else None if logs is None else tuple(logs)
+    if found is not None and not found:
+        raise MissingValue("no logs were given; expected at least one recording, or none at all for the reference motions")
+    return found
+
+
+def request_of(export: Export) -> Request:
+    """What an export was asked for, so far as it still says."""
+    same = (export.target, export.version, export.joint, export.notes, "simulation", export.timestep, export.integrator, export.amplitude, export.load)
+    return Request(*same, f'"{export.joint}_backlash"' in export.text)
 
 
 def header(

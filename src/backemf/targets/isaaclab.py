@@ -7,19 +7,25 @@ A servo's clipped voltage and its back-EMF make the same: stiffness = k_p K / R,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator
 from ..model.drive import ImpedanceDrive, PositionDrive, ServoDrive
 from ..model.friction import Coulomb, Stribeck
 from ..model.motor import Limits
-from .approximate import difference, in_words, positions, reference_motions
-from .carried import Loss, _fitted, account, carried, levels
-from .export import Export, Request, hash_comment, header, number
+from .approximate import Difference, Tuned, difference, positions
+from .carried import levels, reduced, refitted
+from .export import Export, Request, complete, hash_comment, header, number
+from .losses import Account, Loss, account, cooled, lacking, no_integral
 from .mjlab import at_output
+from .motions import Motion, motions_of
 from .mujoco_actuator import _servo_gains
+from .mujoco_classic import Numbers, tuned
 
 UNITS = "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2, frictions N m and N m s/rad."
 NAMES = {"2.3": {"effort": "effort_limit", "velocity": "velocity_limit"}, "3.0": {"effort": "actuator_effort_limit", "velocity": "actuator_velocity_limit"}}
@@ -33,9 +39,19 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("friction at rest", "friction", "an effort in Isaac Sim 5.0 and later, a coefficient in 4.5"),
     ("friction in motion", "dynamic_friction", "Isaac Sim 5.0 and later"),
     ("friction.viscous (and iron loss)", "viscous_friction", "Isaac Sim 5.0 and later"),
-    ("inductance, heat, cogging, integral, slew, delay", "-", "dropped; DelayedPDActuatorCfg has a delay, but no torque-speed line"),
+    ("drive.delay", "min_delay, max_delay of DelayedPDActuatorCfg", "physics steps; taken where its error is less than DCMotorCfg's without a delay"),
+    ("inductance, heat, cogging, integral, slew", "-", "dropped"),
 )
 """Ours -> theirs, for the documentation page."""
+
+
+class _Candidate(NamedTuple):
+    """A configuration that Isaac Lab has, and how far it is off."""
+
+    kind: str
+    actuator: Actuator
+    values: dict[str, float]
+    left: Difference
 
 
 def write(actuator: Actuator, request: Request) -> Export:
@@ -45,41 +61,55 @@ def write(actuator: Actuator, request: Request) -> Export:
     if drive.ceiling({}) is None:
         raise MissingValue("Isaac Lab's DCMotorCfg needs a stall torque and a no-load speed; give drive.supply or drive.voltage_limit")
     bare, extra = _bare(actuator)
-    found = carried(bare, request._replace(backlash=False, method="formula"), 1)
-    poor, kept = _coulomb(found.actuator, actuator, request)
-    losses = [*extra, *(Loss(e.path, e.text, False) for e in found.dropped), *(Loss(e.path, e.text, True) for e in (*found.approximated, *kept))]
-    dropped, approximated, over = (), (), ""
-    if losses:
-        motions = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
-        over, rich = in_words(actuator, request.amplitude, request.load), positions(actuator, motions)
-        left = difference(positions(poor, motions), rich)
-        if request.method == "simulation" and any(loss.kept for loss in losses):
-            fitted = _fitted(poor, {"friction", "motor"}, actuator, rich, motions, request)
-            poor, left = fitted.actuator, fitted.difference
-        dropped, approximated = account(actuator, losses, left, rich, motions)
-    values = numbers(poor, actuator)
+    poor, lost, _ = reduced(bare, request._replace(backlash=False), 1)
+    poor, kept = _coulomb(poor, actuator, request)
+    losses = [*extra, *lost, *kept]
+    motions, over = motions_of(actuator, request)
+    rich = positions(actuator, motions) if losses else np.zeros(0)
+    left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
+    if request.method == "simulation" and any(loss.kept for loss in losses):
+        poor, left = refitted(poor, {"friction", "motor"}, actuator, rich, motions, request)
+    chosen = _Candidate("DCMotorCfg", poor, numbers(poor, actuator), left)
+    if drive.delay:
+        late = _late(actuator, chosen, rich, motions, request)
+        if late.left.rms < left.rms:  # a delay matters more than the torque-speed line
+            chosen = late
+            losses = [loss for loss in losses if loss.path != "drive.delay"]
+            losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
+    dropped, approximated, over = account(actuator, losses, chosen.left, rich, motions, over) if losses else Account()
     names = NAMES[request.version]
     top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
     top.append("friction is an effort from Isaac Sim 5.0 on, a coefficient in 4.5: leave it out there.")
-    lines = [f'    joint_names_expr=["{request.joint}"],'] + [f"    {names.get(k, k)}={number(v)}," for k, v in values.items()]
-    text = hash_comment(top) + "\nfrom isaaclab.actuators import DCMotorCfg\n\nACTUATOR = DCMotorCfg(\n" + "\n".join(lines) + "\n)\n"
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}_isaaclab.py": text},
-        actuator=actuator,
-        carried=poor,
-        numbers={names.get(k, k): v for k, v in values.items()},
-        dropped=dropped,
-        approximated=approximated,
-        notes=request.notes,
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=over,
+    if chosen.kind != "DCMotorCfg":
+        top.append(f"Delays are counted in physics steps of {1e3 * request.timestep:g} ms.")
+    values = {names.get(k, k): v for k, v in chosen.values.items()}
+    lines = [f'    joint_names_expr=["{request.joint}"],'] + [f"    {k}={number(v)}," for k, v in values.items()]
+    text = hash_comment(top) + f"\nfrom isaaclab.actuators import {chosen.kind}\n\nACTUATOR = {chosen.kind}(\n" + "\n".join(lines) + "\n)\n"
+    lost_of: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
+    return complete(request, actuator, files={f"{request.joint}_isaaclab.py": text}, carried=chosen.actuator, numbers=values, **lost_of)
+
+
+def _late(actuator: Actuator, motor: _Candidate, rich: np.ndarray, motions: list[Motion], request: Request) -> _Candidate:
+    """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps, and a torque limit that knows no speed."""
+    steps = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep))
+    v = motor.values
+    base = replace(actuator, drive=replace(actuator.drive, delay=None))
+    x = Numbers(
+        kp=v["stiffness"], kv=v["damping"], force=v["effort"], damping=v["viscous_friction"], frictionloss=v["dynamic_friction"], armature=v["armature"]
     )
+
+    def delayed(x: Numbers) -> Tuned:
+        at = tuned(base, x, request)
+
+        def made(settings: Mapping[str, float]) -> Actuator:
+            now = at({k: value for k, value in settings.items() if k != "drive.delay"})
+            return replace(now, drive=replace(now.drive, delay=steps * request.timestep))
+
+        return made
+
+    keep = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity")}
+    values = {**keep, "min_delay": steps, "max_delay": steps}
+    return _Candidate("DelayedPDActuatorCfg", delayed(x)({}), values, difference(positions(delayed(x), motions), rich))
 
 
 def _bare(actuator: Actuator) -> tuple[Actuator, list[Loss]]:
@@ -87,24 +117,16 @@ def _bare(actuator: Actuator) -> tuple[Actuator, list[Loss]]:
     motor, drive, losses = actuator.motor, actuator.drive, []
     for name, text in (("inductance", "the torque follows at once"), ("thermal", "nothing warms"), ("cogging", "no cogging")):
         if getattr(motor, name) is not None:
-            cool = {"limits": None if motor.limits is None else replace(motor.limits, safe_current=None, derating_start=None, derating_end=None)}
-            change: dict[str, Any] = {name: None, **(cool if name == "thermal" else {})}
-            losses.append(Loss(f"motor.{name}", text, False, without=lambda a, change=change: replace(a, motor=replace(a.motor, **change))))
+            change: dict[str, Any] = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
+            losses.append(Loss(f"motor.{name}", text, False, without=lacking("motor", **change)))
             motor = replace(motor, **change)
-    changes: dict[str, Any] = {}
-    if drive.has_integral:
-        changes[
-            "integral"
-            if isinstance(drive, ServoDrive)
-            else "newton_metres_per_radian_second"
-            if isinstance(drive, ImpedanceDrive)
-            else "volts_per_radian_second"
-        ] = None
-        losses.append(Loss("drive integral", "no integral", False))
+    changes: dict[str, Any] = dict(no_integral(drive))
+    if changes:
+        losses.append(Loss("drive integral", "no integral", False, without=lacking("drive", **changes)))
     for name, text in (("slew", "the setpoint jumps"), ("delay", "no delay")):
         if getattr(drive, name):
             changes[name] = None
-            losses.append(Loss(f"drive.{name}", text, False, without=lambda a, name=name: replace(a, drive=replace(a.drive, **{name: None}))))
+            losses.append(Loss(f"drive.{name}", text, False, without=lacking("drive", **{name: None})))
     return replace(actuator, motor=motor, drive=replace(drive, **changes) if changes else drive), losses
 
 

@@ -17,9 +17,10 @@ from ..model.drive import Brake, CurrentDrive
 from ..model.friction import Coulomb, LuGre, Viscous
 from ..model.gearbox import Gearbox
 from ..model.thermal import Thermal
-from .approximate import reference_bench
 from .carried import carried
-from .export import Effect, Export, Request, hash_comment, header, number
+from .export import Effect, Export, Request, complete, hash_comment, header, number
+from .losses import Loss, lacking, weighed
+from .motions import reference_inertia
 from .mujoco_actuator import from_actuator
 from .mujoco_finding import integrator_finding
 
@@ -78,48 +79,36 @@ def write(actuator: Actuator, request: Request) -> Export:
     found = carried(actuator, request._replace(backlash=False), 1)
     joint_side = at_output(found.actuator)
     friction, loss = joint_side.friction, 0.0
-    dropped = list(found.dropped)
-    for name in ("viscous_quadratic", "viscous_cubic"):
-        if getattr(friction, name) is not None:
-            dropped.append(Effect(path=f"friction.{name}", text="not in mjlab's configuration"))
+    absent = [
+        Loss(f"friction.{name}", "not in mjlab's configuration", False, without=lacking("friction", **{name: None}))
+        for name in ("viscous_quadratic", "viscous_cubic")
+        if getattr(friction, name) is not None
+    ]
     if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
         loss = friction.coulomb
         joint_side = replace(joint_side, friction=Viscous(viscous=friction.viscous))
     dcmotor = from_actuator(joint_side, 1).dcmotor
+    if dcmotor.motor.limits is not None and dcmotor.motor.limits.current_rate is not None and actuator.motor.limits is not None:
+        slower = lacking("motor", limits=replace(actuator.motor.limits, current_rate=None))
+        absent.append(Loss("motor.limits.current_rate", "not in mjlab's configuration", False, without=slower))
+    dropped = [*found.account.dropped, *weighed(actuator, actuator, absent, request).dropped]
     if dcmotor.controller.ctrlrange:
-        dropped.append(
-            Effect(path="drive.command_low, command_high, or a voltage drive's supply", text="mjlab sets no ctrlrange: limit the command before sending")
-        )
-    if dcmotor.motor.limits is not None and dcmotor.motor.limits.current_rate is not None:
-        dropped.append(Effect(path="motor.limits.current_rate", text="not in mjlab's configuration"))
-    inertia = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+        text = "mjlab sets no ctrlrange: limit the command before sending, and nothing is lost"
+        dropped.append(Effect(path="drive.command_low, command_high, or a voltage drive's supply", text=text))
+    inertia = reference_inertia(actuator, request)
     finding = integrator_finding(dcmotor, inertia, request.timestep, request.integrator, "3.11.0")
     findings = () if finding is None else (finding,)
     values = settings(dcmotor, loss, joint_side.drive.delay, request)
-    top = header(request, UNITS, dropped=dropped, approximated=found.approximated, findings=findings, over=found.range)
+    top = header(request, UNITS, dropped=dropped, approximated=found.account.approximated, findings=findings, over=found.account.range)
     if loss > 0:
         settle = f'solreffriction="{number(2 * request.timestep)} 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"'
         top.append(f"frictionloss sticks only with solver settings on the joint in the MJCF: {settle}.")
     kind = str(dcmotor.controller.inputs).upper()
     text = python_file(top, ["from mjlab.actuator import BuiltinDcMotorActuatorCfg, DcMotorInputMode, DcMotorPhysicalParams"], request.joint, kind, values)
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}_mjlab.py": text},
-        actuator=actuator,
-        carried=found.actuator,
-        numbers={k: v for k, v in values.items() if isinstance(v, (int, float))},
-        dropped=tuple(dropped),
-        approximated=found.approximated,
-        findings=findings,
-        notes=request.notes,
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=found.range,
-    )
+    files = {f"{request.joint}_mjlab.py": text}
+    numbers = {k: v for k, v in values.items() if isinstance(v, (int, float))}
+    lost = {"dropped": dropped, "approximated": found.account.approximated, "findings": findings, "over": found.account.range}
+    return complete(request, actuator, files=files, carried=found.actuator, numbers=numbers, **lost)
 
 
 def settings(dcmotor: DcMotor, loss: float, delay: float | None, request: Request) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from ..model.actuator import Actuator
 from ..model.dcmotor import DcMotor, rules
 from ..model.friction import Coulomb, LuGre, Viscous
 from ..model.gearbox import Gearbox
-from .approximate import reference_bench
 from .carried import carried
-from .export import Export, Request, header, number, xml_comment
+from .export import Export, Request, complete, header, number, xml_comment
+from .motions import reference_inertia
 from .mujoco_actuator import AsDcMotor, from_actuator, to_actuator
 from .mujoco_arrays import dcmotors, from_model, load_mujoco
 from .mujoco_attributes import DcMotorAttributes
@@ -64,35 +64,20 @@ class Text(NamedTuple):
 def write(actuator: Actuator, request: Request) -> Export:
     era = rules(request.version).era
     found = carried(actuator, request, era)
+    dropped, approximated, over = found.account
     made = parts(found.actuator, request.version, request.timestep)
-    load = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+    load = reference_inertia(actuator, request)
     finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
     findings: tuple[Finding, ...] = () if finding is None else (finding,)
-    top = header(request, UNITS, dropped=found.dropped, approximated=found.approximated, findings=findings, over=found.range)
+    top = header(request, UNITS, dropped=dropped, approximated=approximated, findings=findings, over=over)
     top += [f"ctrl[{k}] is {name} times {number(factor)}." for k, (name, factor) in enumerate(made.ctrl.items())]
     top += ["The body is a stand-in: take over the joint's attributes and the actuator."]
     play = actuator.gearbox.backlash if request.backlash else None
-    text = model_text(found.actuator, request, load, xml_comment(top), play)
+    files = {f"{request.joint}.xml": model_text(found.actuator, request, load, xml_comment(top), play)}
     numbers = {f"dcmotor {name}": float(value.split()[0]) for name, value in made.element.items() if name not in ("name", "joint", "input", "ctrllimited")}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}.xml": text},
-        actuator=actuator,
-        carried=found.actuator,
-        numbers=numbers,
-        dropped=found.dropped,
-        approximated=found.approximated,
-        findings=findings,
-        notes=request.notes,
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=found.range,
-    )
+    account = {"dropped": dropped, "approximated": approximated, "findings": findings, "over": over}
+    return complete(request, actuator, files=files, carried=found.actuator, numbers=numbers, **account)
 
 
 def parts(actuator: Actuator, version: str, timestep: float) -> Text:

@@ -20,10 +20,12 @@ from ..model.actuator import Actuator
 from ..model.drive import Brake, CurrentDrive, Drive, ImpedanceDrive, Off, PositionDrive, Regulator, ServoDrive, VelocityDrive, VoltageDrive
 from ..model.friction import Coulomb
 from ..model.motor import Limits, Motor
-from .approximate import best, difference, in_words, positions, reach, reference_bench, reference_motions
-from .carried import Loss, account, levels
+from .approximate import Difference, Tuned, best, positions
+from .carried import levels
 from .explain import LONG
-from .export import Export, Request, header, number, xml_comment
+from .export import Export, Request, complete, header, number, request_of, xml_comment
+from .losses import NO_PLAY, Loss, account, cooled, lacking, no_integral, weighed
+from .motions import Motion, motions_of, reach, reference_inertia
 from .mujoco import attributes, frame, sticking
 from .mujoco_actuator import _servo_gains
 
@@ -120,46 +122,33 @@ def lost(actuator: Actuator, backlash: bool) -> list[Loss]:
 
     def add(present: object, path: str, text: str, kept: bool, part: str = "", **changes: Any) -> None:
         if present:
-            found.append(Loss(path, text, kept, without=(lambda a: replace(a, **{part: replace(getattr(a, part), **changes)})) if part else None))
+            found.append(Loss(path, text, kept, without=lacking(part, **changes) if part else None))
 
     add(motor.inductance is not None, "motor.inductance", "the torque follows at once", True)
     add(motor.saturation_current is not None, "motor.saturation_current", "the torque constant does not fall with current", True)
-    add(motor.thermal is not None, "motor.thermal", "nothing warms", False, "motor", thermal=None, limits=_cool(motor.limits))
+    add(motor.thermal is not None, "motor.thermal", "nothing warms", False, "motor", thermal=None, limits=cooled(motor.limits))
     add(motor.cogging is not None, "motor.cogging", "no cogging", False, "motor", cogging=None)
-    if motor.limits is not None:
-        add(
-            motor.limits.current is not None or motor.limits.torque is not None, "motor.limits", "a limit before damping, so that back-EMF acts beyond it", True
-        )
-        add(motor.limits.current_rate is not None, "motor.limits.current_rate", "the torque follows at once", True)
-        add(motor.limits.peak_current is not None, "motor.limits.peak_time", "the peak current may flow for ever", False)
-    add(
-        gearbox.efficiency is not None and gearbox.efficiency < 1,
-        "gearbox.efficiency",
-        "the loss is spread over all numbers, the same in both directions",
-        True,
-    )
-    add(gearbox.backlash is not None and backlash, "gearbox.backlash", "an extra joint with stops for the play, as hard as the solver's", True)
-    add(
-        gearbox.backlash is not None and not backlash,
-        "gearbox.backlash",
-        "no play",
-        False,
-        "gearbox",
-        backlash=None,
-        contact_stiffness=None,
-        contact_damping=0.0,
-    )
+    limits = motor.limits
+    if limits is not None:
+        limited = limits.current is not None or limits.torque is not None
+        add(limited, "motor.limits", "a limit before damping, so that back-EMF acts beyond it", True)
+        add(limits.current_rate is not None, "motor.limits.current_rate", "the torque follows at once", True)
+        if limits.peak_current is not None:
+            most = min(limits.peak_current, limits.current or math.inf)
+            for_ever = replace(limits, peak_current=None, peak_time=None, safe_current=None, derating_start=None, derating_end=None, current=most)
+            add(True, "motor.limits.peak_time", "the peak current may flow for ever", False, "motor", limits=for_ever)
+    lossy, play = gearbox.efficiency is not None and gearbox.efficiency < 1, gearbox.backlash is not None
+    add(lossy, "gearbox.efficiency", "the loss is spread over all numbers, the same in both directions", True)
+    add(play and backlash, "gearbox.backlash", "an extra joint with stops for the play, as hard as the solver's", True)
+    add(play and not backlash, "gearbox.backlash", "no play", False, "gearbox", **NO_PLAY)
     rest = [f.name for f in fields(friction) if f.name not in ("viscous", "coulomb", "asymmetry", "offset") and getattr(friction, f.name) not in (None, 0.0)]
     add(rest, ", ".join(f"friction.{n}" for n in rest), f"{type(friction).__name__} became one friction and one damping", True)
     add(friction.asymmetry is not None, "friction.asymmetry", "the same friction in both directions", False, "friction", asymmetry=None)
     add(friction.offset is not None, "friction.offset", "no constant torque", False, "friction", offset=None)
     add(drive.slew is not None, "drive.slew", "the setpoint jumps", False, "drive", slew=None)
     add(drive.delay, "drive.delay", "no delay", False, "drive", delay=None)
+    add(no_integral(drive), "drive integral", "no integral", False, "drive", **no_integral(drive))
     if isinstance(drive, Regulator):
-        integral = {"volts_per_radian_second": None} if isinstance(drive, PositionDrive) else {"volts_per_radian": None}
-        integral = {"integral": None} if isinstance(drive, ServoDrive) else integral
-        integral = {"newton_metres_per_radian_second": None} if isinstance(drive, ImpedanceDrive) else integral
-        add(drive.has_integral, "drive integral", "no integral", False, "drive", **integral)
         add(drive.deadband is not None, "drive.deadband", "every error counts", False, "drive", deadband=None)
     hides = isinstance(drive, (CurrentDrive, ImpedanceDrive))
     add(hides and drive.ceiling({}) is not None, "drive.supply", "the torque limit does not fall with speed", True)
@@ -168,8 +157,33 @@ def lost(actuator: Actuator, backlash: bool) -> list[Loss]:
     return found
 
 
-def _cool(limits: Limits | None) -> Limits | None:
-    return None if limits is None else replace(limits, safe_current=None, derating_start=None, derating_end=None)
+def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
+    """The stand-in for other settings of the drive: its numbers change as the closed forms do."""
+    before = formula(actuator, request.load, request.amplitude)
+
+    def at(settings: Mapping[str, float]) -> Actuator:
+        if not settings:
+            return stand_in(actuator, x)
+        other = actuator.replace(**settings)
+        after = formula(other, request.load, request.amplitude)
+        changed = {n: getattr(x, n) * getattr(after, n) / getattr(before, n) for n in ("gain", "kp", "kv", "force") if getattr(before, n) > 0}
+        return stand_in(other, x._replace(**changed))
+
+    return at
+
+
+def fitted(actuator: Actuator, x: Numbers, rich: np.ndarray, motions: list[Motion], request: Request) -> tuple[Numbers, Difference]:
+    """The numbers that come closest to the rich positions, starting from closed forms."""
+    free = [n for n in ("gain", "kp", "kv", "force", "damping", "frictionloss") if getattr(x, n) > 0 or n == "frictionloss"]
+    stall = reach(actuator, request.amplitude).stall
+    x0 = [getattr(x, n) for n in free]
+    scale = [max(v, 0.02 * stall if n == "frictionloss" else 0.0) for n, v in zip(free, x0, strict=True)]
+
+    def at(y: np.ndarray) -> Numbers:
+        return x._replace(**{n: max(float(v), 0.0 if n == "frictionloss" else 1e-9) for n, v in zip(free, y, strict=True)})
+
+    found = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
+    return at(found.x), found.difference
 
 
 def write(actuator: Actuator, request: Request) -> Export:
@@ -178,48 +192,22 @@ def write(actuator: Actuator, request: Request) -> Export:
     numbers, losses = formula(actuator, request.load, request.amplitude), lost(actuator, request.backlash)
     if numbers.gain < 0 or numbers.kp < 0:
         raise InvalidValue(f"gearbox.ratio is {actuator.gearbox.ratio:g}; classic MuJoCo expects a positive ratio: turn the joint's axis round instead")
-    dropped, approximated, over = (), (), ""
-    if losses:
-        motions = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
-        over, rich = in_words(actuator, request.amplitude, request.load), positions(actuator, motions)
-        if request.method == "simulation" and any(loss.kept for loss in losses):
-            free = [n for n in ("gain", "kp", "kv", "force", "damping", "frictionloss") if getattr(numbers, n) > 0 or n == "frictionloss"]
-            able = reach(actuator, request.amplitude)
-            x0 = [getattr(numbers, n) for n in free]
-            scale = [max(v, 0.02 * able.stall if n == "frictionloss" else 0.0) for n, v in zip(free, x0, strict=True)]
-
-            def numbers_at(x: np.ndarray) -> Numbers:
-                return numbers._replace(**{n: max(float(v), 0.0 if n == "frictionloss" else 1e-9) for n, v in zip(free, x, strict=True)})
-
-            fitted = best(lambda x: stand_in(actuator, numbers_at(x)), x0, scale, rich, motions)
-            left, numbers = fitted.difference, numbers_at(fitted.x)
-        else:
-            left = difference(positions(stand_in(actuator, numbers), motions), rich)
-        dropped, approximated = account(actuator, losses, left, rich, motions)
-    load = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+    if request.method == "simulation" and any(loss.kept for loss in losses):
+        motions, over = motions_of(actuator, request)
+        rich = positions(actuator, motions)
+        numbers, left = fitted(actuator, numbers, rich, motions, request)
+        dropped, approximated, over = account(actuator, losses, left, rich, motions, over)
+    else:
+        dropped, approximated, over = weighed(actuator, tuned(actuator, numbers, request), losses, request)
+    load = reference_inertia(actuator, request)
     findings = _too_long(numbers, load, request.timestep)
     top = header(request, UNITS, dropped=dropped, approximated=approximated, findings=findings, over=over)
     element, joint, _ = parts(actuator, numbers, request.joint, request.timestep)
     play = actuator.gearbox.backlash if request.backlash else None
     text = frame(request.joint, actuator.motion, joint, element, load, request.timestep, request.integrator, xml_comment(top), play)
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}.xml": text},
-        actuator=actuator,
-        carried=stand_in(actuator, numbers),
-        numbers=numbers._asdict(),
-        dropped=dropped,
-        approximated=approximated,
-        findings=findings,
-        notes=request.notes,
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=over,
-    )
+    account_of: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "findings": findings, "over": over}
+    files, made = {f"{request.joint}.xml": text}, stand_in(actuator, numbers)
+    return complete(request, actuator, files=files, carried=made, numbers=numbers._asdict(), **account_of)
 
 
 def _too_long(x: Numbers, load: float, timestep: float) -> tuple[Finding, ...]:
@@ -258,15 +246,8 @@ def parts(actuator: Actuator, x: Numbers, joint: str, timestep: float) -> tuple[
 
 
 def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
-    """What the target simulates with other settings of the drive: its numbers change as the closed forms do."""
-    return stand_in(export.actuator.replace(**settings), _scaled(export, export.actuator.replace(**settings)))
-
-
-def _scaled(export: Export, actuator: Actuator) -> Numbers:
-    before, after = formula(export.actuator, export.load, export.amplitude), formula(actuator, export.load, export.amplitude)
-    mine = Numbers(**export.numbers)
-    changed = {n: getattr(mine, n) * getattr(after, n) / getattr(before, n) for n in ("gain", "kp", "kv", "force") if getattr(before, n) > 0}
-    return mine._replace(**changed)
+    """What the target simulates with other settings of the drive."""
+    return tuned(export.actuator, Numbers(**export.numbers), request_of(export))(settings)
 
 
 def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:

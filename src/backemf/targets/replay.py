@@ -15,16 +15,14 @@ import numpy as np
 
 from ..data.log import Log
 from ..engine.simulate import simulate
-from ..errors import InvalidValue, MissingValue, NotAvailable
+from ..errors import InvalidValue, NotAvailable
 from ..model.actuator import Actuator
-from ..model.bench import Bench
 from ..model.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
-from ..model.drive import ImpedanceDrive
 from ..model.friction import Coulomb, LuGre
 from ..model.mujoco import step
 from ..tables import table
-from .approximate import reference_motions
-from .export import Export
+from .export import Export, given_logs
+from .motions import Motion, recorded, reference_motions
 from .mujoco_arrays import dcmotors, load_mujoco
 
 RUNS = {"mujoco": "mujoco", "mujoco-classic": "mujoco_classic"}
@@ -33,20 +31,6 @@ LOST = 1e6
 """Positions beyond this [rad] are not a motion any more."""
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""
-
-
-class Case(NamedTuple):
-    """One thing to run: where it starts, what is asked, what was measured."""
-
-    name: str
-    bench: Bench
-    time: np.ndarray
-    """From 0."""
-    command: Mapping[str, np.ndarray]
-    """Targets, and `enabled`, `supply`, `inertia`, `load` where they are recorded."""
-    start: Mapping[str, float]
-    measured: np.ndarray | None
-    settings: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,58 +97,13 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
                 f"the export is for MuJoCo {export.version}, and {mujoco.__version__} is installed, which reads <dcmotor> otherwise; "
                 "export for the installed version, or replay where the other one is installed"
             )
-    given = [logs] if isinstance(logs, Log) else None if logs is None else list(logs)
-    cases = _reference(export) if given is None else [_case(export.actuator, log) for log in given]
-    if not cases:
-        raise MissingValue("no logs were given; expected at least one recording, or none at all for the reference motions")
+    given = given_logs(logs)
+    made = export.actuator
+    cases = reference_motions(made, amplitude=export.amplitude, load=export.load) if given is None else [recorded(made, log) for log in given]
     return Replay(simulator=f"MuJoCo {mujoco.__version__}", cases=tuple(_replayed(export, c, refine) for c in cases), timestep=export.timestep)
 
 
-def _reference(export: Export) -> list[Case]:
-    motions = reference_motions(export.actuator, amplitude=export.amplitude, load=export.load)
-    return [Case(m.name, m.bench, m.time, m.command, {"position": 0.0, "velocity": 0.0, **m.start}, None, {}) for m in motions]
-
-
-def _case(actuator: Actuator, log: Log) -> Case:
-    """A log's commands, start and measurements."""
-    if log.bench is None:
-        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
-    if log.bench.locked:
-        raise InvalidValue(f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another bench")
-    if "position" not in log:
-        raise MissingValue(f"{log.name} has no position to compare with; it has: {', '.join(log.signals)}")
-    drive, names = actuator.drive, []
-    if isinstance(drive, ImpedanceDrive):
-        names = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
-    elif drive.target:
-        if drive.target not in log:
-            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
-        names = [drive.target]
-    names += [n for n in ("enabled",) if n in log] + list(log.bench.series)
-    settings = {k: float(v) for k, v in log.settings.items() if k in actuator.parameters}
-    if "supply" in log and drive.supply is not None:
-        settings["drive.supply"] = float(np.nanmedian(log["supply"]))
-    q = log["position"]
-    seen = np.flatnonzero(np.isfinite(q))
-    if len(seen) < 2:
-        raise MissingValue(f"{log.name} has fewer than two samples of position")
-    start = {"position": float(q[seen[0]]), "velocity": _first_velocity(log.time, q)}
-    return Case(log.name, log.bench, log.time - log.time[0], {n: log[n] for n in names}, start, q, settings)
-
-
-def _first_velocity(time: np.ndarray, q: np.ndarray) -> float:
-    """Slope at the first sample, from a cubic through the first samples; 0 unless it explains most of their motion."""
-    good = np.isfinite(q)
-    t, q = time[good][:12] - time[good][0], q[good][:12]
-    if len(q) < 6:
-        return 0.0
-    powers = t[:, None] ** np.arange(4)
-    c, *_ = np.linalg.lstsq(powers, q, rcond=None)
-    scatter = float(np.std(q - powers @ c))
-    return float(c[1]) if abs(c[1]) * t[-1] > max(0.5 * float(np.ptp(q)), 10.0 * scatter, 1e-9) else 0.0
-
-
-def _replayed(export: Export, case: Case, refine: bool) -> Replayed:
+def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
     module: Any = importlib.import_module(f".{RUNS[export.target]}", __package__)
     actuator = export.actuator.replace(**case.settings) if case.settings else export.actuator
     tuned = module.retuned(export, case.settings) if case.settings else export.carried
@@ -196,7 +135,7 @@ def _rms(d: np.ndarray) -> float:
     return float(np.sqrt(np.nanmean(d * d)))
 
 
-def _held(case: Case, name: str, moments: np.ndarray) -> np.ndarray:
+def _held(case: Motion, name: str, moments: np.ndarray) -> np.ndarray:
     """A command at each moment: the newest sample not later."""
     return np.asarray(case.command[name], float)[np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)]
 
@@ -210,7 +149,7 @@ class Rows(NamedTuple):
     series: dict[str, np.ndarray]
 
 
-def _rows(case: Case, ctrl: Mapping[str, float], h: float) -> Rows:
+def _rows(case: Motion, ctrl: Mapping[str, float], h: float) -> Rows:
     n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
     columns = [factor * _held(case, name, moments) if name in case.command else np.zeros(n) for name, factor in ctrl.items()]
@@ -218,7 +157,7 @@ def _rows(case: Case, ctrl: Mapping[str, float], h: float) -> Rows:
     return Rows(moments, np.stack(columns, axis=1) if columns else np.zeros((n, 0)), enabled, {s: _held(case, s, moments) for s in case.bench.series})
 
 
-def _run(export: Export, module: Any, tuned: Actuator, case: Case, h: float) -> np.ndarray:
+def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -> np.ndarray:
     """Positions of the real simulator on the case's own samples."""
     mujoco = load_mujoco()
     text, ctrl = module.retext(export, tuned, h)
@@ -254,7 +193,7 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Case, h: float) -> 
     return np.interp(case.time, rows.moments, positions)
 
 
-def _start(mujoco: Any, model: Any, data: Any, export: Export, case: Case, rows: Rows) -> None:
+def _start(mujoco: Any, model: Any, data: Any, export: Export, case: Motion, rows: Rows) -> None:
     q0, w0 = case.start["position"], case.start["velocity"]
     joint = model.joint(export.joint)
     data.qpos[joint.qposadr[0]], data.qvel[joint.dofadr[0]] = q0, w0
@@ -289,7 +228,7 @@ def opened(dcmotor: DcMotor) -> DcMotor:
     return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
 
 
-def _our_step(export: Export, module: Any, tuned: Actuator, case: Case) -> np.ndarray:
+def _our_step(export: Export, module: Any, tuned: Actuator, case: Motion) -> np.ndarray:
     """The same through `model/mujoco.py`, step by step."""
     mujoco = load_mujoco()
     made = module.parts(tuned, export.version, export.timestep)

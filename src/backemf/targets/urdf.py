@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ..errors import MissingValue
 from ..model.actuator import Actuator
 from ..model.friction import Coulomb
-from .approximate import reach, reference_bench
 from .carried import levels
-from .export import Effect, Export, Request, header, number, xml_comment
-from .mujoco_classic import formula, stand_in
+from .export import Effect, Export, Request, complete, header, number, xml_comment
+from .losses import Loss, lacking, weighed
+from .motions import reach, reference_inertia
+from .mujoco_classic import NO_EMF, formula, lost, stand_in, tuned
 
 UNITS = "SI: effort N m, velocity rad/s, damping N m s/rad, friction N m; on a prismatic joint N and m."
 MAPPING: tuple[tuple[str, str, str], ...] = (
@@ -33,42 +34,25 @@ def write(actuator: Actuator, request: Request) -> Export:
     x = formula(actuator, request.load, request.amplitude)
     iron = 0.0 if motor.iron_loss is None else gearbox.n_motors * gearbox.ratio**2 * motor.iron_loss
     effort, damping = x.force or able.stall, friction.viscous + iron
-    loss = levels(actuator, request)[0]
-    dropped = [Effect(path="drive", text="URDF has no actuator law: the controller keeps it")]
+    dry = levels(actuator, request)[0]
+    # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and the rotor's inertia and back-EMF.
+    losses = [loss for loss in lost(actuator, False) if not loss.path.startswith("drive")]
+    losses = [loss._replace(kept=False) if loss.path in ("motor.inductance", "motor.saturation_current") else loss for loss in losses]
     if motor.rotor_inertia > 0:
-        dropped.append(Effect(path="motor.rotor_inertia", text=f"URDF has no armature; {x.armature:.4g} kg m^2 at the joint must be added elsewhere"))
-    dropped.append(Effect(path="motor.back_emf_constant", text="torque does not fall with speed, only the velocity is limited"))
-    for name in ("inductance", "thermal", "cogging", "saturation_current"):
-        if getattr(motor, name) is not None:
-            dropped.append(Effect(path=f"motor.{name}", text="not in URDF"))
-    if gearbox.backlash is not None:
-        dropped.append(Effect(path="gearbox.backlash", text="not in URDF"))
-    rest = [f.name for f in fields(friction) if f.name not in ("viscous", "coulomb") and getattr(friction, f.name) not in (None, 0.0)]
-    approximated = (
-        [Effect(path=", ".join(f"friction.{n}" for n in rest), text=f"{type(friction).__name__} became one friction and one damping")] if rest else []
-    )
-    if gearbox.efficiency not in (None, 1.0):
-        approximated.append(Effect(path="gearbox.efficiency", text="the effort is that behind the gears"))
-    top = header(request, UNITS, dropped=dropped, approximated=approximated)
-    numbers = {"effort": effort, "velocity": able.speed, "damping": damping, "friction": loss, "mechanicalReduction": gearbox.ratio}
-    load = float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
-    text = '<?xml version="1.0"?>\n' + xml_comment(top) + _robot(request.joint, actuator.motion, numbers, load)
-    return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
-        files={f"{request.joint}.urdf": text},
-        actuator=actuator,
-        carried=stand_in(actuator, x) if isinstance(friction, Coulomb) else actuator,
-        numbers=numbers,
-        dropped=tuple(dropped),
-        approximated=tuple(approximated),
-        notes=request.notes,
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-    )
+        text = f"URDF has no armature; {x.armature:.4g} kg m^2 at the joint must be added elsewhere"
+        losses.append(Loss("motor.rotor_inertia", text, False, without=lacking("motor", rotor_inertia=0.0)))
+    text = "torque does not fall with speed, only the velocity is limited"
+    losses.append(Loss("motor.back_emf_constant", text, False, without=lacking("motor", back_emf_constant=NO_EMF)))
+    for name in ("inductance", "saturation_current"):
+        losses = [loss._replace(without=lacking("motor", **{name: None})) if loss.path == f"motor.{name}" else loss for loss in losses]
+    dropped, approximated, over = weighed(actuator, tuned(actuator, x, request), losses, request)
+    dropped = (Effect(path="drive", text="URDF has no actuator law: the controller keeps it"), *dropped)
+    top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
+    numbers = {"effort": effort, "velocity": able.speed, "damping": damping, "friction": dry, "mechanicalReduction": gearbox.ratio}
+    text = '<?xml version="1.0"?>\n' + xml_comment(top) + _robot(request.joint, actuator.motion, numbers, reference_inertia(actuator, request))
+    made = stand_in(actuator, x) if isinstance(friction, Coulomb) else actuator
+    account: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
+    return complete(request, actuator, files={f"{request.joint}.urdf": text}, carried=made, numbers=numbers, **account)
 
 
 def limit(x: dict[str, float]) -> str:

@@ -1,0 +1,178 @@
+"""The motions over which an export is judged: reference motions of an operating range, or a user's own recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.log import Log
+from ..errors import InvalidValue, MissingValue
+from ..model.actuator import Actuator
+from ..model.bench import GRAVITY, Bench, Flywheel, Pendulum
+from ..model.drive import CurrentDrive, ImpedanceDrive, PositionDrive
+from ..model.steady import electrical_torque, ideal_speed
+from .export import Request
+
+DT = 0.004
+DURATION = 2.0
+ARM = 0.1
+"""Length of the reference pendulum [m]."""
+MOST_LOGS = 12
+"""Recordings over which numbers are fitted; of more, this many are taken, evenly."""
+
+
+class Reach(NamedTuple):
+    """What an actuator can do."""
+
+    volts: float
+    stall: float
+    """Torque at the output at rest [N m]."""
+    speed: float
+    """Speed at which back-EMF eats all the voltage [rad/s]."""
+
+
+class Motion(NamedTuple):
+    """One thing to run: where it starts, what is asked, and what was measured if it was recorded."""
+
+    name: str
+    bench: Bench
+    time: np.ndarray
+    """From 0."""
+    command: Mapping[str, np.ndarray]
+    """Targets, and `enabled`, `supply`, `inertia`, `load` where they are recorded."""
+    start: Mapping[str, float]
+    measured: np.ndarray | None = None
+    settings: Mapping[str, float] = {}
+    """Numbers of the drive during this recording, by path."""
+
+
+def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
+    """At the supply's voltage; without one, at the voltage that an error of `amplitude`, or 10 rad/s, takes."""
+    drive, motor, N = actuator.drive, actuator.motor, abs(actuator.gearbox.ratio)
+    volts = drive.ceiling({})
+    if volts is None:
+        K, R = motor.torque_constant, motor.resistance
+        volts = 10.0 * motor.back_emf_at(None) * N
+        if isinstance(drive, PositionDrive):
+            volts = max(drive.volts_per_radian * amplitude, 1e-6)
+        elif isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian > 0:
+            volts = drive.newton_metres_per_radian * amplitude * R / (actuator.gearbox.output_torque(K) or 1.0)
+    volts = abs(float(volts))
+    return Reach(volts, abs(float(electrical_torque(actuator, volts, 0.0))), abs(float(ideal_speed(actuator, volts))))
+
+
+def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Bench:
+    """A pendulum whose weight takes `load` of the stall torque, with at least the rotor's own inertia.
+
+    A plain inertia on a linear axis, and for a drive that does not hold a position: it would swing the pendulum over the
+    top, where the smallest difference decides which way it falls.
+    """
+    able = reach(actuator, amplitude)
+    J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
+    mass = load * able.stall / (GRAVITY * ARM)
+    own = mass * ARM * ARM
+    least = max(J, 0.02 * able.stall / max(able.speed, 1e-9))  # a free shaft without inertia would have no motion to compare
+    if actuator.motion == "linear" or load == 0 or actuator.drive.error_of != "position":
+        return Flywheel(inertia=max(own, least, 1e-9))
+    return Pendulum(mass=mass, length=ARM, inertia=max(least - own, 0.0) or None)
+
+
+def reference_inertia(actuator: Actuator, request: Request) -> float:
+    """Of the reference bench [kg m^2]: the stand-in body of exported models."""
+    return float(reference_bench(actuator, request.load, request.amplitude).inertia_at({}))
+
+
+def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25) -> list[Motion]:
+    """Steps and sines of the drive's own target over the operating range, on the reference bench."""
+    able, bench, drive = reach(actuator, amplitude), reference_bench(actuator, load, amplitude), actuator.drive
+    time = DT * np.arange(round(DURATION / DT) + 1)
+    size = {"voltage_target": 0.6 * able.volts, "velocity_target": 0.4 * able.speed, "position_target": amplitude, "torque_target": 0.6 * able.stall}
+    if isinstance(drive, CurrentDrive):
+        held = able.volts / actuator.motor.resistance
+        most = actuator.motor.limits.current if actuator.motor.limits is not None and actuator.motor.limits.current else held
+        size["current_target"] = 0.6 * min(held, most)
+    target = drive.target
+    if isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian == 0:
+        target = "velocity_target" if drive.newton_metre_seconds_per_radian > 0 else "torque_target"
+    if not target:
+        return [Motion("braked from speed", bench, time, {}, {"position": 0.0, "velocity": 0.3 * able.speed})]
+    A = size[target]
+    slow, middle, fast = 0.5, 1.0, 3.0
+    shapes = {
+        "steps": A * np.where(time < 0.1, 0.0, np.where(time < 0.8, 0.7, np.where(time < 1.4, -0.4, 0.1))),
+        "slow sine": A * np.sin(2 * np.pi * slow * time),
+        "sine": 0.7 * A * np.sin(2 * np.pi * middle * time),
+        "fast sine": 0.3 * A * np.sin(2 * np.pi * fast * time),
+    }
+    return [Motion(name, bench, time, {target: values}, {"position": 0.0, "velocity": 0.0}) for name, values in shapes.items()]
+
+
+def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
+    """The operating range, for headers."""
+    bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
+    on = f"pendulum with {load:g} of the stall torque as weight" if isinstance(bench, Pendulum) else "plain inertia"
+    return (
+        f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} rad (or 0.6 of the voltage, 0.4 of the speed), {DURATION:g} s each, on a {on} "
+        f"({float(bench.inertia_at({})):.3g} kg m^2), at {able.volts:g} V"
+    )
+
+
+def recorded(actuator: Actuator, log: Log) -> Motion:
+    """A log's commands, start, settings and measurements."""
+    if log.bench is None:
+        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
+    if log.bench.locked:
+        raise InvalidValue(f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another bench")
+    if "position" not in log:
+        raise MissingValue(f"{log.name} has no position to compare with; it has: {', '.join(log.signals)}")
+    drive, names = actuator.drive, []
+    if isinstance(drive, ImpedanceDrive):
+        names = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
+    elif drive.target:
+        if drive.target not in log:
+            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
+        names = [drive.target]
+    names += [n for n in ("enabled",) if n in log] + list(log.bench.series)
+    settings = {k: float(v) for k, v in log.settings.items() if k in actuator.parameters}
+    if "supply" in log and drive.supply is not None:
+        settings["drive.supply"] = float(np.nanmedian(log["supply"]))
+    q = log["position"]
+    seen = np.flatnonzero(np.isfinite(q))
+    if len(seen) < 2:
+        raise MissingValue(f"{log.name} has fewer than two samples of position")
+    start = {"position": float(q[seen[0]]), "velocity": _first_velocity(log.time, q)}
+    return Motion(log.name, log.bench, log.time - log.time[0], {n: log[n] for n in names}, start, q, settings)
+
+
+def _first_velocity(time: np.ndarray, q: np.ndarray) -> float:
+    """Slope at the first sample, from a cubic through the first samples; 0 unless it explains most of their motion."""
+    good = np.isfinite(q)
+    t, q = time[good][:12] - time[good][0], q[good][:12]
+    if len(q) < 6:
+        return 0.0
+    powers = t[:, None] ** np.arange(4)
+    c, *_ = np.linalg.lstsq(powers, q, rcond=None)
+    scatter = float(np.std(q - powers @ c))
+    return float(c[1]) if abs(c[1]) * t[-1] > max(0.5 * float(np.ptp(q)), 10.0 * scatter, 1e-9) else 0.0
+
+
+def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:
+    """(motions, in words): the request's recordings where it has some, else the reference motions."""
+    if not request.logs:
+        found = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
+        return found, reference_words(actuator, request.amplitude, request.load)
+    logs = _some(request.logs)
+    of = f"{len(logs)} of {len(request.logs)} recordings" if len(logs) < len(request.logs) else "1 recording" if len(logs) == 1 else f"{len(logs)} recordings"
+    return [recorded(actuator, log) for log in logs], f"the motions of {of}, against backemf: {_listed([log.name for log in logs])}"
+
+
+def _some(logs: Sequence[Log]) -> list[Log]:
+    if len(logs) <= MOST_LOGS:
+        return list(logs)
+    return [logs[i] for i in np.linspace(0, len(logs) - 1, MOST_LOGS).round().astype(int)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
