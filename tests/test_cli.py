@@ -58,7 +58,7 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
 
 
 def test_catalog_lists_and_filters():
-    everything = json.loads(backemf_command("catalog", "--json").stdout)
+    everything = json.loads(backemf_command("catalog", "--json").stdout)["parts"]
     assert len(everything) >= 35
     assert {"name", "maker", "kind", "findings"} <= set(everything[0])
     some = backemf_command("catalog", "dynamixel-is-not-a-maker")

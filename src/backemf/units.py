@@ -255,7 +255,10 @@ def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
         mantissa = mantissa.replace(",", ".")
     elif mantissa.count(",") > 1 or mantissa.count(".") > 1:
         raise UnitError(f"{entry} is {whole!r}; expected one number, without separators of thousands")
-    scale = 10.0 ** int(exponent) if exponent else 1.0
+    try:
+        scale = 10.0 ** int(exponent) if exponent else 1.0
+    except OverflowError:
+        raise UnitError(f"{entry} is {whole!r}; expected a number below 1e308") from None
     whole_part, _, decimals = mantissa.lstrip("+-").partition(".")
     unit = 10.0 ** -len(decimals)
     if not decimals and len(whole_part) > 3:  # in "9550" or "10600" zeros after the third digit are rounding, not digits

@@ -18,8 +18,7 @@ from backemf.data import parts
 from backemf.errors import BackemfError
 from backemf.model.dcmotor import DcMotor
 from backemf.model.friction import Coulomb, LuGre, Viscous
-from backemf.targets.carried import carried
-from backemf.targets.export import export, request_of
+from backemf.targets.export import export
 from backemf.targets.mjlab import at_output
 from backemf.targets.mujoco_actuator import from_actuator
 from backemf.targets.mujoco_arrays import from_model
@@ -109,7 +108,7 @@ def built_by_mjlab(name: str) -> dict[str, Any]:
     space["ACTUATOR"].build(None, [0], ["knee"]).edit_spec(spec, ["knee"])
     model = spec.compile()
     theirs = plain(from_model(model, 0))
-    side = at_output(carried(actuator, request_of(made), 1).actuator)
+    side = at_output(made.carried)
     friction, loss = side.friction, 0.0
     if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
         loss, friction = friction.coulomb, Viscous(viscous=friction.viscous)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..tables import table
+from .terminal import Json, print_json
 
 
 def conform(
     model: Annotated[Path, typer.Argument(help="An MJCF file with dcmotors on hinges or slides.")],
     steps: Annotated[int, typer.Option(help="Time steps to compare.")] = 500,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    json: Json = False,
 ) -> None:
     """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
 
@@ -26,7 +26,7 @@ def conform(
     found = run(model, steps=steps)
     if json:
         rows = [{"actuator": r.actuator, "joint": r.joint, "worst": r.worst, "differences": r.differences, "note": r.note} for r in found]
-        print(json_.dumps({"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}))
+        print_json({"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows})
         return
     cells = [(r.actuator, r.joint, "-" if r.worst is None else f"{r.worst:.1e}", " ".join(r.differences) or "nothing", r.note) for r in found]
-    print(table(cells, ["actuator", "joint", "worst difference", "compared", "note"]))
+    typer.echo(table(cells, ["actuator", "joint", "worst difference", "compared", "note"]))

@@ -65,15 +65,17 @@ def _identify_and_export(output: Path) -> list[Path]:
     from ..identify.ladder import ladder
     from ..report import fit_figures, render
     from . import bench_story
-    from .identify import progress
+    from .identify import best_so_far
+    from .terminal import working
 
     typer.echo("Now a bench: eight recordings of a servo whose numbers we know, simulated and written to files with jitter, noise,")
     typer.echo("a 12-bit encoder and a 6 ms delay. The fit sees the files only.\n")
     bench_story.record(output / "logs")
     logs = read(output / "logs")
     typer.echo(f"{check(logs, bench_story.start())}\n")
-    with progress(True) as note:
-        steps = ladder(bench_story.start(), logs, rungs=("coulomb", "stribeck", "m4"), hold_out={"gain": 16}, delay=True, n_starts=2, progress=note)
+    with working("fitting") as say:
+        options = {"hold_out": {"gain": 16}, "delay": True, "n_starts": 2, "progress": best_so_far(say)}
+        steps = ladder(bench_story.start(), logs, rungs=("coulomb", "stribeck", "m4"), **options)
     found, truth = steps.fit, {**bench_story.truth().parameters, "drive.delay": bench_story.DELAY, "bench.hanging": 0.0, "bench.gravity": 9.80665}
     typer.echo(f"{steps}\n")
     rows = [

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+from .terminal import Force, Json, Maps, Strict, end, plain_findings, print_json, working
+
 Source = Annotated[
     str, typer.Argument(help="A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6, or a BAM parameter file.")
 ]
-To = Annotated[str, typer.Option("--to", help="mujoco, mujoco-classic, mjlab, isaaclab, urdf or bam; with a version as in mujoco@3.12.")]
+TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, urdf, bam or torch"
 Joint = Annotated[str, typer.Option("--joint", help="Name of the joint.")]
 Method = Annotated[str, typer.Option("--method", help="'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
 Timestep = Annotated[float, typer.Option("--timestep", help="Of the target's simulation, in seconds.")]
@@ -33,7 +34,7 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
         content = json_.loads(Path(source).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MissingValue(f"there is no file {source!r}") from None
-    except (OSError, UnicodeDecodeError, json_.JSONDecodeError):
+    except (OSError, ValueError, RecursionError):
         content = None
     name = Path(source).name
     if isinstance(content, dict) and "backemf" not in content and "kt" in content:
@@ -54,19 +55,15 @@ def _effects(effects: Any) -> list[dict[str, Any]]:
     return [{"path": e.path, "text": e.text, "error": e.error, "worst": e.worst} for e in effects]
 
 
-def _logs(paths: list[str]) -> list[Any]:
-    from ..data.read import read
+def _logs(paths: list[str], maps: list[str] | None, shown: bool) -> list[Any]:
+    from .identify import read_logs
 
-    found: list[Any] = []
-    for path in paths:
-        got = read(path)
-        found += got if isinstance(got, (list, tuple)) else [got]
-    return found
+    return read_logs(paths, maps, shown)
 
 
 def export(
     source: Source,
-    to: To,
+    to: Annotated[list[str], typer.Option("--to", help=f"{TARGETS}; with a version as in mujoco@3.12. May be given several times.")],
     joint: Joint = "joint",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write, or a folder; without it the text is printed.")] = None,
     into: Annotated[
@@ -78,50 +75,76 @@ def export(
     amplitude: Amplitude = 0.5,
     load: Load = 0.25,
     backlash: Annotated[bool, typer.Option("--backlash", help="In MuJoCo: carry the gearbox's play as an extra joint.")] = False,
-    log: Annotated[
-        list[str] | None, typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated.")
-    ] = None,
+    log: Annotated[list[str] | None, typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated.")] = None,
+    map: Maps = None,
     note: Annotated[list[str] | None, typer.Option("--note", help="Where the numbers came from; may be repeated.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Also replay the reference motions, or the --log recordings, in the installed MuJoCo.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what exists.")] = False,
+    force: Force = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Write an actuator for a simulator, and say what could not be carried and what that costs.
 
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
+    from ..errors import InvalidValue
     from ..targets.export import export as run
 
+    if len(to) > 1 and into is not None:
+        raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
+    if len(to) > 1 and output is not None and not output.is_dir():
+        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets expected a folder that exists")
     actuator, notes = actuator_of(source)
-    logs = _logs(log) if log else None
+    logs = _logs(log, map, not json) if log else None
     settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator, "amplitude": amplitude, "load": load, "backlash": backlash}
-    settings["logs"] = logs
-    made = run(actuator, to, joint=joint, notes=[*notes, *(note or [])], **settings)
-    written, changes = [], []
+    with working("exporting", not json) as say:
+        made = []
+        for k, target in enumerate(to):
+            say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
+            made.append(run(actuator, target, joint=joint, notes=[*notes, *(note or [])], logs=logs, **settings))
+        written, changes = _written(made, into, output, joint, force)
+        shown = []
+        for one in made:
+            say(f"replaying in {one.target}")
+            shown.append(_replayed(one, logs) if replay else None)
+    findings = [f for one in made for f in one.findings]
+    if json:
+        rows = [_plain(one, found) for one, found in zip(made, shown, strict=True)]
+        done = {"written": [str(p) for p in written], "changes": changes}
+        print_json({**rows[0], **done} if len(rows) == 1 else {"exports": rows, **done})
+    else:
+        for one, found in zip(made, shown, strict=True):
+            if not written:
+                typer.echo(one.text)
+            typer.echo(str(one))
+            if found is not None:
+                typer.echo(f"\n{found[0]}")
+        for line in changes:
+            typer.echo(f"  {line}")
+        for path in written:
+            typer.echo(f"wrote {path}")
+    end(findings, strict)
+
+
+def _written(made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool) -> tuple[list[Path], list[str]]:
+    """(files written, changes made in the user's own model): all of them, or none."""
     if into is not None:
         from ..targets.into import into as edit
 
-        edited = edit(made, into, joint)
-        changes = [*edited.changes, edited.verified]
-        written = edited.write(output, force=force)
-    elif output is not None:
-        written = made.write(output, force=force)
-    found = _replayed(made, logs) if replay else None
-    if json:
-        report = {"files": dict(made.files), "dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": found and found[1]}
-        extra = {"target": made.target, "version": made.version, "joint": made.joint, "numbers": dict(made.numbers), "range": made.range}
-        findings = [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in made.findings]
-        typer.echo(json_.dumps({**report, **extra, "findings": findings, "written": [str(p) for p in written], "changes": changes}, indent=1))
-        return
-    if not written:
-        typer.echo(made.text)
-    typer.echo(str(made))
-    for line in changes:
-        typer.echo(f"  {line}")
-    for path in written:
-        typer.echo(f"wrote {path}")
-    if found is not None:
-        typer.echo(f"\n{found[0]}")
+        edited = edit(made[0], into, joint)
+        return edited.write(output, force=force), [*edited.changes, edited.verified]
+    if output is None:
+        return [], []
+    from ..targets.export import write_all
+
+    return write_all({place: text for one in made for place, text in one.places(output).items()}, force=force), []
+
+
+def _plain(made: Any, found: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
+    """An export as data: what `--json` prints of it."""
+    lost = {"dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": found and found[1]}
+    named = {"target": made.target, "version": made.version, "joint": made.joint, "numbers": dict(made.numbers), "range": made.range}
+    return {"files": dict(made.files), **lost, **named, "findings": plain_findings(made.findings)}
 
 
 def _replayed(made: Any, logs: list[Any] | None) -> tuple[str, dict[str, Any]]:
@@ -139,6 +162,7 @@ def replay(
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
+    map: Maps = None,
     json: Json = False,
 ) -> None:
     """Export an actuator, run it in the real simulator, and compare it with recordings and with backemf.
@@ -148,17 +172,18 @@ def replay(
     from ..targets.export import export as run
 
     actuator, notes = actuator_of(source)
-    recordings = _logs(logs) if logs else None
-    made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=recordings)
-    text, report = _replayed(made, recordings)
+    recordings = _logs(logs, map, not json) if logs else None
+    with working("exporting", not json) as say:
+        made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=recordings)
+        say("replaying")
+        text, report = _replayed(made, recordings)
     if json:
-        plain = {"files": dict(made.files), "dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": report}
-        typer.echo(json_.dumps(plain, indent=1))
+        print_json(_plain(made, (text, report)))
         return
     typer.echo(f"{made}\n\n{text}")
 
 
-def explain(model: Annotated[Path, typer.Argument(help="An MJCF file.")], json: Json = False) -> None:
+def explain(model: Annotated[Path, typer.Argument(help="An MJCF file.")], strict: Strict = False, json: Json = False) -> None:
     """Every actuator of a model in physical terms, and what looks wrong.
 
     Example: backemf explain arm.xml
@@ -167,4 +192,8 @@ def explain(model: Annotated[Path, typer.Argument(help="An MJCF file.")], json: 
     from ..targets.explain import summary, text
 
     rows = run(model)
-    typer.echo(json_.dumps(summary(rows), indent=1) if json else text(rows))
+    if json:
+        print_json(summary(rows))
+    else:
+        typer.echo(text(rows))
+    end([f for row in rows for f in row.findings], strict)

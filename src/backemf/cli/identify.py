@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .terminal import Force, Json, Maps, Strict, Working, end, keep, plain_findings, print_json, working
+
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
     str, typer.Option("--start", help="What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet or a stored actuator.")
 ]
-Maps = Annotated[list[str] | None, typer.Option("--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 def start_of(name: str) -> tuple[Any, Any]:
@@ -25,10 +25,11 @@ def start_of(name: str) -> tuple[Any, Any]:
     return actuator(name), parts.sheet(name) if is_sheet else None
 
 
-def read_logs(files: list[str], maps: list[str] | None) -> list[Any]:
+def read_logs(files: list[str], maps: list[str] | None, shown: bool = True) -> list[Any]:
     from ..data.read import read
 
-    return read(*files, map=maps or None)
+    with working("reading", shown) as say:
+        return read(*files, map=maps or None, progress=say)
 
 
 def check(
@@ -46,43 +47,27 @@ def check(
     from ..identify.check import check as run
     from ..identify.frictions import with_friction
 
-    recordings = read_logs(logs, map)
+    recordings = read_logs(logs, map, not json)
     actuator, sheet = start_of(start)
     if friction is not None:
         actuator = with_friction(actuator, friction)
     found = run(recordings, actuator, prior=sheet)
     if json:
-        import math
-
         rows = [
-            {
-                "path": p.path,
-                "value": p.value,
-                "unit": p.unit,
-                "relative_error": p.relative_error,
-                "from_data": p.from_data if math.isfinite(p.from_data) else None,
-                "determined": p.determined,
-            }
+            {"path": p.path, "value": p.value, "unit": p.unit, "relative_error": p.relative_error, "from_data": p.from_data, "determined": p.determined}
             for p in found.parameters
         ]
-        typer.echo(
-            json_.dumps(
-                {
-                    "verdict": found.verdict,
-                    "n_logs": found.n_logs,
-                    "n_samples": found.n_samples,
-                    "parameters": rows,
-                    "findings": [
-                        {"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": {k: float(v) for k, v in f.numbers.items()}} for f in found.findings
-                    ],
-                },
-                indent=1,
-            )
-        )
+        counts = {"verdict": found.verdict, "n_logs": found.n_logs, "n_samples": found.n_samples}
+        print_json({**counts, "parameters": rows, "findings": plain_findings(found.findings)})
     else:
         typer.echo(str(found))
     if strict and found.verdict != "fit":
         raise typer.Exit(1)
+
+
+def best_so_far(say: Working) -> Callable[[str, float, float], None]:
+    """A fit's progress in words."""
+    return lambda text, cost, share: say(f"fitting, {text}; best cost {cost:.6g}", share)
 
 
 def parse_hold_out(text: list[str] | None) -> Any:
@@ -116,21 +101,19 @@ def fit(
     starts: Annotated[int, typer.Option("--starts", help="How many starts at most.")] = 6,
     seed: Annotated[int, typer.Option("--seed", help="Of the random starts.")] = 0,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Store the fit here as JSON.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are findings.")] = False,
+    force: Force = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Fit an actuator to recordings, with an error on every number.
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
-    from ..errors import BackemfError
     from ..identify.fit import fit as run
     from ..identify.ladder import ladder
 
-    if output is not None and output.exists() and not force:
-        raise BackemfError(f"{output} exists; give another name, or --force to overwrite it")
-    recordings = read_logs(logs, map)
+    keep(output, force)
+    recordings = read_logs(logs, map, not json)
     actuator, sheet = start_of(start)
     options: dict[str, Any] = {
         "prior": sheet,
@@ -141,7 +124,8 @@ def fit(
         "delay": "drive.delay" in (free or []),
     }
     steps = None
-    with progress(not json) as note:
+    with working("fitting", not json) as say:
+        note = best_so_far(say)
         if friction == "ladder":
             steps = ladder(actuator, recordings, progress=note, **options)
             found = steps.fit
@@ -162,35 +146,11 @@ def fit(
                 }
                 for r in steps.rungs
             ]
-        typer.echo(json_.dumps(content, indent=1))
+        print_json(content)
     else:
         if steps is not None:
             typer.echo(f"{steps}\n")
         typer.echo(str(found))
         if output is not None:
             typer.echo(f"\nwrote {output}")
-    if strict and found.findings:
-        raise typer.Exit(1)
-
-
-class progress:
-    """A line that shows the current best while a fit runs; silent where nobody watches."""
-
-    def __init__(self, wanted: bool):
-        import sys
-
-        self.wanted = wanted and sys.stderr.isatty()
-        self.status: Any = None
-
-    def __enter__(self) -> Any:
-        if not self.wanted:
-            return None
-        from rich.console import Console
-
-        self.status = Console(stderr=True).status("fitting")
-        self.status.__enter__()
-        return lambda text, cost: self.status.update(f"fitting, {text}; best cost so far {cost:.6g}")
-
-    def __exit__(self, *error: Any) -> None:
-        if self.status is not None:
-            self.status.__exit__(*error)
+    end(found.findings, strict)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from ..data.read import Look, Progress
+from .terminal import Force, Json, Strict, end, plain_findings, print_json, working
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+if TYPE_CHECKING:
+    from ..data.read import Look
+
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
 
@@ -24,8 +23,9 @@ def log(
         list[str] | None, typer.Option("--map", help="What is what: position=motor_pos[deg],-1 (repeat it), or a saved mapping (.json).", metavar="TEXT")
     ] = None,
     save: Annotated[Path | None, typer.Option("--save-map", help="Save the mapping into this file, for --map.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the saved mapping if it exists.")] = False,
+    force: Force = False,
     full: Annotated[bool, typer.Option("--full", help="Show every recording in full.")] = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Look into recordings: channels, rates, ranges, what is read as what, and what was guessed.
@@ -36,12 +36,13 @@ def log(
     from ..data.read import look
 
     told = mapping.mapping(map)
-    looks = look(*files, map=told, progress=_progress())
+    with working("reading", not json) as say:
+        looks = look(*files, map=told, progress=say)
     if save is not None:
         mapping.write(told, save, force=force)
     summaries = [describe(found) for found in looks]
     if json:
-        typer.echo(json_.dumps({"recordings": summaries}, indent=1))
+        print_json({"recordings": summaries})
     elif full or len(looks) <= IN_FULL:
         typer.echo("\n\n".join(_in_full(s) for s in summaries))
     else:
@@ -50,6 +51,7 @@ def log(
         typer.echo(f"\nwrote {save}")
     if all(found.log is None for found in looks):
         raise typer.Exit(2)
+    end([f for s in summaries for f in s["findings"]], strict)
 
 
 def describe(found: Look) -> dict[str, Any]:
@@ -104,27 +106,12 @@ def describe(found: Look) -> dict[str, Any]:
         "channels": channels,
         "signals": signals,
         "conversions": list(log.conversions if log is not None else found.recording.notes if found.recording is not None else ()),
-        "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in (log.findings if log is not None else ())],
+        "findings": plain_findings(log.findings if log is not None else ()),
     }
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _progress() -> Progress | None:
-    """A line on the terminal while a file takes long; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-    shown = {"name": "", "percent": -1}
-
-    def show(name: str, fraction: float) -> None:
-        percent = int(100 * fraction)
-        if (name, percent) != (shown["name"], shown["percent"]):
-            shown.update(name=name, percent=percent)
-            typer.echo(f"\r{name}: {percent:3d} %" if percent < 100 else "\r" + " " * (len(name) + 8) + "\r", nl=False, err=True)
-
-    return show
 
 
 def _in_full(s: dict[str, Any]) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json as json_
 import math
 from typing import Annotated, Any
 
 import typer
 
+from .terminal import Json, Strict, end, plain_findings, print_findings, print_json
+
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Bench arithmetic with honest errors: value, error, what was assumed, what would sharpen it."
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Mass = Annotated[float, typer.Option(help="Mass at the end of the arm [kg].")]
 Length = Annotated[float, typer.Option(help="Length of the arm [m].")]
+ArmMass = Annotated[float, typer.Option(help="Mass of the arm [kg].")]
 Angle = Annotated[float, typer.Option(help="Angle from the horizontal [deg].")]
 Column = Annotated[str, typer.Option(help="Readings, separated by commas.")]
 
@@ -27,15 +28,15 @@ def _numbers(name: str, text: str) -> list[float]:
         raise InvalidValue(f"--{name} is {text!r}; expected numbers separated by commas") from None
 
 
-def _show(found: Any, json: bool) -> None:
+def _show(found: Any, json: bool, strict: bool) -> None:
     if json:
-        typer.echo(json_.dumps(_plain(found), indent=1))
-        return
-    typer.echo(str(found))
-    for other in found.others.values():
-        typer.echo(f"  {other}")
-    for f in found.findings:
-        typer.echo(f"  - {f.code}: {f.text}\n    {f.remedy}")
+        print_json(_plain(found))
+    else:
+        typer.echo(str(found))
+        for other in found.others.values():
+            typer.echo(f"  {other}")
+        print_findings(found.findings)
+    end(found.findings, strict)
 
 
 def _plain(m: Any) -> dict[str, Any]:
@@ -48,42 +49,56 @@ def _plain(m: Any) -> dict[str, Any]:
         "unit": m.unit,
         "assumption": m.assumption,
         "sharpen": m.sharpen,
-        "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy} for f in m.findings],
+        "findings": plain_findings(m.findings),
         "others": {k: _plain(o) for k, o in m.others.items()},
     }
 
 
 @app.command()
-def fall(mass: Mass, length: Length, angle: Angle, arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0, json: Json = False) -> None:
+def fall(
+    mass: Mass,
+    length: Length,
+    angle: Angle,
+    arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
     """Static friction from where a falling arm came to rest: a bound.
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
     """
     from ..identify.measure import friction_from_fall
 
-    _show(friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json)
+    _show(friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
 
 
 @app.command()
-def slip(mass: Mass, length: Length, angle: Angle, arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0, json: Json = False) -> None:
+def slip(
+    mass: Mass,
+    length: Length,
+    angle: Angle,
+    arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
     """Static friction from the angle at which a raised arm starts to slip: a value.
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60
     """
     from ..identify.measure import friction_from_slip
 
-    _show(friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json)
+    _show(friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
 
 
 @app.command()
-def resistance(current: Column, voltage: Column, json: Json = False) -> None:
+def resistance(current: Column, voltage: Column, strict: Strict = False, json: Json = False) -> None:
     """Resistance from voltage and current with the rotor locked.
 
     Example: backemf measure resistance --current 0.6,1.2,1.8,2.4 --voltage 1.25,2.46,3.7,5.15
     """
     from ..identify.measure import resistance_from_locked
 
-    _show(resistance_from_locked(_numbers("current", current), _numbers("voltage", voltage)), json)
+    _show(resistance_from_locked(_numbers("current", current), _numbers("voltage", voltage)), json, strict)
 
 
 @app.command("no-load")
@@ -92,6 +107,7 @@ def no_load(
     speed: Column,
     resistance: Annotated[float | None, typer.Option(help="Resistance [ohm], to get friction torques.")] = None,
     torque_constant: Annotated[float | None, typer.Option(help="Torque constant [N m/A], to split off viscous friction.")] = None,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Motor constant and friction from no-load speed [rad/s] over voltage.
@@ -100,7 +116,7 @@ def no_load(
     """
     from ..identify.measure import no_load_line
 
-    _show(no_load_line(_numbers("voltage", voltage), _numbers("speed", speed), resistance=resistance, torque_constant=torque_constant), json)
+    _show(no_load_line(_numbers("voltage", voltage), _numbers("speed", speed), resistance=resistance, torque_constant=torque_constant), json, strict)
 
 
 @app.command("torque-constant")
@@ -110,6 +126,7 @@ def torque_constant(
     resistance: Annotated[float, typer.Option(help="Resistance [ohm].")],
     static: Annotated[float, typer.Option(help="Static friction [N m].")],
     directions: Annotated[str | None, typer.Option(help="For each reading 1 if the arm last moved up, -1 if down.")] = None,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Torque constant from static loads: an interval from one direction, a value from both.
@@ -119,24 +136,25 @@ def torque_constant(
     from ..identify.measure import torque_constant_from_loads
 
     ways = None if directions is None else [int(x) for x in _numbers("directions", directions)]
-    _show(torque_constant_from_loads(_numbers("load", load), _numbers("voltage", voltage), resistance=resistance, static=static, directions=ways), json)
+    _show(torque_constant_from_loads(_numbers("load", load), _numbers("voltage", voltage), resistance=resistance, static=static, directions=ways), json, strict)
 
 
 @app.command("firmware-gain")
-def firmware_gain(error: Column, register: Column, duty: Column, json: Json = False) -> None:
+def firmware_gain(error: Column, register: Column, duty: Column, strict: Strict = False, json: Json = False) -> None:
     """Firmware gain H from position error [rad], gain register and duty on an oscilloscope.
 
     Example: backemf measure firmware-gain --error 0.14,0.28 --register 5,5 --duty 0.106,0.214
     """
     from ..identify.measure import firmware_gain as measure
 
-    _show(measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)), json)
+    _show(measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)), json, strict)
 
 
 @app.command("coast-down")
 def coast_down(
     log: Annotated[str, typer.Argument(help="A recording of position or velocity.")],
     inertia: Annotated[float, typer.Option(help="Known inertia [kg m^2].")],
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Dry and viscous friction from a coast-down.
@@ -146,7 +164,7 @@ def coast_down(
     from ..data.read import read
     from ..identify.transients import coast_down as measure
 
-    _show(measure(read(log)[0], inertia=inertia), json)
+    _show(measure(read(log)[0], inertia=inertia), json, strict)
 
 
 @app.command()
@@ -154,6 +172,7 @@ def thermal(
     log: Annotated[str, typer.Argument(help="A recording of temperature.")],
     power: Annotated[float, typer.Option(help="Constant heating power [W].")],
     ambient: Annotated[float | None, typer.Option(help="Ambient temperature [degC]; the first sample's unless given.")] = None,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Thermal resistance and capacitance from heating at a constant power.
@@ -163,11 +182,13 @@ def thermal(
     from ..data.read import read
     from ..identify.transients import thermal as measure
 
-    _show(measure(read(log)[0], power=power, ambient=ambient), json)
+    _show(measure(read(log)[0], power=power, ambient=ambient), json, strict)
 
 
 @app.command()
-def backlash(log: Annotated[str, typer.Argument(help="A slow reversal: drive side as position_target, output as position.")], json: Json = False) -> None:
+def backlash(
+    log: Annotated[str, typer.Argument(help="A slow reversal: drive side as position_target, output as position.")], strict: Strict = False, json: Json = False
+) -> None:
     """Backlash from slow reversals.
 
     Example: backemf measure backlash reversal.csv
@@ -175,4 +196,4 @@ def backlash(log: Annotated[str, typer.Argument(help="A slow reversal: drive sid
     from ..data.read import read
     from ..identify.transients import backlash as measure
 
-    _show(measure(read(log)[0]), json)
+    _show(measure(read(log)[0]), json, strict)

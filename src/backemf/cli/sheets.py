@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+from .terminal import Force, Json, Strict, end, keep, plain_findings, print_json
 
 
 def catalog(word: Annotated[str, typer.Argument(help="Show only parts whose name, maker or kind has this word.")] = "", json: Json = False) -> None:
@@ -27,7 +26,7 @@ def catalog(word: Annotated[str, typer.Argument(help="Show only parts whose name
         codes = [f.code for f in sheet.reconciled.findings]
         rows.append({"name": name, "maker": sheet.maker, "kind": sheet.kind, "title": sheet.name, "findings": codes, "identified": sorted(sheet.identified)})
     if json:
-        typer.echo(json_.dumps(rows, indent=1))
+        print_json({"parts": rows})
         return
     if not rows:
         typer.echo(f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}")
@@ -52,25 +51,28 @@ def datasheet(
     part: Annotated[str, typer.Argument(help="Name of a part in the catalogue, or a TOML file.")],
     voltage: Annotated[float | None, typer.Option("--voltage", help="Supply voltage; the sheet's own unless given.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw torque, speed, power and heating into this file (png, svg, pdf).")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the plot if it exists.")] = False,
+    force: Force = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Read a datasheet, reconcile its numbers, and say what disagrees.
 
-    Example: backemf datasheet maxon-re-25-339152 --plot re25.png
+    Example: backemf datasheet maxon-re-25-118743 --plot re25.png
     """
     from ..data.datasheet import Datasheet
 
+    keep(plot, force)
     sheet = Datasheet.read(part)
     summary = describe(sheet, voltage)
     if plot is not None:
-        _plot(sheet, voltage, plot, force)
+        _plot(sheet, voltage, plot)
     if json:
-        typer.echo(json_.dumps(summary, indent=1))
-        return
-    _print(sheet, summary)
-    if plot is not None:
-        typer.echo(f"\nwrote {plot}")
+        print_json(summary)
+    else:
+        _print(sheet, summary)
+        if plot is not None:
+            typer.echo(f"\nwrote {plot}")
+    end(summary["findings"], strict)
 
 
 def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
         "printed": printed,
         "constants": {k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in solved.constants.items()},
         "derived": {k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in derived_at(sheet, voltage).items()},
-        "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in solved.findings],
+        "findings": plain_findings(solved.findings),
         "assumed": list(solved.assumed),
     }
 
@@ -141,12 +143,9 @@ def _print(sheet: Any, summary: dict[str, Any]) -> None:
                 typer.echo(f"  - {line}")
 
 
-def _plot(sheet: Any, voltage: float | None, path: Path, force: bool) -> None:
-    from ..errors import BackemfError
+def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
     from ..report import render, sheet_figures
 
-    if path.exists() and not force:
-        raise BackemfError(f"{path} exists; give another name, or --force to overwrite it")
     most, rated = sheet.get("max_winding_temperature"), sheet.get("nominal_current")
     figure = sheet_figures.overview(
         sheet.actuator(voltage=voltage, control="voltage"),

@@ -161,7 +161,7 @@ class _Reader:
         self.text, self.name = text, name
         try:
             self.toml = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError, and so is an integer without end
             raise DatasheetError(f"{name}: not a TOML file: {error}") from None
 
     def fail(self, key: str, reason: object) -> DatasheetError:

@@ -45,7 +45,7 @@ def load(fields: Any, where: str = "the file") -> Any:
     """The part that `dump` wrote; unknown parts and fields are errors with the nearest name."""
     if not isinstance(fields, dict) or "part" not in fields:
         raise StoreError(f"{where}: expected an object with the key 'part', found {type(fields).__name__}")
-    if fields["part"] not in PARTS:
+    if not isinstance(fields["part"], str) or fields["part"] not in PARTS:
         raise StoreError(f"{where}: {UnknownName('part', fields['part'], PARTS)}")
     given = {k: load(v, f"{where}, {k}") if isinstance(v, dict) else v for k, v in fields.items() if k != "part"}
     try:
@@ -82,7 +82,7 @@ def read_json(path: Path | str) -> dict[str, Any]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise StoreError(f"there is no file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise StoreError(f"{path}: not a JSON file that can be read: {error}") from None
     if not isinstance(content, dict) or "backemf" not in content:
         raise StoreError(f"{path}: not written by backemf: the key 'backemf' with a version is missing")

@@ -30,7 +30,8 @@ SAME = 2e-3
 """Relative difference of cost up to which two starts count as having found the same minimum."""
 GRAVITY_ERROR = 0.015
 """How much gravity differs from place to place [m/s^2] (World Geodetic System 1984: 9.780 at the equator, 9.832 at the poles)."""
-Progress = Callable[[str, float], None]
+Progress = Callable[[str, float, float], None]
+"""Told what is done, the best cost so far, and the share of the work that is done at most."""
 
 
 def fit(
@@ -161,7 +162,7 @@ def _starts(p: Problem, first: np.ndarray, n: int, within: float, rng: np.random
             ends.append(homotopy(p, x, stages=_stages(p)))
             best = min(m.cost for m in ends)
             if progress is not None:
-                progress(f"start {k + 1} of {n}", best)
+                progress(f"start {k + 1} of {n}", best, (k + 1) / max(1, n))
             agree = sum(m.cost <= best * (1 + SAME) for m in ends)
             if agree >= 3 or (agree >= 1 and best <= 1.1 * noise_cost):
                 break

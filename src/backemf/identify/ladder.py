@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..data.log import Log
 from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
 from ..tables import table
-from .fit import fit
+from .fit import Progress, fit
 from .frictions import LADDER, with_friction
 from .residual import fitted_drive
 from .result import Fit
@@ -104,7 +104,7 @@ def ladder(
     hold_out: Any = None,
     n_starts: int = 3,
     seed: int = 0,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress | None = None,
     **more: Any,
 ) -> Ladder:
     """Fit each friction of the ladder and judge it on held-out logs; each rung starts from the last one's winding and drag."""
@@ -115,8 +115,12 @@ def ladder(
     found: list[Rung] = []
     start = actuator
     also = [*more.pop("also", ()), *(["drive.firmware_gain"] if fitted_drive(actuator, logs)[1] else [])]
-    for name in rungs:
-        note = None if progress is None else (lambda text, cost, name=name: progress(f"{name}: {text}", cost))
+    for k, name in enumerate(rungs):
+
+        def note(text: str, cost: float, share: float, k: int = k, name: str = name) -> None:
+            if progress is not None:
+                progress(f"{name}: {text}", cost, (k + share) / len(rungs))
+
         try:
             one = fit(with_friction(start, name), logs, prior=prior, hold_out=hold_out, n_starts=n_starts, seed=seed, progress=note, also=also, **more)
             found.append(Rung(name=name, fit=one))

@@ -235,7 +235,7 @@ def _merged(path: Path) -> dict[str, tuple[float, float]]:
     while waiting:
         try:
             root = ElementTree.parse(waiting.pop()).getroot()
-        except (OSError, ElementTree.ParseError):
+        except (OSError, ElementTree.ParseError, LookupError):  # LookupError: an encoding that nobody knows
             continue
         waiting += [folder / e.attrib["file"] for e in root.iter("include") if "file" in e.attrib]
         for e in root.iter("dcmotor"):

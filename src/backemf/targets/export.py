@@ -88,14 +88,18 @@ class Export:
         return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
 
     def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
-        """Write every file, or none: into a folder, or the main one under this name and the others beside it. Nothing is overwritten unless `force`."""
+        """Write every file, or none; nothing is overwritten unless `force`."""
+        return write_all(self.places(path), force=force)
+
+    def places(self, path: Path | str) -> dict[Path, str]:
+        """Where each file goes: into a folder, or the main one under this name and the others beside it."""
         path = Path(path)
         folder = path if path.is_dir() else path.parent
         places = {folder / name: text for name, text in self.files.items()}
         if not path.is_dir():
             _, *others = self.files
             places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}
-        return write_all(places, force=force)
+        return places
 
 
 def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> list[Path]:
@@ -205,7 +209,7 @@ def export(
     logs: Iterable[Log] | Log | None = None,
     spread: Spread | None = None,
 ) -> Export:
-    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab", "isaaclab@3.0", "urdf" or "bam".
+    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab", "isaaclab@3.0", "urdf", "bam" or "torch".
 
     joint       name of the joint in the file.
     notes       where the numbers came from, in words; they go into the file's header.

@@ -69,6 +69,8 @@ def scan(path: Path, folder: Path | None = None, parent: str = "", seen: tuple[P
         raise MissingValue(f"there is no file {str(path)!r}") from None
     if path.resolve() in seen:
         raise InvalidValue(f"{path.name} includes itself")
+    if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
+        raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
     found: list[Element] = []
     stack: list[tuple[str, int, dict[str, str], int]] = []
     parser = expat.ParserCreate()
@@ -93,7 +95,7 @@ def scan(path: Path, folder: Path | None = None, parent: str = "", seen: tuple[P
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError) as error:
         raise InvalidValue(f"{path.name} is not XML that can be read: {error}") from None
     return found
 

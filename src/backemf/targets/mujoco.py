@@ -233,7 +233,10 @@ def read(path: Path | str, actuator: str | int | None = None) -> Read:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
-    return read_model(model, actuator)
+    try:
+        return read_model(model, actuator)
+    except OverflowError:
+        raise InvalidValue(f"{Path(path).name} has numbers whose powers are beyond 1e308; expected those of a motor") from None
 
 
 def read_model(model: Any, actuator: str | int | None = None) -> Read:

@@ -15,7 +15,7 @@ DIALECTS = (("\t", "."), ("\t", ","), (";", "."), (";", ","), (",", "."), ("|", 
 COMMENTS = ("#", "%", "//", "!")
 BOOLEANS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0}
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--")
-_NUMBER = re.compile(r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|^[+-]?inf(?:inity)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$|^[+-]?inf(?:inity)?$", re.IGNORECASE)
 _GLUE = re.compile(r"\s+(?=[\[(][^\[\]()]*[\])])")
 
 

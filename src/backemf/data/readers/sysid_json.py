@@ -25,8 +25,10 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     """A recording for every test that has rows."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise ReadError(f"not valid JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ReadError(f"expected an object with the tests of SysId, found {type(content).__name__}")
     word = str(content.get("units", "Rotations"))
     unit = _UNITS.get(word.lower())
     if unit is None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...errors import NotAvailable
 from . import plain
 from .recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 
 FORMAT = "YAML"
+DEEPEST = 1000
+"""Brackets within brackets; a parser's time grows with the square of them, and no recording has more than a few."""
 
 
 def can_read(path: Path, head: bytes) -> bool:
@@ -27,6 +31,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     encoding = encoding_of(raw)
     if encoding == "latin-1":
         raise ReadError("not a text file in UTF-8 or UTF-16")
+    if (depth := _depth(raw)) > DEEPEST:
+        raise ReadError(f"not plain YAML: {depth} brackets are open at once; expected entries or lists of numbers")
     try:
         content = yaml.load(raw.decode(encoding), Loader=loader)
     except yaml.MarkedYAMLError as error:
@@ -37,3 +43,10 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError(f"not plain YAML: {error}") from None
     report(1.0)
     return plain.recordings(path, FORMAT, plain.walk(content))
+
+
+def _depth(raw: bytes) -> int:
+    """How many brackets are open at once, at most; those in text count too."""
+    codes = np.frombuffer(raw, np.uint8)
+    brackets = codes[np.isin(codes, list(b"[]{}"))]
+    return int(np.cumsum(np.where(np.isin(brackets, list(b"[{")), 1, -1)).max(initial=0))

@@ -1,0 +1,151 @@
+"""Every command alike: help with an example, JSON, exit codes, plain text where it is piped, and any console's encoding."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import typer
+
+from backemf import Actuator
+from backemf.cli.main import FAULT, app
+from backemf.cli.terminal import print_json
+
+CODE = "from backemf.cli.main import main; main()"
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    env = {**os.environ, "COLUMNS": "120", **environment}
+    return subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, env=env, check=False)
+
+
+def commands() -> dict[str, object]:
+    """Every command by its words, such as "measure slip"."""
+    found = {}
+
+    def walk(group, words):
+        for name, one in group.commands.items():
+            if hasattr(one, "commands"):
+                walk(one, [*words, name])
+            else:
+                found[" ".join([*words, name])] = one
+
+    walk(typer.main.get_command(app), [])
+    return found
+
+
+COMMANDS = commands()
+
+
+def test_without_a_command_it_shows_the_flow_and_three_commands_that_exist():
+    text = run().stdout.decode()
+    assert "datasheet -> actuator -> logs -> check -> fit -> export -> replay -> report" in text
+    shown = re.findall(r"^  backemf (\w+)", text, re.MULTILINE)
+    assert len(shown) == 3
+    assert set(shown) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_an_example_that_it_understands(name):
+    command = COMMANDS[name]
+    (example,) = re.findall(r"Example: backemf (.*)", command.help)
+    words = shlex.split(example)
+    assert words[: len(name.split())] == name.split()
+    options = {o for p in command.params for o in getattr(p, "opts", [])}
+    given = [w for w in words if w.startswith("-") and not re.match(r"-\d", w)]
+    assert set(given) <= options
+    for word in words:  # a name that looks like a part's must be one
+        if re.fullmatch(r"(mx|xl|st|maxon)-[\w-]+(/\w+)?", word):
+            assert Actuator.read(word)
+
+
+@pytest.mark.parametrize("name", [n for n in COMMANDS if n != "demo"])
+def test_a_command_speaks_json_and_says_what_its_options_do(name):
+    by_name = {o: p for p in COMMANDS[name].params for o in getattr(p, "opts", [])}
+    assert "--json" in by_name
+    assert all(p.help for p in by_name.values() if p.name != "help")
+
+
+@pytest.mark.parametrize(("word", "nearest"), [("fti", "fit"), ("exprot", "export"), ("charcterize", "characterize")])
+def test_an_unknown_command_suggests_the_nearest(word, nearest):
+    done = run(word)
+    assert done.returncode == 2
+    assert f"Did you mean '{nearest}'?" in done.stderr.decode()
+
+
+def test_an_unknown_part_suggests_the_nearest():
+    done = run("datasheet", "mx-160")
+    assert done.returncode == 2
+    assert "did you mean 'mx-106'?" in done.stderr.decode()
+
+
+def test_strict_ends_with_one_where_there_are_findings():
+    assert run("datasheet", "st-3215-c047").returncode == 0
+    assert run("datasheet", "st-3215-c047", "--strict").returncode == 1
+    assert run("measure", "slip", "--mass", "0.33", "--length", "0.15", "--angle", "60", "--strict").returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "ascii", "utf-8"])
+def test_every_console_encoding_is_served(encoding):
+    for arguments in (["datasheet", "maxon-re-25-118743"], ["datasheet", "maxon-re-25-118743", "--json"], ["catalog"], []):
+        done = run(*arguments, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+        assert done.returncode == 0, done.stderr
+        text = done.stdout.decode(encoding)
+        assert text.strip()
+        if "--json" in arguments:
+            json.loads(text)
+
+
+def test_nothing_is_coloured_where_it_is_piped():
+    for arguments in (["datasheet", "mx-106"], ["--help"], ["fit", "--help"], ["nonsense"]):
+        done = run(*arguments, FORCE_COLOR="")
+        assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_not_an_error():
+    with subprocess.Popen([sys.executable, "-c", CODE, "catalog", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_place_that_cannot_be_written_is_said():
+    done = run("export", "mx-106/m1", "--to", "urdf", "-o", "no such folder/servo.urdf")
+    assert done.returncode == 2
+    assert "there is no folder 'no such folder'; make it first" in done.stderr.decode()
+
+
+def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
+    from backemf.cli import main as module
+
+    def broken() -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(module, "app", broken)
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert ended.value.code == 2
+    assert FAULT in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interruption_ends_cleanly():
+    code = "import time, typer\nfrom backemf.cli import main as m\ndef slow():\n    print('ready', flush=True)\n    time.sleep(60)\nm.app = slow\nm.main()"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr.read() == b"backemf: interrupted\n"
+
+
+def test_json_has_no_words_for_numbers_that_are_none(capsys):
+    print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": None, "e": True}})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": None, "e": True}}

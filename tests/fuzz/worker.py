@@ -1,0 +1,120 @@
+"""Reads broken files one after another, with bounded time and memory, and says of each what came of it: one line of JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import json
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+SECONDS = 8
+"""What one file may take."""
+MEMORY = 2 << 30
+"""What all of them may take together, beyond the programs themselves."""
+
+
+def openers() -> dict[str, Any]:
+    """Format -> what reads it."""
+    import backemf as be
+    from backemf.data.mapping import mapping
+    from backemf.data.read import look, read
+    from backemf.data.readers import sysid_json, wpilog
+    from backemf.data.readers.to_log import to_log
+    from backemf.identify.result import Fit
+    from backemf.targets import bam, mujoco
+    from backemf.targets.explain import explain, text
+    from backemf.targets.export import export
+    from backemf.targets.into import into
+
+    from .seeds import servo
+
+    mjcf, urdf = (export(servo(), target, joint="knee", method="formula") for target in ("mujoco", "urdf"))
+
+    def log(*told: str) -> Any:
+        def both(path: Path) -> None:
+            look(path, map=list(told) or None)
+            read(path, map=list(told) or None)
+
+        return both
+
+    def dataset(path: Path) -> None:
+        log("position=observation.state[deg]", "position_target=action[deg]")(next(p for p in path.parents if p.name == "set"))
+
+    def runs(reader: Any) -> Any:
+        def first(path: Path) -> None:
+            for recording in reader.entries(path):
+                to_log(recording)
+            read(path)
+
+        return first
+
+    vectors = log("time=t[s]", "position=q[deg]", "voltage_target=run.u[V]")
+    return {
+        "mat": vectors,
+        "mat compressed": vectors,
+        "parquet": log("position=state.1[deg]"),
+        "lerobot": dataset,
+        "lerobot facts": dataset,
+        "sysid": runs(sysid_json),
+        "wpilog": runs(wpilog),
+        "mapping": lambda path: mapping(str(path)),
+        "sheet": lambda path: str(be.Datasheet.read(path)),
+        "bam": bam.read,
+        "actuator": be.Actuator.read,
+        "fit": Fit.read,
+        "mjcf read": mujoco.read,
+        "mjcf explained": lambda path: text(explain(path)),
+        "mjcf edited": lambda path: into(mjcf, path),
+        "urdf edited": lambda path: into(urdf, path),
+    } | {kind: log() for kind in ("pendulum", "arrays", "table", "yaml", "mcap")}
+
+
+def bounded() -> None:
+    """Allow this process so much more memory, where the system can."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def attempt(run: Any, path: Path) -> tuple[str, str]:
+    """(what came of it, in words)."""
+    from backemf.errors import BackemfError
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run(path)
+    except BackemfError as error:
+        said = str(error)
+        return ("refused", said[:300]) if said.strip() else ("wrong", f"{type(error).__name__} without a text")
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "backemf" in f.filename]
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+        return "wrong", f"{type(error).__name__} in {place}: {str(error)[:200]}"
+    return "read", ""
+
+
+def main() -> None:
+    """Inputs come as lines of JSON with a format and a path; the answer to each is a line too."""
+    found = openers()
+    bounded()
+    for line in sys.stdin:
+        kind, path = json.loads(line)
+        faulthandler.dump_traceback_later(SECONDS, exit=True)  # also where a loop in C never comes back
+        start = time.perf_counter()
+        result, words = attempt(found[kind], Path(path))
+        faulthandler.cancel_dump_traceback_later()
+        print(json.dumps([result, words, time.perf_counter() - start]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
