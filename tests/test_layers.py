@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
-BASE = {"errors", "findings", "units", "tables"}
+BASE = {"errors", "files", "findings", "units", "tables"}
 MAY_IMPORT = {
     "errors": set(),
+    "files": {"errors"},
     "findings": set(),
     "tables": set(),
     "units": {"errors"},
@@ -24,7 +25,7 @@ MAY_IMPORT = {
     "report": BASE | {"model", "engine", "data", "identify", "targets"},
     "cli": BASE | {"model", "engine", "data", "identify", "targets", "report"},
 }
-HEAVY = ("jax", "numba", "scipy", "mujoco", "matplotlib", "plotly", "pint")
+HEAVY = ("jax", "torch", "numba", "scipy", "mujoco", "matplotlib", "plotly", "pint")
 
 
 def room_of(path: Path) -> str:

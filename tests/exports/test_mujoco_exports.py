@@ -218,6 +218,37 @@ def test_a_saved_model_reads_back_to_the_same_actuator(tmp_path):
     assert written.friction == made.actuator.friction
 
 
+def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
+    actuator = be.Actuator.read("mx-106/m1")
+    export(actuator, "mujoco@3.11", joint="knee").write(tmp_path / "old.xml")
+    old = mj.read(tmp_path / "old.xml").actuator
+    assert isinstance(old.drive, be.PositionDrive)
+    law = actuator.drive
+    assert old.drive.volts_per_radian == pytest.approx(law.firmware_gain * law.proportional * law.supply, rel=1e-12)  # volts, not newton-metres
+    assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
+
+
+@pytest.mark.parametrize(("mode", "kind"), [(1, be.PositionDrive), (2, be.VelocityDrive)])
+def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(tmp_path, mode, kind):
+    (tmp_path / "motors.xml").write_text(
+        "<mujocoinclude><actuator>"
+        '<general class="servo" name="knee" joint="knee" damping="0.035" armature="0.027" actearly="true" dyntype="dcmotor" dynprm="0 0 0 0 0 0 0 0 0 0" '
+        f'gaintype="dcmotor" biastype="dcmotor" gainprm="2.965 2.191 0 0 60.67 0 0.5 11.55 {mode}"/></actuator></mujocoinclude>'
+    )
+    model = (
+        '<mujoco><default><default class="servo"><general gear="3"/><joint frictionloss="0.1"/></default></default>'
+        '<worldbody><body><joint name="knee" class="servo"/><geom size="0.1" mass="1"/></body></worldbody><include file="motors.xml"/></mujoco>'
+    )
+    (tmp_path / "arm.xml").write_text(model)
+    found = mj.read(tmp_path / "arm.xml", "knee")
+    assert isinstance(found.actuator.drive, kind)
+    assert found.actuator.drive.voltage_limit == 11.55
+    assert found.actuator.gearbox.ratio == 3.0
+    assert found.actuator.friction.coulomb == pytest.approx(0.1)
+    assert {p.name for p in tmp_path.iterdir()} == {"arm.xml", "motors.xml"}
+    assert (tmp_path / "arm.xml").read_text() == model
+
+
 def test_a_step_that_cannot_hold_the_model_is_found():
     stiff = be.Actuator(
         motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4), friction=dataclasses.replace(BRISTLE, stiffness=5000.0), drive=SERVO

@@ -101,7 +101,8 @@ def export(
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
-            made.append(run(actuator, target, joint=joint, notes=[*notes, *(note or [])], logs=logs, **settings))
+            drawn = {"spread": _spread(source)} if target.partition("@")[0] == "torch" else {}
+            made.append(run(actuator, target, joint=joint, notes=[*notes, *(note or [])], logs=logs, **drawn, **settings))
         written, changes = _written(made, into, output, joint, force)
         shown = []
         for one in made:
@@ -126,6 +127,19 @@ def export(
     end(findings, strict)
 
 
+def _spread(source: str) -> Any:
+    """What a training file draws from: a stored fit's errors and held-out error; None for anything else."""
+    from ..errors import BackemfError
+    from ..identify.result import Fit
+    from ..targets.spread import Spread
+
+    try:
+        fit = Fit.read(source)
+    except BackemfError:
+        return None
+    return Spread.of(fit.actuator, {path: p.error for path, p in fit.parameters.items()}, fit.correlation, fit.held_out_mae)
+
+
 def _written(made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool) -> tuple[list[Path], list[str]]:
     """(files written, changes made in the user's own model): all of them, or none."""
     if into is not None:
@@ -135,7 +149,7 @@ def _written(made: list[Any], into: Path | None, output: Path | None, joint: str
         return edited.write(output, force=force), [*edited.changes, edited.verified]
     if output is None:
         return [], []
-    from ..targets.export import write_all
+    from ..files import write_all
 
     return write_all({place: text for one in made for place, text in one.places(output).items()}, force=force), []
 

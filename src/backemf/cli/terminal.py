@@ -60,14 +60,10 @@ def end(findings: Iterable[Any], strict: bool) -> None:
 
 def keep(path: Path | None, force: bool) -> None:
     """Refuse, before any work is done, to write over a file of the user's."""
-    from ..errors import BackemfError
+    from ..files import may_write
 
-    if path is None:
-        return
-    if path.exists() and not force:
-        raise BackemfError(f"{path} exists; give another name, or --force to overwrite it")
-    if not path.parent.is_dir():
-        raise BackemfError(f"there is no folder {str(path.parent)!r}; make it first, or give another name")
+    if path is not None:
+        may_write(path, force=force)
 
 
 class Working:

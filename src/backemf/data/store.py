@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..errors import BackemfError, UnknownName
+from ..files import write_all
 from ..model.actuator import Actuator
 from ..model.bench import BENCHES
 from ..model.cogging import Cogging
@@ -60,20 +59,8 @@ def write(owner: Any, path: Path | str, *, force: bool = False) -> Path:
 
 
 def write_json(content: dict[str, Any], path: Path | str, *, force: bool = False) -> Path:
-    """Write JSON whole or not at all: a temporary file beside it, then a rename."""
-    path = Path(path)
-    if path.exists() and not force:
-        raise BackemfError(f"{path} exists; give another name, or force to overwrite it")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, allow_nan=False)
-            file.write("\n")
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    """Write JSON whole or not at all; an existing file is kept unless `force`."""
+    return write_all({Path(path): json.dumps(content, indent=1, allow_nan=False) + "\n"}, force=force)[0]
 
 
 def read_json(path: Path | str) -> dict[str, Any]:

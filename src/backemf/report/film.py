@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..data.log import Log
 from ..errors import BackemfError, InvalidValue, MissingValue, NotAvailable, UnknownName
+from ..files import may_write, replacing
 from ..identify.result import Fit
 from ..model.actuator import Actuator
 from ..targets.mujoco_arrays import load_mujoco
@@ -167,17 +167,8 @@ def film(
     moments = shown.time[0] + np.arange(n) * (speed / rate)
     stage = Stage(log, shown, size)
     frames = stage.frames(moments)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=f".part{path.suffix.lower()}")
-    os.close(handle)
-    try:
-        encode(Path(temporary), _counted(frames, n, progress), size, rate)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    finally:
-        frames.close()
+    with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
+        encode(temporary, _counted(frames, n, progress), size, rate)
     return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=shown.rms, size=size)
 
 
@@ -186,10 +177,7 @@ def writable(path: Path, force: bool) -> str:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected a film that ends in {' or '.join(ENDINGS)}")
-    if not path.parent.is_dir():
-        raise InvalidValue(f"there is no folder {str(path.parent)!r} to write {path.name} into")
-    if path.exists() and not force:
-        raise BackemfError(f"{path} exists; give another name, or --force to overwrite it")
+    may_write(path, force=force)
     return ending
 
 
@@ -210,12 +198,6 @@ def _counted(frames: Iterator[np.ndarray], n: int, progress: Callable[[int, int]
         yield frame
         if progress is not None:
             progress(k + 1, n)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 Encoder = Callable[[Path, Iterator[np.ndarray], tuple[int, int], float], None]

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import importlib
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +14,8 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..data.log import Log
-from ..errors import BackemfError, InvalidValue, MissingValue, UnknownName
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..files import write_all
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.dcmotor import INTEGRATORS, VERSIONS, release
@@ -100,31 +98,6 @@ class Export:
             _, *others = self.files
             places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}
         return places
-
-
-def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> list[Path]:
-    """Write texts to temporary files beside their places, then rename them all; existing files are kept unless `force`."""
-    for place in places:
-        if place.exists() and not force:
-            raise BackemfError(f"{place} exists; give another name, or force to overwrite it")
-        if not place.parent.is_dir():
-            raise BackemfError(f"there is no folder {str(place.parent)!r}; make it first, or give another name")
-    waiting: list[tuple[str, Path]] = []
-    try:
-        for place, text in places.items():
-            handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
-            waiting.append((temporary, place))
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8") if isinstance(text, str) else text)
-            if place.exists():
-                with contextlib.suppress(OSError):
-                    os.chmod(temporary, place.stat().st_mode)
-        for temporary, place in waiting:
-            os.replace(temporary, place)
-    finally:
-        for temporary, _ in waiting:
-            Path(temporary).unlink(missing_ok=True)
-    return list(places)
 
 
 class Request(NamedTuple):

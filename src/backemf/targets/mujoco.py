@@ -20,8 +20,9 @@ from .carried import carried
 from .export import Export, Request, complete, header, number, xml_comment
 from .motions import reference_inertia
 from .mujoco_actuator import AsDcMotor, from_actuator, to_actuator
-from .mujoco_arrays import dcmotors, from_model, load_mujoco
+from .mujoco_arrays import dcmotors, installed_era, load_mujoco, place
 from .mujoco_attributes import DcMotorAttributes
+from .mujoco_files import Loaded, load
 from .mujoco_finding import integrator_finding
 
 UNITS = "SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are at the rotor, the joint's at the output."
@@ -227,23 +228,21 @@ UNKNOWN = (
 
 
 def read(path: Path | str, actuator: str | int | None = None) -> Read:
-    """An actuator from an MJCF file with `<dcmotor>`, or with the `<general>` that MuJoCo saves; class defaults are followed."""
-    mujoco = load_mujoco()
+    """An actuator from an MJCF file with `<dcmotor>`, or with the `<general>` that MuJoCo saves, of either era; class defaults are followed."""
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
-    try:
-        return read_model(model, actuator)
+        return _read(load(Path(path)), actuator)
     except OverflowError:
         raise InvalidValue(f"{Path(path).name} has numbers whose powers are beyond 1e308; expected those of a motor") from None
 
 
 def read_model(model: Any, actuator: str | int | None = None) -> Read:
     """As `read`, for a compiled model. Without a name the model must have one dcmotor."""
-    from .mujoco_arrays import place
+    return _read(Loaded(model, installed_era()), actuator)
 
-    mujoco, found = load_mujoco(), dcmotors(model)
+
+def _read(loaded: Loaded, actuator: str | int | None) -> Read:
+    mujoco, model = load_mujoco(), loaded.model
+    found = dcmotors(model)
     if actuator is None:
         if len(found) != 1:
             names = ", ".join(str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or i) for i in found)
@@ -251,7 +250,7 @@ def read_model(model: Any, actuator: str | int | None = None) -> Read:
         actuator = found[0]
     at = place(model, actuator)
     slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
-    made = to_actuator(from_model(model, actuator), motion="linear" if slide else "rotary")
+    made = to_actuator(loaded.dcmotor(actuator), motion="linear" if slide else "rotary")
     friction, dof = made.actuator.friction, at.dof
     loss, damping, armature = (float(getattr(model, f"dof_{n}")[dof]) for n in ("frictionloss", "damping", "armature"))
     N, n = made.actuator.gearbox.ratio, made.actuator.gearbox.n_motors

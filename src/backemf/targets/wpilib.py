@@ -56,6 +56,14 @@ def _has_object(rows: list[tuple[str, float | None, str]], mechanism: str) -> bo
     return set(_order(mechanism)) <= known
 
 
+def _distance(rows: list[tuple[str, float | None, str]]) -> tuple[str, str]:
+    """The unit of distance that the gains are in, as C++ spells it: a type, and one of it."""
+    unit = next((unit for name, _, unit in rows if name == "kV"), "")
+    spelled = {"m": ("meters", "m"), "ft": ("feet", "ft"), "in": ("inches", "in"), "rot": ("turns", "tr"), "deg": ("degrees", "deg")}
+    kind, one = spelled.get(unit.partition("(")[2].partition("/")[0], ("radians", "rad"))
+    return f"units::{kind}", f"1_{one}"
+
+
 def _java(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) -> str:
     lines = [f"// {line}" for line in notes.splitlines()]
     lines.append("public final class Constants {")
@@ -76,6 +84,12 @@ def _cpp(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) 
         comment = f"  // {unit}" if unit else ""
         lines.append(f"// {_camel(name)}: not determined" if value is None else f"inline constexpr double {_camel(name)} = {_number(value)};{comment}")
     lines.append("}  // namespace constants")
+    if _has_object(rows, mechanism):
+        kind = _CLASSES[mechanism]
+        motion, one = _distance(rows)
+        scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / {one}", "kA": f"1_V * 1_s * 1_s / {one}"}
+        template = f"<{motion}>" if kind == "SimpleMotorFeedforward" else ""
+        lines.append(f"// frc::{kind}{template} feedforward{{{', '.join(f'constants::{name} * {scale[name]}' for name in _order(mechanism))}}};")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,150 @@
+"""A user's XML model as bytes: its elements and where they stand, edits that leave every other byte alone, and the edited model compiled."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import xml.parsers.expat as expat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InvalidValue, MissingValue
+from ..files import beside
+
+
+class Element(NamedTuple):
+    """An XML element and where it stands in its file."""
+
+    file: Path
+    tag: str
+    parent: str
+    attributes: dict[str, str]
+    start: int
+    opened: int
+    """End of its start tag."""
+    end: int
+
+
+class Edit(NamedTuple):
+    """New text for a stretch of an element's file."""
+
+    where: Element
+    start: int
+    end: int
+    text: bytes
+
+
+def scan(path: Path, folder: Path | None = None, parent: str = "", seen: tuple[Path, ...] = ()) -> list[Element]:
+    """Every element of a file and of the files it includes, in order."""
+    folder = path.parent if folder is None else folder
+    try:
+        content = path.read_bytes()
+    except OSError:
+        raise MissingValue(f"there is no file {str(path)!r}") from None
+    if path.resolve() in seen:
+        raise InvalidValue(f"{path.name} includes itself")
+    if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
+        raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
+    found: list[Element] = []
+    stack: list[tuple[str, int, dict[str, str], int]] = []
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        stack.append((tag, len(found), attributes, parser.CurrentByteIndex))
+        above = stack[-2][0] if len(stack) > 1 else parent
+        if len(stack) == 2 and stack[0][0] == "mujocoinclude":
+            above = parent
+        at = parser.CurrentByteIndex
+        found.append(Element(path, tag, above, attributes, at, _tag_end(content, at), -1))
+
+    def end(tag: str) -> None:
+        _, k, attributes, _ = stack.pop()
+        one = found[k]
+        after = parser.CurrentByteIndex
+        stop = one.opened if content[one.opened - 2 : one.opened] == b"/>" else content.index(b">", after) + 1
+        found[k] = one._replace(end=stop)
+        if tag == "include" and "file" in attributes:
+            found.extend(scan(folder / attributes["file"], folder, one.parent, (*seen, path.resolve())))
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, LookupError) as error:
+        raise InvalidValue(f"{path.name} is not XML that can be read: {error}") from None
+    return found
+
+
+def _tag_end(content: bytes, at: int) -> int:
+    """Where a start tag ends, quotes respected."""
+    quote = b""
+    for k in range(at, len(content)):
+        c = content[k : k + 1]
+        if quote:
+            quote = b"" if c == quote else quote
+        elif c in (b'"', b"'"):
+            quote = c
+        elif c == b">":
+            return k + 1
+    raise InvalidValue("a tag is not closed")
+
+
+def with_attributes(tag: bytes, changes: dict[str, str]) -> bytes:
+    """A start tag with some attributes set; the others keep their bytes."""
+    for name, value in changes.items():
+        given = value.encode()
+        pattern = re.compile(rb"(\s" + name.encode() + rb"\s*=\s*)(\"[^\"]*\"|'[^']*')")
+        if pattern.search(tag):
+            tag = pattern.sub(lambda m, given=given: m[1] + b'"' + given + b'"', tag, count=1)
+        else:
+            close = b"/>" if tag.endswith(b"/>") else b">"
+            tag = tag[: -len(close)].rstrip() + b" " + name.encode() + b'="' + given + b'"' + close
+    return tag
+
+
+def applied(edits: Sequence[Edit]) -> dict[Path, bytes]:
+    """The files that edits change, with all of them made."""
+    files: dict[Path, bytes] = {}
+    for where, begin, end, text in sorted(edits, key=lambda e: (str(e[0].file), -e[1])):
+        content = files.get(where.file, where.file.read_bytes())
+        files[where.file] = content[:begin] + text + content[end:]
+    return files
+
+
+def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
+    """The edited model, from temporary files beside the user's: untouched includes and assets stay where they are."""
+    temporary: list[Path] = []
+
+    def copied(file: Path) -> Path | None:
+        """A copy of a file with its edits, including copies where those changed; None where nothing did."""
+        content, changed = files.get(file, file.read_bytes()), file in files
+        for e in reversed([e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]):
+            fresh = copied(path.parent / e.attributes["file"])
+            if fresh is not None:
+                name = {"file": (Path(e.attributes["file"]).parent / fresh.name).as_posix()}
+                content, changed = content[: e.start] + with_attributes(content[e.start : e.opened], name) + content[e.opened :], True
+        if not changed:
+            return None
+        temporary.append(beside(file, file.suffix))
+        temporary[-1].write_bytes(content)
+        return temporary[-1]
+
+    try:
+        return mujoco.MjModel.from_xml_path(str(copied(path)))
+    except ValueError as error:
+        raise InvalidValue(f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}: {' '.join(str(error).split())}") from None
+    finally:
+        for place in temporary:
+            with contextlib.suppress(OSError):
+                place.unlink()
+
+
+def _parsed(content: bytes, path: Path) -> list[Element]:
+    """Elements of one file's content alone."""
+    found: list[Element] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, attributes: found.append(
+        Element(path, tag, "", attributes, parser.CurrentByteIndex, _tag_end(content, parser.CurrentByteIndex), -1)
+    )
+    parser.Parse(content, True)
+    return found
