@@ -11,6 +11,9 @@ import pytest
 from backemf.data.readers import sysid_json, wpilog
 from backemf.data.readers.recording import ReadError
 from backemf.data.readers.to_log import to_log
+from backemf.errors import BackemfError
+
+from ..conftest import unavailable
 
 
 def sysid_log(path, *, shuffle=False, strip=False):
@@ -64,7 +67,7 @@ def test_every_type_comes_back(tmp_path):
     names = {c.name: c for c in wpilog.entries(path)[0].channels}
     assert names["pair.1"].high == 4.0
     assert names["pair.0"].unit == "m"
-    with pytest.raises(ReadError, match="exists"):
+    with pytest.raises(BackemfError, match="exists"):
         wpilog.write_wpilog(path, logged)
 
 
@@ -99,7 +102,7 @@ def test_units_of_metadata(metadata, unit):
 
 
 def test_makers_formats_name_their_converter_and_broken_files_say_why(tmp_path):
-    for suffix, words in ((".hoot", "owlet"), (".revlog", "REV Hardware Client")):
+    for suffix, words in ((".hoot", "owlet"), (".revlog", "@rev-robotics/revlog-converter")):
         path = tmp_path / f"a{suffix}"
         path.write_bytes(b"\x00\x01")
         assert wpilog.can_read(path, b"\x00\x01")
@@ -116,12 +119,83 @@ def test_makers_formats_name_their_converter_and_broken_files_say_why(tmp_path):
         wpilog.entries(sized)
 
 
-def test_wpiutil_reads_what_we_write(tmp_path):
-    log = pytest.importorskip("wpiutil.log", reason="robotpy-wpiutil is not installed")
-    path = sysid_log(tmp_path / "arm.wpilog")
-    reader = log.DataLogReader(str(path))
+def theirs(path):
+    """name -> (type, metadata, [(time, value), ...]) as robotpy-wpiutil reads a log."""
+    try:
+        from wpiutil.log import DataLogReader
+    except ImportError:
+        unavailable("robotpy-wpiutil")
+        raise
+    getters = {"boolean": "getBoolean", "int64": "getInteger", "float": "getFloat", "double": "getDouble", "string": "getString", "json": "getString"}
+    getters |= {f"{name}[]": f"{getters[name]}Array" for name in ("boolean", "int64", "float", "double", "string")} | {"raw": "getRaw"}
+    reader = DataLogReader(str(path))
     assert reader.isValid()
-    assert sum(1 for record in reader if record.isStart()) == 4
+    open_, found = {}, {}
+    for record in reader:
+        if record.isStart():
+            started = record.getStartData()
+            open_[started.entry] = found.setdefault((started.name, started.type), [started.metadata, []])
+            open_[started.entry].append(started.type)
+        elif record.isFinish():
+            open_.pop(record.getFinishEntry())
+        elif record.isSetMetadata():
+            told = record.getSetMetadataData()
+            open_[told.entry][0] = told.metadata
+        elif record.getEntry() in open_:
+            kind = open_[record.getEntry()][2]
+            value = getattr(record, getters[kind])()
+            value = bytes(value) if kind == "raw" else tuple(value) if kind.endswith("[]") else value
+            open_[record.getEntry()][1].append((record.getTimestamp(), value))
+    return {key: (metadata, records) for key, (metadata, records, *_) in found.items()}
+
+
+def assert_read_alike(path):
+    mine, other = wpilog.read_entries(path), theirs(path)
+    assert {(e.name, e.type) for e in mine} == set(other)
+    for entry in mine:
+        metadata, records = other[entry.name, entry.type]
+        assert entry.metadata == metadata
+        assert [round(t * 1e6) for t in entry.times] == [t for t, _ in records]
+        assert list(entry.values) == [value for _, value in records]
+
+
+def test_wpiutil_reads_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    logged = {
+        "flag": ("boolean", "", [(1.0, True), (2.0, False)]),
+        "count": ("int64", "", [(3.0, -(2**40)), (0.5, 7), (300.0, 0)]),  # out of order
+        "small": ("float", "", [(1.0, 0.5)]),
+        "number": ("double", '{"unit": "m"}', [(float(t), float(v)) for t, v in zip(rng.permutation(50), rng.normal(size=50), strict=True)]),
+        "flags": ("boolean[]", "", [(1.0, (True, False, True)), (2.0, ())]),
+        "counts": ("int64[]", "", [(1.0, (1, -2))]),
+        "smalls": ("float[]", "", [(1.0, (0.25, -1.0))]),
+        "pair": ("double[]", "", [(1.0, (1.0, 2.0))]),
+        "word": ("string", "", [(1.0, "grün"), (2.0, "")]),
+        "words": ("string[]", "", [(1.0, ("a", "ß", ""))]),
+        "note": ("json", "", [(1.0, "{}")]),
+        "bytes": ("raw", "", [(1.0, b"\x00\xff")]),
+        **{f"many/{i}": ("double", "", [(float(i), 1.0)]) for i in range(300)},  # ids of two bytes
+    }
+    assert_read_alike(wpilog.write_wpilog(tmp_path / "all.wpilog", logged, extra="made for a test"))
+    assert_read_alike(sysid_log(tmp_path / "shuffled.wpilog", shuffle=True))
+
+
+def test_wpiutil_reads_the_same_where_ids_are_used_again(tmp_path):
+    def start(number, name, type_, metadata=b""):
+        return wpilog._record(0, 0, b"\x00" + struct.pack("<I", number) + b"".join(struct.pack("<I", len(x)) + x for x in (name, type_, metadata)))
+
+    body = start(1, b"a", b"double", b"Volt") + start(2, b"c", b"int64") + wpilog._record(1, 50, struct.pack("<d", 1.0))
+    body += wpilog._record(0, 60, b"\x02" + struct.pack("<II", 1, 4) + b"Amps") + wpilog._record(1, 10, struct.pack("<d", 2.0))
+    body += wpilog._record(0, 70, b"\x01" + struct.pack("<I", 1)) + start(1, b"b", b"int64") + wpilog._record(1, 80, struct.pack("<q", -3))
+    body += wpilog._record(2, 90, struct.pack("<q", 4)) + wpilog._record(0, 95, b"\x01" + struct.pack("<I", 1)) + start(1, b"a", b"double", b"Volt")
+    body += wpilog._record(1, 2**33, struct.pack("<d", 5.0))
+    path = tmp_path / "ids.wpilog"
+    path.write_bytes(b"WPILOG" + struct.pack("<HI", 0x0100, 0) + body)
+    a = next(e for e in wpilog.read_entries(path) if e.name == "a")
+    assert a.values == [1.0, 2.0, 5.0]
+    assert a.sorted()[1] == [2.0, 1.0, 5.0]
+    mine = {(e.name, e.type): [(round(t * 1e6), v) for t, v in zip(e.times, e.values, strict=True)] for e in wpilog.read_entries(path)}
+    assert mine == {key: records for key, (_, records) in theirs(path).items()}
 
 
 def test_sysid_json_simple_and_drivetrain(tmp_path):

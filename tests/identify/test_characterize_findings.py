@@ -13,13 +13,16 @@ from typer.testing import CliRunner
 
 from backemf.cli.characterize import characterize as command
 from backemf.data.log import log
+from backemf.data.mechanism_logs import mechanism_logs
 from backemf.data.readers import wpilog
 from backemf.errors import MissingValue, UnknownName
 from backemf.identify.characterize import characterize
+from backemf.identify.feedback import velocity_gains
 from backemf.identify.mechanism_physics import physics, theoretical
 from backemf.identify.regression import sysid
 from backemf.identify.runs import TESTS, make_run, split
 from backemf.model.motor import Motor
+from backemf.report.mechanism_figures import test_runs as figure_of
 from backemf.targets.wpilib import constants
 
 from .test_characterize import WEAK, codes, record, recorded
@@ -135,19 +138,57 @@ def test_a_log_without_names_is_split_by_the_shape_of_its_input():
         split(whole, "current")
 
 
-def test_drivetrain_straight_and_turning_with_its_track_width():
-    runs = []
+def drivetrain_runs():
+    """Both sides straight, then against each other while a gyro watches: wheels 0.6 m apart."""
+    straight, turning = [], []
     for test in TESTS:
         for side in ("left", "right"):
-            runs.append(make_run(test, *record(test, WEAK, noise=(0.01, 0.001), rng=np.random.default_rng(7), **HOW), part=side))
+            straight.append(make_run(test, *record(test, WEAK, noise=(0.01, 0.001), rng=np.random.default_rng(7), **HOW), part=side))
         t, u, p, v = record(test, (0.3, 0.5, 0.1), **HOW)
-        runs.append(make_run(test, t, u, p, v, part="angular"))
-        runs += [make_run(test, t, s * u, s * p * 0.3, s * v * 0.3, part=f"{side} turning") for side, s in (("left", -1), ("right", 1))]
-    found = characterize(runs, "drivetrain", units="feet")
+        turning.append(make_run(test, t, u, p, v, part="angular"))
+        turning += [make_run(test, t, s * u, s * p * 0.3, s * v * 0.3, part=f"{side} turning") for side, s in (("left", -1), ("right", 1))]
+    return straight, turning
+
+
+def check_drivetrain(found):
     assert found["kV"] == pytest.approx(1.5 * 0.3048, rel=0.01)
     assert found["kV_angular"] == pytest.approx(0.5, rel=0.01)
-    assert found["track_width"] == pytest.approx(0.6 / 0.3048, rel=1e-6)
+    assert found["track_width"] == pytest.approx(0.6 / 0.3048, rel=1e-3)
     assert found.gains["kV"].unit == "V/(ft/s)"
+    assert found.gains["kV_angular"].unit == "V/(rad/s)"
+    assert set(found.feedback) == {"velocity", "position", "velocity_angular", "position_angular"}
+    assert found.feedback["velocity_angular"].kP == pytest.approx(velocity_gains(found["kV_angular"], found["kA_angular"]).kP)
+
+
+def test_drivetrain_straight_and_turning_with_its_track_width():
+    straight, turning = drivetrain_runs()
+    check_drivetrain(characterize([*straight, *turning], "drivetrain", units="feet"))
+    only = characterize([r for r in turning if r.part == "angular"], "drivetrain")
+    assert (only["kV"], only.units) == (pytest.approx(0.5, rel=0.01), "radians")
+    with pytest.raises(MissingValue, match="no gyro's angle or rate"):
+        characterize([r for r in turning if r.part != "angular"], "drivetrain")
+
+
+def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):
+    logged = {"sysid-test-state-drive": ("string", "", [])}
+    straight, turning = drivetrain_runs()
+
+    def log_run(start, run, motor, signals):
+        unit = {"voltage": "Volt", "position": "Radian" if motor == "gyro" else "Meter", "velocity": f"{'Radian' if motor == 'gyro' else 'Meter'} per Second"}
+        for name in signals:
+            values = run.input if name == "voltage" else getattr(run, name)
+            rows = logged.setdefault(f"{name}-{motor}-drive", ("double", unit[name], []))[2]
+            rows.extend((start + t, float(x)) for t, x in zip(run.time, values, strict=True))
+
+    everything = ("voltage", "position", "velocity")
+    for k, runs in enumerate([straight[i : i + 2] for i in range(0, 8, 2)] + [turning[i : i + 3] for i in range(0, 12, 3)]):
+        logged["sysid-test-state-drive"][2].extend([(10.0 * k, runs[0].test), (10.0 * k + 5, "none")])
+        for run in runs:
+            side = run.part.split()[0]
+            log_run(10.0 * k, run, "gyro" if side == "angular" else f"drive-{side}", everything[1:] if side == "angular" else everything)
+    logs = mechanism_logs(str(wpilog.write_wpilog(tmp_path / "robot.wpilog", logged)))
+    assert len(logs) == 8 + 12
+    check_drivetrain(characterize(logs, "drivetrain", units="feet"))
 
 
 def test_physics_there_and_back():
@@ -172,7 +213,14 @@ def test_constants_in_three_languages():
     assert "public static final double kV = 3.0;  // V/(m/s)" in java
     assert "// kG: not determined" in java
     assert "new Elevator" not in java
-    assert "inline constexpr double kS = 0.25;" in constants(gains, mechanism="elevator", language="c++", notes="from a test")
+    cpp = constants(gains, mechanism="elevator", language="c++", notes="from a test")
+    assert "inline constexpr double kS = 0.25;" in cpp
+    assert "feedforward{" not in cpp
+    cpp = constants({**gains, "kG": 0.2}, mechanism="elevator", language="c++", units={"kV": "V/(m/s)"})
+    whole = "constants::kS * 1_V, constants::kG * 1_V, constants::kV * 1_V * 1_s / 1_m, constants::kA * 1_V * 1_s * 1_s / 1_m"
+    assert f"// frc::ElevatorFeedforward feedforward{{{whole}}};" in cpp
+    simple = constants({"kS": 0.25, "kV": 3.0, "kA": 0.3}, language="c++", units={"kV": "V/(rot/s)"})
+    assert "// frc::SimpleMotorFeedforward<units::turns> feedforward{constants::kS * 1_V, constants::kV * 1_V * 1_s / 1_tr," in simple
     space: dict = {}
     exec(constants({"kS": 1e-7, "kV": 3.0, "kA": 0.3, "kV_angular": 2.0}, language="python", feedback={"velocity": {"kP": 2.0, "kD": 0.0}}), space)
     assert (space["kS"], space["kVAngular"], space["kPVelocity"]) == (1e-7, 2.0, 2.0)
@@ -194,25 +242,88 @@ def write_log(path, runs):
     return wpilog.write_wpilog(path, logged)
 
 
-def test_command_line(tmp_path):
-    path = write_log(tmp_path / "fly.wpilog", noisy())
+def command_line():
     app = typer.Typer()
     app.command()(command)
-    run = CliRunner().invoke
-    out = json.loads(run(app, [str(path), "--units", "rotations", "--json"]).stdout)
-    assert set(out["gains"]["kS"]) == {"value", "low", "high", "unit"}
-    assert out["gains"]["kV"]["value"] == pytest.approx(1.5 * 2 * math.pi, rel=0.01)
-    assert {"feedback", "findings", "r2", "timescale"} <= set(out)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_command_line(tmp_path):
+    path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
     plot = tmp_path / "fly.png"
-    text = run(app, [str(path), "--plot", str(plot), "--constants", "python", "--motor", "neo", "--ratio", "60"]).stdout
+    told = ("--plot", plot, "--constants", "python", "--motor", "neo", "--ratio", "60", "--settle", "0.6", "--step", "1", "--controller", "ctre-v6")
+    text = run(path, *told).stdout
     assert plot.stat().st_size > 10_000
     assert "kV = " in text
+    assert "kPSettling = " in text
     assert "behind the gains: inertia" in text
-    assert "exists; give --force" in str(run(app, [str(path), "--plot", str(plot)]).exception)
-    assert "--motor needs --ratio" in str(run(app, [str(path), "--motor", "neo"]).exception)
+    assert "settling feedback: kP" in text
+    assert "ctre-v6: 1.5 off" in text
+    assert "exists; give another name, or --force" in str(run(path, "--plot", plot).exception)
+    assert "--motor needs --ratio" in str(run(path, "--motor", "neo").exception)
+    assert "--settle and --step go together" in str(run(path, "--settle", "1").exception)
+    assert "unknown preset 'advantage'" in str(run(path, "--preset", "advantage").exception)
     hoot = tmp_path / "a.hoot"
     hoot.write_bytes(b"12345")
-    assert "owlet" in str(run(app, [str(hoot)]).exception)
+    assert "owlet -f wpilog" in str(run(hoot).exception)
+
+
+def test_command_line_json(tmp_path):
+    path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
+    out = json.loads(run(path, "--units", "rotations", "--json", "--settle", "0.6", "--step", "0.2", "--preset", "sysid:m-flywheel").stdout)
+    gains = out["gains"]
+    assert set(gains) == {"kS", "kV", "kA"}
+    assert all(set(gain) == {"value", "low", "high", "unit"} for gain in gains.values())
+    assert gains["kV"]["value"] == pytest.approx(1.5 * 2 * math.pi, rel=0.01)
+    assert gains["kV"]["low"] < gains["kV"]["value"] < gains["kV"]["high"]
+    assert {"feedback", "findings", "r2", "timescale", "delay", "velocity_error", "tests", "method"} <= set(out)
+    assert set(out["feedback"]) == {"velocity", "position", "settling"}
+    assert out["feedback"]["settling"]["step"] == 0.2
+    assert out["r2"] > 0.99
+    assert out["timescale"] == pytest.approx(0.2, rel=0.02)
+    cut = json.loads(run(path, "--json", "--between", "0", "12").stdout)
+    assert cut["tests"] == ["quasistatic-forward", "quasistatic-reverse"]
+    assert {f["code"] for f in cut["findings"]} >= {"delay_assumed"}
+    for method in ("sysid", "one-step"):
+        classic = json.loads(run(path, "--json", "--method", method, "--threshold", "0.05").stdout)
+        assert classic["method"] == method
+        assert classic["gains"]["kV"]["low"] is None
+        assert classic["gains"]["kV"]["value"] == pytest.approx(1.5, rel=0.02)
+
+
+def test_command_line_by_current(tmp_path):
+    t, u, p, v = (np.concatenate(c) for c in zip(*(np.stack(record(test, (2.0, 0.0, 0.5), slow=2.0, step=6.0, T=3.0, dt=0.01)) for test in TESTS), strict=True))
+    clock = np.concatenate([4.0 * k + np.arange(300) * 0.01 for k in range(4)])
+    del t
+    rows = ["time [s],current [A],position [rad],velocity [rad/s]", *(f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(clock, u, p, v, strict=True))]
+    path = tmp_path / "current.csv"
+    path.write_text("\n".join(rows))
+    out = json.loads(command_line()(path, "--control", "current", "--json").stdout)
+    assert out["control"] == "current"
+    assert out["gains"]["kA"]["unit"] == "A/(rad/s^2)"
+    assert out["gains"]["kA"]["value"] == pytest.approx(0.5, rel=0.02)
+    assert out["gains"]["kS"]["value"] == pytest.approx(2.0, rel=0.02)
+
+
+def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_input():
+    found = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm", settling_time=0.8, step=0.5)
+    titles = [panel.title for panel in figure_of(found).panels]
+    assert len(titles) == 2 * 4 + 2 * 3
+    assert titles[0] == "quasistatic, forward"
+    assert titles[1].startswith("measured less predicted, rms 0.00")
+    assert titles[-2].startswith("settling step: kP")
+    assert "settles in 0.7" in titles[-2]
+    assert "friction holds it off" in titles[-4]
+    assert len(figure_of(characterize(noisy()[2:], "simple")).panels) == 4  # nothing is determined, so there is no loop to show
+
+
+def test_position_alone_is_enough():
+    runs = [make_run(r.test, r.time, r.input, r.position) for r in noisy()]
+    found = characterize(runs)
+    assert all(s.segment.derived for s in found.shown)
+    for name, value in zip(("kS", "kV", "kA"), WEAK, strict=True):
+        assert found.gains[name].low < value < found.gains[name].high
+    assert found.r2 > 0.99
 
 
 def test_the_table_for_people():

@@ -48,10 +48,19 @@ def test_unknown_preset_and_bad_tolerance():
 @pytest.mark.parametrize(("loop", "time", "step"), [("position", 0.5, 0.3), ("velocity", 0.2, 1.0), ("position", 1.0, 0.2)])
 def test_settling_design_settles_in_time_without_saturating(loop, time, step):
     design = settle(kV, kA, time=time, step=step, loop=loop, period=0.005)
-    found = step_response(design, kS=0.0, kV=kV, kA=kA, step=step)
-    assert found.settling_time < 1.15 * time
-    assert found.overshoot < 0.02
-    assert found.saturated == 0
+    for kS in (0.0, 0.3, 1.0):  # friction is pushed against until it is there
+        found = step_response(settle(kV, kA, time=time, step=step, loop=loop, period=0.005, kS=kS), kS=kS, kV=kV, kA=kA, step=step)
+        assert found.settling_time < 1.15 * time
+        assert found.overshoot < 0.02
+        assert found.saturated == 0
+    assert design.step == step
+
+
+def test_settling_design_counts_as_its_controller_does():
+    plain, talon = settle(kV, kA, time=0.5, step=0.3), settle(kV, kA, time=0.5, step=0.3, preset="ctre-v5", period=0.02, delay=0.0)
+    assert talon.kP == pytest.approx(plain.kP * 1023 / 12)
+    assert talon.kD == pytest.approx(plain.kD * 1023 / 12 / 0.02)
+    assert talon.volts_per_error == plain.volts_per_error
 
 
 def test_settling_design_says_what_stops_it():
@@ -79,11 +88,11 @@ def test_feedforward_continuous():
 
 
 def test_feedforward_for_one_period_reaches_the_next_velocity():
-    from backemf.identify.mechanism_motion import advance
+    from backemf.model.mechanism import Mechanism, step
 
     for case in ((kV, kA), (0.0, 0.4), (1e-9, 0.4), (2.0, 0.001)):
         u = feedforward_step(1.0, 1.3, kS=0.7, kV=case[0], kA=case[1], kG=0.2, period=0.02)
-        _, v = advance(0.0, 1.0, u, 0.02, 0.7, case[0], case[1], 0.2, 0.0, 0.0)
+        _, v = step(Mechanism(friction=0.7, effort_per_velocity=case[0], effort_per_acceleration=case[1], gravity=0.2), 0.0, 1.0, u, 0.02)
         assert v == pytest.approx(1.3, abs=1e-9)
     assert feedforward_step(1.0, -2.0, kS=0.7, kV=kV, kA=0.0) == pytest.approx(-0.7 - 2 * kV)
     assert feedforward_step(1.0, 1.3, kV=0.0, kA=0.4, period=0.02) == pytest.approx(0.3 * 0.4 / 0.02)

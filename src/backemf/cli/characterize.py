@@ -8,28 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-
-def _logs(files: list[str], maps: list[str] | None, between: tuple[float, float] | None) -> list[Any]:
-    from ..data.read import find, read
-    from ..data.readers import sysid_json, wpilog
-    from ..data.readers.recording import ReadError
-    from ..data.readers.to_log import to_log
-    from ..errors import BackemfError
-
-    logs: list[Any] = []
-    for path in find(*files):
-        with path.open("rb") as file:
-            head = file.read(4096)
-        reader = next((r for r in (wpilog, sysid_json) if r.can_read(path, head)), None)
-        if reader is None or maps:
-            logs += read(path, map=maps or None, between=between)
-            continue
-        try:
-            found = [to_log(recording) for recording in reader.entries(path)]
-        except BackemfError as error:
-            raise ReadError(f"{path}: {error}") from None
-        logs += found if between is None else [log.between(*between) for log in found if log.time[0] <= between[1] and log.time[-1] >= between[0]]
-    return logs
+from .terminal import keep
 
 
 def characterize(
@@ -37,8 +16,17 @@ def characterize(
     mechanism: Annotated[str, typer.Option(help="simple, elevator, arm or drivetrain.")] = "simple",
     control: Annotated[str, typer.Option(help="What was commanded: voltage or current.")] = "voltage",
     units: Annotated[str | None, typer.Option(help="Unit of the gains: radians, degrees, rotations, meters, feet or inches.")] = None,
-    method: Annotated[str | None, typer.Option(help="simulation (the default) or sysid, the classic regression.")] = None,
-    preset: Annotated[str, typer.Option(help="Controller: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom.")] = "wpilib",
+    method: Annotated[str | None, typer.Option(help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered.")] = None,
+    median: Annotated[int, typer.Option(help="Window of the classic regression's median filter; 1 is none.")] = 1,
+    threshold: Annotated[float | None, typer.Option(help="Velocity below which a regression leaves samples out, in units per second.")] = None,
+    controller: Annotated[str, typer.Option(help="Of the feedback gains: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom.")] = "wpilib",
+    settle: Annotated[float | None, typer.Option(help="Also design feedback that settles within 2 % in this time [s]; needs --step.")] = None,
+    step: Annotated[float | None, typer.Option(help="The step that is to settle, in the unit of the gains.")] = None,
+    loop: Annotated[str, typer.Option(help="What --settle designs: position or velocity.")] = "position",
+    limit: Annotated[float | None, typer.Option(help="Largest input, for --settle and the step responses: 12 V, or the largest current of the tests.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor, phoenix:TalonFX-3. Found where clear.")
+    ] = None,
     map: Annotated[list[str] | None, typer.Option("--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times.")] = None,
     between: Annotated[tuple[float, float] | None, typer.Option("--between", help="Keep only this part of each recording [s].")] = None,
     motor: Annotated[str | None, typer.Option(help="Motor of the catalogue, to back out inertia and friction; needs --ratio.")] = None,
@@ -53,14 +41,29 @@ def characterize(
 
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
-    from ..errors import InvalidValue, MissingValue
+    from ..data.mechanism_logs import mechanism_logs
+    from ..errors import MissingValue
     from ..identify.characterize import characterize as run
 
-    if plot is not None and plot.exists() and not force:
-        raise InvalidValue(f"{plot} exists; give --force to write over it")
+    keep(plot, force)
     if motor is not None and ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
-    found = run(_logs(logs, map, between), mechanism, control, method, units, preset=preset)
+    if (settle is None) != (step is None):
+        raise MissingValue("--settle and --step go together: settle a step of that size in that time")
+    found = run(
+        mechanism_logs(*logs, map=map, preset=preset, between=between),
+        mechanism,
+        control,
+        method,
+        units,
+        controller=controller,
+        median=median,
+        threshold=threshold,
+        settling_time=settle,
+        step=step,
+        loop=loop,
+        limit=limit,
+    )
     if plot is not None:
         from ..report.mechanism_figures import test_runs
         from ..report.render import save

@@ -94,8 +94,14 @@ def _identify_and_export(output: Path) -> list[Path]:
     typer.echo(f"\nOn logs it never saw the model is off by {off:.2f} mrad on average; the noise alone would give {noise:.2f}.\n")
     found.write(output / "fit.json", force=True)
     judged = [log for log in logs if log.name in found.held_out]
+    from ..report import html
+    from ..report.contents import report
+
+    with working("report") as say:
+        page = html.write(report(found, logs, name="fit.json", progress=say), output / "report.html", force=True)
     saved = [
         output / "fit.json",
+        page,
         render.save(fit_figures.prediction(found, judged[0], f"{judged[0].name}, held out: recorded (simulated) and predicted"), output / "prediction.png"),
         render.save(
             fit_figures.friction_curves(found.actuator, bench_story.truth(), [0.0, 1.0], 3.0, "Friction while holding a load: found and true"),

@@ -50,6 +50,7 @@ def log(
     if save is not None and not json:
         typer.echo(f"\nwrote {save}")
     if all(found.log is None for found in looks):
+        typer.echo(f"backemf: nothing can be read of {', '.join(dict.fromkeys(found.file for found in looks))}; the reason is given with each", err=True)
         raise typer.Exit(2)
     end([f for s in summaries for f in s["findings"]], strict)
 

@@ -76,7 +76,9 @@ def main() -> None:
         _fail("there is not enough memory for this; give fewer or shorter recordings")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as ended:  # typer makes the one into the other
+        if isinstance(ended, SystemExit) and ended.code != 130:
+            raise
         typer.echo("backemf: interrupted", err=True)
         sys.exit(130)
     except OSError as error:

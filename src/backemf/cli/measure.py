@@ -135,7 +135,7 @@ def torque_constant(
     """
     from ..identify.measure import torque_constant_from_loads
 
-    ways = None if directions is None else [int(x) for x in _numbers("directions", directions)]
+    ways = None if directions is None else _numbers("directions", directions)
     _show(torque_constant_from_loads(_numbers("load", load), _numbers("voltage", voltage), resistance=resistance, static=static, directions=ways), json, strict)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .exports import Source
+from .terminal import print_json
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -16,7 +16,7 @@ def _size(text: str) -> tuple[int, int]:
     from ..errors import InvalidValue
 
     width, cross, height = text.lower().partition("x")
-    if not (cross and width.isdecimal() and height.isdecimal()):
+    if not (cross and all(side.isdecimal() and len(side) < 6 for side in (width, height))):
         raise InvalidValue(f"--size is {text!r}; expected width x height in pixels, as in 960x540")
     return int(width), int(height)
 
@@ -83,7 +83,7 @@ def render(
     with _progress(not json) as note:
         made = film(_source(source), logs[0], output, engine=engine, name=_name(source), speed=speed, fps=fps, size=wanted, force=force, progress=note)
     if json:
-        typer.echo(json_.dumps(made.to_dict(), indent=1))
+        print_json(made.to_dict())
         return
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
     typer.echo(f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS {1e3 * made.rms:.3g} {unit}")

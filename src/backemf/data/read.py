@@ -93,7 +93,7 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
         raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
     found: dict[Path, None] = {}
     for given in paths:
-        path = Path(given).expanduser()
+        path = Path(os.path.expanduser(given))
         if path.is_dir():
             inside = [path] if lerobot.is_dataset(path) else _inside(path)
             if not inside:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import InvalidValue
+from ..errors import BackemfError, InvalidValue
 from ..findings import Finding
 from . import checks
 from .datasheet import Datasheet, Entry
@@ -132,7 +132,13 @@ def predict(name: str, side: str, voltage: float, c: Mapping[str, float], extra:
 def reconcile(sheet: Datasheet) -> Reconciled:
     verdict = checks.judge(sheet)
     problem = _Problem(sheet, verdict)
-    values, errors = problem.solve()
+    try:
+        values, errors = problem.solve()
+    except BackemfError:
+        raise
+    except (ValueError, ArithmeticError):  # logarithms of what is not above 0, or beyond all numbers
+        odd = [f"{e.name} = {e.printed.text:.40}" for e in sheet.entries if not 1e-12 < e.value < 1e12]
+        raise InvalidValue(f"the numbers of {sheet.name!r} make no motor; check {', '.join(odd) or 'their units'}") from None
     constants = {name: Constant(value=values[name], error=errors[name], unit=UNKNOWNS[name]) for name in values if math.isfinite(errors[name])}
     residuals = tuple(
         Residual(entry=e, predicted=p) for e in sheet.entries if (p := predict(e.name, e.side, e.voltage or sheet.voltage, values, problem.extra)) is not None

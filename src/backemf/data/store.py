@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,15 @@ def load(fields: Any, where: str = "the file") -> Any:
         raise StoreError(f"{where}: {UnknownName('part', fields['part'], PARTS)}")
     given = {k: load(v, f"{where}, {k}") if isinstance(v, dict) else v for k, v in fields.items() if k != "part"}
     try:
-        return PARTS[fields["part"]](**given)
+        made = PARTS[fields["part"]](**given)
     except BackemfError as error:
         raise StoreError(f"{where}: {error}") from None
+    kinds = typing.get_type_hints(type(made))
+    for f in dataclasses.fields(made):  # a part by itself trusts what is no plain number: an engine may be at work
+        value, kind = getattr(made, f.name), float | None if "unit" in f.metadata else kinds[f.name]
+        if not isinstance(value, kind):
+            raise StoreError(f"{where}: {f.name} is {value!r:.40}; expected {f.metadata.get('unit') or getattr(kind, '__name__', 'a part of its own kind')}")
+    return made
 
 
 def write(owner: Any, path: Path | str, *, force: bool = False) -> Path:
@@ -60,7 +67,11 @@ def write(owner: Any, path: Path | str, *, force: bool = False) -> Path:
 
 def write_json(content: dict[str, Any], path: Path | str, *, force: bool = False) -> Path:
     """Write JSON whole or not at all; an existing file is kept unless `force`."""
-    return write_all({Path(path): json.dumps(content, indent=1, allow_nan=False) + "\n"}, force=force)[0]
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except ValueError:
+        raise StoreError(f"{path} is not written: a number in it is not finite") from None
+    return write_all({Path(path): text + "\n"}, force=force)[0]
 
 
 def read_json(path: Path | str) -> dict[str, Any]:

@@ -1,153 +1,37 @@
 """`characterize`: from a few tests of a mechanism to kS, kV, kA and kG with intervals, and the feedback gains that follow.
 
-The default simulates the mechanism and compares (see mechanism_fit); method="sysid" is the classic regression, step by step.
+The default simulates the mechanism and compares (see mechanism_fit); method="sysid" is the classic regression, step by step, and
+method="one-step" the same without its filters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
-from ..tables import number, table
-from .feedback import Feedback, position_gains, velocity_gains
+from ..tables import number
+from .characterization import UNITS as UNITS
+from .characterization import Characterization as Characterization
+from .characterization import Gain as Gain
+from .characterization import Shown as Shown
+from .feedback import Feedback, position_gains, settle, velocity_gains
 from .mechanism_findings import mended, missing_test, recording_findings
-from .regression import sysid
+from .mechanism_model import DELAY_ASSUMED
+from .regression import one_step, sysid
 from .runs import CONTROLS, MECHANISMS, Run, runs_from, tests_in
 from .segments import Segment, segments_of
 
-UNITS = {
-    "radians": (1.0, "rad"),
-    "degrees": (math.pi / 180, "deg"),
-    "rotations": (2 * math.pi, "rot"),
-    "meters": (1.0, "m"),
-    "feet": (0.3048, "ft"),
-    "inches": (0.0254, "in"),
-}
-"""Size in SI, and how it is written. Recordings are in SI; this is the unit of the gains."""
-METHODS = ("simulation", "sysid")
+METHODS = ("simulation", "sysid", "one-step")
+_THRESHOLD = 0.1
+"""Velocity below which method="one-step" leaves a sample out, in the chosen unit per second."""
 Z = 1.959964
 """95 % of a normal distribution lie within this many standard errors."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """One gain with its 95 % interval; no value where the tests do not determine it."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    unit: str
-
-    @property
-    def determined(self) -> bool:
-        return self.value is not None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "low": self.low, "high": self.high, "unit": self.unit}
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return "not determined by these tests"
-        interval = "" if self.low is None or self.high is None else f" ({number(self.low)} to {number(self.high)})"
-        return f"{number(self.value)}{interval} {self.unit}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shown:
-    """A segment of a run with its prediction, for plots."""
-
-    segment: Segment
-    velocity: np.ndarray
-    position: np.ndarray
-
-
-@dataclass(frozen=True, kw_only=True)
-class Characterization:
-    """Gains of a mechanism, how sure they are, and what follows from them."""
-
-    mechanism: str
-    control: str
-    method: str
-    units: str
-    gains: Mapping[str, Gain]
-    feedback: Mapping[str, Feedback]
-    findings: tuple[Finding, ...]
-    r2: float
-    """Of velocity on stretches that were held out; the adjusted one of acceleration for method="sysid"."""
-    velocity_error: float
-    """Root mean square of simulated less measured velocity, in the chosen unit per second."""
-    timescale: float
-    """kA / kV: how fast the mechanism follows its input [s]."""
-    delay: float
-    """From input to measured velocity [s]."""
-    position_delay: float
-    window: float | None
-    """Over which the reported velocity is a mean [s]; None: it is not."""
-    tests: tuple[str, ...]
-    shown: tuple[Shown, ...] = field(default=(), repr=False, compare=False)
-
-    def __getitem__(self, name: str) -> float:
-        """A gain's value."""
-        if name not in self.gains:
-            raise UnknownName("gain", name, self.gains)
-        value = self.gains[name].value
-        if value is None:
-            text = next((f.text for f in self.findings if f.code == "not_determined" and name in f.text), f"{name} is not determined by these tests")
-            raise MissingValue(text)
-        return value
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "mechanism": self.mechanism,
-            "control": self.control,
-            "method": self.method,
-            "units": self.units,
-            "tests": list(self.tests),
-            "gains": {name: gain.to_dict() for name, gain in self.gains.items()},
-            "feedback": {name: f.to_dict() for name, f in self.feedback.items()},
-            "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in self.findings],
-            "r2": _finite(self.r2),
-            "velocity_error": _finite(self.velocity_error),
-            "timescale": _finite(self.timescale),
-            "delay": _finite(self.delay),
-        }
-
-    def __str__(self) -> str:
-        rows = [
-            (name, "not determined" if g.value is None else g.value, *("-" if x is None else x for x in (g.low, g.high)), g.unit)
-            for name, g in self.gains.items()
-        ]
-        lines = [
-            f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}",
-            "",
-            table(rows, ("gain", "value", "low 95%", "high 95%", "unit")),
-            "",
-        ]
-        facts = [
-            ("timescale", self.timescale, "s"),
-            ("delay", self.delay, "s"),
-            ("R^2", self.r2, ""),
-            ("velocity error", self.velocity_error, f"{_short(self.units)}/s"),
-        ]
-        lines += ["; ".join(f"{name} {number(value)}{' ' if unit else ''}{unit}" for name, value, unit in facts if math.isfinite(value))]
-        for f in self.feedback.values():
-            lines.append(f"{f.loop} feedback: kP {number(f.kP)}" + (f", kD {number(f.kD)}" if f.loop == "position" else "") + f" ({f.design})")
-        lines += [f"- {f.code}: {f.text}\n  {f.remedy}" for f in self.findings]
-        return "\n".join(lines)
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
-
-
-def _short(units: str) -> str:
-    return UNITS[units][1]
 
 
 def characterize(
@@ -157,35 +41,47 @@ def characterize(
     method: str | None = None,
     units: str | None = None,
     *,
-    preset: str = "wpilib",
+    controller: str = "wpilib",
     median: int = 1,
     threshold: float | None = None,
+    settling_time: float | None = None,
+    step: float | None = None,
+    loop: str = "position",
+    limit: float | None = None,
 ) -> Characterization:
     """Characterise a mechanism from its tests: logs, runs, or rows [t, input, position, velocity] by test, all in SI.
 
-    `mechanism` is simple, elevator, arm or drivetrain; `units` is the unit of the gains; `median` and `threshold` are settings of
-    the classic regression and only used with method="sysid".
+    `mechanism` is simple, elevator, arm or drivetrain; `units` is the unit of the gains. `median` and `threshold` (in units per second)
+    are settings of the regressions. `settling_time` asks for feedback that settles a `step` of the `loop` in that time within the
+    `limit` of the input (12 V, or the largest current of the tests), beside the regulator's.
     """
     for kind, given, valid in (("mechanism", mechanism, MECHANISMS), ("control", control, CONTROLS), ("method", method or "simulation", METHODS)):
         if given not in valid:
             raise UnknownName(kind, given, valid)
+    if (settling_time is None) != (step is None):
+        raise MissingValue("a settling time and the step that is to settle go together; one of them is missing")
     runs = runs_from(logs_or_tests, control)
     if units is None:
         units = "meters" if mechanism in ("elevator", "drivetrain") or any(r.motion == "linear" for r in runs) else "radians"
     if units not in UNITS:
         raise UnknownName("unit", units, UNITS)
-    if method != "sysid" and (median != 1 or threshold is not None):
+    if method != "sysid" and (median != 1 or (threshold is not None and method != "one-step")):
         raise InvalidValue("median and threshold are settings of the classic regression; give method='sysid' with them")
-    linear = [r for r in runs if r.part != "angular" and not r.part.endswith("turning")]
+    if limit is None:
+        limit = 12.0 if control == "voltage" else max(float(np.max(np.abs(r.input))) for r in runs)
+    how: dict[str, Any] = {"control": control, "method": method or "simulation", "controller": controller, "limit": limit}
+    how |= {"median": median, "threshold": threshold}
+    settling = None if settling_time is None or step is None else (settling_time, step, loop)
     if mechanism != "drivetrain":
-        return _one(runs, mechanism, control, method, units, preset, median, threshold)
+        return _one(runs, mechanism, units=units, settling=settling, **how)
+    linear = [r for r in runs if r.part != "angular" and not r.part.endswith("turning")]
     angular = [r for r in runs if r.part == "angular"]
+    if not linear and not angular:
+        raise MissingValue("the sides turn against each other in every test and no gyro's angle or rate was recorded; log it, or drive straight")
     if not linear:
-        linear, angular = angular, []
-    found = _one(linear, mechanism, control, method, units, preset, median, threshold)
-    if not angular:
-        return found
-    return _with_turning(found, _one(angular, "simple", control, method, "radians", preset, median, threshold), runs)
+        return _one(angular, mechanism, units="radians", settling=settling, **how)
+    found = _one(linear, mechanism, units=units, settling=settling, **how)
+    return _with_turning(found, _one(angular, "simple", units="radians", settling=None, **how), runs) if angular else found
 
 
 def _with_turning(straight: Characterization, turning: Characterization, runs: Sequence[Run]) -> Characterization:
@@ -196,20 +92,24 @@ def _with_turning(straight: Characterization, turning: Characterization, runs: S
         size, short = UNITS[straight.units]
         value, error = width
         gains["track_width"] = Gain(value=value / size, low=(value - Z * error) / size, high=(value + Z * error) / size, unit=short)
-    said = [Finding(code=f.code, text=f"turning: {f.text}", remedy=f.remedy, numbers=f.numbers) for f in turning.findings]
-    return Characterization(**{**vars(straight), "gains": gains, "findings": (*straight.findings, *said), "shown": (*straight.shown, *turning.shown)})
+    feedback = {**straight.feedback, **{f"{name}_angular": f for name, f in turning.feedback.items()}}
+    said = [replace(f, text=f"turning: {f.text}") for f in turning.findings]
+    return replace(straight, gains=gains, feedback=feedback, findings=(*straight.findings, *said), shown=(*straight.shown, *turning.shown))
 
 
 def track_width(runs: Sequence[Run]) -> tuple[float, float] | None:
-    """(width, error) between the wheels [m]: what both sides rolled, against each other, over the angle turned."""
+    """(width, error) between the wheels [m]: what both sides rolled, against each other, over the angle turned meanwhile."""
     found = []
     for run in runs:
         if run.part != "angular" or len(run.position) < 2:
             continue
-        sides = [r for r in runs if r.part in ("left turning", "right turning") and r.test == run.test and abs(r.time[0] - run.time[0]) < 1e-3]
-        turned = abs(float(run.position[-1] - run.position[0]))
-        if len(sides) == 2 and turned > 0:
-            found.append(sum(abs(float(s.position[-1] - s.position[0])) for s in sides) / turned)
+        sides = [r for r in runs if r.part in ("left turning", "right turning") and r.test == run.test and abs(r.time[0] - run.time[0]) < 0.1]
+        if len(sides) != 2 or any(len(s.position) < 2 for s in sides):
+            continue
+        begin, end = (pick(r.position_time[i] for r in (run, *sides)) for pick, i in ((max, 0), (min, -1)))
+        ways = [abs(float(np.interp(end, r.position_time, r.position) - np.interp(begin, r.position_time, r.position))) for r in (run, *sides)]
+        if ways[0] > 0:
+            found.append(sum(ways[1:]) / ways[0])
     if not found:
         return None
     spread = float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else 0.05 * found[0]
@@ -217,7 +117,17 @@ def track_width(runs: Sequence[Run]) -> tuple[float, float] | None:
 
 
 def _one(
-    runs: Sequence[Run], mechanism: str, control: str, method: str | None, units: str, preset: str, median: int, threshold: float | None
+    runs: Sequence[Run],
+    mechanism: str,
+    *,
+    control: str,
+    method: str,
+    units: str,
+    controller: str,
+    median: int,
+    threshold: float | None,
+    limit: float,
+    settling: tuple[float, float, str] | None,
 ) -> Characterization:
     size, short = UNITS[units]
     effort = "V" if control == "voltage" else "A"
@@ -226,8 +136,11 @@ def _one(
     gains: dict[str, Gain] = {}
     findings: list[Finding] = []
     shown: tuple[Shown, ...] = ()
-    if method == "sysid":
-        classic = sysid(runs, kind, median=median, threshold=threshold)
+    if method != "simulation":
+        if method == "sysid":
+            classic = sysid(runs, kind, median=median, threshold=None if threshold is None else threshold * size)
+        else:
+            classic = one_step(runs, kind, threshold=(_THRESHOLD if threshold is None else threshold) * size)
         for name, value in classic.gains.items():
             scale = size if name in ("kV", "kA") else 1.0
             gains[name] = Gain(value=value * scale, low=None, high=None, unit=unit[name])
@@ -261,10 +174,10 @@ def _one(
     return Characterization(
         mechanism=mechanism,
         control=control,
-        method=method or "simulation",
+        method=method,
         units=units,
         gains=gains,
-        feedback=_feedback(kV, kA, preset),
+        feedback=_feedback(known, controller, limit, settling),
         findings=tuple(findings),
         r2=r2,
         velocity_error=error,
@@ -272,19 +185,29 @@ def _one(
         delay=delay,
         position_delay=place,
         window=window,
+        limit=limit,
         tests=tuple(tests_in(runs)),
         shown=shown,
     )
 
 
-def _feedback(kV: float | None, kA: float | None, preset: str) -> dict[str, Feedback]:
+def _feedback(gains: Mapping[str, float | None], controller: str, limit: float, settling: tuple[float, float, str] | None) -> dict[str, Feedback]:
+    kV, kA = gains["kV"], gains["kA"]
     if kV is None or kA is None or kV < 0 or kA <= 0:
         return {}
-    return {"velocity": velocity_gains(kV, kA, preset=preset), "position": position_gains(kV, kA, preset=preset)}
+    found = {"velocity": velocity_gains(kV, kA, preset=controller), "position": position_gains(kV, kA, preset=controller)}
+    if settling is not None:
+        time, step, loop = settling
+        kS, kG = max(gains["kS"] or 0.0, 0.0), abs(gains.get("kG") or 0.0)
+        found["settling"] = settle(kV, kA, time=time, step=step, limit=limit - kG, kS=kS, loop=loop, preset=controller)
+    return found
 
 
 def _about_motion(segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, window: float | None) -> list[Finding]:
     found = []
+    if all(s.run.slow for s in segments):
+        text = f"from ramps alone a delay looks like friction: it was taken to be 0 +- {1e3 * DELAY_ASSUMED:.0f} ms, and kS is as wide as that makes it."
+        found.append(Finding(code="delay_assumed", text=text, remedy="add a dynamic test, whose step shows the delay", numbers={"error": DELAY_ASSUMED}))
     if delay > 0.03:
         text = f"measured velocity lags {1e3 * delay:.0f} ms behind the input" + (f", of which a mean over {1e3 * window:.0f} ms is one half" if window else "")
         remedy = "nothing for the gains: it was found and removed. Shorten the sensor's filter before closing a loop on it"

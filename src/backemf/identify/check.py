@@ -20,7 +20,7 @@ from ..model.actuator import Actuator
 from ..tables import number, table
 from .free import WIDE, Free, default_paths, free
 from .recording import coverage, findings_of
-from .residual import Problem, fitted_drive, problem
+from .residual import Problem, fitted_drive, long_enough, problem
 from .timing import timing
 from .uncertainty import inverse
 
@@ -101,6 +101,7 @@ def check(
     logs: Sequence[Log], actuator: Actuator, *, free_paths: Sequence[str] | None = None, prior: Datasheet | Mapping[str, tuple[float, float]] | None = None
 ) -> Check:
     """Inspect recordings before anything is fitted, and say what they can tell of an actuator."""
+    long_enough(logs)
     found: list[Finding] = []
     for log in logs:
         found += log.findings

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, UnknownName
-from .mechanism_motion import advance
+from ..model.mechanism import Mechanism
+from ..model.mechanism import step as moved
 
 _NO_INERTIA = 1e-7
 
@@ -62,9 +63,13 @@ class Feedback:
     delay: float
     design: str
     note: str = ""
+    step: float | None = None
+    """What it was designed to settle, where it was."""
+    against_friction: float = 0.0
+    """Input added towards the target while it is more than 1 % of the step away; without it friction stops the motion early."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {k: getattr(self, k) for k in ("loop", "kP", "kD", "period", "delay", "design", "note")}
+        return {k: getattr(self, k) for k in ("loop", "kP", "kD", "period", "delay", "design", "note", "step", "against_friction")}
 
 
 def preset_of(name: str | Preset) -> Preset:
@@ -163,11 +168,26 @@ def position_gains(
 
 
 def settle(
-    kV: float, kA: float, *, time: float, step: float, limit: float = 12.0, kS: float = 0.0, loop: str = "position", period: float = 0.02, delay: float = 0.0
+    kV: float,
+    kA: float,
+    *,
+    time: float,
+    step: float,
+    limit: float = 12.0,
+    kS: float = 0.0,
+    loop: str = "position",
+    preset: str | Preset = "wpilib",
+    period: float | None = None,
+    delay: float | None = None,
 ) -> Feedback:
-    """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the delay forbids it; the note says so."""
-    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=period)
-    lag = delay + 0.5 * period
+    """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the delay forbids it; the note says so.
+
+    A position loop also pushes with kS towards its target until it is there; velocity gets kS from the feedforward.
+    """
+    p = preset_of(preset)
+    T, d = p.period if period is None else period, p.delay if delay is None else delay
+    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=T)
+    lag = d + 0.5 * T
     note = ""
     if loop == "velocity":
         rate = 4.0 / time
@@ -205,14 +225,16 @@ def settle(
         note = f"{why} allows {slower:.3g} s, not {time:g} s"
     return Feedback(
         loop=loop,
-        kP=K0,
-        kD=K1,
+        kP=K0 * p.output / (p.time if loop == "velocity" else 1.0),
+        kD=K1 * p.output / (1.0 if p.normalized else T),
         volts_per_error=K0,
         volts_per_rate=K1,
-        period=period,
-        delay=delay,
+        period=T,
+        delay=d,
         design=f"settles {step:g} in {time:g} s within {limit:g}",
         note=note,
+        step=step,
+        against_friction=kS if loop == "position" else 0.0,
     )
 
 
@@ -240,23 +262,26 @@ def step_response(
     from .feedforward import feedforward
 
     _checked(kA=kA, limit=limit, duration=duration)
+    mechanism = Mechanism(friction=kS, effort_per_velocity=kV, effort_per_acceleration=kA, gravity=kG)
     n = max(2, math.ceil(duration / feedback.period))
     fine = max(1, math.ceil(feedback.period / 0.001))
     h = feedback.period / fine
     late = round(feedback.delay / h)
-    p, v, u = 0.0, 0.0, 0.0
-    rows = [(0.0, 0.0, 0.0, 0.0)]
-    for k in range(n * fine):
-        if k % fine == 0:
-            _, seen_p, seen_v, _ = rows[max(0, len(rows) - 1 - late)]
-            if feedback.loop == "velocity":
-                u = feedforward(step, kS=kS, kV=kV, kG=kG) + feedback.volts_per_error * (step - seen_v)
-            else:
-                u = kG + feedback.volts_per_error * (step - seen_p) - feedback.volts_per_rate * seen_v
-            u = min(max(u, -limit), limit)
-        p, v = advance(p, v, u, h, kS, kV, kA, kG, 0.0, 0.0)
-        rows.append(((k + 1) * h, p, v, u))
-    t, position, velocity, effort = np.array(rows).T
+    within = h * np.arange(1, fine + 1)
+    t = h * np.arange(n * fine + 1)
+    position, velocity, effort = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+    for k in range(0, n * fine, fine):
+        seen = max(0, k - late)
+        if feedback.loop == "velocity":
+            u = feedforward(step, kS=kS, kV=kV, kG=kG) + feedback.volts_per_error * (step - velocity[seen])
+        else:
+            off = step - position[seen]
+            push = feedback.against_friction * math.copysign(1.0, off) if abs(off) > 0.01 * abs(step) else 0.0
+            u = kG + push + feedback.volts_per_error * off - feedback.volts_per_rate * velocity[seen]
+        u = min(max(u, -limit), limit)
+        to = slice(k + 1, k + fine + 1)
+        position[to], velocity[to] = moved(mechanism, position[k], velocity[k], u, within)
+        effort[to] = u
     shown = (velocity if feedback.loop == "velocity" else position) / step
     outside = np.flatnonzero(np.abs(shown - 1) > 0.02)
     settled = math.inf if len(outside) and outside[-1] == len(t) - 1 else float(t[outside[-1] + 1]) if len(outside) else 0.0

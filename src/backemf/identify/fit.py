@@ -21,7 +21,7 @@ from .free import default_paths, free, priors, spread
 from .frictions import friction_name, with_friction
 from .optimize import STAGES, Minimum, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
-from .result import Fit, Found, Start
+from .result import Fit, Found, Recorded, Start
 from .select import split
 from .uncertainty import Uncertainty, correlation_time, uncertainty
 
@@ -66,6 +66,9 @@ def fit(
     begun = time.process_time()
     if friction is not None:
         actuator = with_friction(actuator, friction)
+    for name, given, least in (("seed", seed, 0), ("n_starts", n_starts, 1)):
+        if given < least:
+            raise InvalidValue(f"{name} is {given}; expected {least} or more")
     training, judged = split(logs, hold_out)
     p, guessed = _problem(actuator, training, free_paths, also, prior, bounds, delay, offset, substeps)
     first = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
@@ -105,6 +108,7 @@ def fit(
         seed=seed,
         cpu_s=time.process_time() - begun,
         friction=friction_name(p.actuator.friction),
+        logs=tuple(Recorded.of(log) for log in logs),
     )
 
 

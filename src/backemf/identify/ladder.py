@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..tables import table
 from .fit import Progress, fit
 from .frictions import LADDER, with_friction
 from .residual import fitted_drive
-from .result import Fit
+from .result import Fit, Tried
 from .select import KEYS
 
 
@@ -40,6 +40,19 @@ class Rung:
         errors = np.array(list(self.fit.held_out.values()))
         return float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
 
+    def tried(self, chosen: bool) -> Tried:
+        """What the chosen fit remembers of this rung."""
+        f = self.fit
+        return Tried(
+            friction=self.name,
+            n_parameters=None if f is None else len(f.parameters),
+            training_mae=None if f is None else f.training_mae,
+            held_out_mae=None if f is None else f.held_out_mae,
+            standard_error=self.standard_error,
+            chosen=chosen,
+            reason=self.reason,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
@@ -52,10 +65,10 @@ class Ladder:
 
     @property
     def fit(self) -> Fit:
-        """The chosen rung's fit."""
+        """The chosen rung's fit, which remembers the others."""
         found = next(r.fit for r in self.rungs if r.name == self.chosen)
         assert found is not None
-        return found
+        return replace(found, rungs=tuple(r.tried(r.name == self.chosen) for r in self.rungs), judged_on=self.held_out)
 
     def __str__(self) -> str:
         rows = []

@@ -55,17 +55,34 @@ def _column(name: str, values: Any, least: int) -> np.ndarray:
 
 def _line(x: np.ndarray, y: np.ndarray, through_origin: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(coefficients, covariance) of y = slope x (+ intercept) by least squares."""
-    A = x[:, None] if through_origin else np.stack([x, np.ones_like(x)], axis=1)
-    coefficients, *_ = np.linalg.lstsq(A, y, rcond=None)
-    residual = y - A @ coefficients
-    freedom = max(len(y) - A.shape[1], 1)
-    return coefficients, float(residual @ residual) / freedom * np.linalg.inv(A.T @ A)
+    return _solved(x[:, None] if through_origin else np.stack([x, np.ones_like(x)], axis=1), y)
+
+
+def _solved(A: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(coefficients, covariance) of y = A coefficients by least squares."""
+    try:
+        with np.errstate(all="ignore"):
+            coefficients, *_ = np.linalg.lstsq(A, y, rcond=None)
+            residual = y - A @ coefficients
+            covariance = float(residual @ residual) / max(len(y) - A.shape[1], 1) * np.linalg.inv(A.T @ A)
+    except np.linalg.LinAlgError:
+        covariance = coefficients = np.full(A.shape[1], np.nan)
+    if not (np.isfinite(coefficients).all() and np.isfinite(covariance).all() and (np.diag(covariance) >= 0).all()):
+        raise InvalidValue("the readings do not define a line; expected ones that differ, of ordinary size, in the units that --help names")
+    return coefficients, covariance
+
+
+def _positive(name: str, value: float | None) -> None:
+    if value is not None and not 0 < value < math.inf:
+        raise InvalidValue(f"{name} is {value!r}; expected more than 0")
 
 
 def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: float) -> float:
-    for name, value in (("mass", mass), ("length", length)):
-        if not value > 0:
-            raise InvalidValue(f"{name} is {value!r}; expected more than 0")
+    _positive("mass", mass)
+    _positive("length", length)
+    for name, value in (("angle", angle), ("arm_mass", arm_mass)):
+        if not math.isfinite(value):
+            raise InvalidValue(f"{name} is {value!r}; expected a finite number")
     return (mass + 0.5 * arm_mass) * gravity * length * abs(math.cos(angle))
 
 
@@ -137,6 +154,8 @@ def no_load_line(voltage: Sequence[float], speed: Sequence[float], *, resistance
     v, w = _column("voltage", voltage, 3), _column("speed", speed, 3)
     if len(v) != len(w):
         raise InvalidValue(f"{len(v)} voltages and {len(w)} speeds; expected as many")
+    _positive("resistance", resistance)
+    _positive("torque_constant", torque_constant)
     (slope, intercept), cov = _line(w, v)
     others = {"intercept": Measured(name="R tau_c / K", unit="V", value=float(intercept), error=float(math.sqrt(cov[1, 1])))}
     K = float(slope) if torque_constant is None else torque_constant
@@ -168,7 +187,7 @@ def no_load_line(voltage: Sequence[float], speed: Sequence[float], *, resistance
 
 
 def torque_constant_from_loads(
-    load: Sequence[float], voltage: Sequence[float], *, resistance: float, static: float, directions: Sequence[int] | None = None
+    load: Sequence[float], voltage: Sequence[float], *, resistance: float, static: float, directions: Sequence[float] | None = None
 ) -> Measured:
     """Static loads held by a voltage at rest: K = (load -+ friction) R / V.
 
@@ -178,6 +197,13 @@ def torque_constant_from_loads(
     tau, v = _column("load", load, 1), _column("voltage", voltage, 1)
     if len(tau) != len(v):
         raise InvalidValue(f"{len(tau)} loads and {len(v)} voltages; expected as many")
+    _positive("resistance", resistance)
+    if not 0 <= static < math.inf:
+        raise InvalidValue(f"static is {static!r}; expected 0 or more")
+    if not v.all():
+        raise InvalidValue("a voltage is 0; expected the voltages that held the loads")
+    if directions is not None and (len(directions) != len(tau) or not set(directions) <= {1, -1}):
+        raise InvalidValue(f"directions is {list(directions)!r}; expected 1 or -1 for each of the {len(tau)} loads")
     low, high = (tau - static) * resistance / v, (tau + static) * resistance / v
     both = directions is not None and {1, -1} <= set(directions)
     sharpen = "readings with the arm arriving from both directions; a no-load line; loads as heavy as in use, because friction grows with load"
@@ -193,9 +219,7 @@ def torque_constant_from_loads(
     d = np.asarray(directions, float)
     # K V / R = load + d f: least squares for K / R and f
     A = np.stack([v, -d], axis=1)
-    (k, f), *_ = np.linalg.lstsq(A, tau, rcond=None)
-    residual = tau - A @ np.array([k, f])
-    cov = float(residual @ residual) / max(len(tau) - 2, 1) * np.linalg.inv(A.T @ A)
+    (k, f), cov = _solved(A, tau)
     return Measured(
         name="motor.torque_constant",
         unit="N m/A",
@@ -246,6 +270,8 @@ def compare_torque_constants(
 def firmware_gain(error: Sequence[float], register: Sequence[float], duty: Sequence[float], *, duty_limit: float = 0.95) -> Measured:
     """Duty over register x position error [rad], as an oscilloscope shows it: H, through the origin; saturated readings are left out."""
     e, p, d = _column("error", error, 2), _column("register", register, 2), _column("duty", duty, 2)
+    if not len(e) == len(p) == len(d):
+        raise InvalidValue(f"{len(e)} errors, {len(p)} registers and {len(d)} duties; expected as many")
     keep = np.abs(d) < duty_limit
     if keep.sum() < 2:
         raise MissingValue("fewer than two readings are below the duty limit; use smaller errors or a smaller gain")

@@ -12,18 +12,18 @@ from .segments import Segment
 
 def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(covariance of the unknowns, directions without information), allowing for residuals that stay alike over time."""
-    residuals, slopes = model.linearised(x, central=True)
+    residuals, slopes = model.linearised(x)
     long_run = np.zeros((model.n_all, model.n_all))
     for k, s in enumerate(model.segments):
         J, r, w = slopes[k], residuals[k], weights[k]
         scores = J * (w * r)[:, None]
-        n = len(s.velocity)
-        joint = _on_one_clock(s, scores)
+        n = model.n_velocity(k)
+        joint = _on_one_clock(s, scores) if n else scores
         span = max(_memory(r[:n]), _memory(r[n:]), _crossing(s))
         long_run += _newey_west(joint, span)
     rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
     known = np.zeros((2, model.n_all))
-    for i, j in enumerate(j for j in (model.i_dv, model.i_dp) if j is not None):
+    for i, j in enumerate(model.delays):
         known[i, j] = model.assumed
         long_run[j, j] += model.assumed**2
     R = np.linalg.qr(np.concatenate([rows, known]), mode="r")
@@ -35,6 +35,7 @@ def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) ->
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ long_run @ inverse), np.diag(inverse)))
     covariance = inverse * np.outer(spread / alone, spread / alone)
+    lost &= np.linalg.norm(vectors[: model.n], axis=0) > 1e-3  # a first angle that nothing depends on says nothing about gains
     directions = (vectors[:, lost] / size[:, None]).T if lost.any() else np.zeros((0, model.n_all))
     return covariance, directions
 

@@ -78,7 +78,7 @@ def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarra
         error = float(np.sum((y - X @ b) ** 2)) + (1e3 if b[2] <= 0 else 0.0)
         if error < best:
             best, found = error, np.concatenate([b, [delay]])
-    x = np.zeros(model.n_all)
+    x = model.start()
     u = max(float(np.max(np.abs(s.input))) for s in segments)
     if len(found) == model.n:
         found = np.concatenate([found, [0.0]])
@@ -86,23 +86,19 @@ def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarra
     x[1] = x[1] if abs(x[1]) * model.span < 3 * u else 0.5 * u / model.span
     x[0] = np.clip(x[0], 0.0, 0.9 * u)
     x[2] = math.log(max(float(found[2]), 1e-3 * u / model.span, 1e-9))
-    x[model.i_dv] = found[-1]
-    if model.i_dp is not None:
-        x[model.i_dp] = found[-1]
-    for k, s in enumerate(segments):
-        i = model.i_v0[k]
-        if i is not None:
-            x[i] = s.smooth[0]
+    x[model.delays] = found[-1]
     return x
 
 
 def _weights(model: Model, x: np.ndarray) -> list[np.ndarray]:
     """Scatter of each channel from its residuals, and less weight for what lies far outside."""
-    residuals = [(model.measured(k) - model.stacked(x, k), len(s.velocity)) for k, s in enumerate(model.segments)]
+    residuals = [(model.measured(k) - model.stacked(x, k), model.n_velocity(k)) for k in range(len(model.segments))]
     v = np.concatenate([r[:n] for r, n in residuals]) * model.scale_v
     p = np.concatenate([r[n:] for r, n in residuals]) * model.scale_p
-    share = len(v) / max(len(v) - model.n_all, 1)
-    model.scale_v = max(_trimmed(v) * math.sqrt(share), model.floor_v)
+    n = max(len(v), len(p))
+    share = n / max(n - model.n_all, 1)
+    if len(v):
+        model.scale_v = max(_trimmed(v) * math.sqrt(share), model.floor_v)
     if len(p):
         model.scale_p = max(_trimmed(p) * math.sqrt(share), model.floor_p)
     out = []
@@ -123,29 +119,27 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str, *, held_out: bool
     """Estimate the gains of simple, elevator or arm from segments in motion."""
     model = Model(segments, mechanism)
     x = _first(segments, model, 1e-4)
-    ones = [np.ones(len(s.velocity) + len(s.position)) for s in segments]
+    ones = [np.ones(model.n_velocity(k) + len(s.position)) for k, s in enumerate(segments)]
     starts = [x, _first(segments, model, 1e-9)]
     for delay in (0.0, 0.05):
         other = x.copy()
-        other[[j for j in (model.i_dv, model.i_dp) if j is not None]] = delay
+        other[model.delays] = delay
         starts.append(other)
     tried = [model.solve(start, ones, rounds=4) for start in starts]
     x = model.solve(min(tried, key=lambda s: model.cost(s, ones)), ones)
     weights = _weights(model, x)
     if _drifts(model, x):
         model.cut(_PIECE)
-    model.settle(x)
     x = model.solve(x, weights, rounds=15)
     weights = _weights(model, x)
     model, x = _averaged(model, x, ones)
     for _ in range(2):
         weights = _weights(model, x)
-        model.settle(x)
         x = model.solve(x, weights, rounds=15)
     covariance, singular = covariance_of(model, x, weights)
     predicted = []
     for k, s in enumerate(segments):
-        v, p = model.one(x, k)
+        v, p = model.predicted_velocity(x, k), model.one(x, k)[1]
         predicted.append((v, p - np.mean(p) + np.mean(s.position) if len(p) else p))
     n = model.n
     values = x[:n].copy()
@@ -156,10 +150,10 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str, *, held_out: bool
         names=model.names,
         values=values,
         covariance=stretch @ covariance[:n, :n] @ stretch,
-        velocity_delay=float(x[model.i_dv]),
+        velocity_delay=float(x[model.delays[0]]),
         position_delay=None if model.i_dp is None else float(x[model.i_dp]),
         window=None if model.i_w is None else float(x[model.i_w]),
-        delay_error=math.sqrt(max(float(covariance[model.i_dv, model.i_dv]), 0.0)),
+        delay_error=math.sqrt(max(float(covariance[model.delays[0], model.delays[0]]), 0.0)),
         predicted=predicted,
         velocity_scatter=model.scale_v,
         position_scatter=model.scale_p,
@@ -171,8 +165,8 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str, *, held_out: bool
 def _drifts(model: Model, x: np.ndarray) -> bool:
     """Whether position leaves the prediction slowly, by more than its own noise: then its errors are the model's, not the sensor's."""
     near, all_ = 0.0, 1e-300
-    for k, s in enumerate(model.segments):
-        r = (model.measured(k) - model.stacked(x, k))[len(s.velocity) :]
+    for k in range(len(model.segments)):
+        r = (model.measured(k) - model.stacked(x, k))[model.n_velocity(k) :]
         near += float(r[1:] @ r[:-1]) if len(r) > 1 else 0.0
         all_ += float(r @ r)
     return near / all_ > 0.8 and model.scale_p > 3 * max((s.noise_position for s in model.segments), default=0.0)
@@ -182,20 +176,18 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
     """The same with a velocity that is a mean over a window, as many controllers report it, where that explains it better."""
     best = model.cost(x, weights)
     noise = max(s.noise_velocity for s in model.segments)
-    derived = all(s.derived for s in model.segments)
-    if not model.has_position or (model.scale_v <= max(2 * noise, model.floor_v) and not derived):
+    if not model.has_position or model.i_dv is None or model.scale_v <= max(2 * noise, model.floor_v):
         return model, x
     chosen, found = model, x
-    step = float(np.median(np.diff(model.segments[0].velocity_time)))
-    for window in (step,) if derived else (0.01, 0.05, 0.1):
+    for window in (0.01, 0.05, 0.1):
         other = Model(model.segments, model.mechanism, averaged=True)
         other.pieces, other.starts, other.scale_v, other.scale_p = model.pieces, model.starts, model.scale_v, model.scale_p
         i = other.i_w if other.i_w is not None else 0
         start = np.insert(x, i, window)
-        start[other.i_dv] = max(0.0, start[other.i_dv] - 0.5 * window)
+        start[model.i_dv] = max(0.0, start[model.i_dv] - 0.5 * window)
         start = other.solve(start, weights, rounds=6)
         cost = other.cost(start, weights)
-        if cost < (1.0 if derived else 0.95) * best:
+        if cost < 0.95 * best:
             best, chosen, found = cost, other, start
     return chosen, found
 
@@ -208,10 +200,10 @@ def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length
         used = [(_stretch(s.velocity_time, length, side), _stretch(s.position_time, length, side)) for s in model.segments]
         if not any(v.any() for v, _ in used) or all(v.all() for v, _ in used):
             return math.nan
-        part = [w * np.concatenate(u) for w, u in zip(weights, used, strict=True)]
+        part = [w * np.concatenate([v[: model.n_velocity(k)], p]) for k, (w, (v, p)) in enumerate(zip(weights, used, strict=True))]
         y = model.solve(x, part, rounds=4)
         for k, s in enumerate(model.segments):
-            r = (model.one(y, k)[0] - s.velocity)[~used[k][0]]
+            r = (model.predicted_velocity(y, k) - s.velocity)[~used[k][0]]
             error += float(r @ r)
             total += float(np.sum((s.velocity[~used[k][0]] - np.mean(everything)) ** 2))
     return 1 - error / total if total > 0 else math.nan

@@ -1,107 +1,53 @@
-"""The motion of a mechanism u = kS sgn(v) + kV v + kA a + gravity: exact between changes of the input, with sticking at rest.
+"""The motion of a mechanism with a recorded input, where it was measured: at times of its own, a delay ago; and its derivatives.
 
-Gravity is g_1 + g_c cos(p) + g_s sin(p) and is held over steps of at most 5 ms at their middle (exponential midpoint rule).
-The input holds from each of its times to the next; what is measured is the motion a delay ago.
+The engine steps from moment to moment: changes of the input, and the moments that were measured. Before the motion begins, its
+first state holds.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine.mechanism import mechanism_kernels
+from ..engine.rows import Held, held
+
 LONGEST = 0.005
 """Longest step where gravity depends on position [s]."""
+GAINS = ("kS", "kV", "kA", "g_1", "g_c", "g_s")
+"""Columns of the derivatives; the first position and velocity follow."""
 
 
-def advance(p, v, u, h, kS, kV, kA, g_1, g_c, g_s):  # type: ignore[no-untyped-def]
-    """(position, velocity) after h seconds at input u."""
-    net = u - g_1
-    if g_c != 0.0 or g_s != 0.0:
-        middle = p + 0.5 * h * v
-        net -= g_c * math.cos(middle) + g_s * math.sin(middle)
-    lam = kV / kA
-    for _ in range(4):
-        if v == 0.0:
-            if abs(net) <= kS or net == 0.0:
-                return p, 0.0
-            s = 1.0 if net > 0 else -1.0
-        else:
-            s = 1.0 if v > 0 else -1.0
-        c = (net - s * kS) / kA
-        left, w, phi_1, phi_2 = h, v, 0.0, 0.0
-        for part in range(2):
-            x = lam * left
-            if abs(x) < 1e-3:
-                phi_1 = left * (1.0 - x / 2 * (1.0 - x / 3 * (1.0 - x / 4)))
-                phi_2 = left * left * (0.5 - x / 6 * (1.0 - x / 4 * (1.0 - x / 5)))
-            else:
-                phi_1 = -math.expm1(-x) / lam
-                phi_2 = (left - phi_1) / lam
-            w = v + (c - lam * v) * phi_1
-            if part == 1 or w * s >= 0.0:
-                break
-            ratio = -lam * v / c  # comes to rest on the way
-            left = -v / c if abs(ratio) < 1e-9 else math.log1p(ratio) / lam
-            left = min(max(left, 0.0), h)
-        p += v * phi_1 + c * phi_2
-        if left >= h:
-            return p, w
-        v = 0.0
-        h -= left
-    return p, v
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """The motion at some moments, a row each: position, velocity and acceleration, and their derivatives."""
+
+    values: np.ndarray
+    slopes: np.ndarray
+    """(moments, 3, columns): in the gains, then in the first position and the first velocity."""
+    moving: np.ndarray
+    """1 where the motion has begun, 0 before: there nothing changes with time."""
 
 
-def _motion(t_u, u, t_0, p_0, v_0, t_v, d_v, t_p, d_p, kS, kV, kA, g_1, g_c, g_s, out_v, out_p):  # type: ignore[no-untyped-def]
-    """Velocity at t_v - d_v and position at t_p - d_p of a motion that begins at t_0; before that, its first state."""
-    n_u, n_v, n_p = len(t_u), len(t_v), len(t_p)
-    i, j, k = 0, 0, 0
-    t, p, v = t_0, p_0, v_0
-    while j < n_v and t_v[j] - d_v <= t:
-        out_v[j] = v
-        j += 1
-    while k < n_p and t_p[k] - d_p <= t:
-        out_p[k] = p
-        k += 1
-    while i + 1 < n_u and t_u[i + 1] <= t:
-        i += 1
-    bent = g_c != 0.0 or g_s != 0.0
-    while j < n_v or k < n_p:
-        end = math.inf
-        if j < n_v:
-            end = t_v[j] - d_v
-        if k < n_p:
-            end = min(end, t_p[k] - d_p)
-        if i + 1 < n_u:
-            end = min(end, t_u[i + 1])
-        if bent:
-            end = min(end, t + LONGEST)
-        if end > t:
-            p, v = _step(p, v, u[i], end - t, kS, kV, kA, g_1, g_c, g_s)
-            t = end
-        while i + 1 < n_u and t_u[i + 1] <= t:
-            i += 1
-        while j < n_v and t_v[j] - d_v <= t:
-            out_v[j] = v
-            j += 1
-        while k < n_p and t_p[k] - d_p <= t:
-            out_p[k] = p
-            k += 1
+def _rows(input_time: np.ndarray, input: np.ndarray, begin: float, moments: Sequence[np.ndarray], turning: bool) -> tuple[Held, list[np.ndarray]]:
+    """Intervals between everything that happens, and where each moment lies among their ends."""
+    late = [np.maximum(m, begin) for m in moments]
+    end = max((float(m[-1]) for m in late if len(m)), default=begin)
+    end = max(end, begin + 1e-9)  # at least one interval
+    changes = input_time[(input_time > begin) & (input_time < end)]
+    fine = np.arange(begin, end, LONGEST) if turning else np.empty(0)
+    parts = [np.array([begin, end]), changes, *late]
+    times, place = np.unique(np.concatenate([*parts, fine]), return_inverse=True)
+    places = np.split(place[2 + len(changes) : len(place) - len(fine)], np.cumsum([len(m) for m in late])[:-1]) if late else []
+    acting = np.clip(np.searchsorted(input_time, times, side="right") - 1, 0, len(input) - 1)
+    return held(input[acting][:, None], np.diff(times)), places
 
 
-_step: Callable[..., Any] = advance
-
-
-@functools.lru_cache(maxsize=1)
-def _compiled() -> Callable[..., None]:
-    global _step
-    from numba import njit
-
-    _step = njit(cache=True)(advance)
-    return njit(cache=True)(_motion)
+def _parameters(gains: Sequence[float], gravity: Sequence[float]) -> tuple[list[float], bool]:
+    turning = gravity[1] != 0.0 or gravity[2] != 0.0
+    return [*gains, gravity[0], *(gravity[1:] if turning else ())], turning
 
 
 def motion(
@@ -117,6 +63,41 @@ def motion(
     position_delay: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(velocity, position) at their times. `start` is (time, position, velocity), `gains` (kS, kV, kA), `gravity` (g_1, g_c, g_s)."""
-    out_v, out_p = np.empty(len(velocity_time)), np.empty(len(position_time))
-    _compiled()(input_time, input, *start, velocity_time, velocity_delay, position_time, position_delay, *gains, *gravity, out_v, out_p)
-    return out_v, out_p
+    p, turning = _parameters(gains, gravity)
+    rows, (at_v, at_p) = _rows(input_time, input, start[0], (velocity_time - velocity_delay, position_time - position_delay), turning)
+    states = mechanism_kernels(turning).trajectory(p, start[1:], rows)
+    return states[at_v, 1], states[at_p, 0]
+
+
+def positions(
+    input_time: np.ndarray,
+    input: np.ndarray,
+    *,
+    start: tuple[float, float, float],
+    moments: Sequence[np.ndarray],
+    gains: tuple[float, float, float],
+    gravity: tuple[float, float, float],
+) -> list[np.ndarray]:
+    """Position at several sets of moments of one motion."""
+    p, turning = _parameters(gains, gravity)
+    rows, places = _rows(input_time, input, start[0], moments, turning)
+    states = mechanism_kernels(turning).trajectory(p, start[1:], rows)
+    return [states[at, 0] for at in places]
+
+
+def sensitive_motion(
+    input_time: np.ndarray,
+    input: np.ndarray,
+    *,
+    start: tuple[float, float, float],
+    moments: Sequence[np.ndarray],
+    gains: tuple[float, float, float],
+    gravity: tuple[float, float, float],
+    turning: bool,
+) -> list[Seen]:
+    """Everything at several sets of moments of one motion. `turning` asks for the columns of an arm even where its gravity is 0."""
+    p = [*gains, gravity[0], *(gravity[1:] if turning else ())]
+    rows, places = _rows(input_time, input, start[0], moments, turning)
+    values, slopes = mechanism_kernels(turning).sensitivities(p, start[1:], rows)
+    begun = [(m >= start[0]).astype(float) for m in moments]
+    return [Seen(values=values[at], slopes=slopes[at], moving=b) for at, b in zip(places, begun, strict=True)]

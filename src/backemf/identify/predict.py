@@ -1,22 +1,90 @@
-"""What a fit says a log should have looked like."""
+"""What a fit says a log should have looked like: every sample of every state, and how far off it is."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from ..data.log import Log
+from ..data.log import Log, Signal
+from ..model.actuator import Actuator, signals
 from .free import Free
 from .residual import fitted_drive, problem
 from .result import Fit
 
+ROLES = ("training", "held out", "not in the fit")
+SAME = 1e-3
+"""Relative difference up to which an error counts as the one that the fit stored for this log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A log and what the fit makes of it, on the log's own samples."""
+
+    log: Log
+    """With the bench as the fit found it."""
+    role: str
+    actuator: Actuator
+    """With the settings of this log."""
+    states: Mapping[str, np.ndarray] = field(repr=False)
+    signals: Mapping[str, np.ndarray] = field(repr=False)
+    """Voltage, current and motor torque at the output."""
+    error: float
+    """Mean absolute error of position [rad or m]."""
+    stored: float | None
+    """The same as the fit stored it; None where this log was not in the fit."""
+
+    @property
+    def position(self) -> np.ndarray:
+        return self.states["position"]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        return self.states["velocity"]
+
+    @property
+    def load(self) -> np.ndarray:
+        """Torque of the bench on the joint along the run."""
+        assert self.log.bench is not None
+        inputs = {name: self.log[name] for name in self.log.bench.series}
+        return np.asarray(self.log.bench.load(self.position, self.velocity, inputs)) + np.zeros(len(self.log))
+
+    @property
+    def another(self) -> bool:
+        """Whether the error is not the one stored: a log of the same name that is not the same recording."""
+        return self.stored is not None and abs(self.error - self.stored) > SAME * self.stored
+
+
+def role(fit: Fit, name: str) -> str:
+    return "training" if name in fit.training else "held out" if name in fit.held_out else "not in the fit"
+
+
+def as_found(fit: Fit, log: Log) -> Log:
+    """The log with the bench's numbers that the fit found, such as where the arm hangs."""
+    bench = {path.removeprefix("bench."): p.value for path, p in fit.parameters.items() if path.startswith("bench.")}
+    return replace(log, bench=replace(log.bench, **bench)) if bench and log.bench is not None else log
+
+
+def run(fit: Fit, log: Log) -> Run:
+    """Simulate a log from its start and what was asked; nothing is fitted."""
+    log = as_found(fit, log)
+    actuator, _ = fitted_drive(fit.actuator, [log])
+    p = problem(actuator, [log], Free(()), outputs=("position",), substeps=fit.substeps)
+    found = p.kernels.trajectory(p.rows_of(np.zeros(0)), p.S, p.batch, p.substeps)
+    states = {name: found[:, k] for k, name in enumerate(p.system.states)}
+    here = actuator.replace(**{path: v for path, v in p.logs[0].settings.items() if path in actuator.parameters})
+    inputs: dict[str, Any] = {name: p.logs[0].inputs[:, k] for k, name in enumerate(p.system.inputs)}
+    if here.drive.delay:
+        late = {n: Signal(time=log.time, values=v).held(log.time - here.drive.delay) for n, v in inputs.items() if n.endswith("_target")}
+        inputs.update(late)
+    told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
+    stored = {**fit.training, **fit.held_out}.get(log.name)
+    error = float(np.nanmean(np.abs(states["position"] - log["position"])))
+    return Run(log=log, role=role(fit, log.name), actuator=here, states=states, signals=told, error=error, stored=stored)
+
 
 def predict(fit: Fit, log: Log) -> np.ndarray:
     """Simulated position on a log's samples, from its start and what was asked; nothing is fitted."""
-    bench = {path.removeprefix("bench."): p.value for path, p in fit.parameters.items() if path.startswith("bench.")}
-    if bench and log.bench is not None:
-        log = replace(log, bench=replace(log.bench, **bench))
-    actuator, _ = fitted_drive(fit.actuator, [log])
-    p = problem(actuator, [log], Free(()), outputs=("position",), substeps=fit.substeps)
-    return p.predictions(np.zeros(0))[0]
+    return run(fit, log).position

@@ -57,7 +57,7 @@ def rows_of(run: Run) -> Rows:
     return Rows(
         time=t[:-1],
         input=u[:-1],
-        position=np.interp(t, run.position_time, run.position)[:-1],
+        position=np.interp(t, run.position_time, run.position)[:-1] if len(run.position) else np.zeros(len(t) - 1),
         velocity=np.interp(t, run.velocity_time, run.velocity)[:-1],
         step=np.diff(t),
         acceleration=np.zeros(len(t) - 1),
@@ -167,6 +167,27 @@ def regress(
     n, p = X.shape
     explained = 1 - float(np.sum((a - X @ b) ** 2)) / max(float(np.sum((a - np.mean(a)) ** 2)), 1e-300)
     return gains, 1 - (1 - explained) * (n - 1) / max(n - p, 1)
+
+
+def one_step(runs: Sequence[Run], mechanism: str = "simple", *, threshold: float) -> Regression:
+    """The same least squares without filters or trimming: from each sample to the next, wherever the velocity reaches the threshold.
+
+    Accelerations are forward differences at the mean step of what is kept. Any tests will do, and all runs are used.
+    This is "SysId OLS" of Tyler Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1), which published gains of its sample file.
+    """
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("velocity", "input", "change", "position", "step")}
+    for run in runs:
+        rows = rows_of(run)
+        v = np.interp(run.time, run.velocity_time, run.velocity)
+        keep = np.abs(rows.velocity) >= threshold
+        for name, column in (("velocity", rows.velocity), ("input", rows.input), ("change", np.diff(v)), ("position", rows.position), ("step", rows.step)):
+            columns[name].append(column[keep])
+    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    if len(joined["velocity"]) < 6:
+        raise InvalidValue(f"{len(joined['velocity'])} samples are as fast as the threshold of {threshold:g}; expected at least 6: lower it")
+    a = joined["change"] / float(np.mean(joined["step"]))
+    gains, r2 = regress(joined["velocity"], joined["input"], a, mechanism, joined["position"])
+    return Regression(gains=gains, r2=r2, n=len(a), delay=math.nan)
 
 
 def sysid(runs: Sequence[Run], mechanism: str = "simple", *, median: int = 1, threshold: float | None = None) -> Regression:

@@ -205,12 +205,20 @@ class Problem:
         return substitute(self.actuator, {k: v for k, v in values.items() if k in self.actuator.parameters})
 
 
+def long_enough(logs: Sequence[Log]) -> None:
+    """Refuse logs that hold no motion, only a moment."""
+    for log in logs:
+        if len(log) < 2:
+            raise MissingValue(f"{log.name} has {len(log)} sample; expected a recording over time")
+
+
 def problem(
     actuator: Actuator, logs: Sequence[Log], free: Any, *, outputs: Sequence[str] | None = None, substeps: int | None = None, hanging: bool = False
 ) -> Problem:
     """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
     if not logs:
         raise MissingValue("no logs were given; expected at least one recording")
+    long_enough(logs)
     seen = tuple(o for o in OUTPUTS if any(o in log for log in logs)) if outputs is None else tuple(outputs)
     if "position" not in seen:
         raise MissingValue(f"none of the logs has a position; they have: {', '.join(sorted({s for log in logs for s in log.signals}))}")

@@ -59,7 +59,7 @@ test_of.__test__ = False  # type: ignore[attr-defined]  # the name looks like a 
 
 
 def part_of(text: str) -> str:
-    words = re.split(r"[^a-z]+", text.lower())
+    words = re.split(r"[^a-z]+", text.partition(" (")[0].lower())  # what follows names the file
     side = next((w for w in words if w in ("left", "right", "angular")), "")
     return f"{side} turning" if side in ("left", "right") and "turning" in words else side
 
@@ -142,7 +142,16 @@ def split(log: Log, control: str = "voltage") -> list[Run]:
     test = test_of(log.name)
     if test is not None:
         return [_cut(log, test, t, u, t[0], t[-1])]
-    return [_cut(log, _shape(t[a:b], u[a:b]), t, u, t[max(0, a - 3)], t[b - 1]) for a, b in _stretches(t, u)]
+    return [_cut(log, _shape(t[a:b], u[a:b]), t, u, t[_before(t, u, a)], t[b - 1]) for a, b in _stretches(t, u)]
+
+
+def _before(t: np.ndarray, u: np.ndarray, a: int) -> int:
+    """The sample a stretch begins with: a few at rest before its input acts, none of the stretch before."""
+    step = float(np.median(np.diff(t)))
+    first = a
+    while first > 0 and a - first < 3 and u[first - 1] == 0 and t[first] - t[first - 1] < 5 * step:
+        first -= 1
+    return first
 
 
 def _stretches(t: np.ndarray, u: np.ndarray) -> list[tuple[int, int]]:

@@ -66,11 +66,14 @@ def resolution_of(x: np.ndarray) -> float:
 
 
 def is_derived(t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray) -> bool:
-    """Whether velocity is position's change over the last step, sample by sample."""
-    if len(p) != len(v) or len(v) < 8 or not np.array_equal(t_v, t_p):
+    """Whether velocity is position's change over a step, sample by sample: the last step, or the one it lies in the middle of."""
+    if len(v) < 8 or len(p) not in (len(v), len(v) + 1):
         return False
-    slope = np.diff(p) / np.diff(t_p)
-    return bool(np.mean(np.abs(slope - v[1:]) <= 1e-6 * np.max(np.abs(v))) > 0.9)
+    step = np.diff(t_p)
+    ends, shown = (t_p[1:], v[1:]) if len(p) == len(v) else (t_p[:-1] + 0.5 * step, v)
+    if not np.allclose(t_v[-len(shown) :], ends, rtol=0.0, atol=1e-9 + 1e-3 * float(np.min(step))):
+        return False
+    return bool(np.mean(np.abs(np.diff(p) / step - shown) <= 1e-6 * np.max(np.abs(v))) > 0.9)
 
 
 def segment(run: Run) -> Segment | None:
@@ -83,7 +86,7 @@ def segment(run: Run) -> Segment | None:
     t_v, v, t_p, p = run.velocity_time, run.velocity, run.position_time, run.position
     noise = noise_of(t_v, v)
     top = float(np.percentile(np.abs(calm(v)[0]), 98))
-    stale = _stale_share(v, top)
+    stale = _stale_share(run, top)
     if stale > _STALE:
         fresh = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
         t_v, v = t_v[fresh], v[fresh]
@@ -96,7 +99,10 @@ def segment(run: Run) -> Segment | None:
     if len(v) < 8:
         return None
     smooth, calm_noise, width = calm(v)
-    first = _moving(smooth, calm_noise, top)
+    derived = is_derived(run.velocity_time, run.velocity, run.position_time, run.position)
+    # Differences of a coarse position see motion only where it crosses a few of its steps while they are averaged.
+    coarse = 3 * resolution_of(p) / (width * float(np.median(np.diff(t_v)))) if derived else 0.0
+    first = _moving(smooth, calm_noise, max(top, 50 * coarse) if run.slow else top)
     if first is None or top <= 5 * calm_noise or top <= 0:
         return None
     stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
@@ -105,8 +111,9 @@ def segment(run: Run) -> Segment | None:
         t_v, v, smooth = t_v[inside], v[inside], smooth[inside]
         if len(v) < 8:
             return None
-    still = abs(float(np.mean(v[: max(1, first - width)]))) <= 4 * calm_noise + 0.02 * top
-    rests = not run.slow and still and first > 0
+    before = v[: max(1, int(np.searchsorted(t_v, onset + 1e-9, side="right")))]  # the input has not acted yet
+    still = abs(float(np.mean(before))) <= min(4 * noise / math.sqrt(len(before)), 0.2 * top) + 0.02 * top
+    rests = not run.slow and still
     first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
     breakaway = math.nan
     if run.slow:
@@ -118,6 +125,10 @@ def segment(run: Run) -> Segment | None:
     inside = (t_p >= t_v[0] - 1e-9) & (t_p <= t_v[-1] + 1e-9)
     start = float(np.interp(t_v[0], t_p, p)) if len(p) else 0.0
     t_p, p = t_p[inside], p[inside]
+    if rests and len(p):  # at rest a coarse position errs alike in every sample: one of them says it all
+        moves = np.flatnonzero(np.diff(p))
+        begins = max(int(moves[0]), 0) if len(moves) else 0
+        t_p, p = t_p[begins:], p[begins:]
     if len(p) < 8:
         t_p, p = t_p[:0], p[:0]
     return Segment(
@@ -135,20 +146,25 @@ def segment(run: Run) -> Segment | None:
         noise_position=noise_of(t_p, p),
         smooth=smooth,
         resolution=resolution_of(p),
-        derived=is_derived(run.velocity_time, run.velocity, run.position_time, run.position),
+        derived=derived,
         breakaway=breakaway,
         stopped=stopped,
         stale=stale,
     )
 
 
-def _stale_share(v: np.ndarray, top: float) -> float:
-    fast = np.abs(v[1:]) > 0.2 * top
+def _stale_share(run: Run, top: float) -> float:
+    """Share of samples in motion that repeat the one before: of position where there is one, because that always moves on."""
+    v = run.velocity
+    fast = np.abs(calm(v)[0][1:]) > 0.2 * top
     same = np.diff(v) == 0
-    levels = len(np.unique(v)) / max(len(v), 1)
-    if fast.sum() < 10 or (levels < 0.02 and len(v) > 200):  # few levels: coarse resolution, not repetition
+    if np.array_equal(run.velocity_time, run.position_time):
+        step = resolution_of(run.position)
+        moves = np.abs(calm(v)[0][1:]) * np.diff(run.position_time)
+        fast, same = fast & (moves > step if step < 0.1 * np.ptp(run.position) else moves > 0), np.diff(run.position) == 0
+    elif len(np.unique(v)) < 0.02 * len(v) and len(v) > 200:  # few levels: coarse resolution, not repetition
         return 0.0
-    return float(np.mean(same[fast]))
+    return float(np.mean(same[fast])) if fast.sum() >= 10 else 0.0
 
 
 def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
@@ -178,7 +194,7 @@ def _hard_stop(run: Run, t_v: np.ndarray, v: np.ndarray, top: float, noise: floa
     if len(v) < 20:
         return math.nan
     width = 5
-    smooth = np.array([np.median(v[max(0, i - width) : i + width + 1]) for i in range(len(v))])
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1), axis=1)
     still = np.abs(smooth) < max(0.03 * top, 2 * noise)
     if not still[-1] or still.all():
         return math.nan

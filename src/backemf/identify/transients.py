@@ -19,8 +19,10 @@ def coast_down(log: Log, *, inertia: float) -> Measured:
 
     See `model.steady.coasting_speed` for the curve it follows until it stops.
     """
-    if not inertia > 0:
+    if not 0 < inertia < math.inf:
         raise InvalidValue(f"inertia is {inertia!r} kg m^2; expected more than 0")
+    if len(log) < 10:
+        raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 10 of a shaft that slows")
     t = log.time - log.time[0]
     if "velocity" in log:
         w = log["velocity"]
@@ -37,7 +39,10 @@ def coast_down(log: Log, *, inertia: float) -> Measured:
     t, w = t[: end + 1][moving[: end + 1]], w[: end + 1][moving[: end + 1]]
 
     guess = (w[0], (w[0] - w[-1]) / (t[-1] - t[0]), 1e-3)
-    values, cov = curve_fit(coasting_speed, t, w, p0=guess, bounds=([0, 0, 0], np.inf), maxfev=20000)
+    try:
+        values, cov = curve_fit(coasting_speed, t, w, p0=guess, bounds=([0, 0, 0], np.inf), maxfev=20000)
+    except (ValueError, RuntimeError):  # it speeds up, or jumps
+        raise InvalidValue(f"{log.name} is no coast-down: the speed goes from {w[0]:.3g} to {w[-1]:.3g}; expected a shaft that slows by itself") from None
     errors = np.sqrt(np.diag(cov))
     viscous = Measured(name="friction.viscous", unit="N m s/rad", value=float(values[2] * inertia), error=float(errors[2] * inertia))
     return Measured(
@@ -76,6 +81,10 @@ def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None
     T, t = log["temperature"], log.time - log.time[0]
     P = np.broadcast_to(np.asarray(power, float), T.shape)
     around = float(T[0]) if ambient is None else ambient
+    if not (np.isfinite(P).all() and np.max(P) > 0):
+        raise InvalidValue(f"power is {power!r} W; expected finite numbers, and heating somewhere")
+    if not math.isfinite(around):
+        raise InvalidValue(f"ambient is {around!r} degC; expected a finite number")
 
     def rise(x: np.ndarray) -> np.ndarray:
         node = Thermal(resistance=float(np.exp(x[0])), capacitance=float(np.exp(x[1])), ambient=around)
@@ -87,7 +96,10 @@ def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None
 
     top = max(float(np.max(T) - around), 1e-3)
     guess = np.log([top / max(float(np.max(P)), 1e-9), max(t[-1] / 5.0, 1e-3) * max(float(np.max(P)), 1e-9) / top])
-    found = least_squares(rise, guess)
+    try:
+        found = least_squares(rise, guess)
+    except ValueError:
+        raise InvalidValue(f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the temperature") from None
     cov = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / max(len(T) - 2, 1)
     R, C = np.exp(found.x)
     R_error, C_error = np.exp(found.x) * np.sqrt(np.diag(cov))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import InvalidValue
 from .residual import Problem
 
 WINDOW = 3
@@ -87,6 +88,8 @@ def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> U
 
 def inverse(A: np.ndarray) -> np.ndarray:
     """Inverse of a symmetric positive matrix that may be nearly singular: scaled first, and never with a negative diagonal."""
+    if not np.isfinite(A).all():
+        raise InvalidValue("the parameters' errors are not finite numbers; check the logs' units and factors")
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
     values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(scale, scale))
     values = np.maximum(values, 1e-13 * values[-1])

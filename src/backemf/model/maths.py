@@ -36,6 +36,10 @@ def expm1(x: Scalar) -> Scalar:
     return _library(x).expm1(x)
 
 
+def log1p(x: Scalar) -> Scalar:
+    return _library(x).log1p(x)
+
+
 def sin(x: Scalar) -> Scalar:
     return _library(x).sin(x)
 

@@ -44,15 +44,38 @@ class Region:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
-    """One set of axes."""
+class Bars:
+    """Horizontal bars, one a name, the first on top; `colors` are places in the palette, `errors` whiskers either way."""
 
-    lines: Sequence[Line]
+    names: Sequence[str]
+    values: Any
+    colors: Sequence[int] = ()
+    errors: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A square of coloured cells from -1 to 1, such as correlations; rows and columns carry the same names."""
+
+    names: Sequence[str]
+    values: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One set of axes: curves, bars or a grid."""
+
+    lines: Sequence[Line] = field(default_factory=tuple)
     x_label: str
     y_label: str
     title: str = ""
     bands: Sequence[Band] = field(default_factory=tuple)
     regions: Sequence[Region] = field(default_factory=tuple)
+    bars: Bars | None = None
+    grid: Grid | None = None
+    x_log: bool = False
+    y_range: tuple[float, float] | None = None
+    """Where the axis ends; without it, where the data does."""
 
 
 @dataclass(frozen=True, kw_only=True)

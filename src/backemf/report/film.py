@@ -27,6 +27,8 @@ RATES = {".mp4": 30.0, ".gif": 20.0}
 """Pictures per second where none are asked for."""
 LEAST, MOST = 160, 4096
 """Sides of a picture in pixels."""
+MOST_FRAMES = 100_000
+"""Nearly an hour of film."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +165,8 @@ def film(
     encode = _encoder(ending)
     shown = course(source, log, engine=engine, name=name)
     span = float(shown.time[-1] - shown.time[0])
+    if not span * rate / speed < MOST_FRAMES:
+        raise InvalidValue(f"{span:.3g} s at speed {speed:g} would be {span * rate / speed:.3g} pictures; expected fewer than {MOST_FRAMES}: show less of it")
     n = math.floor(span * rate / speed + 1e-9) + 1
     moments = shown.time[0] + np.arange(n) * (speed / rate)
     stage = Stage(log, shown, size)

@@ -63,7 +63,13 @@ class Offscreen:
         self.model, self.width, self.height = model, width, height
         model.vis.global_.offwidth, model.vis.global_.offheight = width, height  # the buffer that is drawn into
         self.gl = context(width, height)
-        self.drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
+        try:
+            self.drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
+        except mujoco.FatalError as error:
+            self.gl.free()
+            raise NotAvailable(
+                f"OpenGL cannot draw {width}x{height} pictures here ({error}); give a smaller --size, or set MUJOCO_GL to egl or osmesa"
+            ) from None
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self.drawing)
         self.scene = mujoco.MjvScene(model, maxgeom=1000)
         self.options = mujoco.MjvOption()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .figures import Figure, Line
+from ..errors import InvalidValue
+from ..files import replacing
+from .figures import Bars, Figure, Grid, Line
 
+FORMATS = ("png", "svg", "pdf")
 PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
 """Colours that stay apart in print and for colour-blind readers."""
 
@@ -19,6 +22,9 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
     from matplotlib import pyplot
 
     path = Path(path)
+    ending = path.suffix.lstrip(".").lower() or "png"
+    if ending not in FORMATS:
+        raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected a picture that ends in {', '.join(f'.{f}' for f in FORMATS)}")
     n = len(figure.panels)
     n_rows = -(-n // figure.columns)
     height = panel_height if panel_height is not None else (4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2)
@@ -40,21 +46,32 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
                 axis.fill_between(region.x, region.low, region.high, color=color, alpha=0.14, linewidth=0, label=region.label or None)
             for j, line in enumerate(panel.lines):
                 _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
+            if panel.bars is not None:
+                _draw_bars(axis, panel.bars)
+            if panel.grid is not None:
+                _draw_grid(fig, axis, panel.grid)
+            if panel.x_log:
+                axis.set_xscale("log")
+            if panel.y_range is not None:
+                axis.set_ylim(*panel.y_range)
             axis.set_ylabel(panel.y_label)
             if not figure.shared_x or k == n - 1:
                 axis.set_xlabel(panel.x_label)
             if panel.title:
                 axis.set_title(panel.title, loc="left")
-            axis.grid(color="#dddddd", linewidth=0.6)
-            axis.margins(x=0.01)
+            if panel.grid is None:
+                axis.grid(color="#dddddd", linewidth=0.6)
+                axis.set_axisbelow(True)
+                axis.margins(x=0.01)
             if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) > 1:
                 axis.legend(frameon=False, fontsize=8.5, loc="best", ncols=2 if len(panel.lines) > 4 else 1)
         if figure.note:
             fig.text(0.01, -0.01, figure.note, fontsize=8, color="#666666", va="top")
-        temporary = path.with_name(f".{path.name}.part")
-        fig.savefig(temporary, dpi=150, format=path.suffix.lstrip(".") or "png", bbox_inches="tight")
-        pyplot.close(fig)
-    temporary.replace(path)
+        try:
+            with replacing(path, force=True) as temporary:
+                fig.savefig(temporary, dpi=150, format=ending, bbox_inches="tight")
+        finally:
+            pyplot.close(fig)
     return path
 
 
@@ -66,3 +83,19 @@ def _draw(axis: Any, line: Line, color: str) -> None:
         "dots": {"linestyle": "none", "marker": ".", "markersize": 3},
     }[line.style]
     axis.plot(line.x, line.y, label=line.label, **{"color": color, **style})
+
+
+def _draw_bars(axis: Any, bars: Bars) -> None:
+    places = range(len(bars.names))
+    colors = [PALETTE[c % len(PALETTE)] for c in bars.colors] or PALETTE[0]
+    axis.barh(places, bars.values, color=colors, height=0.65, xerr=bars.errors, ecolor="#444444", capsize=2)
+    axis.set_yticks(places, bars.names)
+    axis.invert_yaxis()
+
+
+def _draw_grid(fig: Any, axis: Any, grid: Grid) -> None:
+    places = range(len(grid.names))
+    shown = axis.imshow(grid.values, vmin=-1, vmax=1, cmap="RdBu_r")
+    axis.set_xticks(places, grid.names, rotation=90)
+    axis.set_yticks(places, grid.names)
+    fig.colorbar(shown, ax=axis, shrink=0.8)

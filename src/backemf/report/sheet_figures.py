@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,23 +33,40 @@ def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
     return Figure(title=title, panels=[panel])
 
 
-def envelope(actuator: Actuator, voltage: float, title: str) -> Figure:
-    """All four quadrants between +V and -V with the current limit and the losses (document 001, figures 2 and 3)."""
+def speed_axis(actuator: Actuator) -> tuple[float, str]:
+    """(factor, label) of a speed at the output: rpm, or m/s on a linear axis."""
+    return (RPM, "speed at the output [rpm]") if actuator.motion == "rotary" else (1.0, "speed at the output [m/s]")
+
+
+def torque_label(actuator: Actuator) -> str:
+    return "torque at the output [N m]" if actuator.motion == "rotary" else "force at the output [N]"
+
+
+def envelope(actuator: Actuator, voltage: float, title: str, points: Sequence[Line] = (), reach: float = 1.5) -> Figure:
+    """All four quadrants between +V and -V with the current limit and the losses (document 001, figures 2 and 3).
+
+    `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
+    """
     top = ideal_speed(actuator, voltage)
-    w = np.linspace(-1.5 * top, 1.5 * top, 601)
+    scale, label = speed_axis(actuator)
+    w = np.linspace(-reach * top, reach * top, 601)
     w = w[w != 0]
     high, low = electrical_torque(actuator, voltage, w), electrical_torque(actuator, -voltage, w)
+    # With points the figure is about them: braking beyond what they need may leave the picture.
+    most = max([float(electrical_torque(actuator, voltage, 0.0)), *(float(np.max(np.abs(line.y))) for line in points)])
     friction = actuator.friction
     drag = friction.drag(w) + np.sign(w) * friction.level(friction.stribeck(w), 0.0, 0.0, np.sign(w))
     panel = Panel(
         lines=[
-            Line(x=RPM * w, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
-            Line(x=RPM * w, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
-            Line(x=RPM * w, y=drag, style="thin", label="friction and drag"),
+            Line(x=scale * w, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
+            Line(x=scale * w, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
+            Line(x=scale * w, y=drag, style="thin", label="friction and drag"),
+            *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
-        regions=[Region(x=RPM * w, low=net_torque(actuator, -voltage, w), high=net_torque(actuator, voltage, w), label="reachable at the output")],
-        x_label="speed at the output [rpm]",
-        y_label="torque at the output [N m]",
+        regions=[Region(x=scale * w, low=net_torque(actuator, -voltage, w), high=net_torque(actuator, voltage, w), label="reachable at the output")],
+        x_label=label,
+        y_label=torque_label(actuator),
+        y_range=None if not points else (-1.3 * most, 1.3 * most),
     )
     return Figure(title=title, panels=[panel])
 
@@ -98,6 +116,39 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
         lines.append(Line(x=np.array([0.0, end / 60.0]), y=np.array([most, most]), style="thin", label="greatest winding temperature"))
     note = f"{'two nodes' if two else 'one node'}, {thermal_resistance(thermal):.3g} K/W in all"
     return Figure(title=title, panels=[Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)])
+
+
+def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None:
+    """How long a standstill torque can be held from cold until the winding is at its limit; None without a thermal model."""
+    thermal, motor = actuator.motor.thermal, actuator.motor
+    if thermal is None or limit <= thermal.ambient:
+        return None
+    slow = thermal.housing_resistance * thermal.housing_capacitance if isinstance(thermal, TwoNodeThermal) else thermal.time_constant
+    held = continuous_current(actuator, limit)
+    supply = actuator.drive.supply
+    most = min(x for x in (6.0 * held, supply / motor.resistance if supply else np.inf, (motor.limits and motor.limits.current) or np.inf))
+    i = np.linspace(1.01, max(most / held, 1.5), 120) * held
+    t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * slow])
+    T = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
+    reached = np.full_like(i, np.nan)
+    for k in range(1, len(t)):
+        before = T[0]
+        heat = motor.resistance_at(before) * i**2
+        T = tuple(np.minimum(x, 1e5) for x in thermal.advance(T, heat, 0.0, t[k] - t[k - 1]))
+        now = np.isnan(reached) & (T[0] >= limit)
+        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * (limit - before) / np.maximum(T[0] - before, 1e-12))[now]
+    seen = np.isfinite(reached) & (reached > 0)
+    if not seen.any():
+        return None
+    tau = np.asarray(actuator.gearbox.output_torque(motor.torque_at(i, None)))
+    for_ever = float(actuator.gearbox.output_torque(motor.torque_at(held, None)))
+    ends = np.array([float(np.min(reached[seen])), float(np.max(reached[seen]))])
+    lines = [
+        Line(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
+        Line(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {'N m' if actuator.motion == 'rotary' else 'N'}", style="thin"),
+    ]
+    panel = Panel(lines=lines, x_label="time from cold [s]", y_label=torque_label(actuator).replace("at the output", "of the motor, at the output"), x_log=True)
+    return Figure(title=title, panels=[panel])
 
 
 def regions(actuator: Actuator, voltage: float, title: str, most: float | None = None, nominal_current: float | None = None) -> Figure | None:

@@ -17,7 +17,7 @@ from ..errors import BackemfError, InvalidValue, MissingValue
 from ..model.dcmotor import DcMotor, Engine, Joint
 from ..model.friction import Viscous
 from ..model.mujoco import Moment, advanced, moment, states, step
-from .mujoco_arrays import Place, dcmotors, engine_of, from_model, load_mujoco, place
+from .mujoco_arrays import Place, dcmotors, engine_of, from_model, load_mujoco, place, without_log
 
 STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 """Of the classical Runge-Kutta rule: share of the step to the next stage, and weight."""
@@ -38,6 +38,10 @@ class Conformance:
         return max(self.differences.values()) if self.differences else None
 
 
+MOST_STEPS = 1_000_000
+"""All of them are kept until the end."""
+
+
 @dataclass
 class _Watched:
     """One dcmotor and what was seen of it, step by step and, under RK4, stage by stage."""
@@ -55,18 +59,23 @@ class _Watched:
     """Whether a constraint pushed the joint."""
 
 
+@without_log()
 def conform(path: str | Path, *, steps: int = 500) -> list[Conformance]:
     """Drive every dcmotor of a model with sines and jumps, and give the worst one-step differences for each."""
     mujoco = load_mujoco()
+    if Path(path).is_dir():  # MuJoCo would leave a log of its own here
+        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
         raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
     return conform_model(model, steps=steps)
 
 
 def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     """As `conform`, for a model that is already loaded."""
+    if not 1 <= steps <= MOST_STEPS:
+        raise InvalidValue(f"steps is {steps}; expected 1 to {MOST_STEPS}")
     mujoco = load_mujoco()
     found: list[Conformance | _Watched] = []
     for i in dcmotors(model):
@@ -81,6 +90,8 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     constrained = _record(mujoco, model, data, scratch, engine, watched, steps)
+    if any(not w.forces for w in watched):
+        raise InvalidValue("the model's accelerations are not finite before its first step; check its numbers")
     return [_compared(model, engine, w, constrained) if isinstance(w, _Watched) else w for w in found]
 
 

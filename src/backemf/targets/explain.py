@@ -15,7 +15,7 @@ from ..findings import Finding
 from ..model.dcmotor import DcMotor
 from ..model.friction import LuGre
 from ..tables import number, table
-from .mujoco_arrays import dcmotors, from_model, load_mujoco
+from .mujoco_arrays import dcmotors, from_model, load_mujoco, without_log
 
 SERVO_STIFFNESS = (1.0, 6.0)
 """Stiffness over stall torque of real bus servos at their default gains [1/rad]: full voltage at an error of 1/6 to 1 rad."""
@@ -64,12 +64,15 @@ class _Law(NamedTuple):
     armature: float
 
 
+@without_log()
 def explain(path: str | Path) -> list[Explained]:
     """A row for every actuator of an MJCF file."""
     mujoco = load_mujoco()
+    if Path(path).is_dir():  # MuJoCo would leave a log of its own here
+        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
         raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
     return explain_model(model, _merged(Path(path)))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ from ..model.dcmotor import INTEGRATORS, VERSIONS, release
 from .spread import Spread
 
 METHODS = ("simulation", "formula")
+SHORTEST, LONGEST = 1e-5, 1.0
+"""Time steps of a simulation [s]; shorter ones take for ever, longer ones see no motion."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ class Export:
         """Where each file goes: into a folder, or the main one under this name and the others beside it."""
         path = Path(path)
         folder = path if path.is_dir() else path.parent
-        places = {folder / name: text for name, text in self.files.items()}
+        places = {folder / name.replace("/", "_"): text for name, text in self.files.items()}  # "left/knee" names a joint, not a folder
         if not path.is_dir():
             _, *others = self.files
             places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}
@@ -202,14 +205,16 @@ def export(
         raise UnknownName("method", method, METHODS)
     if integrator not in INTEGRATORS:
         raise UnknownName("integrator", integrator, INTEGRATORS)
-    for what, value in (("timestep", timestep), ("amplitude", amplitude)):
-        if not value > 0:
-            raise InvalidValue(f"{what} is {value!r}; expected a number above 0")
+    if not SHORTEST <= timestep <= LONGEST:
+        raise InvalidValue(f"timestep is {timestep!r}; expected seconds, from {SHORTEST:g} to {LONGEST:g}")
+    if not 0 < amplitude < math.inf:
+        raise InvalidValue(f"amplitude is {amplitude!r}; expected a number above 0")
     if not 0 <= load < 1:
         raise InvalidValue(f"load is {load!r}; expected a share of the stall torque, from 0 to less than 1")
-    if not joint or any(c in joint for c in "<>&\"'\\\n"):
+    if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
         raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
-    lines = tuple(notes.splitlines()) if isinstance(notes, str) else tuple(line for note in notes for line in str(note).splitlines())
+    texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
+    lines = tuple("".join(c if c.isprintable() else " " for c in line) for text in texts for line in text.splitlines())  # no file holds the others
     request = Request(name, version, joint, lines, method, timestep, integrator, amplitude, load, backlash, given_logs(logs) or (), spread)
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
     return module.write(actuator, request)

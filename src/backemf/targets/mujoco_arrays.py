@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -38,6 +40,22 @@ def load_mujoco() -> ModuleType:
     except ImportError:
         raise NotAvailable("MuJoCo is not installed; install it with: pip install mujoco") from None
     return mujoco
+
+
+@contextlib.contextmanager
+def without_log() -> Iterator[None]:
+    """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is in."""
+    try:
+        mujoco = load_mujoco()
+    except NotAvailable:  # whoever needs it says so
+        yield
+        return
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 class Place(NamedTuple):

@@ -23,7 +23,7 @@ from ..model.mujoco import step
 from ..tables import table
 from .export import Export, given_logs
 from .motions import Motion, recorded, reference_motions
-from .mujoco_arrays import dcmotors, load_mujoco
+from .mujoco_arrays import dcmotors, load_mujoco, without_log
 
 RUNS = {"mujoco": "mujoco", "mujoco-classic": "mujoco_classic"}
 """Targets that can be run here, and their files."""
@@ -82,6 +82,7 @@ def _mrad(value: float | None) -> str:
     return "-" if value is None else f"{1e3 * value:.3g}"
 
 
+@without_log()
 def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: bool = True) -> Replay:
     """Replay logs, or without any the reference motions, in the installed simulator.
 

@@ -1,29 +1,30 @@
 """WPILOG 1.0, WPILib's data log: a small reader and a writer of our own.
 
-A log with a SysId state is split into its runs, one recording a run and a motor; any other is one recording with all numbers in it.
+A log with the states of a SysId routine is split into its runs (wpilog_runs); any other is one recording with all numbers in it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
+from ...files import write_all
+from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "WPILOG"
 MAGIC = b"WPILOG"
-_CONVERTERS = {".hoot": "CTRE's owlet (owlet in.hoot out.wpilog -f wpilog)", ".revlog": "REV Hardware Client 2, or revlog-converter, to WPILOG"}
-_STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
-_SIGNAL = re.compile(r"^(?:.*/)?(?P<signal>voltage|current|position|velocity)-(?P<motor>.+)$")
-_TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
+_CONVERTERS = {
+    ".hoot": "CTRE's owlet (owlet -f wpilog in.hoot out.wpilog)",
+    ".revlog": "REV's revlog-converter (npm install -g @rev-robotics/revlog-converter, then revlog-converter in.revlog -o out.wpilog)",
+}
+"""docs.ctr-electronics.com, log extractor; github.com/REVrobotics/node-revlog-converter."""
 _UNITS = {
     **dict.fromkeys(("volt", "volts", "v"), "V"),
     **dict.fromkeys(("amp", "amps", "ampere", "amperes", "a"), "A"),
@@ -126,6 +127,10 @@ def _control(payload: bytes, open_: dict[int, Entry], found: dict[tuple[str, str
 def _value(type_: str, payload: bytes, name: str) -> Any:
     if type_ in ("string", "json"):
         return payload.decode("utf-8", errors="replace")
+    if type_ == "raw":
+        return payload
+    if type_ == "string[]":
+        return _strings(payload, name)
     letter = _FORMATS.get(type_)
     if letter is None:
         return None
@@ -134,6 +139,18 @@ def _value(type_: str, payload: bytes, name: str) -> Any:
         raise ReadError(f"{name!r} is {type_} but a record of it has {len(payload)} bytes")
     values = struct.unpack(f"<{len(payload) // width}{letter}", payload)
     return values if type_.endswith("[]") else float(values[0])
+
+
+def _strings(payload: bytes, name: str) -> tuple[str, ...]:
+    """A count, then each text after its length."""
+    texts, place = [], 4
+    for _ in range(int.from_bytes(payload[:4], "little")):
+        length = int.from_bytes(payload[place : place + 4], "little")
+        if place + 4 + length > len(payload):
+            raise ReadError(f"{name!r} is string[] but a record of it ends in the middle of a text")
+        texts.append(payload[place + 4 : place + 4 + length].decode("utf-8", errors="replace"))
+        place += 4 + length
+    return tuple(texts)
 
 
 def unit_of(metadata: str) -> str:
@@ -152,21 +169,24 @@ def unit_of(metadata: str) -> str:
     return base if len(parts) == 1 else f"{base}/s" if parts[1] in ("second", "s", "sec") else f"{base}/min" if parts[1] in ("minute", "min") else ""
 
 
-def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
-    """The runs of a SysId log, or all numbers of any other."""
+def entries(path: Path, keep: Keep = everything, report: Report = silent, preset: str | None = None) -> list[Recording]:
+    """The runs of a SysId log, or all numbers of any other. `preset` names the logger that wrote it (see wpilog_runs)."""
+    from .wpilog_runs import find_runs
+
     logged = read_entries(path, report)
-    states = [e for e in logged if e.type == "string" and _STATE.match(e.name) and e.values]
-    if states:
-        runs = [recording for state in states for recording in _runs(path, state, logged)]
-        if runs:
-            return runs
+    runs, unclear = find_runs(path, logged, preset)
+    return runs or [whole(path, logged, keep, unclear)]
+
+
+def whole(path: Path, logged: Iterable[Entry], keep: Keep = everything, unclear: str = "") -> Recording:
+    """All numbers of a log, by the names of their entries; `unclear` is said where nothing is recognised."""
     channels = [c for e in logged for c in _channels(e)]
     if not channels:
         raise ReadError("no numbers in the log; expected boolean, int64, float or double entries")
     wanted = set(keep([Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high) for c in channels]))
     channels = [c if c.name in wanted else Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high) for c in channels]
-    hint = "name the entries: --map 'position=/arm/position[rev]' --map 'voltage=/arm/volts'"
-    return [Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), hint=hint)]
+    hint = unclear or "name the entries: --map 'position=/arm/position[rev]' --map 'voltage=/arm/volts'"
+    return Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), hint=hint)
 
 
 def _channels(entry: Entry) -> list[Channel]:
@@ -182,61 +202,26 @@ def _channels(entry: Entry) -> list[Channel]:
     return [Channel.of(f"{entry.name}.{k}", [v[k] for v in values], unit=unit, time=times) for k in range(width)]
 
 
-def _runs(path: Path, state: Entry, logged: Sequence[Entry]) -> list[Recording]:
-    match = _STATE.match(state.name)
-    mechanism = (match["mechanism"] if match else None) or ""
-    motors: dict[str, dict[str, Entry]] = {}
-    for entry in logged:
-        found = _SIGNAL.match(entry.name)
-        if found and entry.type in ("double", "float") and entry.values and found["motor"].endswith(mechanism):
-            motor = found["motor"].removesuffix(mechanism).rstrip("-") or mechanism
-            motors.setdefault(motor, {})[found["signal"]] = entry
-    times, states = state.sorted()
-    ends = np.append(times[1:], np.inf)
-    out, count = [], dict.fromkeys(_TESTS, 0)
-    for start, end, test in zip(times, ends, states, strict=True):
-        if test not in _TESTS:
-            continue
-        count[test] += 1
-        for motor, signals in motors.items():
-            channels = [c for signal, entry in signals.items() for c in [_cut(signal, entry, start, end)] if c is not None]
-            if {"voltage", "current"} & {c.signal for c in channels} and {"position", "velocity"} & {c.signal for c in channels}:
-                name = f"{test} {motor} ({path.stem} {mechanism} {count[test]})"
-                out.append(Recording(name=name, source=str(path), format=FORMAT, channels=tuple(channels), notes=(f"run {count[test]} of {test}",)))
-    return out
-
-
-def _cut(signal: str, entry: Entry, start: float, end: float) -> Channel | None:
-    times, values = entry.sorted()
-    keep = (times >= start) & (times < end)
-    if keep.sum() < 2:
-        return None
-    unit = unit_of(entry.metadata) or {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
-    return Channel.of(entry.name, np.asarray(values, float)[keep], unit=unit, signal=signal, time=times[keep])
-
-
 def write_wpilog(path: Path | str, logged: Mapping[str, tuple[str, str, Iterable[tuple[float, Any]]]], *, extra: str = "", force: bool = False) -> Path:
     """Write entries {name: (type, metadata, [(time [s], value), ...])}: first all starts, then the records as they are given."""
-    path = Path(path)
-    if path.exists() and not force:
-        raise ReadError(f"{path} exists; give force=True to write over it")
     parts = [MAGIC, struct.pack("<HI", 0x0100, len(extra.encode())), extra.encode()]
     for number, (name, (type_, metadata, _)) in enumerate(logged.items(), start=1):
         texts = b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in (name, type_, metadata))
         parts.append(_record(0, 0, b"\x00" + struct.pack("<I", number) + texts))
     for number, (name, (type_, _, records)) in enumerate(logged.items(), start=1):
         parts += [_record(number, round(time * 1e6), _payload(type_, value, name)) for time, value in records]
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(b"".join(parts))
-    os.replace(temporary, path)
-    return path
+    return write_all({Path(path): b"".join(parts)}, force=force)[0]
 
 
 def _payload(type_: str, value: Any, name: str) -> bytes:
     if type_ in ("string", "json"):
         return str(value).encode()
+    if type_ == "raw":
+        return bytes(value)
+    if type_ == "string[]":
+        return struct.pack("<I", len(value)) + b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in value)
     if type_ not in _FORMATS:
-        raise ReadError(f"{name!r} has the type {type_!r}, which cannot be written; expected string, json, {', '.join(_FORMATS)}")
+        raise ReadError(f"{name!r} has the type {type_!r}, which cannot be written; expected raw, string, string[], json, {', '.join(_FORMATS)}")
     values = value if type_.endswith("[]") else [value]
     return struct.pack(f"<{len(values)}{_FORMATS[type_]}", *values)
 

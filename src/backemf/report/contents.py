@@ -1,0 +1,215 @@
+"""Report: everything there is to say about a fit, computed once, as data; `html` sets it on a page, `summary` is its JSON."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..data.datasheet import Datasheet
+from ..data.log import Log
+from ..errors import BackemfError
+from ..identify.predict import ROLES, Run, as_found, role, run
+from ..identify.result import Fit, Recorded
+from ..model.bench import Bench
+from ..model.quantity import quantities
+from ..tables import number
+from .exported import Exported, exports, n_steps
+from .stated import Compared, parameters, performance
+from .verdict import level, verdict
+
+SIMULATED = re.compile(r"(motor|trajectory) .*simulat|'simulated' = true", re.IGNORECASE)
+"""How a recording's own notes say that it was simulated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogRow:
+    """One log: what it was, how far off the model is, or why that is not known."""
+
+    name: str
+    role: str
+    bench: str
+    duration: float | None = None
+    rate: float | None = None
+    n_samples: int | None = None
+    settings: dict[str, float] = field(default_factory=dict)
+    signals: tuple[str, ...] = ()
+    simulated: bool = False
+    error: float | None = None
+    stored: float | None = None
+    run: Run | None = field(default=None, repr=False)
+    reason: str = ""
+    """Why there is no run."""
+
+    def summary(self) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        same = ("name", "role", "bench", "duration", "rate", "n_samples", "settings", "simulated", "error", "reason")
+        return {**{key: getattr(self, key) for key in same}, "stored_error": self.stored}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A fit with its logs run through it, its numbers beside the sheet's, and its exports."""
+
+    fit: Fit
+    name: str
+    """Of the fit's file."""
+    sheet: Datasheet | None
+    verdict: tuple[str, str]
+    level: str
+    logs: tuple[LogRow, ...]
+    parameters: tuple[Compared, ...]
+    performance: tuple[Compared, ...]
+    exports: tuple[Exported, ...] | None
+    """None where nobody wanted them."""
+    date: str
+    version: str = __version__
+
+    @property
+    def runs(self) -> list[Run]:
+        """Runs, training first, then held out, then others."""
+        return sorted((row.run for row in self.logs if row.run is not None), key=lambda r: ROLES.index(r.role))
+
+    @property
+    def fastest(self) -> float | None:
+        """The greatest speed in the logs, a few outliers aside."""
+        return max((float(np.percentile(np.abs(r.velocity), 99.5)) for r in self.runs), default=0.0) or None
+
+    @property
+    def usual_load(self) -> float:
+        """A load that the joint carried in the logs: what nine tenths of the samples stay below, to two digits."""
+        if not self.runs:
+            return 0.0
+        return float(f"{np.percentile(np.abs(np.concatenate([r.load for r in self.runs])), 90):.2g}")
+
+    def summary(self) -> dict[str, Any]:
+        """What the report says, as plain data: the object of `--json`. Errors of logs are in rad (or m)."""
+        fit = self.fit
+        return {
+            "fit": self.name,
+            "backemf": self.version,
+            "date": self.date,
+            "verdict": list(self.verdict),
+            "level": self.level,
+            "training_mae": fit.training_mae,
+            "held_out_mae": fit.held_out_mae,
+            "noise_floor": fit.noise_floor,
+            "friction": fit.friction,
+            "sheet": None if self.sheet is None else self.sheet.name,
+            "parameters": {p.name: p.summary() for p in self.parameters},
+            "performance": {p.name: p.summary() for p in self.performance},
+            "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in fit.findings],
+            "logs": [row.summary() for row in self.logs],
+            "ladder": [dict(vars(r)) for r in fit.rungs],
+            "exports": None if self.exports is None else [e.summary() for e in self.exports],
+        }
+
+
+def report(
+    fit: Fit,
+    logs: Sequence[Log] = (),
+    *,
+    sheet: Datasheet | None = None,
+    exported: bool = True,
+    name: str = "fit",
+    progress: Callable[[str, float], None] | None = None,
+) -> Report:
+    """Run every log through a fit, compare its numbers with a sheet, export and replay it.
+
+    Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which take longest.
+    `progress` is told what is being done, and how much of it all is done.
+    """
+    steps = len(logs) + 1 + (n_steps(len(logs)) if exported else 0)
+    begun = itertools.count()
+
+    def tell(text: str) -> None:
+        if progress is not None:
+            progress(text, min(next(begun) / steps, 1.0))
+
+    rows = tuple(_row(fit, log, tell) for log in logs)
+    there = {row.name for row in rows}
+    known = {r.name: r for r in fit.logs}
+    others = [_remembered(fit, n, known.get(n)) for n in (*fit.training, *fit.held_out) if n not in there]
+    first = sorted((as_found(fit, row.run.log) for row in rows if row.run is not None), key=lambda log: role(fit, log.name) != "held out")
+    tell("what follows from the parameters")
+    return Report(
+        fit=fit,
+        name=name,
+        sheet=sheet,
+        verdict=verdict(fit),
+        level=level(fit),
+        logs=(*rows, *others),
+        parameters=parameters(fit, sheet),
+        performance=performance(fit, sheet),
+        exports=exports(fit, first, tell) if exported else None,
+        date=datetime.date.today().isoformat(),
+    )
+
+
+def stored_logs(fit: Fit, beside: Path) -> list[Path]:
+    """The files that a fit remembers and that are still there: as they were given, or by the end of their path from the fit's own folder."""
+    found: dict[Path, None] = {}
+    for remembered in fit.logs:
+        given = Path(remembered.source)
+        ends = [beside.joinpath(*given.parts[k:]) for k in range(len(given.parts))]
+        there = next((place for place in (given, *ends) if remembered.source and place.is_file()), None)
+        if there is not None:
+            found[there] = None
+    return list(found)
+
+
+def bench_words(bench: Bench | None) -> str:
+    """A bench as a person says it: its kind and its numbers."""
+    if bench is None:
+        return "not known"
+    numbers = [f"{path.replace('_', ' ')} {number(value)} {f.metadata['unit']}" for path, f, value in quantities(bench) if value != f.default]
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(bench).__name__).lower()
+    return f"{kind}: {', '.join(numbers)}" if numbers else kind
+
+
+def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:
+    tell(f"predict {log.name}")
+    facts = Recorded.of(log)
+    same = {
+        "name": log.name,
+        "role": role(fit, log.name),
+        "bench": bench_words(log.bench),
+        "duration": facts.duration,
+        "rate": facts.rate,
+        "n_samples": facts.n_samples,
+        "settings": dict(log.settings),
+        "signals": tuple(log.signals),
+        "simulated": any(SIMULATED.match(word) for word in log.conversions),
+        "stored": {**fit.training, **fit.held_out}.get(log.name),
+    }
+    try:
+        found = run(fit, log)
+    except BackemfError as error:
+        return LogRow(**same, reason=str(error))
+    return LogRow(**same, error=found.error, run=found)
+
+
+def _remembered(fit: Fit, name: str, facts: Recorded | None) -> LogRow:
+    error = {**fit.training, **fit.held_out}[name]
+    reason = "the recording was not given"
+    if facts is None:
+        return LogRow(name=name, role=role(fit, name), bench="not stored", error=error, stored=error, reason=reason)
+    return LogRow(
+        name=name,
+        role=role(fit, name),
+        bench=bench_words(facts.bench),
+        duration=facts.duration,
+        rate=facts.rate,
+        n_samples=facts.n_samples,
+        settings=dict(facts.settings),
+        error=error,
+        stored=error,
+        reason=reason,
+    )

@@ -1,0 +1,82 @@
+"""What becomes of a fit in other simulators: each target's export, what it loses, and its replay where the simulator is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.log import Log
+from ..errors import BackemfError
+from ..identify.result import Fit
+from ..targets.export import TARGETS, Effect, export
+from ..targets.replay import RUNS, Replay, replay, summary
+
+N_LOGS = 4
+"""Logs replayed at most, held-out ones first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """One target: what was lost, the replays, or why there are none."""
+
+    target: str
+    version: str = ""
+    dropped: tuple[Effect, ...] = ()
+    approximated: tuple[Effect, ...] = ()
+    over: str = ""
+    """What the cost of an effect was measured over, in words."""
+    replays: tuple[Replay, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why there is no export, or why a log was not replayed."""
+
+    def summary(self) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        effects = {
+            name: [{"path": e.path, "text": e.text, "error": e.error, "worst": e.worst} for e in rows]
+            for name, rows in (("dropped", self.dropped), ("approximated", self.approximated))
+        }
+        return {
+            "target": self.target,
+            "version": self.version,
+            **effects,
+            "over": self.over,
+            "replays": [{"simulator": r.simulator, "timestep": r.timestep, **case} for r in self.replays for case in summary(r)["cases"]],
+            "reasons": list(self.reasons),
+        }
+
+
+def n_steps(n_logs: int) -> int:
+    """How often `exports` says what it is doing."""
+    return len(TARGETS) + len(RUNS) * min(max(n_logs, 1), N_LOGS)
+
+
+def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
+    """Every target. Those that can be run here are replayed on some logs, or without any on the reference motions."""
+    found = []
+    for target in TARGETS:
+        progress(f"export to {target}")
+        try:
+            made = export(fit.actuator, target, notes=fit.summary())
+        except BackemfError as error:
+            found.append(Exported(target=target, reasons=(str(error),)))
+            continue
+        replays, reasons = [], []
+        for log in (logs[:N_LOGS] or [None]) if target in RUNS else ():
+            progress(f"replay in {target}" + (f": {log.name}" if log is not None else ""))
+            try:
+                replays.append(replay(made, log, refine=False))
+            except BackemfError as error:
+                reasons.append(f"not replayed: {error}")
+        found.append(
+            Exported(
+                target=target,
+                version=made.version,
+                dropped=made.dropped,
+                approximated=made.approximated,
+                over=made.range,
+                replays=tuple(replays),
+                reasons=tuple(dict.fromkeys(reasons)),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,136 @@
+"""A fit's report as one HTML file: opens offline, prints, and needs nothing from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..files import write_all
+from .blocks import Block, Drawing, Findings, Paragraph, Section, Table
+from .contents import Report
+from .page_style import SCRIPT, STYLE
+from .plotly_page import dumps, library, plots, points_each
+from .sections import sections
+
+NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
+
+
+def page(report: Report) -> str:
+    """The whole file."""
+    parts = sections(report)
+    drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
+    body = "\n".join(_section(s, drawn) for s in parts)
+    scripts = [library(), SCRIPT]
+    allowed = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'" for text in scripts)
+    policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+    contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
+    title = f"Actuator report: {report.name}"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=True)}">
+<meta name="generator" content="backemf {_text(report.version)}">
+<title>{_text(title)}</title>
+<link rel="icon" href="data:,">
+<style>{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{_text(title)}</h1>
+<p class="note">{_text(_origin(report))}</p>
+</header>
+<div class="columns">
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+<main>
+{body}
+</main>
+</div>
+<noscript><p class="missing">The figures need JavaScript, which this browser does not run; the tables do not.</p></noscript>
+<script type="application/json" id="figures">{dumps(drawn.plots)}</script>
+<script>{scripts[0]}</script>
+<script>{scripts[1]}</script>
+</body>
+</html>
+"""
+
+
+def write(report: Report, path: Path | str, *, force: bool = False) -> Path:
+    """Write the page, whole or not at all; an existing file is kept unless `force`."""
+    return write_all({Path(path): page(report)}, force=force)[0]
+
+
+class Drawn:
+    """The plots of a page, collected while its sections are set."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self.plots: list[dict[str, Any]] = []
+
+    def add(self, plot: dict[str, Any]) -> str:
+        self.plots.append(plot)
+        height, kind = plot["layout"]["height"], plot["data"][0]["type"]
+        square = f";max-width:{height + 190}px" if kind == "heatmap" else ""
+        return f'<div class="plot {kind}" id="plot-{len(self.plots) - 1}" style="height:{height}px{square}"></div>'
+
+
+def _origin(report: Report) -> str:
+    fit = report.fit
+    sheet = f" Datasheet: {report.sheet.name}." if report.sheet is not None else ""
+    held = f", {len(fit.held_out)} held out" if fit.held_out else ""
+    return (
+        f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction}, {len(fit.parameters)} fitted parameters, "
+        f"{len(fit.training)} logs fitted{held}, {len(fit.starts)} starts, {fit.cpu_s:.2g} s of CPU.{sheet}"
+    )
+
+
+def _text(text: str) -> str:
+    return html.escape(str(text), quote=True)
+
+
+def _section(section: Section, drawn: Drawn) -> str:
+    inside = "\n".join(_block(b, drawn) for b in section.blocks)
+    return f'<section id="{_text(section.key)}">\n<h2>{_text(section.title)}</h2>\n{inside}\n</section>'
+
+
+def _block(block: Block, drawn: Drawn) -> str:
+    if isinstance(block, Paragraph):
+        if block.kind == "heading":
+            return f"<h3>{_text(block.text)}</h3>"
+        return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
+    if isinstance(block, Table):
+        return _table(block.head, block.rows, block.caption)
+    if isinstance(block, Findings):
+        rows = "".join(f"<li><b>{_text(f.code.replace('_', ' '))}</b> {_text(f.text)}<br><i>Remedy:</i> {_text(f.remedy)}</li>" for f in block.found)
+        return f'<ul class="findings">{rows}</ul>'
+    return _drawing(block, drawn)
+
+
+def _drawing(block: Drawing, drawn: Drawn) -> str:
+    made = plots(block.figure, drawn.most)
+    titles = [panel.title for panel in block.figure.panels] if len(made) > 1 else [""]
+    cells = "".join(f"<div>{f'<h4>{_text(t)}</h4>' if t else ''}{drawn.add(p)}</div>" for t, p in zip(titles, made, strict=True))
+    heading = f"<h4>{_text(block.heading)}</h4>" if block.heading else ""
+    most = max((len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"), default=0)
+    less = f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples." if most > drawn.most else ""
+    words = f"<figcaption>{_text(block.text + ('.' if block.text and less and not block.text.endswith('.') else '') + less)}</figcaption>"
+    return f'<figure>{heading}<div class="{"pair" if len(made) > 1 else "one"}">{cells}</div>{words}</figure>'
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    right = [bool(rows) and all(NUMBER.match(row[j]) or row[j] in ("-", "") for row in rows) and any(row[j] != "-" for row in rows) for j in range(len(head))]
+
+    sort = ["n" if right[j] else "w" if max((len(row[j]) for row in rows), default=0) > 26 and j > 0 else "s" for j in range(len(head))]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f'<{tag} class="{s}">{_text(c)}</{tag}>' for c, s in zip(cells, sort, strict=True)) + "</tr>"
+
+    words = f"<caption>{_text(caption)}</caption>" if caption else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f'<div class="scroll" tabindex="0"><table>{words}<thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'

@@ -1,0 +1,104 @@
+"""A fit's numbers beside those stated before it: by the datasheet, or by whoever started the fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.datasheet import Datasheet
+from ..identify.free import priors
+from ..identify.result import Fit
+from ..model.actuator import Actuator
+from ..model.steady import ideal_speed, net_torque
+
+N_DRAWS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One number with its error, and what was stated of it."""
+
+    name: str
+    value: float
+    error: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    told_by: str = ""
+    stated: float | None = None
+    stated_error: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Found over stated."""
+        return self.value / self.stated if self.stated else None
+
+    @property
+    def z(self) -> float | None:
+        """Difference in standard errors of both together."""
+        if self.stated is None or self.stated_error is None:
+            return None
+        width = math.hypot(self.error, self.stated_error)
+        return (self.value - self.stated) / width if width > 0 else None
+
+    def summary(self) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        told = None if self.stated is None else {"value": self.stated, "error": self.stated_error, "unit": self.unit}
+        fitted = {"low": self.low, "high": self.high, "told_by": self.told_by} if self.told_by else {}
+        return {"value": self.value, "error": self.error, "unit": self.unit, **fitted, "stated": told, "ratio": self.ratio, "z": self.z}
+
+
+def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
+    """Every fitted parameter; a sheet's word comes before what the fit stored as stated."""
+    told = {} if sheet is None else priors(fit.actuator, sheet)
+    rows = []
+    for path, p in fit.parameters.items():
+        stated = told.get(path, p.prior)
+        value, error = stated if stated is not None else (None, None)
+        rows.append(Compared(name=path, value=p.value, error=p.error, unit=p.unit, low=p.low, high=p.high, told_by=p.told_by, stated=value, stated_error=error))
+    return tuple(rows)
+
+
+def no_load_speed(actuator: Actuator, voltage: float) -> float:
+    """Output speed at which nothing is left of the torque."""
+    w = np.linspace(1e-6, 1.0, 400) * ideal_speed(actuator, voltage)
+    left = np.asarray(net_torque(actuator, voltage, w))
+    below = np.flatnonzero(left <= 0)
+    if not len(below):
+        return float(w[-1])
+    k = int(below[0])
+    return float(w[0] if k == 0 else w[k - 1] + (w[k] - w[k - 1]) * left[k - 1] / (left[k - 1] - left[k]))
+
+
+def stall_torque(actuator: Actuator, voltage: float) -> float:
+    """Torque at the output while it just does not turn."""
+    return max(float(net_torque(actuator, voltage, 1e-9)), 0.0)
+
+
+def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
+    """Stall torque and no-load speed of the fitted actuator with their errors, beside what a sheet prints."""
+    rotary = fit.actuator.motion == "rotary"
+    drawn: Sequence[Actuator] = fit.draws(N_DRAWS)
+    rows = []
+    for name, words, unit, of in (
+        ("stall_torque", "stall torque" if rotary else "stall force", "N m" if rotary else "N", stall_torque),
+        ("no_load_speed", "no-load speed", "rad/s" if rotary else "m/s", no_load_speed),
+    ):
+        printed = None if sheet is None else sheet.get(name, fit.actuator.drive.supply)
+        voltage = (printed.voltage if printed is not None else None) or fit.actuator.drive.supply
+        if voltage is None:
+            continue
+        value = of(fit.actuator, voltage)
+        error = float(np.std([of(a, voltage) for a in drawn]))
+        stated = stated_error = None
+        if printed is not None and sheet is not None:
+            at_output = printed.side == "output" or fit.actuator.gearbox.ratio == 1
+            gear = fit.actuator.gearbox
+            to_output = 1.0 if at_output else float(gear.output_torque(1.0)) if name == "stall_torque" else 1.0 / abs(gear.ratio)
+            stated, stated_error = printed.value * to_output, printed.half * to_output / math.sqrt(3)
+        rows.append(Compared(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, stated=stated, stated_error=stated_error))
+    return tuple(rows)
