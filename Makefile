@@ -24,6 +24,7 @@ test: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs
 
 conformance: $(STAMP)
 	$(BIN)/python scripts/conformance.py

@@ -1,40 +1,207 @@
-"""Docs tell the truth: every Python block runs, every relative link and picture exists."""
+"""Docs tell the truth: code and commands run and print what is shown, options exist, links lead somewhere, generated parts are current."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+import backemf
+from backemf.cli import bench_story
+from backemf.cli import main as command_line
+
+from .report.benches import needs_renderer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+WALKED = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+"""Pages whose commands are run too, in order, in one folder."""
+BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?^```(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, text) of every fenced block; a shell block that says why it is not run is of the language "not run"."""
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [("not run" if why else language, text) for why, language, text in found]
+
+
+def prose(page: Path) -> str:
+    """The page without its fenced blocks."""
+    return BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p not in WALKED], ids=name)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space: dict = {}
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        exec(compile(block, name(page), "exec"), space)
+    for language, block in blocks(page):
+        if language == "python":
+            exec(compile(block, name(page), "exec"), space)
+
+
+def shows(shown: str, printed: str) -> bool:
+    """Whether a printed line is the one that is shown: the same words, numbers within 5 %, ... for anything at the end."""
+    if shown.endswith("..."):
+        shown, printed = shown[:-3].rstrip(), printed[: len(shown) + 40]
+        pattern, end = NUMBER.split(shown), ""
+    else:
+        pattern, end = NUMBER.split(shown), r"\s*$"
+    spaced = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in pattern]
+    found = re.match(rf"({NUMBER.pattern})".join(spaced) + end, printed)
+    return found is not None and all(
+        abs(float(a) - float(b)) <= 0.05 * max(abs(float(a)), 1e-12) for a, b in zip(NUMBER.findall(shown), found.groups(), strict=True)
+    )
+
+
+def exit_code() -> int | str:
+    """Run the command line as it was called."""
+    try:
+        command_line.main()
+    except SystemExit as ended:
+        return ended.code or 0
+    return 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WALKED, ids=name)
+def test_a_reader_who_types_along_sees_what_is_shown(page, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    if page.name == "tutorial.md":
+        bench_story.record(Path("out/logs"))  # as the demonstration, which has a test of its own, writes them
+    space: dict = {}
+    printed = ""
+    for language, block in blocks(page):
+        if language == "python":
+            exec(compile(block, name(page), "exec"), space)
+        elif language == "toml":
+            Path("servo.toml").write_text(block, encoding="utf-8")
+        elif language == "sh":
+            capfd.readouterr()
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True)
+                assert words[0] == "backemf", f"{name(page)}: put <!-- not run: why --> before the block of {line!r}, or write it in Python"
+                if words[1] == "render":
+                    needs_renderer()
+                monkeypatch.setattr(sys, "argv", words)
+                assert exit_code() == 0, f"{shlex.join(words)}: {capfd.readouterr().err}"
+            printed = capfd.readouterr().out
+        elif language == "text":
+            lines = iter(printed.splitlines())
+            for shown in block.splitlines():
+                assert any(shows(shown, line) for line in lines), f"{name(page)} shows {shown!r}, but the command prints:\n{printed}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("R  4.443  0.082  ohm", "R 4.44 0.0823 ohm", True),
+        ("R  4.443  ohm", "R 4.9 ohm", False),
+        ("R  4.443  ohm", "R 4.44 V", False),
+        ("wrote a ...", "wrote a file", True),
+        ("wrote a", "wrote a file", False),
+    ],
+)
+def test_what_counts_as_shown(shown, printed, same):
+    assert shows(shown, printed) is same
+
+
+def commands() -> dict[tuple[str, ...], set[str]]:
+    """Every command and group, with its options."""
+    found: dict[tuple[str, ...], set[str]] = {}
+
+    def walk(one, words):
+        found[words] = {o for p in one.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+        for part, inner in getattr(one, "commands", {}).items():
+            walk(inner, (*words, part))
+
+    walk(typer.main.get_command(command_line.app), ())
+    return found
+
+
+COMMANDS = commands()
+
+
+def written_commands(page: Path) -> list[str]:
+    """Every `backemf ...` of a page: lines of its blocks, and code in its sentences."""
+    lines = [line for language, block in blocks(page) if language in ("", "sh", "not run") for line in block.splitlines()]
+    inline = re.findall(r"`([^`\n]+)`", prose(page))
+    return [text for text in (*lines, *inline) if text.startswith("backemf ")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_exist(page):
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+def test_commands_and_options_exist(page):
+    for text in written_commands(page):
+        words = shlex.split(text, comments=True)[1:]
+        own: tuple[str, ...] = ()
+        while words[len(own) :] and (*own, words[len(own)]) in COMMANDS:
+            own = (*own, words[len(own)])
+        rest = words[len(own) :]
+        assert own or all(w.startswith("-") or w.isupper() for w in rest), f"{name(page)}: there is no command for {text!r}"
+        options = {w.partition("=")[0] for w in rest if re.match(r"--?[a-z]", w)}
+        allowed = COMMANDS[own] if own or not any(w.isupper() for w in rest) else {"--help"}
+        assert options <= allowed, f"{name(page)}: {text!r} has {', '.join(sorted(options - allowed))}"
 
 
-def test_make_targets_in_the_readme_exist():
-    targets = set(re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+def test_every_command_is_found_in_the_text():
+    """So that the check above cannot pass by finding nothing."""
+    assert sum(len(written_commands(page)) for page in PAGES) > 60
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may point at in a page: its headings, spelled as the site and code hosts spell them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.strip().lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_and_anchors_exist(page):
+    text = re.sub(r"`[^`\n]*`", "", prose(page))
+    for target, anchor in LINK.findall(text):
+        if "://" in target:
+            continue
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{name(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{name(page)} links to {target}#{anchor}; there is: {', '.join(sorted(anchors(there)))}"
+
+
+def test_the_functions_named_beside_the_equations_exist():
+    from backemf.model import actuator, bench, cogging, drive, friction, gearbox, motor, thermal
+
+    rooms = {n: v for m in (actuator, bench, cogging, drive, friction, gearbox, motor, thermal) for n, v in vars(m).items() if isinstance(v, type)}
+    rooms["actuator"] = actuator
+    named = re.findall(r"`(\w+)\.(\w+)`", (ROOT / "docs" / "model.md").read_text(encoding="utf-8"))
+    found = [(owner, function) for owner, function in named if function != "py" and owner not in ("thermal", "friction")]
+    assert len(found) > 40
+    for owner, function in found:
+        assert callable(getattr(rooms[owner], function)), f"{owner}.{function}"
+
+
+def test_generated_parts_are_current():
+    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "docs_tables.py"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_api_page_has_every_public_name_once():
+    listed = re.findall(r"^\.\. auto(?:class|function):: (\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(set(backemf.__all__) - {"__version__"})
+
+
+def test_make_targets_that_are_named_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert targets == {"demo", "test"}
-    for target in targets:
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    named = {t for page in PAGES for _, block in blocks(page) for t in re.findall(r"^make (\w+)", block, re.MULTILINE)}
+    assert named >= {"demo", "test"}
+    for target in named:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

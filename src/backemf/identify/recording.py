@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.log import Log
+from ..data.start import noise_of
 from ..findings import Finding
 from ..model.bench import Pendulum
-from .residual import noise_of
 
 ENCODER_COUNTS = 500
 """Counts over the whole motion below which friction at low speed drowns in the encoder's steps."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.log import Log
+from ..data.start import bench_of, noise_of, start_of, targets
 from ..engine.kernels import Kernels, kernels
 from ..engine.rows import Batch, Held, Observer, held
 from ..engine.simulate import delayed
@@ -16,7 +17,7 @@ from ..engine.system import System
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator
 from ..model.bench import Bench, Pendulum
-from ..model.drive import ImpedanceDrive, PositionDrive, ServoDrive
+from ..model.drive import PositionDrive, ServoDrive
 from ..model.quantity import parameters, substitute
 from .free import Free
 
@@ -42,41 +43,6 @@ class Prepared(NamedTuple):
     """What was asked, before any delay."""
 
 
-def noise_of(values: np.ndarray) -> float:
-    """Standard deviation of the noise of a smooth signal: from its fourth differences, and at least its quantisation's."""
-    seen = values[np.isfinite(values)]
-    if len(seen) < 8:
-        return 0.0
-    d = np.diff(seen, n=4)
-    steps = np.abs(np.diff(seen))
-    steps = steps[steps > 0]
-    grain = float(np.min(steps)) if len(steps) else 0.0
-    counts = seen / grain if grain > 0 else seen
-    quantised = grain > 0 and np.median(np.abs(counts - counts[0] - np.round(counts - counts[0]))) < 1e-3
-    return max(float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0)), grain / np.sqrt(12.0) if quantised else 0.0)
-
-
-def start_of(log: Log) -> tuple[float, float]:
-    """Position and velocity at a log's first sample: a cubic through as many first samples as it fits; at rest unless it clearly moves."""
-    q, t = log["position"], log.time - log.time[0]
-    good = np.isfinite(q)
-    q, t = q[good], t[good]
-    sigma = max(noise_of(q), 1e-9)
-    windows = [n for n in (24, 18, 13, 9, 6) if n <= len(q)]
-    for powers in ((0, 2, 3), (0, 1, 2, 3)):  # starting from rest, before starting in motion
-        for n in windows if len(powers) == 3 else windows[:4]:
-            basis = t[:n, None] ** np.array(powers)
-            found, *_ = np.linalg.lstsq(basis, q[:n], rcond=None)
-            if np.std(q[:n] - basis @ found) * np.sqrt(n / (n - len(powers))) > 1.3 * sigma:
-                continue
-            if len(powers) == 3:
-                return float(found[0]), 0.0
-            error = sigma * np.sqrt(np.linalg.inv(basis.T @ basis)[1, 1])
-            if abs(found[1]) > 5.0 * error:
-                return float(found[0]), float(found[1])
-    return float(q[0]), 0.0
-
-
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
     """The actuator with a drive that the logs' settings fit: (actuator, whether its firmware gain is a guess)."""
     wanted = any("drive.proportional" in log.settings for log in logs)
@@ -94,19 +60,10 @@ def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, boo
 
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool) -> Prepared:
     """A log's inputs as rows, its measurements, settings and start."""
-    bench = log.bench
-    if bench is None:
-        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
+    bench = bench_of(log)
     if hanging and isinstance(bench, Pendulum) and bench.hanging is None:
         bench = replace(bench, hanging=0.0)
-    drive, wanted = actuator.drive, []
-    if isinstance(drive, ImpedanceDrive):
-        wanted = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
-    elif drive.target:
-        if drive.target not in log:
-            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
-        wanted = [drive.target]
-    wanted += [n for n in ("enabled", "supply") if n in log] + list(bench.series)
+    wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]
     inputs = {name: log[name] for name in sorted(wanted)}
     for name, values in inputs.items():
         if not np.isfinite(values).all():
@@ -154,12 +111,7 @@ class Problem:
         self.delay_free = "drive.delay" in self.free.paths
 
     def input_names(self, p: Prepared) -> list[str]:
-        drive = self.actuator.drive
-        if isinstance(drive, ImpedanceDrive):
-            names = [n for n in ("position_target", "velocity_target", "torque_target") if n in p.log]
-        else:
-            names = [drive.target] if drive.target else []
-        return [*names, *p.bench.series]
+        return [*targets(p.log, self.actuator.drive), *p.bench.series]
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
         """Parameters of every log for the optimiser's x. A free delay acts through the rows, which are laid out anew."""

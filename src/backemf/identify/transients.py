@@ -120,7 +120,7 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
 
     `moved` is the output motion that counts as following; four times the noise unless given.
     """
-    from .residual import noise_of
+    from ..data.start import noise_of
 
     for name in ("position", "position_target"):
         if name not in log:

@@ -96,7 +96,7 @@ class Export:
         """Where each file goes: into a folder, or the main one under this name and the others beside it."""
         path = Path(path)
         folder = path if path.is_dir() else path.parent
-        places = {folder / name.replace("/", "_"): text for name, text in self.files.items()}  # "left/knee" names a joint, not a folder
+        places = {folder / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()}  # "left/knee" names a joint, not a folder
         if not path.is_dir():
             _, *others = self.files
             places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}

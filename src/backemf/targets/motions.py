@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.log import Log
+from ..data.start import bench_of, start_of, targets
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator
 from ..model.bench import GRAVITY, Bench, Flywheel, Pendulum
@@ -121,41 +122,21 @@ def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
 
 def recorded(actuator: Actuator, log: Log) -> Motion:
     """A log's commands, start, settings and measurements."""
-    if log.bench is None:
-        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
-    if log.bench.locked:
+    bench = bench_of(log)
+    if bench.locked:
         raise InvalidValue(f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another bench")
     if "position" not in log:
         raise MissingValue(f"{log.name} has no position to compare with; it has: {', '.join(log.signals)}")
-    drive, names = actuator.drive, []
-    if isinstance(drive, ImpedanceDrive):
-        names = [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
-    elif drive.target:
-        if drive.target not in log:
-            raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
-        names = [drive.target]
-    names += [n for n in ("enabled",) if n in log] + list(log.bench.series)
+    drive = actuator.drive
+    names = [*targets(log, drive), *(n for n in ("enabled",) if n in log), *bench.series]
     settings = {k: float(v) for k, v in log.settings.items() if k in actuator.parameters}
     if "supply" in log and drive.supply is not None:
         settings["drive.supply"] = float(np.nanmedian(log["supply"]))
     q = log["position"]
-    seen = np.flatnonzero(np.isfinite(q))
-    if len(seen) < 2:
+    if np.isfinite(q).sum() < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position")
-    start = {"position": float(q[seen[0]]), "velocity": _first_velocity(log.time, q)}
-    return Motion(log.name, log.bench, log.time - log.time[0], {n: log[n] for n in names}, start, q, settings)
-
-
-def _first_velocity(time: np.ndarray, q: np.ndarray) -> float:
-    """Slope at the first sample, from a cubic through the first samples; 0 unless it explains most of their motion."""
-    good = np.isfinite(q)
-    t, q = time[good][:12] - time[good][0], q[good][:12]
-    if len(q) < 6:
-        return 0.0
-    powers = t[:, None] ** np.arange(4)
-    c, *_ = np.linalg.lstsq(powers, q, rcond=None)
-    scatter = float(np.std(q - powers @ c))
-    return float(c[1]) if abs(c[1]) * t[-1] > max(0.5 * float(np.ptp(q)), 10.0 * scatter, 1e-9) else 0.0
+    first, speed = start_of(log)
+    return Motion(log.name, bench, log.time - log.time[0], {n: log[n] for n in names}, {"position": first, "velocity": speed}, q, settings)
 
 
 def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:

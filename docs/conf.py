@@ -1,0 +1,56 @@
+"""The documentation's site: Markdown pages, furo, and the API from docstrings; nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Any
+
+import backemf
+
+project = "backemf"
+author = "backemf"
+copyright = "the backemf authors, Apache-2.0"
+version = release = backemf.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 3
+default_role = "code"
+highlight_language = "none"
+smartquotes = False  # -- is an option here, not a dash
+
+html_theme = "furo"
+html_title = f"backemf {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False  # a method that only fills in its base class's is listed there
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+
+def as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with code in backticks: nothing in them is markup, and what is set out in columns stays so."""
+    paragraphs = [p for p in re.split(r"\n\s*\n", "\n".join(lines)) if p.strip()]
+    plain: list[str] = []
+    for p in paragraphs:
+        if re.search(r"^ +\S", p, re.MULTILINE) or re.search(r"^\S+ {2,}\S", p, re.MULTILINE):
+            plain += ["::", "", *("    " + line for line in textwrap.dedent(p).splitlines()), ""]
+        else:
+            plain += [*re.sub(r"`+([^`]+)`+|([*|_\\])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", p).splitlines(), ""]
+    lines[:] = plain
+
+
+def short(app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None) -> tuple[str, str | None] | None:
+    """A default that is made anew each time is an ellipsis."""
+    return None if signature is None else (signature.replace("<factory>", "..."), returns)
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-signature", short)
+    app.connect("autodoc-process-docstring", as_text)

@@ -1,0 +1,78 @@
+"""The pictures of the documentation that are simulated for it: `python scripts/docs_figures.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import backemf as be
+from backemf.report import render
+from backemf.report.figures import Figure, Line, Panel
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "img"
+RATIO = 55.5
+BENCH = be.Flywheel(inertia=be.cylinder(0.016, 0.00725, 0.048))
+END, N = 7.1, 214
+"""A 30 Hz video: the length of the recording [s], and its pictures."""
+
+
+def servo(volts_per_radian: float, b: float) -> be.Actuator:
+    """Document 003's SG90, its damping b at the rotor."""
+    return be.Actuator(
+        motor=be.Motor(resistance=10.0, torque_constant=0.0045),
+        gearbox=be.Gearbox(ratio=RATIO),
+        friction=be.Viscous(viscous=b * RATIO**2),
+        drive=be.PositionDrive(volts_per_radian=volts_per_radian, voltage_limit=5.0),
+    )
+
+
+def asked(t: np.ndarray) -> np.ndarray:
+    """A square wave between 0 and pi, 0.5 Hz, from 0.5 s on."""
+    return np.where((t >= 0.5) & ((t - 0.5) % 2.0 < 1.0), np.pi, 0.0)
+
+
+def run(volts_per_radian: float, b: float) -> tuple[np.ndarray, np.ndarray]:
+    t = np.arange(0.0, END, 0.002)
+    return t, be.simulate(servo(volts_per_radian, b), BENCH, asked(t + 1e-9), time=t).position
+
+
+def sg90_knobs() -> Figure:
+    """What each of the article's two numbers does."""
+    t = np.arange(0.0, END, 0.002)
+    part = (t > 0.4) & (t < 2.45)
+    target = Line(x=t[part], y=asked(t[part]), label="asked", style="thin")
+    gains = [Line(x=t[part], y=run(k, 1.4e-6)[1][part], label=f"k_p = {k:g} V/rad", color=j) for j, k in enumerate((2, 4, 20))]
+    drags = [Line(x=t[part], y=run(20, b)[1][part], label=f"b = {b:.2g} N m s/rad", color=j) for j, b in enumerate((0.7e-6, 2.8e-6, 5.6e-6))]
+    panels = [
+        Panel(lines=[target, *gains], y_label="angle [rad]", x_label="time [s]", title="k_p rounds the corner"),
+        Panel(lines=[target, *drags], y_label="angle [rad]", x_label="time [s]", title="b sets the slope"),
+    ]
+    return Figure(panels=panels, title="An SG90 turns half a turn and back (simulated)")
+
+
+def sg90_time() -> Figure:
+    """The same motion, first and last rise, against its true times and against times that are 1/214 short."""
+    t, q = run(14.0, 1.8e-6)
+    true = np.arange(N) * END / (N - 1)
+    seen = np.interp(true, t, q)
+    panels = []
+    for title, low, high in (("the first rise: both agree", 0.4, 1.1), ("the last rise: one of them is 30 ms early", 6.4, 7.1)):
+        part, near = (t > low) & (t < high), (true > low) & (true < high)
+        lines = [
+            Line(x=t[part], y=asked(t[part]), label="asked", style="thin"),
+            Line(x=t[part], y=q[part], label="the motion", color=0),
+            Line(x=true[near], y=seen[near], label="samples, span/213 apart", style="dots", color=0),
+            Line(x=true[near] * (N - 1) / N, y=seen[near], label="samples, span/214 apart", style="dots", color=1),
+        ]
+        panels.append(Panel(lines=lines, y_label="angle [rad]", x_label="time [s]", title=title))
+    return Figure(panels=panels, title="214 pictures span 213 intervals (simulated)", shared_x=False)
+
+
+def main() -> None:
+    for name, figure in (("sg90-knobs", sg90_knobs()), ("sg90-time", sg90_time())):
+        print(f"wrote {render.save(figure, IMAGES / f'{name}.png').relative_to(IMAGES.parent.parent)}")
+
+
+if __name__ == "__main__":
+    main()

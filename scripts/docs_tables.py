@@ -1,0 +1,190 @@
+"""The parts of the documentation that come from the code: the command line's reference and the table of parameters.
+
+python scripts/docs_tables.py            writes them into docs/
+python scripts/docs_tables.py --check    changes nothing; names what is out of date and ends with 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in [header, ["---"] * len(header), *rows])
+
+
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with its words, in the order of the flow; a group comes before its own."""
+    for name, one in group.commands.items():
+        yield (*words, name), one
+        if hasattr(one, "commands"):
+            yield from commands(one, (*words, name))
+
+
+def command_line() -> str:
+    """Every command with its help, example, arguments and options."""
+    import typer
+
+    from backemf.cli.main import app
+
+    found = list(commands(typer.main.get_command(app)))
+    flow = sorted(found, key=lambda row: row[0][0] == "demo")  # the demonstration is last; sorting keeps the rest in order
+    return "\n\n".join(_command(words, one) for words, one in flow)
+
+
+def _command(words: tuple[str, ...], one: Any) -> str:
+    said, _, example = re.sub(r"[ \t]*\n[ \t]*", "\n", one.help.strip()).partition("Example:")
+    parts = ["#" * (1 + len(words)) + f" `backemf {' '.join(words)}`", said.strip()]
+    if example:
+        parts.append(f"```sh\n{example.strip()}\n```")
+    hints = typing.get_type_hints(inspect.unwrap(one.callback)) if one.callback else {}
+    rows = [_parameter(p, _kind(hints.get(p.name, str))) for p in one.params if not getattr(p, "hidden", False) and p.name != "help"]
+    if rows:
+        parts.append(markdown(("option", "what it does", "default"), rows))
+    return "\n\n".join(parts)
+
+
+def _kind(hint: Any) -> str:
+    """What to write behind an option of that type."""
+    inside = [a for a in typing.get_args(hint) if a is not type(None)]
+    if typing.get_origin(hint) is tuple:
+        return " ".join(_kind(a) for a in inside)
+    return _kind(inside[0]) if inside else {float: "NUMBER", int: "COUNT", Path: "PATH"}.get(hint, "TEXT")
+
+
+def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
+    many = " ..." if p.nargs == -1 or getattr(p, "multiple", False) else ""
+    if p.param_type_name == "argument":
+        name = f"`{p.name.upper()}`{many}"
+    else:
+        kind = "" if p.is_flag else f" {kind}"
+        name = ", ".join(f"`{o}{kind}`" for o in (*sorted(p.opts, key=len, reverse=True), *p.secondary_opts)) + many
+    shown = not (p.default in (None, "") or isinstance(p.default, bool) or p.is_eager)
+    return name, (p.help or "").strip(), "required" if p.required else f"`{p.default}`" if shown else ""
+
+
+def parameters() -> str:
+    """Every quantity of the model: path, symbol, unit, range, and the functions in which it acts."""
+    from backemf.model import bench, drive, friction, gearbox, motor, quantity, thermal
+
+    acts = _readers()
+    tables = []
+    for title, modules in (("Motor", (motor, thermal)), ("Gearbox", (gearbox,)), ("Friction", (friction,)), ("Drive", (drive,)), ("Bench", (bench,))):
+        rows: list[tuple[str, ...]] = []
+        for module in modules:
+            for cls in [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, quantity.Part) and v.__module__ == module.__name__]:
+                rows += _quantities(cls, acts)
+            if module is motor:
+                from backemf.model.cogging import Cogging
+
+                rows += _quantities(Cogging, acts)
+        tables.append(f"## {title}\n\n" + markdown(("name", "symbol", "unit", "range", "of", "acts in"), _merged(rows)))
+    return "\n\n".join(tables)
+
+
+def _quantities(cls: Any, acts: Mapping[tuple[str, str], list[str]]) -> list[tuple[str, ...]]:
+    """The rows of one class: what it adds to the classes it is made of."""
+    rows = []
+    for f in dataclasses.fields(cls):
+        if "unit" not in f.metadata or f.name not in cls.__annotations__:
+            continue
+        own = [place for c in (*cls.__mro__, *_descendants(cls)) for place in acts.get((c.__name__, f.name), ())]
+        where = own or acts.get((cls.path.rpartition(".")[2], f.name), [])
+        unit = "-" if f.metadata["unit"] == "1" else f.metadata["unit"].replace(" ", "\u00a0")
+        rows.append((f"`{cls.path}.{f.name}`", f.metadata["symbol"], unit, _range(f), f"`{cls.__name__}`", _few(where)))
+    return rows
+
+
+def _merged(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """One row for a name that means the same in several classes."""
+    found: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+    for *what, of, places in rows:
+        classes, where = found.setdefault(tuple(what), ([], []))
+        classes.append(of)
+        where += [place for place in places.split(", ") if place not in where]
+    return [(*what, ", ".join(classes), ", ".join(where)) for what, (classes, where) in found.items()]
+
+
+def _few(places: list[str]) -> str:
+    return ", ".join(f"`{p}`" for p in places[:3]) + (", ..." if len(places) > 3 else "") or "-"
+
+
+def _descendants(cls: type) -> list[type]:
+    return [d for c in cls.__subclasses__() for d in (c, *_descendants(c))]
+
+
+def _range(f: Any) -> str:
+    above, least, most = (f.metadata[k] for k in ("above", "least", "most"))
+    low = f"> {above:g}" if above is not None else f">= {least:g}" if least is not None else ""
+    text = ", ".join(x for x in (low, f"<= {most:g}" if most is not None else "") if x) or "any"
+    return (text + (", or none" if f.default is None else "")).replace(" ", "\u00a0")  # kept on one line
+
+
+def _readers() -> dict[tuple[str, str], list[str]]:
+    """(class or part, field) -> the functions that read it, found in the source: `self.static` of a class, `motor.rotor_inertia` of a part."""
+    found: dict[tuple[str, str], list[str]] = {}
+    files = [f for f in sorted((ROOT / "src/backemf/model").glob("*.py")) if f.stem not in ("dcmotor", "mujoco")]  # those are MuJoCo's own step
+    for path in [*files, ROOT / "src/backemf/engine/simulate.py"]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [(path.stem, n) for n in tree.body if isinstance(n, ast.FunctionDef)]
+        functions += [(c.name, n) for c in tree.body if isinstance(c, ast.ClassDef) for n in c.body if isinstance(n, ast.FunctionDef)]
+        for home, function in functions:
+            if function.name.startswith(("__", "has_")) or function.name in ("check", "findings", "reflect", "time_constant"):
+                continue
+            place = home if function.name.startswith("_") else f"{home}.{function.name}"
+            for node in ast.walk(function):
+                if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name | ast.Attribute):
+                    continue
+                owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+                places = found.setdefault((home if owner == "self" else owner, node.attr), [])
+                if place not in places:
+                    places.append(place)
+    return found
+
+
+MADE = {"cli": ("cli.md", command_line), "parameters": ("parameters.md", parameters)}
+
+
+def filled(page: Path, name: str, text: str) -> str:
+    """The page with a text between its marks."""
+    before, first, rest = page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->\n")
+    _, last, after = rest.partition(f"<!-- end {name} -->")
+    if not (first and last):
+        raise SystemExit(f"{page.name} has no marks for {name!r}; expected <!-- begin {name} --> and <!-- end {name} -->")
+    return f"{before}{first}{text}\n{last}{after}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; end with 1 if something is out of date")
+    asked = parser.parse_args()
+    stale = 0
+    for name, (file, make) in MADE.items():
+        page = PAGES / file
+        new = filled(page, name, make())
+        if new == page.read_text(encoding="utf-8"):
+            continue
+        stale += 1
+        if asked.check:
+            print(f"docs/{file} is out of date; run python scripts/docs_tables.py")
+            continue
+        whole = page.with_suffix(".new")
+        whole.write_text(new, encoding="utf-8")
+        whole.replace(page)
+        print(f"wrote docs/{file}")
+    return 1 if stale and asked.check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
