@@ -52,7 +52,7 @@ def test_what_is_unclear_is_listed_with_the_way_out(run):
 
 def test_json_keys(run):
     done = run("run1.csv", *MAP, "--json")
-    (recording,) = json.loads(done.output)["recordings"]
+    (recording,) = json.loads(done.stdout)["recordings"]
     assert list(recording) == [
         *("name", "file", "format", "problem", "motion", "duration", "bench", "settings", "channels", "signals", "conversions", "findings")
     ]
@@ -61,7 +61,7 @@ def test_json_keys(run):
     assert {k: signal[k] for k in ("name", "unit", "samples", "high")} == {"name": "position", "unit": "rad", "samples": 3, "high": 0}
     assert (signal["rate"], signal["gap"]) == (pytest.approx(200), pytest.approx(0.005))
     assert recording["findings"][0]["code"] == "not_recorded"
-    (recording,) = json.loads(run("run1.csv", "--json").output)["recordings"]
+    (recording,) = json.loads(run("run1.csv", "--json").stdout)["recordings"]
     assert recording["signals"] == []
     assert "'v' may be velocity or voltage" in recording["problem"]
 

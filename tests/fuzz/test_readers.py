@@ -23,23 +23,23 @@ FORMATS = (
 
 
 class Worker:
-    """A process that reads files; started anew where one brought it down."""
+    """A process that answers questions, such as what comes of reading a file; started anew where one brought it down."""
 
-    def __init__(self, errors: Path):
-        self.errors, self.process = errors, None
+    def __init__(self, errors: Path, module: str = "tests.fuzz.worker"):
+        self.errors, self.module, self.process = errors, module, None
 
-    def ask(self, kind: str, path: Path) -> tuple[str, str, float]:
+    def ask(self, *question: object) -> tuple[str, str, float]:
         if self.process is None:
             with self.errors.open("w") as file:
                 words, place = (
-                    [sys.executable, "-m", "tests.fuzz.worker"],
+                    [sys.executable, "-m", self.module],
                     {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
                 )
                 self.process = subprocess.Popen(words, cwd=self.errors.parent, env=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True)
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps([kind, str(path)]) + "\n")
+        stdin.write(json.dumps(question) + "\n")
         stdin.flush()
         answer = stdout.readline()
         if answer:
@@ -93,7 +93,7 @@ def written(folder: Path, valid: dict, kind: str, content: bytes) -> Path:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_whole_files_are_read(tmp_path, valid, worker, kind):
     """What is broken below is whole before."""
-    result, words, _ = worker.ask(kind, written(tmp_path, valid, kind, valid[kind][1]))
+    result, words, _ = worker.ask(kind, str(written(tmp_path, valid, kind, valid[kind][1])))
     assert result == "read", words
 
 
@@ -106,7 +106,7 @@ def test_broken_files_are_read_or_refused(tmp_path, valid, worker, kind):
         broken += mutations.nested_parts(json.loads(content))
     wrong, refused, slowest = [], 0, 0.0
     for label, bad in broken:
-        result, words, seconds = worker.ask(kind, written(tmp_path, valid, kind, bad))
+        result, words, seconds = worker.ask(kind, str(written(tmp_path, valid, kind, bad)))
         refused += result == "refused"
         slowest = max(slowest, seconds)
         if result == "wrong":

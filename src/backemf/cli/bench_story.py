@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..engine.simulate import simulate
+from ..files import write_all
 from ..model.actuator import Actuator
 from ..model.bench import Pendulum
 from ..model.drive import ServoDrive
@@ -67,6 +68,7 @@ def record(folder: Path, seed: int = 0) -> list[Path]:
             for a, q, g, e in zip(t, seen, goal, on, strict=True)
         ]
         path = folder / f"m{mass}_l{length}_kp{gain}_{k}.json"
-        path.write_text(json.dumps({"mass": mass, "arm_mass": 0.05, "length": length, "kp": gain, "vin": 12.0, "motor": "simulated", "entries": entries}))
+        content = {"mass": mass, "arm_mass": 0.05, "length": length, "kp": gain, "vin": 12.0, "motor": "simulated", "entries": entries}
+        write_all({path: json.dumps(content)}, force=True)
         paths.append(path)
     return paths

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .terminal import keep
+from .terminal import keep, print_json
 
 
 def characterize(
@@ -79,7 +78,7 @@ def characterize(
         if back is not None:
             out["physics"] = {k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")} | {"predicted": dict(back.predicted)}
             out["findings"] += [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in back.findings]
-        typer.echo(json_.dumps(out, indent=1))
+        print_json(out)
         return
     typer.echo(str(found))
     if back is not None:

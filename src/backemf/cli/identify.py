@@ -67,7 +67,7 @@ def check(
 
 def best_so_far(say: Working) -> Callable[[str, float, float], None]:
     """A fit's progress in words."""
-    return lambda text, cost, share: say(f"fitting, {text}; best cost {cost:.6g}", share)
+    return lambda text, cost, share: say(f"fitting, {text}; cost {cost:.6g}", share)
 
 
 def parse_hold_out(text: list[str] | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..model.bench import Pendulum
 from .check import OPEN, with_some_inertia
 from .free import default_paths, free, priors, spread
 from .frictions import friction_name, with_friction
-from .optimize import STAGES, Minimum, homotopy, levenberg_marquardt
+from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
 from .result import Fit, Found, Recorded, Start
 from .select import split
@@ -30,8 +30,6 @@ SAME = 2e-3
 """Relative difference of cost up to which two starts count as having found the same minimum."""
 GRAVITY_ERROR = 0.015
 """How much gravity differs from place to place [m/s^2] (World Geodetic System 1984: 9.780 at the equator, 9.832 at the poles)."""
-Progress = Callable[[str, float, float], None]
-"""Told what is done, the best cost so far, and the share of the work that is done at most."""
 
 
 def fit(
@@ -161,12 +159,15 @@ def _starts(p: Problem, first: np.ndarray, n: int, within: float, rng: np.random
     ends: list[Minimum] = []
     noise_cost = 0.5 * p.n_measured
     try:
-        for k in range(max(1, n)):
+        for k in range(n):
             x = first if k == 0 else spread(p.free, within, rng, first)
-            ends.append(homotopy(p, x, stages=_stages(p)))
+
+            def note(text: str, cost: float, share: float, k: int = k) -> None:
+                if progress is not None:
+                    progress(f"start {k + 1} of {n}, {text}", cost, (k + share) / n)
+
+            ends.append(homotopy(p, x, stages=_stages(p), note=note))
             best = min(m.cost for m in ends)
-            if progress is not None:
-                progress(f"start {k + 1} of {n}", best, (k + 1) / max(1, n))
             agree = sum(m.cost <= best * (1 + SAME) for m in ends)
             if agree >= 3 or (agree >= 1 and best <= 1.1 * noise_cost):
                 break

@@ -33,7 +33,8 @@ class Minimum:
     """'converged', 'stopped at its limit of iterations', or why not."""
 
 
-Progress = Callable[[str, float], None]
+Progress = Callable[[str, float, float], None]
+"""Told what is done, what it costs now, and the share of the work that is done at most."""
 
 
 def levenberg_marquardt(
@@ -110,6 +111,6 @@ def homotopy(
         total += found.n_evaluations
         x = found.x
         if note is not None:
-            note(f"observer at {bandwidth:g} rad/s", found.cost)
+            note(f"observer at {bandwidth:g} rad/s", found.cost, (k + 1) / len(stages))
     assert found is not None
     return Minimum(x=found.x, cost=found.cost, data_cost=found.data_cost, n_evaluations=total, ended=found.ended)

@@ -1,0 +1,138 @@
+"""Every command with words and files that nobody should give it: it works or says why not, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backemf.cli.main import FAULT
+
+from ..cli.test_terminal import COMMANDS
+from . import mutations
+from .lines import CONFLICTS, KINDS, WHOLE, Line, hostile, mixed
+from .test_readers import Worker, valid  # noqa: F401  (a fixture)
+
+PER_WORD = 3
+"""Hostile lines for each word of each command."""
+OLD = b'{"old": 1}\n'
+FILES = {
+    "pendulum": "pendulum.json", "table": "table.csv", "sysid": "sysid.json", "mapping": "mapping.json", "sheet": "sheet.toml", "actuator": "actuator.json",
+    "fit": "fit.json", "mjcf explained": "model.xml", "mjcf read": "export.xml",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory, valid):  # noqa: F811
+    """A folder with whole files of every kind that a command takes."""
+    folder = tmp_path_factory.mktemp("größe und so")
+    for kind, name in FILES.items():
+        (folder / name).write_bytes(valid[kind][1])
+    t = 0.01 * np.arange(200)
+    for name, title, values in (
+        ("coast.csv", "velocity [rad/s]", np.maximum(0.0, 5.0 - 2.0 * t - 0.3 * t**2)),
+        ("heating.csv", "temperature [degC]", 25.0 + 40.0 * (1.0 - np.exp(-t))),
+        ("reversal.csv", "position_target [rad],position [rad]", np.stack([np.sin(6 * t), np.sin(6 * t) - 0.01 * np.sign(np.cos(6 * t))], axis=1)),
+    ):
+        rows = [",".join(f"{x:.6f}" for x in (a, *np.atleast_1d(b))) for a, b in zip(t, values, strict=True)]
+        (folder / name).write_text(f"time [s],{title}\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory):
+    made = Worker(tmp_path_factory.mktemp("worker") / "errors.txt", "tests.fuzz.command_worker")
+    yield made
+    made.close()
+
+
+def lines(name: str) -> list[Line]:
+    """The lines of one command: of every word some of the hostile values, the same ones each time, and switches among them."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    parameters: list[Any] = COMMANDS[name].params  # type: ignore[attr-defined]
+    switches = [p.opts[0] for p in parameters if p.name in ("json", "strict", "force")]
+    found = [Line((*name.split(), *WHOLE[name][0], *WHOLE[name][1]))]
+    found += [Line((*name.split(), *words.split(" "))) for words in CONFLICTS.get(name, ())]
+    for parameter in parameters:
+        if parameter.name == "help":
+            continue
+        given = list(hostile(name, parameter, 3 * PER_WORD))
+        assert given, f"{name} has a new word {parameter.name!r}: say in lines.py what is hostile to it"
+        chosen = rng.permutation(len(given))[: PER_WORD * (1 + len(KINDS.get((name, parameter.name), ())))]
+        found += [mixed(given[k], rng, switches) for k in sorted(chosen)]
+    return found
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() and p.name != "locked.json" else None for p in sorted(folder.rglob("*"))}
+
+
+def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> list[str]:
+    """What is wrong with the way a command ended."""
+    if len(answer) == 3:
+        return [answer[1]]
+    code, out, err, _ = answer
+    if isinstance(code, str):
+        return [code]
+    found = []
+    if code not in (0, 1, 2) or (code == 1 and "--strict" not in words):
+        found.append(f"exit code {code}")
+    if code == 2 and not err.strip():
+        found.append("exit code 2 and nothing on stderr")
+    found += [f"{text!r} is printed" for text in ("Traceback", FAULT) if text in out + err]
+    if code == 0 and "--json" in words:
+        try:
+            json.loads(out, parse_constant=lambda text: pytest.fail(text))
+        except (ValueError, pytest.fail.Exception) as error:
+            found.append(f"no JSON: {error} {out[:80]!r}")
+    allowed = {f"here/{p}" for option in ("-o", "--output", "--plot", "--save-map") for a, p in itertools.pairwise(words) if a == option}
+    new = {name for name in set(after) - set(before) if name.split("/")[-1].startswith(".") or name.endswith(".part") or (code and name not in allowed)}
+    if new:
+        found.append(f"leaves {new}")
+    lost = {name for name, content in before.items() if after.get(name, b"") != content}
+    if lost and not ("--force" in words and code in (0, 1)):
+        found.append(f"changes {lost}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_works_or_says_why_not(tmp_path, valid, inputs, worker, name):  # noqa: F811
+    wrong, codes = [], []
+    given = lines(name)
+    whole = snapshot(inputs)
+    for k, line in enumerate(given):
+        top = tmp_path / f"{k}"
+        folder = top / "here"
+        (folder / "a folder").mkdir(parents=True)
+        (folder / "old.json").write_bytes(OLD)
+        (folder / "locked.json").write_bytes(OLD)
+        (folder / "locked.json").chmod(0)
+        broken, label = "", ""
+        if line.broken is not None:
+            kind, number = line.broken
+            of_kind = list(mutations.of(kind, valid[kind][1], np.random.default_rng(number)))
+            label, content = of_kind[int(np.random.default_rng([number, k]).integers(len(of_kind)))]
+            broken = f"broken {Path(valid[kind][0]).name}"
+            (folder / broken).write_bytes(content)
+        words = [w.replace("{in}", str(inputs)).replace("{broken}", broken) for w in line.words]
+        before = snapshot(top)
+        answer = worker.ask(str(folder), words)
+        bad = complaints(words, answer, before, snapshot(top))
+        codes.append(answer[0])
+        if bad:
+            shown = " ".join(repr(w[:80]) for w in words)
+            wrong.append(f"backemf {shown} ({label}): {'; '.join(bad)}")
+    assert not wrong, f"{len(wrong)} of {len(given)} lines:\n" + "\n".join(wrong)
+    assert snapshot(inputs) == whole
+    assert codes[0] == (2 if name == "demo" else 0), "the whole line does not work: is anything run at all?"
+
+
+def test_there_are_enough_lines():
+    assert set(WHOLE) == set(COMMANDS)
+    assert sum(len(lines(name)) for name in COMMANDS) >= 300
