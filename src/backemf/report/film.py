@@ -222,19 +222,27 @@ def _encoder(ending: str) -> Encoder:
 
 def _mp4(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: float) -> None:
     """H.264, yuv420p, its index in front: what browsers and slides play."""
+    import subprocess
+
     import imageio_ffmpeg
 
-    settings: dict[str, Any] = {"fps": rate, "codec": "libx264", "pix_fmt_in": "rgb24", "pix_fmt_out": "yuv420p", "macro_block_size": 2, "quality": None}
-    settings["output_params"] = ["-crf", "18", "-preset", "medium", "-movflags", "+faststart"]
-    writer = imageio_ffmpeg.write_frames(str(path), size, ffmpeg_log_level="error", **settings)
-    try:
-        writer.send(None)
-        for frame in frames:
-            writer.send(np.ascontiguousarray(frame))
-    except OSError as error:
-        raise BackemfError(f"ffmpeg could not write the film: {' '.join(str(error).split())[:300]}") from None
-    finally:
-        writer.close()
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:g}", "-i", "-"]
+    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart", str(path)]
+    # A session of its own: an interruption at the terminal is ours to handle. (imageio-ffmpeg's own writer forks, which JAX warns about.)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    with subprocess.Popen([imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted], **pipes) as ffmpeg:
+        assert ffmpeg.stdin is not None
+        try:
+            for frame in frames:
+                ffmpeg.stdin.write(np.ascontiguousarray(frame).tobytes())
+        except BrokenPipeError:
+            pass  # it has said why
+        except BaseException:
+            ffmpeg.kill()
+            raise
+        said = ffmpeg.communicate()[1].decode(errors="replace")
+    if ffmpeg.returncode:
+        raise BackemfError(f"ffmpeg could not write the film: {' '.join(said.split())[:300]}")
 
 
 def _gif(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: float) -> None:
