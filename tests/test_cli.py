@@ -50,6 +50,7 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     assert "The simplest within one standard error of the best: m4." in done.stdout
     assert (tmp_path / "pictures and more" / "fit.json").exists()
     assert "replayed in MuJoCo" in done.stdout
+    assert "plotly" in (tmp_path / "pictures and more" / "report.html").read_text(encoding="utf-8")
     assert "<dcmotor" in (tmp_path / "pictures and more" / "servo.xml").read_text(encoding="utf-8")
     assert len(list((tmp_path / "pictures and more" / "logs").glob("*.json"))) == 8
     pictures = sorted((tmp_path / "pictures and more").glob("*.png"))

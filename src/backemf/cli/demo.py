@@ -63,7 +63,8 @@ def _identify_and_export(output: Path) -> list[Path]:
     from ..data.read import read
     from ..identify.check import check
     from ..identify.ladder import ladder
-    from ..report import fit_figures, render
+    from ..report import fit_figures, html, render
+    from ..report.contents import report
     from . import bench_story
     from .identify import best_so_far
     from .terminal import working
@@ -94,36 +95,36 @@ def _identify_and_export(output: Path) -> list[Path]:
     typer.echo(f"\nOn logs it never saw the model is off by {off:.2f} mrad on average; the noise alone would give {noise:.2f}.\n")
     found.write(output / "fit.json", force=True)
     judged = [log for log in logs if log.name in found.held_out]
-    from ..report import html
-    from ..report.contents import report
-
-    with working("report") as say:
-        page = html.write(report(found, logs, name="fit.json", progress=say), output / "report.html", force=True)
     saved = [
         output / "fit.json",
-        page,
         render.save(fit_figures.prediction(found, judged[0], f"{judged[0].name}, held out: recorded (simulated) and predicted"), output / "prediction.png"),
         render.save(
             fit_figures.friction_curves(found.actuator, bench_story.truth(), [0.0, 1.0], 3.0, "Friction while holding a load: found and true"),
             output / "friction.png",
         ),
     ]
-    return saved + _export(found, judged, output)
+    saved += _export(found, [log for log in logs if log.name in found.training], judged, output)
+    with working("report") as say:
+        page = html.write(report(found, logs, name="fit.json", progress=say), output / "report.html", force=True)
+    typer.echo("Everything in one page that opens offline: report.html.\n")
+    return [*saved, page]
 
 
-def _export(found: Fit, logs: list[Log], output: Path) -> list[Path]:
+def _export(found: Fit, fitted: list[Log], judged: list[Log], output: Path) -> list[Path]:
     """The fitted servo for the installed MuJoCo, replayed there on logs the fit never saw."""
     from ..errors import NotAvailable
     from ..targets.export import export
     from ..targets.replay import replay
+    from .terminal import working
 
     try:
-        written = export(found.actuator, "mujoco", joint="servo", notes=found.summary())
-        typer.echo("Exported to MuJoCo's <dcmotor>. What it cannot carry as it is:")
+        with working("exporting"):
+            written = export(found.actuator, "mujoco", joint="servo", notes=found.summary(), logs=fitted)
+        typer.echo("Exported to MuJoCo's <dcmotor>, its numbers chosen on the logs of the fit. What it cannot carry as it is:")
         for effect in (*written.dropped, *written.approximated):
             typer.echo(f"  - {effect}")
         typer.echo("\nThe same held-out logs replayed in MuJoCo; where the drive is off, friction that does not see the load shows:")
-        typer.echo(f"{replay(written, logs, refine=False)}\n")
+        typer.echo(f"{replay(written, judged, refine=False)}\n")
     except NotAvailable as error:
         typer.echo(f"No export here: {error}\n")
         return []

@@ -211,6 +211,6 @@ def _merged(found: Sequence[Finding]) -> list[Finding]:
     merged = []
     for group in by.values():
         first = group[0]
-        text = first.text if len(group) == 1 else f"{first.text} The same in {len(group) - 1} more."
+        text = first.text if len(group) == 1 else f"{first.text.rstrip('.')}. The same in {len(group) - 1} more."
         merged.append(Finding(code=first.code, text=text, remedy=first.remedy, numbers=first.numbers))
     return merged
