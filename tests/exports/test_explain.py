@@ -84,3 +84,12 @@ def test_a_model_that_does_not_load_is_refused(tmp_path):
     (tmp_path / "broken.xml").write_text("<mujoco><worldbod/></mujoco>")
     with pytest.raises(InvalidValue, match=r"does not load broken\.xml"):
         explain(tmp_path / "broken.xml")
+
+
+def test_a_model_of_the_other_era_is_explained_by_its_own_gains(tmp_path):
+    actuator = be.Actuator.read("mx-106/m1")
+    for name, version in (("old.xml", "3.11"), ("new.xml", "4.0")):
+        export(actuator, f"mujoco@{version}", joint="knee").write(tmp_path / name)
+    (old,), (new,) = explain(tmp_path / "old.xml"), explain(tmp_path / "new.xml")
+    assert old.stiffness == pytest.approx(new.stiffness, rel=1e-9)
+    assert old.damping == pytest.approx(new.damping, rel=1e-9)

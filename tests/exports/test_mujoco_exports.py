@@ -194,7 +194,7 @@ def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back():
     )
     mj.apply(made, spec, "hip")
     model, alone = spec.compile(), mujoco.MjModel.from_xml_string(made.text)
-    for name in mj.apply_names(model):
+    for name in mj.actuator_arrays(model):
         np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
     assert (model.dof_armature[0], model.dof_damping[0], model.nu) == (0.0, 0.0, 1)
     back = mj.read_model(model)

@@ -173,6 +173,7 @@ def replay(
     source: Source,
     logs: Annotated[list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")] = None,
     to: Annotated[str, typer.Option("--to", help="mujoco or mujoco-classic.")] = "mujoco",
+    log: Annotated[list[str] | None, typer.Option("--log", help="Other recordings, to fit the export to; may be repeated.")] = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -186,9 +187,9 @@ def replay(
     from ..targets.export import export as run
 
     actuator, notes = actuator_of(source)
-    recordings = _logs(logs, map, not json) if logs else None
+    recordings, fitted = (_logs(given, map, not json) if given else None for given in (logs, log))
     with working("exporting", not json) as say:
-        made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=recordings)
+        made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=fitted)
         say("replaying")
         text, report = _replayed(made, recordings)
     if json:

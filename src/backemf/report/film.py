@@ -229,8 +229,8 @@ def _mp4(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: 
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:g}", "-i", "-"]
     wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart", str(path)]
     # A session of its own: an interruption at the terminal is ours to handle. (imageio-ffmpeg's own writer forks, which JAX warns about.)
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
-    with subprocess.Popen([imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted], **pipes) as ffmpeg:
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as ffmpeg:
         assert ffmpeg.stdin is not None
         try:
             for frame in frames:

@@ -54,8 +54,6 @@ class Fitted(NamedTuple):
 
     x: np.ndarray
     difference: Difference
-    start: Difference
-    """The same before fitting."""
 
 
 def best(
@@ -81,11 +79,10 @@ def best(
         y0 = np.maximum(y_start, 1e-3) * nudge
         tried.append(least_squares(residual, y0, bounds=(0.0, np.inf), diff_step=3e-3, max_nfev=most, x_scale=np.maximum(y0, 0.1)))
     found = min(tried, key=lambda r: r.cost)
-    first = difference(before, rich)
     if not found.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
-        return Fitted(x0_, first, first)
+        return Fitted(x0_, difference(before, rich))
     x = np.abs(found.x) * size
-    return Fitted(x, difference(positions(make(x), motions), rich), first)
+    return Fitted(x, difference(positions(make(x), motions), rich))
 
 
 def _weights(d: np.ndarray, motions: Sequence[Motion]) -> np.ndarray:

@@ -16,6 +16,7 @@ from ..model.actuator import Actuator
 from ..model.drive import Drive, ServoDrive, VoltageDrive
 from ..model.friction import M3, M4, M5, M6, Coulomb, LuGre, Stribeck, Viscous
 from ..model.motor import Motor
+from .carried import iron_drag
 from .export import Export, Request, complete, header
 from .losses import NO_PLAY, Loss, cooled, lacking, weighed
 
@@ -141,12 +142,11 @@ def write(actuator: Actuator, request: Request) -> Export:
     for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"):
         if getattr(friction, name) is not None:
             losses.append(Loss(f"friction.{name}", "not in BAM's parameters", False, without=lacking("friction", **{name: None})))
-    iron = 0.0 if motor.iron_loss is None else n * N * N * motor.iron_loss
-    content: dict[str, Any] = {"kt": N * K_t, "R": R / n, "armature": n * N * N * motor.rotor_inertia}
+    content: dict[str, Any] = {"kt": N * K_t, "R": R / n, "armature": gearbox.output_inertia(motor.rotor_inertia)}
     values = {field: getattr(friction, field, 0.0) for field in names.values()}
     for key, field in names.items():
         value = values[field]
-        value = value - values["coulomb"] if field == "static" else value + iron if field == "viscous" else value
+        value = value - values["coulomb"] if field == "static" else value + iron_drag(actuator) if field == "viscous" else value
         content[key] = 2.0 if value is None and field == "stribeck_exponent" else value
     content |= {"model": model, "actuator": request.joint}
     made = parse(content, drive=actuator.drive).actuator

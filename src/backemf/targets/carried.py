@@ -154,8 +154,7 @@ def _gearbox(actuator: Actuator, losses: list[Loss], backlash: bool) -> Gearbox:
                 Loss("gearbox.backlash", "an extra joint with stops for the play, as hard as the solver's; a replay shows the difference", True, measured=False)
             )
             return replace(gearbox, efficiency=None)
-        else:
-            losses.append(Loss("gearbox.backlash", "no play", False, without=lacking("gearbox", **NO_PLAY)))
+        losses.append(Loss("gearbox.backlash", "no play", False, without=lacking("gearbox", **NO_PLAY)))
     return Gearbox(ratio=gearbox.ratio, n_motors=gearbox.n_motors)
 
 
@@ -187,12 +186,15 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
 
 def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: Request) -> tuple[Actuator, bool]:
     """The actuator with a friction the target has, and whether its kind is still open."""
-    friction, motor = actuator.friction, actuator.motor
+    friction = actuator.friction
     for name, what in (("asymmetry", "the same friction in both directions"), ("offset", "no constant torque")):
         if getattr(friction, name) is not None:
             losses.append(Loss(f"friction.{name}", what, False, without=lacking("friction", **{name: None})))
-    iron = 0.0 if motor.iron_loss is None else float(actuator.gearbox.output_torque(motor.iron_drag(actuator.gearbox.rotor_speed(1.0))))
-    drag: dict[str, Any] = {"viscous": friction.viscous + iron, "viscous_quadratic": friction.viscous_quadratic, "viscous_cubic": friction.viscous_cubic}
+    drag: dict[str, Any] = {
+        "viscous": friction.viscous + iron_drag(actuator),
+        "viscous_quadratic": friction.viscous_quadratic,
+        "viscous_cubic": friction.viscous_cubic,
+    }
     kind = type(friction)
     if kind is Viscous:
         return _open(replace(poor, friction=Viscous(**drag)), losses)
@@ -202,7 +204,7 @@ def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: R
     if kind is Dahl and isinstance(friction, Dahl):
         bristle = {"stiffness": friction.stiffness, "coulomb": friction.coulomb, "static": friction.coulomb, "stribeck_velocity": 1.0}
         return replace(poor, friction=LuGre(**drag, **bristle)), False
-    coulomb, static = levels(actuator, request)
+    coulomb, static = levels(actuator, request.load, request.amplitude)
     if isinstance(friction, LuGre):
         if friction.damping_exponent is not None:
             losses.append(
@@ -221,13 +223,19 @@ def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: R
     return replace(poor, friction=Coulomb(**drag, coulomb=coulomb)), True
 
 
+def iron_drag(actuator: Actuator) -> float:
+    """Drag of the iron loss at the output for one rad/s [N m s/rad]."""
+    gearbox = actuator.gearbox
+    return float(gearbox.output_torque(actuator.motor.iron_drag(gearbox.rotor_speed(1.0))))
+
+
 def _open(poor: Actuator, losses: list[Loss]) -> tuple[Actuator, bool]:
     return poor, any("friction" in loss.touches for loss in losses)
 
 
-def levels(actuator: Actuator, request: Request) -> tuple[float, float]:
+def levels(actuator: Actuator, load: float, amplitude: float) -> tuple[float, float]:
     """(moving, at rest): dry friction at half the reference load."""
-    torque = 0.5 * request.load * reach(actuator, request.amplitude).stall
+    torque = 0.5 * load * reach(actuator, amplitude).stall
     friction = actuator.friction
     return float(friction.level(0.0, torque, -torque, 1.0)), float(friction.level(1.0, torque, -torque, 1.0))
 
@@ -236,7 +244,7 @@ def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not isinstance(poor.friction, Coulomb):
         return [poor]
-    coulomb, static = levels(actuator, request)
+    coulomb, static = levels(actuator, request.load, request.amplitude)
     J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia) or reference_inertia(actuator, request)
     stiffness = 0.1 * J / request.timestep**2
     floor = max(coulomb, 1e-3 * reach(actuator, request.amplitude).stall)

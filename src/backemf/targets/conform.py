@@ -17,7 +17,7 @@ from ..errors import BackemfError, InvalidValue, MissingValue
 from ..model.dcmotor import DcMotor, Engine, Joint
 from ..model.friction import Viscous
 from ..model.mujoco import Moment, advanced, moment, states, step
-from .mujoco_arrays import Place, dcmotors, engine_of, from_model, load_mujoco, place, without_log
+from .mujoco_arrays import Place, dcmotors, engine_of, from_model, joint_inertia, load_model, load_mujoco, place, without_log
 
 STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 """Of the classical Runge-Kutta rule: share of the step to the next stage, and weight."""
@@ -62,14 +62,7 @@ class _Watched:
 @without_log()
 def conform(path: str | Path, *, steps: int = 500) -> list[Conformance]:
     """Drive every dcmotor of a model with sines and jumps, and give the worst one-step differences for each."""
-    mujoco = load_mujoco()
-    if Path(path).is_dir():  # MuJoCo would leave a log of its own here
-        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
-        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
-    return conform_model(model, steps=steps)
+    return conform_model(load_model(path), steps=steps)
 
 
 def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
@@ -226,14 +219,11 @@ def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Con
 def _joint(model: Any, w: _Watched, loads: np.ndarray) -> Joint:
     mujoco, data, dof = load_mujoco(), load_mujoco().MjData(model), w.at.dof
     mujoco.mj_forward(model, data)
-    full, column = np.zeros((model.nv, 1)), np.zeros((model.nv, 1))
-    column[dof] = 1.0
-    mujoco.mj_mulM(model, data, full, column)
     N, J = w.dcmotor.gear, w.dcmotor.motor.rotor_inertia
     poly = model.dof_dampingpoly[dof] if hasattr(model, "dof_dampingpoly") else (0.0, 0.0)
     damping = Viscous(viscous=float(model.dof_damping[dof]), viscous_quadratic=float(poly[0]) or None, viscous_cubic=float(poly[1]) or None)
     stage = iter(loads)  # the step asks for the load once per stage, in order
-    return Joint(inertia=float(full[dof, 0]) - N * N * J, load=lambda q, v: next(stage), damping=damping)
+    return Joint(inertia=joint_inertia(model, data, dof) - N * N * J, load=lambda q, v: next(stage), damping=damping)
 
 
 def _activations_by_stages(dcmotor: DcMotor, engine: Engine, before: dict[str, Any], ctrl: tuple, at: Moment, rows: np.ndarray) -> dict[str, Any]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BackemfError, InvalidValue
+from ..errors import BackemfError
 from ..findings import Finding
 from ..model.dcmotor import DcMotor
 from ..model.friction import LuGre
 from ..tables import number, table
-from .mujoco_arrays import dcmotors, from_model, load_mujoco, without_log
+from .mujoco_arrays import dcmotors, installed_era, load_mujoco, without_log
+from .mujoco_files import Loaded, load
 
 SERVO_STIFFNESS = (1.0, 6.0)
 """Stiffness over stall torque of real bus servos at their default gains [1/rad]: full voltage at an error of 1/6 to 1 rad."""
@@ -67,27 +68,25 @@ class _Law(NamedTuple):
 @without_log()
 def explain(path: str | Path) -> list[Explained]:
     """A row for every actuator of an MJCF file."""
-    mujoco = load_mujoco()
-    if Path(path).is_dir():  # MuJoCo would leave a log of its own here
-        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
-        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
-    return explain_model(model, _merged(Path(path)))
+    return _explained(load(Path(path)), _merged(Path(path)))
 
 
 def explain_model(model: Any, merged: dict[str, tuple[float, float]] | None = None) -> list[Explained]:
     """As `explain`, for a compiled model; `merged` holds K_t and K_e by actuator or joint where a file gave both."""
-    mujoco, data = load_mujoco(), None
+    return _explained(Loaded(model, installed_era()), merged or {})
+
+
+def _explained(loaded: Loaded, merged: dict[str, tuple[float, float]]) -> list[Explained]:
+    mujoco, model = load_mujoco(), loaded.model
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
-    return [_row(mujoco, model, data, i, merged or {}) for i in range(len(model.actuator_gaintype))]
+    return [_row(mujoco, loaded, data, i, merged) for i in range(len(model.actuator_gaintype))]
 
 
-def _row(mujoco: Any, model: Any, data: Any, i: int, merged: dict[str, tuple[float, float]]) -> Explained:
+def _row(mujoco: Any, loaded: Loaded, data: Any, i: int, merged: dict[str, tuple[float, float]]) -> Explained:
+    model = loaded.model
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or str(i)
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     if int(model.actuator_trntype[i]) not in kinds:
@@ -98,11 +97,11 @@ def _row(mujoco: Any, model: Any, data: Any, i: int, merged: dict[str, tuple[flo
         return Explained(actuator=name, kind=_kind(mujoco, model, i), joint=f"{label} (ball or free)")
     dof = int(model.jnt_dofadr[joint])
     try:
-        law, dcmotor = _law(mujoco, model, i, joint, dof)
+        law, dcmotor = _law(mujoco, loaded, i, joint, dof)
     except BackemfError as error:
         note = Finding(code="not_read", text=f"{name}: {error}", remedy="check this actuator by hand")
         return Explained(actuator=name, kind=_kind(mujoco, model, i), joint=label, findings=(note,))
-    M = _inertia(mujoco, model, data, dof)
+    M = joint_inertia(model, data, dof)
     total = law.damping + float(model.dof_damping[dof])
     k = law.stiffness
     w_n = math.sqrt(k / M) if k > 0 and M > 0 else None
@@ -121,7 +120,7 @@ def _row(mujoco: Any, model: Any, data: Any, i: int, merged: dict[str, tuple[flo
     )
     h = float(model.opt.timestep)
     pair = merged.get(name, merged.get(label))
-    return Explained(**{**{f: getattr(found, f) for f in found.__dataclass_fields__}, "findings": tuple(_findings(found, law, dcmotor, h, pair))})
+    return replace(found, findings=tuple(_findings(found, law, dcmotor, h, pair)))
 
 
 def _kind(mujoco: Any, model: Any, i: int) -> str:
@@ -139,11 +138,12 @@ def _kind(mujoco: Any, model: Any, i: int) -> str:
     return "velocity" if bias[1] == 0 and bias[2] == -gain[0] else "general"
 
 
-def _law(mujoco: Any, model: Any, i: int, joint: int, dof: int) -> tuple[_Law, DcMotor | None]:
+def _law(mujoco: Any, loaded: Loaded, i: int, joint: int, dof: int) -> tuple[_Law, DcMotor | None]:
+    model = loaded.model
     out = int(model.actuator_outadr[i]) if hasattr(model, "actuator_outadr") else i
     g = float(model.actuator_gear[out, 0])
     if i in dcmotors(model):
-        return _dcmotor_law(from_model(model, i), float(model.dof_damping[dof]))
+        return _dcmotor_law(loaded.dcmotor(i), float(model.dof_damping[dof]))
     kind, gain, bias = _kind(mujoco, model, i), model.actuator_gainprm[i], model.actuator_biasprm[i]
     affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
     k, d = (-float(bias[1]) * g * g, -float(bias[2]) * g * g) if affine else (0.0, 0.0)
@@ -182,13 +182,6 @@ def _dcmotor_law(dcmotor: DcMotor, joint_damping: float) -> tuple[_Law, DcMotor]
         k = control.kp * g * g if control.regulates else 0.0
         d = control.kd * g * g if control.regulates else emf
     return _Law("dcmotor", k, d + own, min(held) if held else None, speed, emf + own + joint_damping, motor.rotor_inertia * g * g), dcmotor
-
-
-def _inertia(mujoco: Any, model: Any, data: Any, dof: int) -> float:
-    column, full = np.zeros((model.nv, 1)), np.zeros((model.nv, 1))
-    column[dof] = 1.0
-    mujoco.mj_mulM(model, data, full, column)
-    return float(full[dof, 0])
 
 
 def _findings(row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair: tuple[float, float] | None) -> list[Finding]:

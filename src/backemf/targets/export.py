@@ -78,6 +78,11 @@ class Export:
         return next(iter(self.files.values()))
 
     @property
+    def has_play_joint(self) -> bool:
+        """Whether the gearbox's play is an extra joint in the main file."""
+        return f'"{self.joint}_backlash"' in self.text
+
+    @property
     def lossless(self) -> bool:
         return not self.dropped and not self.approximated
 
@@ -265,7 +270,7 @@ def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
 def request_of(export: Export) -> Request:
     """What an export was asked for, so far as it still says."""
     same = (export.target, export.version, export.joint, export.notes, "simulation", export.timestep, export.integrator, export.amplitude, export.load)
-    return Request(*same, f'"{export.joint}_backlash"' in export.text)
+    return Request(*same, export.has_play_joint)
 
 
 def header(

@@ -15,7 +15,7 @@ from ..errors import BackemfError, InvalidValue, UnknownName
 from ..files import write_all
 from ..model.dcmotor import rules
 from .export import Export, number
-from .mujoco import apply_names
+from .mujoco import actuator_arrays
 from .mujoco_arrays import load_mujoco
 from .xml_model import Edit, Element, applied, compiled, scan, with_attributes
 
@@ -51,7 +51,7 @@ def into(export: Export, path: Path | str, joint: str | None = None) -> Edited:
         return _into_urdf(export, path, name)
     if export.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(f"an export for {export.target} cannot be put into a model; expected mujoco, mujoco-classic or urdf")
-    if "_backlash" in export.text:
+    if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
     elements = scan(path)
     joints = [e for e in elements if e.tag == "joint" and e.parent == "body" and e.attributes.get("name") == name]
@@ -127,7 +127,7 @@ def _verify(export: Export, path: Path, name: str, files: dict[Path, bytes]) -> 
     model, alone = compiled(mujoco, path, files), mujoco.MjModel.from_xml_string(export.text)
     joint, i = model.joint(name), next(k for k in range(len(model.actuator_trnid)) if int(model.actuator_trnid[k, 0]) == model.joint(name).id)
     theirs, mine = int(joint.dofadr[0]), int(alone.joint(export.joint).dofadr[0])
-    wrong = [n for n in apply_names(model) if not np.allclose(getattr(model, n)[i], getattr(alone, n)[0], rtol=1e-9, atol=1e-15)]
+    wrong = [n for n in actuator_arrays(model) if not np.allclose(getattr(model, n)[i], getattr(alone, n)[0], rtol=1e-9, atol=1e-15)]
     wrong += [
         f"dof_{n}" for n in ("armature", "damping", "frictionloss") if not np.isclose(getattr(model, f"dof_{n}")[theirs], getattr(alone, f"dof_{n}")[mine])
     ]

@@ -24,7 +24,7 @@ from .export import Export, Request, complete, hash_comment, header, number
 from .losses import Account, Loss, account, cooled, lacking, no_integral
 from .mjlab import at_output
 from .motions import Motion, motions_of
-from .mujoco_actuator import _servo_gains
+from .mujoco_actuator import servo_gains
 from .mujoco_classic import Numbers, tuned
 
 UNITS = "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2, frictions N m and N m s/rad."
@@ -130,14 +130,14 @@ def _bare(actuator: Actuator) -> tuple[Actuator, list[Loss]]:
     return replace(actuator, motor=motor, drive=replace(drive, **changes) if changes else drive), losses
 
 
-def _coulomb(poor: Actuator, actuator: Actuator, request: Request) -> tuple[Actuator, list[Any]]:
+def _coulomb(poor: Actuator, actuator: Actuator, request: Request) -> tuple[Actuator, list[Loss]]:
     """With a friction that PhysX has: at rest, in motion, and a drag."""
     friction = poor.friction
     if type(friction) is Coulomb or not friction.dry:
         made = Coulomb(coulomb=getattr(friction, "coulomb", 0.0), viscous=friction.viscous)
         bent = friction.viscous_quadratic is not None or friction.viscous_cubic is not None
         return replace(poor, friction=made), [Loss("friction.viscous_quadratic, viscous_cubic", "one drag", True)] if bent else []
-    coulomb, _ = levels(actuator, request)
+    coulomb, _ = levels(actuator, request.load, request.amplitude)
     return replace(poor, friction=Coulomb(coulomb=coulomb, viscous=friction.viscous)), [Loss("friction bristle", "sticking at once", True)]
 
 
@@ -151,7 +151,7 @@ def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
     if isinstance(drive, ImpedanceDrive):
         kp, kd = drive.newton_metres_per_radian, drive.newton_metre_seconds_per_radian
     elif isinstance(drive, (PositionDrive, ServoDrive)):
-        volts, _, derivative = _servo_gains(drive)
+        volts, _, derivative = servo_gains(drive)
         kp, kd = volts * K / R, (derivative + K) * K / R
     else:
         raise InvalidValue(f"no numbers for {type(drive).__name__}; expected a position, servo or impedance drive")

@@ -49,22 +49,22 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
 
 def at_output(actuator: Actuator) -> Actuator:
     """The same actuator without a gearbox: its motors, as one, turned into a slow strong one at the joint."""
-    motor, N, n = actuator.motor, actuator.gearbox.ratio, actuator.gearbox.n_motors
+    motor, gearbox, N, n = actuator.motor, actuator.gearbox, actuator.gearbox.ratio, actuator.gearbox.n_motors
     if N < 0:
         raise InvalidValue(f"gearbox.ratio is {N:g}; expected a positive ratio: turn the joint's axis round instead")
     limits, cogging, thermal = motor.limits, motor.cogging, motor.thermal
     if limits is not None:
         torque, rate = limits.torque, limits.current_rate
-        limits = replace(limits, torque=None if torque is None else n * N * torque, current_rate=None if rate is None else n * rate)
+        limits = replace(limits, torque=None if torque is None else gearbox.output_torque(torque), current_rate=None if rate is None else n * rate)
     if cogging is not None:
-        cogging = replace(cogging, amplitude=n * N * cogging.amplitude, periods=N * cogging.periods)
+        cogging = replace(cogging, amplitude=gearbox.output_torque(cogging.amplitude), periods=N * cogging.periods)
     if isinstance(thermal, Thermal):
         thermal = replace(thermal, resistance=thermal.resistance / n, capacitance=n * thermal.capacitance)
     strong = replace(
         motor,
         resistance=motor.resistance / n,
         torque_constant=N * motor.torque_constant,
-        rotor_inertia=n * N * N * motor.rotor_inertia,
+        rotor_inertia=gearbox.output_inertia(motor.rotor_inertia),
         inductance=None if motor.inductance is None else motor.inductance / n,
         limits=limits,
         cogging=cogging,

@@ -186,8 +186,8 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
         target.damping = float(damping[0])
 
 
-def apply_names(model: Any) -> list[str]:
-    """Arrays of a compiled model, a row for each actuator, that say what it does; those of several inputs are left out."""
+def actuator_arrays(model: Any) -> list[str]:
+    """Names of the arrays of a compiled model, a row for each actuator, that say what it does; those of several inputs are left out."""
     names = (
         "gainprm",
         "biasprm",
@@ -279,7 +279,7 @@ def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
 
 def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
     """The export's file with a carried actuator and time step, and the factors of its ctrl."""
-    play = export.actuator.gearbox.backlash if f'"{export.joint}_backlash"' in export.text else None
+    play = export.actuator.gearbox.backlash if export.has_play_joint else None
     made = parts(actuator, export.version, timestep)
     if "solreffriction" in made.joint:  # part of the model, not of the step
         made.joint.update(sticking(float(made.joint["frictionloss"]), export.timestep))

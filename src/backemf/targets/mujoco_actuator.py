@@ -185,7 +185,7 @@ def _controller(actuator: Actuator, motor: Motor, era: int, dropped: list[str]) 
     if N < 0 and not isinstance(drive, ImpedanceDrive):
         raise InvalidValue(f"gearbox.ratio is {N:g} with {type(drive).__name__}, whose voltage then drives away from its target; expected a positive ratio")
     if isinstance(drive, (PositionDrive, ServoDrive)):
-        kp, ki, kd = _servo_gains(drive)
+        kp, ki, kd = servo_gains(drive)
         return Controller(inputs="position", kp=kp / N, ki=ki / N, kd=kd / N, **common), {"position_target": N}
     if isinstance(drive, VelocityDrive):
         gains = {"kp": drive.volt_seconds_per_radian / N, "ki": (drive.volts_per_radian or 0.0) / N}
@@ -204,7 +204,7 @@ def _controller(actuator: Actuator, motor: Motor, era: int, dropped: list[str]) 
     raise InvalidValue(f"a dcmotor has no place for {type(drive).__name__}: its winding is always driven or shorted; expected another drive")
 
 
-def _servo_gains(drive: PositionDrive | ServoDrive) -> tuple[float, float, float]:
+def servo_gains(drive: PositionDrive | ServoDrive) -> tuple[float, float, float]:
     """(k_p, k_i, k_d) in volts at the output."""
     if isinstance(drive, PositionDrive):
         return drive.volts_per_radian, drive.volts_per_radian_second or 0.0, drive.volt_seconds_per_radian or 0.0

@@ -1,14 +1,15 @@
 """A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data (document 001, tables 17 and 18).
 
-    gainprm  R K alpha T0 kp ki kd Vmax mode       (mode: era 1 only; era 2 keeps its inputs in actuator_ctrlspec)
-    dynprm   te dimax RT C Ta sigma0 sigma1 slew Imax
-    biasprm  A Np phi tau_c tau_s omega_s
+gainprm  R K alpha T0 kp ki kd Vmax mode       (mode: era 1 only; era 2 keeps its inputs in actuator_ctrlspec)
+dynprm   te dimax RT C Ta sigma0 sigma1 slew Imax
+biasprm  A Np phi tau_c tau_s omega_s
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -56,6 +57,25 @@ def without_log() -> Iterator[None]:
         yield
     finally:
         mujoco.set_mju_user_warning(before)
+
+
+def load_model(path: str | Path) -> Any:
+    """A file compiled by the installed MuJoCo."""
+    mujoco = load_mujoco()
+    if Path(path).is_dir():  # MuJoCo would leave a log of its own here
+        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
+        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
+
+
+def joint_inertia(model: Any, data: Any, dof: int) -> float:
+    """A joint's own entry of the mass matrix, armature included: the other joints held [kg m^2]."""
+    column, full = np.zeros((model.nv, 1)), np.zeros((model.nv, 1))
+    column[dof] = 1.0
+    load_mujoco().mj_mulM(model, data, full, column)
+    return float(full[dof, 0])
 
 
 class Place(NamedTuple):

@@ -258,10 +258,6 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
         full = [*mine, *[0.0] * (slots - len(mine))]
         full[: len(over)] = over
         found[name] = tuple(full)
-    if child.input is None:
-        found_input = base.input
-    else:
-        found_input = child.input
     if child.saturation:
         asked = child["saturation:torque"] or child["saturation:current"]
         keep = base["saturation:torque"] if not asked and given < (4, 0) else child["saturation:torque"]
@@ -277,4 +273,4 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
         off = not any(v > 0 for v in found[name][: 3 if name == "thermal" else 1])
         if getattr(base, name) and off and given < (3, 16):
             raise InvalidValue(f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this: leave it out of the class")
-    return dataclasses.replace(child, **found, input=found_input)
+    return dataclasses.replace(child, **found, input=base.input if child.input is None else child.input)

@@ -17,17 +17,17 @@ import numpy as np
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..model.actuator import Actuator
-from ..model.drive import Brake, CurrentDrive, Drive, ImpedanceDrive, Off, PositionDrive, Regulator, ServoDrive, VelocityDrive, VoltageDrive
+from ..model.drive import CurrentDrive, Drive, ImpedanceDrive, PositionDrive, Regulator, ServoDrive, VelocityDrive, VoltageDrive
 from ..model.friction import Coulomb
 from ..model.motor import Limits, Motor
 from .approximate import Difference, Tuned, best, positions
-from .carried import levels
+from .carried import iron_drag, levels
 from .explain import LONG
 from .export import Export, Request, complete, header, number, request_of, xml_comment
 from .losses import NO_PLAY, Loss, account, cooled, lacking, no_integral, weighed
 from .motions import Motion, motions_of, reach, reference_inertia
 from .mujoco import attributes, frame, sticking
-from .mujoco_actuator import _servo_gains
+from .mujoco_actuator import servo_gains
 
 UNITS = "SI at the joint: kp N m/rad, kv and damping N m s/rad, forcerange and frictionloss N m, armature kg m^2; on a slide N and m."
 NO_EMF = 1e-12
@@ -79,16 +79,15 @@ def formula(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> N
     if motor.limits is not None:
         held = (motor.limits.torque, *(None if i is None else float(motor.torque_at(i, None)) for i in (motor.limits.current, motor.limits.peak_current)))
         limits += [abs(float(gearbox.output_torque(t))) for t in held if t is not None]
-    request = Request("mujoco-classic", "any", "joint", (), "formula", 0.002, "implicitfast", amplitude, load, False)
     eta = gearbox.efficiency or 1.0
     found = Numbers(
         force=eta * min(limits) if limits else 0.0,
-        damping=emf + friction.viscous + (0.0 if motor.iron_loss is None else n * N * N * motor.iron_loss),
-        frictionloss=levels(actuator, request)[0],
+        damping=emf + friction.viscous + iron_drag(actuator),
+        frictionloss=levels(actuator, load, amplitude)[0],
         armature=float(gearbox.output_inertia(motor.rotor_inertia)),
     )
     if isinstance(drive, (PositionDrive, ServoDrive)):
-        kp, _, kd = _servo_gains(drive)
+        kp, _, kd = servo_gains(drive)
         return found._replace(kp=eta * per_volt * kp, kv=eta * per_volt * kd)
     if isinstance(drive, VelocityDrive):
         return found._replace(kv=eta * per_volt * drive.volt_seconds_per_radian)
@@ -187,8 +186,7 @@ def fitted(actuator: Actuator, x: Numbers, rich: np.ndarray, motions: list[Motio
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    if isinstance(actuator.drive, (Off, Brake)):
-        kind_of(actuator.drive)
+    kind_of(actuator.drive)  # refuses one that follows nothing
     numbers, losses = formula(actuator, request.load, request.amplitude), lost(actuator, request.backlash)
     if numbers.gain < 0 or numbers.kp < 0:
         raise InvalidValue(f"gearbox.ratio is {actuator.gearbox.ratio:g}; classic MuJoCo expects a positive ratio: turn the joint's axis round instead")
@@ -253,16 +251,16 @@ def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
 def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
     """The export's file with a carried actuator and time step, and the factors of its ctrl."""
     drive, motor, friction = actuator.drive, actuator.motor, actuator.friction
-    impedance = isinstance(drive, ImpedanceDrive)
+    impedance = drive if isinstance(drive, ImpedanceDrive) else None
     x = Numbers(
-        gain=motor.torque_constant if not impedance else Numbers(**export.numbers).gain,
-        kp=drive.newton_metres_per_radian if isinstance(drive, ImpedanceDrive) else 0.0,
-        kv=drive.newton_metre_seconds_per_radian if isinstance(drive, ImpedanceDrive) else 0.0,
+        gain=motor.torque_constant if impedance is None else export.numbers["gain"],
+        kp=0.0 if impedance is None else impedance.newton_metres_per_radian,
+        kv=0.0 if impedance is None else impedance.newton_metre_seconds_per_radian,
         force=motor.limits.torque or 0.0 if motor.limits is not None else 0.0,
         damping=friction.viscous,
         frictionloss=friction.coulomb if isinstance(friction, Coulomb) else 0.0,
         armature=motor.rotor_inertia,
     )
     element, joint, ctrl = parts(export.actuator, x, export.joint, export.timestep)
-    play = export.actuator.gearbox.backlash if f'"{export.joint}_backlash"' in export.text else None
+    play = export.actuator.gearbox.backlash if export.has_play_joint else None
     return frame(export.joint, actuator.motion, joint, element, 1.0, timestep, export.integrator, "", play), ctrl

@@ -38,13 +38,15 @@ class Loaded(NamedTuple):
 def load(path: Path) -> Loaded:
     """Compile a model of either era."""
     mujoco, here = load_mujoco(), installed_era()
+    if path.is_dir():  # MuJoCo would leave a log of its own there
+        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
     elements = scan(path)
     era = era_of(elements) or here
     if era != here:
         return Loaded(compiled(mujoco, path, applied(list(_translated(elements, era)))), era)
     try:
         return Loaded(mujoco.MjModel.from_xml_path(str(path)), here)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
         raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {path.name}: {' '.join(str(error).split())}") from None
 
 

@@ -5,7 +5,6 @@ The bench's inertia sits on the exported joint, its load is applied step by step
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -174,7 +173,7 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
     spec.option.gravity[:] = 0.0
     model = spec.compile()
     data = mujoco.MjData(model)
-    joints = [model.joint(export.joint)] + ([model.joint(f"{export.joint}_backlash")] if f'"{export.joint}_backlash"' in text else [])
+    joints = [model.joint(export.joint)] + ([model.joint(f"{export.joint}_backlash")] if export.has_play_joint else [])
     dof = [int(j.dofadr[0]) for j in joints]
     _start(mujoco, model, data, export, case, rows)
     on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
@@ -225,7 +224,7 @@ def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
 def opened(dcmotor: DcMotor) -> DcMotor:
     """The dcmotor with its winding open."""
     control = dcmotor.controller
-    loop = dataclasses.replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
+    loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
     return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
 
 

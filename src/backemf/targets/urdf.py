@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 from ..errors import MissingValue
 from ..model.actuator import Actuator
 from ..model.friction import Coulomb
-from .carried import levels
+from .carried import iron_drag, levels
 from .export import Effect, Export, Request, complete, header, number, xml_comment
 from .losses import Loss, lacking, weighed
 from .motions import reach, reference_inertia
@@ -32,9 +32,8 @@ def write(actuator: Actuator, request: Request) -> Export:
         raise MissingValue("URDF's <limit> needs an effort and a velocity; give drive.supply, drive.voltage_limit or motor.limits.current")
     able, motor, friction, gearbox = reach(actuator, request.amplitude), actuator.motor, actuator.friction, actuator.gearbox
     x = formula(actuator, request.load, request.amplitude)
-    iron = 0.0 if motor.iron_loss is None else gearbox.n_motors * gearbox.ratio**2 * motor.iron_loss
-    effort, damping = x.force or able.stall, friction.viscous + iron
-    dry = levels(actuator, request)[0]
+    effort, damping = x.force or able.stall, friction.viscous + iron_drag(actuator)
+    dry = levels(actuator, request.load, request.amplitude)[0]
     # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and the rotor's inertia and back-EMF.
     losses = [loss for loss in lost(actuator, False) if not loss.path.startswith("drive")]
     losses = [loss._replace(kept=False) if loss.path in ("motor.inductance", "motor.saturation_current") else loss for loss in losses]
@@ -55,17 +54,8 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files={f"{request.joint}.urdf": text}, carried=made, numbers=numbers, **account)
 
 
-def limit(x: dict[str, float]) -> str:
-    return f'<limit lower="-3.14159" upper="3.14159" effort="{number(x["effort"])}" velocity="{number(x["velocity"])}"/>'
-
-
-def dynamics(x: dict[str, float]) -> str:
-    return f'<dynamics damping="{number(x["damping"])}" friction="{number(x["friction"])}"/>'
-
-
 def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
     name, kind = quoteattr(joint), "prismatic" if motion == "linear" else "revolute"
-    tag = "Effort"
     inertia = f'<inertia ixx="{number(load)}" iyy="{number(load)}" izz="{number(load)}" ixy="0" ixz="0" iyz="0"/>'
     return f"""<robot name={name}>
   <link name="base"/>
@@ -76,13 +66,13 @@ def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
     <parent link="base"/>
     <child link="{joint}_load"/>
     <axis xyz="0 0 1"/>
-    {limit(x)}
-    {dynamics(x)}
+    <limit lower="-3.14159" upper="3.14159" effort="{number(x["effort"])}" velocity="{number(x["velocity"])}"/>
+    <dynamics damping="{number(x["damping"])}" friction="{number(x["friction"])}"/>
   </joint>
   <transmission name="{joint}_transmission">
     <type>transmission_interface/SimpleTransmission</type>
     <joint name={name}>
-      <hardwareInterface>hardware_interface/{tag}JointInterface</hardwareInterface>
+      <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>
     </joint>
     <actuator name="{joint}_motor">
       <mechanicalReduction>{number(x["mechanicalReduction"])}</mechanicalReduction>
