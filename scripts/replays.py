@@ -38,11 +38,11 @@ def numpy_like_ours(python: Path) -> None:
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"numpy=={numpy.__version__}"], check=True)
 
 
-def worker(python: Path, what: str, build: Path) -> dict:
+def printed(python: Path, module: str, build: Path, *words: str) -> dict:
+    """The JSON object that a module prints last, run by another interpreter."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    done = subprocess.run(
-        [str(python), "-m", "tests.exports.worker", what], cwd=build, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True, check=True
-    )
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([str(python), "-m", module, *words], cwd=build, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
@@ -50,7 +50,7 @@ def in_mujoco(version: str, build: Path) -> tuple[list[str], list[str]]:
     """(row of the table, what is wrong)."""
     python = interpreter(version, build)
     numpy_like_ours(python)
-    found = worker(borrowing(python), "mujoco", build)["parts"]
+    found = printed(borrowing(python), "tests.exports.worker", build, "mujoco")["parts"]
     wrong = [f"{one['name']}: {text}" for one in found for text in one["wrong"]]
     lossless = [one for one in found if "step" in one]
     worst, ratio = max(one["step"] for one in lossless), max(one.get("ratio", 0.0) for one in found)
@@ -68,10 +68,13 @@ def in_mjlab(version: str, build: Path) -> tuple[list[str], list[str]]:
         subprocess.run([*pip, "torch==2.13.0"], check=True)
         subprocess.run([*pip, f"mjlab=={version}"], check=True)
     numpy_like_ours(python)
-    found = worker(borrowing(python), "mjlab", build)["parts"]
+    found = printed(borrowing(python), "tests.exports.worker", build, "mjlab")["parts"]
     wrong = [f"{one['name']}: {text}" for one in found for text in one["wrong"]]
     built = [one for one in found if "refused" not in one]
     numbers = sum(one["numbers"] for one in built)
+    runs = printed(python, "tests.exports.mjlab_run", build)["runs"]
+    wrong += [f"{one['target']} {one['name']}: {text}" for one in runs for text in one["wrong"]]
+    (build / "mjlab_runs.json").write_text(json.dumps(runs, indent=1), encoding="utf-8")
     return [f"mjlab {version}", str(len(built)), f"{numbers} numbers as mjlab compiles them", "-", str(len(wrong))], wrong
 
 
@@ -128,6 +131,10 @@ def main() -> int:
     if tuple(asked.only) == JOBS:
         head = ["simulator", "parts", "lossless export against its copy here", "difference to backemf / (own step error + 2 mrad), at most", "wrong"]
         fill(ROOT / "docs" / "mujoco-conformance.md", "replays", markdown(head, rows))
+    if f"mjlab-{MJLAB}" in asked.only:
+        runs = json.loads((build / "mjlab_runs.json").read_text(encoding="utf-8"))
+        cells = [[one["name"], one["target"], f"{one['rms']:.2g} mrad", f"{one['worst']:.2g} mrad"] for one in runs]
+        fill(ROOT / "docs" / "mujoco-conformance.md", "mjlab runs", markdown(["part", "export", "RMS difference to backemf", "at most"], cells))
     for text in wrong:
         print(f"wrong: {text}")
     return 1 if wrong else 0
