@@ -1,7 +1,7 @@
 """The whole proof: every combination against each MuJoCo in an environment of its own, and the tables in the docs.
 
-    python scripts/conformance.py                 everything, about 20 minutes
-    python scripts/conformance.py --pairwise      every pair only, about 2 minutes; the docs stay as they are
+python scripts/conformance.py                 everything, about 20 minutes
+python scripts/conformance.py --pairwise      every pair only, about 2 minutes; the docs stay as they are
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Sequence
 from pathlib import Path
+
+from docs_tables import fill, markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
@@ -42,10 +43,6 @@ def compared(version: str, build: Path, pairwise: bool) -> dict:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows])
-
-
 def versions_table(found: list[dict]) -> str:
     header = ["MuJoCo", "integrator", "cases", "worst one-step difference", "worst free run", "chaotic", "engine diverged", "disagree"]
     rows = []
@@ -59,17 +56,6 @@ def versions_table(found: list[dict]) -> str:
 def compile_table(found: list[dict]) -> str:
     rows = [[one["version"], str(one["compiled"]), str(len(one["compiled_disagree"]))] for one in found]
     return markdown(["MuJoCo", "sets of attributes", "disagree"], rows)
-
-
-def fill(page: Path, name: str, text: str) -> None:
-    """Put a table between its marks in a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->\n")
-    _, mark, after = rest.partition(f"<!-- end {name} -->")
-    if not mark:
-        raise SystemExit(f"{page.name} has no marks for {name!r}; expected <!-- begin {name} --> and <!-- end {name} -->")
-    new = page.with_suffix(".new")
-    new.write_text(f"{before}<!-- begin {name} -->\n{text}\n<!-- end {name} -->{after}", encoding="utf-8")
-    new.replace(page)
 
 
 def main() -> int:

@@ -165,6 +165,13 @@ def filled(page: Path, name: str, text: str) -> str:
     return f"{before}{first}{text}\n{last}{after}"
 
 
+def fill(page: Path, name: str, text: str) -> None:
+    """Put a text between its marks in a page."""
+    whole = page.with_suffix(".new")
+    whole.write_text(filled(page, name, text), encoding="utf-8")
+    whole.replace(page)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; end with 1 if something is out of date")
@@ -172,16 +179,14 @@ def main() -> int:
     stale = 0
     for name, (file, make) in MADE.items():
         page = PAGES / file
-        new = filled(page, name, make())
-        if new == page.read_text(encoding="utf-8"):
+        text = make()
+        if filled(page, name, text) == page.read_text(encoding="utf-8"):
             continue
         stale += 1
         if asked.check:
             print(f"docs/{file} is out of date; run python scripts/docs_tables.py")
             continue
-        whole = page.with_suffix(".new")
-        whole.write_text(new, encoding="utf-8")
-        whole.replace(page)
+        fill(page, name, text)
         print(f"wrote docs/{file}")
     return 1 if stale and asked.check else 0
 

@@ -17,7 +17,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from conformance import ROOT, VERSIONS, fill, interpreter, markdown
+from conformance import ROOT, VERSIONS, interpreter
+from docs_tables import fill, markdown
 
 MJLAB, ISAAC_LAB = "1.6.0", "2.3.2.post1"
 JOBS = (*(f"mujoco-{v}" for v in VERSIONS), f"mjlab-{MJLAB}", f"isaaclab-{ISAAC_LAB}")

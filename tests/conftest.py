@@ -1,4 +1,4 @@
-"""What every test may use: the shared recordings, where they are present, and actuators with everything switched on."""
+"""What every test may use: the shared recordings, where they are present, and what to do where something is not."""
 
 from __future__ import annotations
 

@@ -59,6 +59,13 @@ CASES = [
     ),
     (lambda: sim(command=math.nan), "voltage_target is nan at sample 0 (0 s); expected finite numbers"),
     (lambda: sim(command=np.array([1.0, math.inf]), time=[0.0, 0.1]), "voltage_target is inf at sample 1 (0.1 s); expected finite numbers"),
+    (lambda: sim(command="fast"), "voltage_target is 'fast'; expected a number, as many numbers as there are samples, or a function of time"),
+    (
+        lambda: sim(actuator=be.Actuator(motor=be.Motor(**MOTOR), drive=be.Off())),
+        "Off follows no command; leave it out, or give a mapping with 'enabled' or 'supply'",
+    ),
+    (lambda: be.Cogging.percent(3.0, of=0.5, poles=8.5, slots=9), "poles is 8.5 and slots is 9; expected whole numbers of at least 1"),
+    (lambda: be.log("a", [0.0, 1.0], position=[0.0, 1.0], motion="sideways"), "a: motion is 'sideways'; expected 'rotary' or 'linear'"),
     (lambda: sim(dt=0.0), "dt is 0.0 s; expected a number above 0"),
     (lambda: sim(dt=-0.001), "dt is -0.001 s; expected a number above 0"),
     (lambda: sim(duration=None), "simulate needs a duration in seconds (or the sample times as time=...)"),

@@ -20,10 +20,8 @@ class UnknownName(BackemfError, ValueError):
     def __init__(self, kind: str, given: object, valid: Iterable[str]):
         names = sorted(valid)
         near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {given!r}{hint} Valid: {', '.join(names)}" if hint else
-                         f"unknown {kind} {given!r}; valid: {', '.join(names)}")
-        self.given, self.valid, self.nearest = given, names, (near[0] if near else None)
+        hint = f"; did you mean {near[0]!r}? Valid" if near else "; valid"
+        super().__init__(f"unknown {kind} {given!r}{hint}: {', '.join(names)}")
 
 
 class MissingValue(BackemfError, ValueError):

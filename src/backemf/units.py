@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 from .errors import BackemfError
 
 GRAVITY = 9.80665
-"""Standard gravity [m/s^2]: what turns the kilogram of "kg cm" into a force."""
+"""Standard gravity [m/s^2] (CGPM 1901): what turns the kilogram of "kg cm" into a force."""
 
 KNOWN = (
     "rpm",
@@ -209,8 +210,9 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
         half = max(half, abs(value) * parse(tolerance, "1", f"{entry} tolerance").value)
     reciprocal = _RECIPROCAL_SPEED.match(spelled)
     if reciprocal is not None and unit == "rad/s":
-        angle = float(reciprocal["angle"]) * 3.141592653589793 / 180.0
-        speed = angle / value
+        if value == 0:
+            raise UnitError(f"{entry} is {text!r}; expected a time above 0")
+        speed = math.radians(float(reciprocal["angle"])) / value
         return Printed(text=text, value=speed, half=speed * half / value, unit=unit)
     factor = _factor(spelled, unit, text, entry)
     return Printed(text=text, value=value * factor, half=half * abs(factor), unit=unit)
@@ -255,16 +257,18 @@ def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
         mantissa = mantissa.replace(",", ".")
     elif mantissa.count(",") > 1 or mantissa.count(".") > 1:
         raise UnitError(f"{entry} is {whole!r}; expected one number, without separators of thousands")
-    try:
-        scale = 10.0 ** int(exponent) if exponent else 1.0
-    except OverflowError:
-        raise UnitError(f"{entry} is {whole!r}; expected a number below 1e308") from None
     whole_part, _, decimals = mantissa.lstrip("+-").partition(".")
-    unit = 10.0 ** -len(decimals)
+    zeros = -len(decimals)
     if not decimals and len(whole_part) > 3:  # in "9550" or "10600" zeros after the third digit are rounding, not digits
         zeros = len(whole_part) - max(len(whole_part.rstrip("0")), 3)
-        unit = 10.0**zeros
-    return float(mantissa) * scale, unit * scale
+    try:
+        scale = 10.0 ** int(exponent) if exponent else 1.0
+        value, unit = float(mantissa) * scale, 10.0**zeros * scale
+    except (OverflowError, ValueError):  # ValueError: an exponent without end
+        value, unit = math.inf, math.inf
+    if not (math.isfinite(value) and math.isfinite(unit)):
+        raise UnitError(f"{entry} is {whole!r:.60}; expected a number below 1e308")
+    return value, unit
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,25 +8,15 @@ import subprocess
 import sys
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from backemf.cli import render
 from backemf.errors import BackemfError
 
 from ..conftest import unavailable
 from ..report.benches import SERVO, needs_renderer, pendulum_log
+from .runner import runner
 
-app = typer.Typer()
-app.command()(render.render)
-
-
-def run(*words):
-    result = CliRunner().invoke(app, [str(w) for w in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = runner(render.render)
 
 
 @pytest.fixture

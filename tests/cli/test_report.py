@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import backemf as be
 from backemf.cli import bench_story
@@ -15,16 +13,9 @@ from backemf.cli import report as command
 from backemf.errors import BackemfError
 from backemf.identify.result import Recorded
 
-app = typer.Typer()
-app.command()(command.report)
+from .runner import runner
 
-
-def run(*words):
-    result = CliRunner().invoke(app, [str(w) for w in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = runner(command.report)
 
 
 @pytest.fixture(scope="module")

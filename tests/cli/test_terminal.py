@@ -94,13 +94,26 @@ def test_strict_ends_with_one_where_there_are_findings():
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp437", "ascii", "utf-8"])
 def test_every_console_encoding_is_served(encoding):
-    for arguments in (["datasheet", "maxon-re-25-118743"], ["datasheet", "maxon-re-25-118743", "--json"], ["catalog"], []):
-        done = run(*arguments, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-        assert done.returncode == 0, done.stderr
-        text = done.stdout.decode(encoding)
-        assert text.strip()
-        if "--json" in arguments:
-            json.loads(text)
+    lines = (["datasheet", "maxon-re-25-118743"], ["datasheet", "maxon-re-25-118743", "--json"], ["catalog"], [])
+    code = f"""
+import sys
+from backemf.cli.main import main
+for words in {lines!r}:
+    sys.argv = ["backemf", *words]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, words
+    print("#" * 9)
+"""
+    env = {**os.environ, "COLUMNS": "120", "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    *shown, rest = re.split(r"#{9}\s*", done.stdout.decode(encoding))
+    assert rest == ""
+    assert len(shown) == len(lines)
+    assert all(text.strip() for text in shown)
+    json.loads(shown[1])
 
 
 def test_nothing_is_coloured_where_it_is_piped():

@@ -12,7 +12,7 @@ import mujoco
 
 from .cases import GEARS, Case, all_pairs, factors, pairwise
 from .compile_cases import disagreement, table
-from .lockstep import ONE_STEP, compare, free_run, groups
+from .lockstep import compare, free_run, groups
 
 VERSION = mujoco.__version__
 GROUPS = groups(pairwise(VERSION))
@@ -29,7 +29,6 @@ def test_there_are_enough_cases_and_every_pair_is_among_them():
 def test_one_step_and_a_free_run_are_the_engines(cases):
     for found in compare(cases):
         assert found.agrees, f"{found.case.name}: one step {found.one_step:.1e}, free run {found.free_run:.1e}, amplification {found.amplification:.1e}"
-        assert found.one_step <= ONE_STEP
 
 
 def test_cases_run_side_by_side_as_they_do_alone():

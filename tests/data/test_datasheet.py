@@ -9,6 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.data.datasheet import DatasheetError, json_schema
+from backemf.data.entries import ENTRIES
 from backemf.data.routes import document_000, document_003
 from backemf.model import conversions
 from backemf.model.motor import no_load_speed, stall_torque
@@ -85,7 +86,7 @@ def test_contradictions_are_found(changes, code):
         ("inductance", "240 mH", "1000"),
         ("stall_torque", f"{0.0238 * 24 / 2.43 / 9.80665 * 1e3:.4g} mN m", "9.81"),
         ("speed_torque_gradient", f"{2.43 / 0.0238**2 / 1e3 / (2 * math.pi) * 60 / 60:.4g} rpm/(mN m)", "60"),
-        ("torque_constant", f"{23.8 * math.sqrt(1.5) / math.sqrt(1.5) * math.sqrt(2):.4g} mN m/A", "sqrt 2"),
+        ("torque_constant", f"{23.8 * math.sqrt(2):.4g} mN m/A", "sqrt 2"),
         ("resistance", f"{2.43 * 1.5:.4g} ohm", "3/2"),
         ("no_load_speed", "16590 rpm", "sqrt 3"),
     ],
@@ -245,6 +246,23 @@ BROKEN = [
     ),
 ]
 
+WHOLE = 'name = "x"\nmaker = "y"\nkind = "servo"\nside = "output"\nvoltage = "12 V"\nsource = "s"\n'
+PUBLISHED = '[identified.a]\nsource = "s"\nfriction = "m4"\nerror = "1 %"\n'
+BROKEN += [
+    (WHOLE + more + '[entries]\nR = "2 ohm"', "t.toml, line " + error)
+    for more, error in (
+        ("firmware = 3\n", "7: firmware is 3; expected a table, [firmware]"),
+        ('[firmware]\nproportional = { note = "?" }\n', "8: proportional has no value"),
+        ('[firmware]\ntarget_rate = "fast step/s"\n', "8: target_rate is 'fast '; expected a number"),
+        ('[firmware]\ntarget_rate = "50 step/s"\ncounts_per_turn = "0"\n', "9: counts_per_turn is 0; expected more than 0"),
+        ('quirks = "none"\n', "7: quirks is 'none'; expected a list of texts"),
+        ("[identified]\na = 3\n", "8: identified.a is 3; expected a table with source, friction, error and parameters"),
+        (PUBLISHED, "7: identified.a has no 'parameters'; expected source, friction, error and parameters"),
+        (PUBLISHED + "parameters = 3\n", "7: identified.a.parameters is 3; expected a table of numbers"),
+        (PUBLISHED + 'parameters = { "motor.resistance" = "2 ohm" }\n', "11: identified.a.parameters has motor.resistance = '2 ohm'; expected a number, in SI"),
+    )
+]
+
 
 @pytest.mark.parametrize(("text", "error"), BROKEN, ids=[e for _, e in BROKEN])
 def test_broken_files_say_where_and_why(text, error):
@@ -264,8 +282,8 @@ def test_what_a_sheet_does_not_determine_is_said():
 
 def test_the_schema_knows_every_entry_and_is_json():
     schema = json.loads(json.dumps(json_schema()))
-    assert "stall_torque" in schema["properties"]["entries"]["properties"]
-    assert "MH" in schema["properties"]["entries"]["properties"]
+    assert set(schema["properties"]["entries"]["properties"]) == {*ENTRIES, *(alias for kind in ENTRIES.values() for alias in kind.aliases)}
+    assert "MH" in ENTRIES["stall_torque"].aliases
 
 
 def test_actuators_are_stored_and_read_back(tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from backemf.data.mechanism_logs import mechanism_logs
 from backemf.data.read import read
 from backemf.data.readers import mat
 from backemf.errors import BackemfError, NotAvailable
@@ -181,6 +182,42 @@ def test_lerobot_that_is_not_whole(tmp_path, parquet):
     (folder / "meta" / "info.json").write_text("{}")
     with pytest.raises(BackemfError, match=r"has no 'features' with 'observation.state'"):
         read(folder, map=LEROBOT)
+
+
+ONE = {"observation.state": [[1.0, 2.0]] * 3, "timestamp": [0.0, 0.1, 0.2], "episode_index": [0] * 3}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"timestamp": ["noon"] * 3}, "file.parquet has no column of numbers timestamp"),
+        ({"observation.state": ["up"] * 3}, "file.parquet has no column of numbers observation.state"),
+        ({"episode_index": [0, None, 0]}, "file.parquet has rows without an episode_index"),
+    ],
+)
+def test_lerobot_columns_that_cannot_be_used(tmp_path, parquet, columns, message):
+    folder = lerobot(parquet, tmp_path / "set", None, None)
+    (file,) = (folder / "data").rglob("*.parquet")
+    file.unlink()
+    parquet(folder / "data" / "file.parquet", **{**ONE, **columns})
+    with pytest.raises(BackemfError, match=message):
+        read(folder, map=LEROBOT)
+
+
+def test_lerobot_without_rows_and_without_descriptions(tmp_path, arrow, parquet):
+    folder = lerobot(parquet, tmp_path / "set", None, None)
+    (folder / "meta" / "info.json").write_text(json.dumps({"features": {"observation.state": None}}))
+    assert [log.name for log in read(folder, map=LEROBOT[:1])] == ["set/0/0", "set/0/1", "set/1/0", "set/1/1"]
+    (file,) = (folder / "data").rglob("*.parquet")
+    empty = {name: arrow.array([], arrow.float64()) for name in ("timestamp", "episode_index")}
+    parquet(file, **empty, **{"observation.state": arrow.array([], arrow.list_(arrow.float64()))})
+    with pytest.raises(BackemfError, match="the data files have no rows"):
+        read(folder, map=LEROBOT)
+
+
+def test_a_dataset_may_be_characterized_like_any_recording(tmp_path, parquet):
+    folder = lerobot(parquet, tmp_path / "set", ["pan", "lift"], ["pan", "lift"])
+    assert [log.name for log in mechanism_logs(str(folder), map=LEROBOT)] == ["set/0/pan", "set/0/lift", "set/1/pan", "set/1/lift"]
 
 
 JOINT_STATE = """std_msgs/Header header

@@ -219,8 +219,10 @@ def test_a_time_that_is_no_number(tmp_path):
 def test_text_where_a_number_should_be(tmp_path):
     rows = entries()
     rows[5]["position"] = "lost"
-    with pytest.raises(BackemfError, match="entry 5, 'position' is 'lost'; expected a number"):
-        read(write(tmp_path / "a.json", rows))
+    path = write(tmp_path / "a.json", rows)
+    with pytest.raises(BackemfError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}: entry 5, 'position' is 'lost'; expected a number"
 
 
 def test_facts_that_are_no_numbers(tmp_path):

@@ -102,6 +102,14 @@ def test_what_to_say_when_nothing_fits(tmp_path):
     assert (log.time[0], log.time[-1]) == (pytest.approx(1.0), pytest.approx(3.0))
 
 
+def test_a_broken_file_is_named_once(tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("")
+    with pytest.raises(ReadError) as caught:
+        mechanism_logs(str(path))
+    assert str(caught.value) == f"{path}: the file is empty"
+
+
 def test_without_states_a_preset_still_names_the_signals(tmp_path):
     path = str(written(tmp_path / "a.wpilog", "phoenix", states=False))
     (log,) = mechanism_logs(path, preset="phoenix")

@@ -28,6 +28,7 @@ def test_commands_are_what_they_say():
     assert set(np.abs(noise)) == {2.0}
     assert noise[0] == noise[1]
     assert np.array_equal(noise, be.random_binary(2.0, 0.5, seed=3)(t))
+    assert be.random_binary(2.0, 0.5, seed=3)(np.array([-1.3])) == noise[0]
 
 
 def test_a_command_is_held_between_samples_not_interpolated():
@@ -116,8 +117,10 @@ def test_impedance_follows_position_velocity_torque_and_varying_gains():
     held = be.simulate(be.Actuator(motor=MOTOR, drive=drive), WHEEL, {"position_target": 0.5, "torque_target": 1.0}, duration=5.0)
     assert held.position[-1] == pytest.approx(0.5 + 1.0 / 5.0, rel=1e-6)
     soft = be.simulate(
-        be.Actuator(motor=MOTOR, drive=drive), WHEEL,
-        {"position_target": 0.5, "torque_target": 1.0, "newton_metres_per_radian": be.step(-3.0, at=5.0, start=5.0)}, duration=15.0,
+        be.Actuator(motor=MOTOR, drive=drive),
+        WHEEL,
+        {"position_target": 0.5, "torque_target": 1.0, "newton_metres_per_radian": be.step(-3.0, at=5.0, start=5.0)},
+        duration=15.0,
     )
     assert soft.position[-1] == pytest.approx(0.5 + 1.0 / 2.0, rel=1e-5)
     turning = be.simulate(be.Actuator(motor=MOTOR, drive=be.ImpedanceDrive(newton_metre_seconds_per_radian=0.5)), WHEEL, {"velocity_target": 3.0}, duration=1.0)

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data import parts
 from backemf.errors import BackemfError
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
-NAMES = [*parts.names(), *(f"{n}/{k}" for n in parts.names() for k in parts.sheet(n).identified)]
+from .worker import names
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", names())
 def test_a_part_is_exported_and_replayed(name):
     actuator = be.Actuator.read(name)
     for target in ("mujoco", "mujoco-classic"):

@@ -5,25 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import backemf as be
 from backemf.cli import exports
 from backemf.errors import BackemfError, UnknownName
 
-app = typer.Typer()
-app.command()(exports.export)
-app.command()(exports.replay)
-app.command()(exports.explain)
+from ..cli.runner import runner
 
-
-def run(*words):
-    result = CliRunner().invoke(app, [str(w) for w in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
+run = runner(exports.export, exports.replay, exports.explain)
 
 
 def test_export_writes_and_reports(tmp_path):

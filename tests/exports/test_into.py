@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import mujoco
 import pytest
 
@@ -91,6 +93,17 @@ def test_a_joint_without_an_actuator_gets_one(tmp_path):
     into(servo(), path, "j").write(tmp_path / "two.xml")
     assert "<actuator>" not in path.read_text()
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml")).nu == 1
+
+
+def test_a_joint_and_a_note_may_speak_of_backlash(tmp_path):
+    path = tmp_path / "one.xml"
+    path.write_text('<mujoco><worldbody><body><joint name="with_backlash"/><geom size="0.1"/></body></worldbody></mujoco>')
+    named = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="with_backlash", notes="measured with_backlash")
+    assert into(named, path).verified.startswith("compiled")
+    loose = be.Gearbox(backlash=0.03, contact_stiffness=2000.0)
+    actuator = dataclasses.replace(be.Actuator.read("mx-106/m1"), gearbox=loose)
+    with pytest.raises(InvalidValue, match="an extra joint for backlash cannot be put into a model"):
+        into(export(actuator, "mujoco", joint="with_backlash", backlash=True, method="formula"), path)
 
 
 def test_includes_inside_includes_are_followed(arm):

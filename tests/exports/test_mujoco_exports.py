@@ -17,25 +17,15 @@ from backemf.model.dcmotor import VERSIONS, rules
 from backemf.targets import mujoco as mj
 from backemf.targets.export import export
 from backemf.targets.mujoco_attributes import DcMotorAttributes, compile_dcmotor
+from backemf.targets.mujoco_eras import gains_to_era2
 from backemf.targets.replay import replay
+
+from .worker import plain, without_dry_friction
 
 SERVO = be.ServoDrive(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
 STRONG = be.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
 BRISTLE = be.LuGre(coulomb=0.1, static=0.15, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1)
-GEARED = be.Actuator(
-    motor=be.Motor(
-        resistance=4.0,
-        torque_constant=0.01,
-        rotor_inertia=1e-7,
-        inductance=4e-4,
-        thermal=be.Thermal(resistance=20.0, capacitance=2.0),
-        cogging=be.Cogging(amplitude=2e-5, periods=12.0),
-        limits=be.Limits(torque=0.02),
-    ),
-    gearbox=be.Gearbox(ratio=150.0, n_motors=2),
-    friction=dataclasses.replace(BRISTLE, coulomb=0.05, static=0.07),
-    drive=be.PositionDrive(volts_per_radian=40.0, volts_per_radian_second=20.0, volt_seconds_per_radian=0.3, supply=12.0, slew=6.0, integral_limit=0.2),
-)
+GEARED = without_dry_friction()["everything on"]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +59,14 @@ def test_the_text_of_every_version_compiles_to_the_same_voltage():
         made = export(GEARED, f"mujoco@{version}", joint="knee")
         same = era_1 if rules(version).era == 1 else era_2
         assert made.text.split("-->")[1] == same.text.split("-->")[1]
-    parts = mj.parts(GEARED, "3.11", 0.002)
-    back = compile_dcmotor(DcMotorAttributes.read(parts.element), "3.11")
-    for name, value in dataclasses.asdict(parts.dcmotor).items():
-        assert str(dataclasses.asdict(back)[name])[:40] == str(value)[:40]
+    meant = {version: mj.parts(GEARED, version, 0.002) for version in ("3.11", "3.12")}
+    for version, parts in meant.items():
+        found = compile_dcmotor(DcMotorAttributes.read(parts.element), version)
+        assert found.controller.inputs == parts.dcmotor.controller.inputs
+        assert plain(found) == pytest.approx(plain(parts.dcmotor), rel=1e-12)
+    converted = gains_to_era2(meant["3.11"].dcmotor)  # exact: the same voltage in every state
+    assert plain(converted.dcmotor) == pytest.approx(plain(meant["3.12"].dcmotor), rel=1e-12)
+    assert meant["3.12"].ctrl == pytest.approx({name: converted.ctrl_scale * factor for name, factor in meant["3.11"].ctrl.items()})
 
 
 def test_another_era_than_the_installed_is_not_replayed_here():
@@ -270,3 +264,14 @@ def test_a_replay_that_diverges_says_so():
 def test_an_actuator_that_cannot_be_carried_is_refused():
     with pytest.raises(InvalidValue, match="no place for Off"):
         export(be.Actuator(motor=STRONG, drive=be.Off()), "mujoco")
+
+
+def test_a_linear_axis_is_told_in_metres():
+    friction = be.Stribeck(coulomb=1.0, static=2.0, stribeck_velocity=0.1)
+    axis = be.Actuator(motor=STRONG, gearbox=be.Gearbox(ratio=100.0), friction=friction, drive=SERVO, motion="linear")
+    made = export(axis, "mujoco", method="formula")
+    for words in (" mm RMS, at most ", "amplitude 0.5 m (or", " kg), at 11.55 V"):
+        assert words in made.text
+    shown = str(replay(made, refine=False))
+    assert "differences in mm (RMS" in shown
+    assert "rad" not in made.range + shown

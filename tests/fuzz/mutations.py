@@ -165,6 +165,15 @@ def tomls() -> Broken:
         key = line.split(b" ")[0]
         kept = b"\n".join(row for row in head.splitlines() if not row.startswith(key + b" "))
         yield line[:30].decode(), kept + b"\n" + line + b"\n"
+    entries = b'[entries]\nresistance = "1 ohm"\n'
+    for table in (
+        b"firmware = 3", b"quirks = 3", b"identified = 3", b"[firmware]\nproportional = {}", b'[firmware]\ntarget_rate = "x step/s"',
+        b'[firmware]\ntarget_rate = "1 step/s"\ncounts_per_turn = "0"', b"[identified]\na = 3", b"[identified.a]",
+        b'[identified.a]\nsource = "s"\nfriction = []\nerror = 1\nparameters = {}',
+        b'[identified.a]\nsource = "s"\nfriction = "m4"\nerror = "e"\nparameters = 3',
+        b'[identified.a]\nsource = "s"\nfriction = "m4"\nerror = "e"\nparameters = {a = "x"}',
+    ):  # fmt: skip
+        yield table[:60].decode(), head + table + b"\n" + entries
     yield "only entries", b'[entries]\nresistance = "1 ohm"\n'
 
 

@@ -237,6 +237,8 @@ def test_inputs_are_checked():
         characterize(runs, median=5)
     with pytest.raises(MissingValue, match="go together"):
         characterize(runs, settling_time=0.5)
+    with pytest.raises(MissingValue, match="no test was found"):
+        characterize({})
     with pytest.raises(UnknownName, match="unknown test 'sideways'"):
         runs_from({"sideways": [[0, 1, 2, 3]]})
     rows = {run.test: np.stack([run.time, run.input, run.position, run.velocity], axis=1).tolist() for run in runs}

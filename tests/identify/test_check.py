@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,27 +16,37 @@ TRUE = {"only_in_combination", "not_determined"}
 """Findings that are true of these sound logs: position and voltage alone do not tell R, K and B apart."""
 
 
-def defects() -> dict[str, tuple[list[be.Log], str]]:
-    sound = clean(0)
-    first, t = sound[0], sound[0].time
-    lost = np.r_[100:110, 400:420]
-    holes = {n: be.Signal(time=np.delete(s.time, lost), values=np.delete(s.values, lost)) for n, s in first.signals.items()}
-    return {
-        "wrong sign": ([changed(first, position=be.Signal(time=t, values=-first["position"]))], "wrong_sign"),
-        "7 ms delay": ([record(5, delay=0.007), record(6, delay=0.007, gain=8.0, mass=0.5)], "delay"),
-        "2 % clock drift": ([changed(first, position_target=be.Signal(time=1.02 * t, values=first["position_target"]))], "clock_drift"),
-        "dropped samples": ([changed(first, **holes)], "gaps"),
-        "wrapped counter": ([changed(first, position=be.Signal(time=t, values=(first["position"] + np.pi + 2.6) % (2 * np.pi)))], "wrapped_counter"),
-        "8-bit encoder": ([record(3, grain=2 * np.pi / 256)], "coarse_encoder"),
-        "no reversal": ([record(4, command=lambda t: 0.4 * t)], "no_reversal"),
-        "one load only": ([record(4), record(5, gain=8.0)], "one_load"),
-    }
+def with_position(change: Callable[[np.ndarray], np.ndarray]) -> list[be.Log]:
+    log = record(0)
+    return [changed(log, position=be.Signal(time=log.time, values=change(log["position"])))]
 
 
-@pytest.mark.parametrize("defect", sorted(defects()))
-def test_planted_defects_are_found(defect):
-    logs, code = defects()[defect]
-    found = be.check(logs, SERVO)
+def with_drifting_clock() -> list[be.Log]:
+    log = record(0)
+    return [changed(log, position_target=be.Signal(time=1.02 * log.time, values=log["position_target"]))]
+
+
+def with_holes() -> list[be.Log]:
+    log, lost = record(0), np.r_[100:110, 400:420]
+    return [changed(log, **{n: be.Signal(time=np.delete(s.time, lost), values=np.delete(s.values, lost)) for n, s in log.signals.items()})]
+
+
+DEFECTS: dict[str, Callable[[], list[be.Log]]] = {
+    "wrong_sign": lambda: with_position(lambda q: -q),
+    "delay": lambda: [record(5, delay=0.007), record(6, delay=0.007, gain=8.0, mass=0.5)],
+    "clock_drift": with_drifting_clock,
+    "gaps": with_holes,
+    "wrapped_counter": lambda: with_position(lambda q: (q + np.pi + 2.6) % (2 * np.pi)),
+    "coarse_encoder": lambda: [record(3, grain=2 * np.pi / 256)],
+    "no_reversal": lambda: [record(4, command=lambda t: 0.4 * t)],
+    "one_load": lambda: [record(4), record(5, gain=8.0)],
+}
+"""The finding that a defect deserves, and logs with the defect: a delay of 7 ms, a clock 2 % slow, an encoder of 8 bits."""
+
+
+@pytest.mark.parametrize("code", DEFECTS)
+def test_planted_defects_are_found(code):
+    found = be.check(DEFECTS[code](), SERVO)
     assert code in [f.code for f in found.findings]
     if code == "delay":
         (late,) = [f for f in found.findings if f.code == "delay"]
@@ -45,7 +57,7 @@ def test_planted_defects_are_found(defect):
 
 @pytest.mark.slow
 def test_sound_logs_raise_no_alarm():
-    for seed in range(0, 1000, 10):
+    for seed in range(0, 400, 10):
         alarms = {f.code for f in be.check(clean(seed), SERVO).findings} - TRUE
         assert not alarms, f"seed {seed}: {alarms}"
 

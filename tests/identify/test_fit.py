@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.frictions import LADDER, with_friction
+from backemf.identify.select import split
 
 from .recordings import SERVO, clean, record, steps, sweep
 
@@ -77,6 +78,14 @@ def test_held_out_logs_are_judged_and_never_fitted():
         be.fit(SERVO, logs, hold_out={"gain": 31})
     with pytest.raises(be.BackemfError, match="unknown way to choose logs 'gian'; did you mean 'gain'"):
         be.fit(SERVO, logs, hold_out={"gian": 32})
+
+
+def test_logs_of_one_name_are_held_out_by_their_settings():
+    logs = [replace(log, name="run") for log in clean(0)]
+    fitted, judged = split(logs, {"gain": 8})
+    assert [log.settings["drive.proportional"] for log in fitted] == [16.0, 32.0]
+    assert len(judged) == 1
+    assert judged[0] is logs[1]
 
 
 def test_a_delay_is_found():

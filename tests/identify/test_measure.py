@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify import measure, transients
+from backemf.identify.inverse import inverse_dynamics
 
 
 @pytest.fixture
@@ -131,9 +132,21 @@ def test_backlash_from_slow_reversals():
 def test_bad_readings_are_refused():
     with pytest.raises(be.BackemfError, match="mass is -1"):
         measure.friction_from_fall(mass=-1, length=0.1, angle=0.5)
+    with pytest.raises(be.BackemfError, match="arm_mass is -1"):
+        measure.friction_from_fall(mass=1, length=0.1, angle=0.5, arm_mass=-1)
     with pytest.raises(be.BackemfError, match="2 currents and 3 voltages"):
         measure.resistance_from_locked([1, 2], [1, 2, 3])
     with pytest.raises(be.BackemfError, match="not finite at reading 1"):
         measure.no_load_line([1, math.nan, 3], [1, 2, 3])
     with pytest.raises(be.BackemfError, match="below the duty limit"):
         measure.firmware_gain([1, 2], [32, 32], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("n", "decimation", "said"),
+    [(120, 10, "push has 120 samples, to be thinned by 10; expected"), (500, 0, "expected thinning by 1"), (500, 10, "do not determine the answer")],
+)
+def test_inverse_dynamics_needs_samples_in_motion(n, decimation, said):
+    still = be.log("push", 1e-3 * np.arange(n), position=np.zeros(n), torque=np.ones(n))
+    with pytest.raises(be.BackemfError, match=said):
+        inverse_dynamics(still, decimation=decimation)

@@ -9,7 +9,6 @@ import pytest
 import backemf as be
 from backemf.model import conversions
 
-KG_CM = 9.8 / 100.0  # the document's own kilogram-force
 STALL, AMPERES, SPEED, VOLTS = 30.0, 2.7, 45.0 * 2 * math.pi / 60.0, 12.0
 
 
@@ -31,7 +30,8 @@ def test_document_002_against_a_simulated_stall_and_speed():
     k_t, R, H, P, V, f_v = 2.2, 2.0, 0.158, 32.0, 15.0, 0.05
     classic = conversions.classic_servo(torque_constant=k_t, resistance=R, firmware_gain=H, proportional=P, supply=V, static=0.2, viscous=f_v, duty_limit=0.9)
     servo = be.Actuator(
-        motor=be.Motor(resistance=R, torque_constant=k_t, rotor_inertia=0.02), friction=be.Viscous(viscous=f_v),
+        motor=be.Motor(resistance=R, torque_constant=k_t, rotor_inertia=0.02),
+        friction=be.Viscous(viscous=f_v),
         drive=be.ServoDrive(firmware_gain=H, proportional=P, supply=V, duty_limit=0.9),
     )
     near, far = (be.simulate(servo, be.Locked(), target, duration=0.01).torque[-1] for target in (0.01, 3.0))

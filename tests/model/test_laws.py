@@ -58,10 +58,12 @@ def test_envelope_with_current_limit_is_a_parallelogram():
 
 
 def test_torque_limit_leaves_current_and_heating_alone():
-    motor = be.Motor(resistance=R, torque_constant=K, limits=be.Limits(torque=0.02), rotor_inertia=J)
-    t = run(motor=motor, bench=be.Locked(), duration=0.01)
+    thermal = be.Thermal(resistance=5.0, capacitance=2.0, resistance_coefficient=0.0)
+    motor = be.Motor(resistance=R, torque_constant=K, limits=be.Limits(torque=0.02), rotor_inertia=J, thermal=thermal)
+    t = run(motor=motor, bench=be.Locked(), duration=10.0, dt=0.1)
     assert t.current[-1] == pytest.approx(3.0)
     assert t.torque[-1] == pytest.approx(0.02)
+    assert t.temperature[-1] - 25.0 == pytest.approx(5.0 * R * 3.0**2 * (1 - math.exp(-1)), rel=1e-9)
 
 
 def test_mechanical_time_constant():
@@ -123,7 +125,10 @@ def test_two_thermal_nodes_reach_their_steady_state_and_keep_the_heat():
 
 def test_thermal_derating_lowers_the_current_to_its_safe_value():
     motor = be.Motor(
-        resistance=R, torque_constant=K, rotor_inertia=J, thermal=be.Thermal(resistance=20.0, capacitance=1.0),
+        resistance=R,
+        torque_constant=K,
+        rotor_inertia=J,
+        thermal=be.Thermal(resistance=20.0, capacitance=1.0),
         limits=be.Limits(current=3.0, safe_current=0.5, derating_start=60.0, derating_end=100.0),
     )
     assert motor.ceiling(60.0, None) == 3.0
@@ -171,7 +176,8 @@ def test_stribeck_curve_falls_from_static_to_coulomb_and_rises_with_drag():
 def test_hysteresis_loop_area_is_the_dissipated_energy():
     """A slow cycle with Dahl friction: the loop of friction torque over position encloses what the book calls friction."""
     actuator = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=1e-3), friction=be.Dahl(coulomb=0.1, stiffness=5.0),
+        motor=be.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=1e-3),
+        friction=be.Dahl(coulomb=0.1, stiffness=5.0),
         drive=be.ImpedanceDrive(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.3),
     )
     t = be.simulate(actuator, be.FreeShaft(), be.sine(0.1, 0.5), duration=6.0, dt=0.001, substeps=10, energy=True)
@@ -208,8 +214,15 @@ def test_gearbox_in_is_out_plus_loss_in_both_directions(load):
     """At steady speed the output gets eta times the motor's torque when driven, and 1/eta times when it drives the motor."""
     motor = be.Motor(resistance=1.0, torque_constant=0.05, rotor_inertia=1e-5)
     drive = be.VelocityDrive(volt_seconds_per_radian=5.0, volts_per_radian=50.0)
-    t = run(motor=motor, gearbox=be.Gearbox(ratio=10.0, efficiency=0.8), drive=drive, bench=be.Recorded(), energy=True,
-            command={"velocity_target": 2.0, "inertia": 1e-3, "load": load}, duration=4.0)
+    t = run(
+        motor=motor,
+        gearbox=be.Gearbox(ratio=10.0, efficiency=0.8),
+        drive=drive,
+        bench=be.Recorded(),
+        energy=True,
+        command={"velocity_target": 2.0, "inertia": 1e-3, "load": load},
+        duration=4.0,
+    )
     k = 0.8 if load < 0 else 1 / 0.8
     assert t.velocity[-1] == pytest.approx(2.0, rel=1e-6)
     assert k * t.torque[-1] == pytest.approx(-load, rel=1e-6)
@@ -238,7 +251,8 @@ def test_motors_share_inertia_and_torque_and_drag_reflects_with_the_right_power(
 
 def test_backlash_lets_the_rotor_turn_before_the_output_moves():
     actuator = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=0.1, rotor_inertia=1e-4), friction=be.Coulomb(coulomb=0.05),
+        motor=be.Motor(resistance=1.0, torque_constant=0.1, rotor_inertia=1e-4),
+        friction=be.Coulomb(coulomb=0.05),
         gearbox=be.Gearbox(ratio=5.0, backlash=0.1, contact_stiffness=200.0, contact_damping=0.2),
         drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.5),
     )
@@ -275,8 +289,14 @@ def test_effective_stiffness_and_damping_of_a_position_drive():
     """Document 001, section 2.5: stiffness K k_p / R, damping K (K + k_d) / R; the free oscillation shows both."""
     k_p, k_d, inertia = 8.0, 0.02, 2e-3
     stiffness, damping = K * k_p / R, K * (K + k_d) / R
-    t = run(drive=be.PositionDrive(volts_per_radian=k_p, volt_seconds_per_radian=k_d), bench=be.Flywheel(inertia=inertia), command=0.0,
-            start={"position": 0.1}, duration=2.0, dt=0.001)
+    t = run(
+        drive=be.PositionDrive(volts_per_radian=k_p, volt_seconds_per_radian=k_d),
+        bench=be.Flywheel(inertia=inertia),
+        command=0.0,
+        start={"position": 0.1},
+        duration=2.0,
+        dt=0.001,
+    )
     total = inertia + J
     decay, frequency = damping / (2 * total), math.sqrt(stiffness / total - (damping / (2 * total)) ** 2)
     expected = 0.1 * np.exp(-decay * t.time) * (np.cos(frequency * t.time) + decay / frequency * np.sin(frequency * t.time))
@@ -311,10 +331,12 @@ def test_cogging_from_percent_and_poles():
 
 
 def test_iron_loss_is_drag_and_heat():
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=1e-4)
+    insulated = be.Thermal(resistance=1e4, capacitance=0.2)
+    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=1e-4, thermal=insulated)
     t = run(motor=motor, drive=be.Off(), command=None, start={"velocity": 100.0}, duration=1.0, energy=True)
     assert t.velocity[-1] == pytest.approx(100.0 * math.exp(-1e-4 / J), rel=1e-6)
     assert t.energy["iron"][-1] == pytest.approx(0.5 * J * (100.0**2 - t.velocity[-1] ** 2), rel=1e-6)
+    assert 0.2 * (t.temperature[-1] - 25.0) == pytest.approx(t.energy["iron"][-1], rel=1e-3)  # a little leaks out
 
 
 def test_brake_stops_faster_than_open_terminals():

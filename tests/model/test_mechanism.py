@@ -68,6 +68,6 @@ def test_compiled_and_plain_loops_agree_with_their_derivatives(turning):
 
 def test_it_can_be_traced():
     system = MechanismSystem(mechanism=M)
-    slope = jax.grad(lambda h: system.step(tuple(system.parameters.values()), (0.0, 1.0), (2.0,), h)[1])(0.01)
+    slope = jax.jit(jax.grad(lambda h: system.step(tuple(system.parameters.values()), (0.0, 1.0), (2.0,), h)[1]))(0.01)
     p, v = step(M, 0.0, 1.0, 2.0, 0.01)
     assert float(slope) == pytest.approx(acceleration(M, p, v, 2.0), rel=1e-4)

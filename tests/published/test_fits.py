@@ -10,11 +10,11 @@ from scipy.stats import chi2 as distribution
 
 import backemf as be
 
+from ..conftest import SHARED, unavailable
+
 
 @pytest.fixture(scope="module")
-def mx106_fit(request):
-    from ..conftest import SHARED, unavailable
-
+def mx106_fit():
     if not SHARED.is_dir():
         unavailable("the folder of recorded data (../shared/data)")
     sheet = be.Datasheet.read("mx-106")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import keep, print_json
+from .terminal import Between, Json, Maps, keep, plain_findings, print_json
 
 
 def characterize(
@@ -26,15 +26,15 @@ def characterize(
     preset: Annotated[
         str | None, typer.Option(help="Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor, phoenix:TalonFX-3. Found where clear.")
     ] = None,
-    map: Annotated[list[str] | None, typer.Option("--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times.")] = None,
-    between: Annotated[tuple[float, float] | None, typer.Option("--between", help="Keep only this part of each recording [s].")] = None,
+    map: Maps = None,
+    between: Between = None,
     motor: Annotated[str | None, typer.Option(help="Motor of the catalogue, to back out inertia and friction; needs --ratio.")] = None,
     ratio: Annotated[float | None, typer.Option(help="Rotor turns per output turn; rotor radians per metre on a linear axis.")] = None,
     motors: Annotated[int, typer.Option(help="Number of motors.")] = 1,
     constants: Annotated[str | None, typer.Option(help="Print constants: java, c++ or python.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw tests, residuals and step response into this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing plot.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+    json: Json = False,
 ) -> None:
     """Characterise a mechanism: kS, kV, kA and kG with intervals, and feedback gains.
 
@@ -77,7 +77,7 @@ def characterize(
         out = found.to_dict()
         if back is not None:
             out["physics"] = {k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")} | {"predicted": dict(back.predicted)}
-            out["findings"] += [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in back.findings]
+            out["findings"] += plain_findings(back.findings)
         print_json(out)
         return
     typer.echo(str(found))

@@ -1,22 +1,64 @@
-"""`backemf demo`: a simulated servo lifts a pendulum, holds it, heats up, slips, falls and sticks."""
+"""`backemf demo`: a simulated servo and its story, then the whole flow from recordings to a report, with no hardware."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+
+from .terminal import Json, print_json, working
 
 if TYPE_CHECKING:
     from ..data.log import Log
     from ..identify.result import Fit
 
+MARK = "written-by-backemf-demo.txt"
+"""A file in the demo's folder that says whose it is: only then is anything in it written over."""
 
-def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plots; made where missing.")] = Path("out")) -> None:
+
+class Told(NamedTuple):
+    """What the demo ends with."""
+
+    files: list[Path]
+    fit: Fit | None = None
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything that is made; of its own.")] = Path("out"), json: Json = False
+) -> None:
     """Run the demonstration: no hardware, everything simulated.
 
     Example: backemf demo --output out
     """
+    _claim(output)
+    if not json:
+        _tell(output)
+        return
+    with contextlib.redirect_stdout(sys.stderr):  # one object on stdout, the story beside it
+        told = _tell(output)
+    fit = told.fit
+    numbers = {} if fit is None else {path: {"value": p.value, "error": p.error, "unit": p.unit} for path, p in fit.parameters.items()}
+    print_json({"files": [str(path) for path in told.files], "parameters": numbers, "held_out_mae": fit and fit.held_out_mae})
+
+
+def _claim(output: Path) -> None:
+    """Take a folder, new, empty or of an earlier demo."""
+    from ..errors import BackemfError
+    from ..files import write_all
+
+    mark = output / MARK
+    if output.exists() and not output.is_dir():
+        raise BackemfError(f"{output} is a file; give a folder with --output")
+    if output.is_dir() and any(output.iterdir()) and not mark.exists():
+        raise BackemfError(f"the folder {str(output)!r} has files that are not of the demo; give another folder with --output")
+    output.mkdir(parents=True, exist_ok=True)
+    write_all({mark: "Everything in this folder was written by `backemf demo`, which writes over it.\n"}, force=True)
+
+
+def _tell(output: Path) -> Told:
     import numpy as np
 
     from .. import tables
@@ -26,7 +68,6 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for
     from . import story
 
     servo, bench = story.servo(), story.BENCH
-    output.mkdir(parents=True, exist_ok=True)
     typer.echo("A simulated servo on a pendulum bench. Nothing here was recorded: every number below is computed.\n")
 
     times, targets = zip(*story.TARGETS, strict=True)
@@ -47,17 +88,19 @@ def demo(output: Annotated[Path, typer.Option("--output", "-o", help="Folder for
     still = float(np.mean(slow.velocity == 0.0))
     typer.echo(f"Following a slow sine it stands still {100 * still:.0f} % of the time (velocity exactly 0), then jumps: stick-slip.\n")
 
+    later = _identify_and_export(output)
     saved = [
         render.save(figures.motion(run, "A servo lifts, holds, heats up, slips, falls and sticks (simulated)", story.bands(run)), output / "lift.png"),
         render.save(figures.stick_slip(slow, "Stick-slip while following a slow sine (simulated)"), output / "stick-slip.png"),
         render.save(figures.energy_book(run, "Where the energy of the lift went (simulated)", until=1.6), output / "energy.png"),
-        *_identify_and_export(output),
+        *later.files,
     ]
     for path in saved:
         typer.echo(f"wrote {path}")
+    return Told(saved, later.fit)
 
 
-def _identify_and_export(output: Path) -> list[Path]:
+def _identify_and_export(output: Path) -> Told:
     """Record, check, fit, compare with the truth, export to MuJoCo and replay there."""
     from .. import tables
     from ..data.read import read
@@ -67,7 +110,6 @@ def _identify_and_export(output: Path) -> list[Path]:
     from ..report.contents import report
     from . import bench_story
     from .identify import best_so_far
-    from .terminal import working
 
     typer.echo("Now a bench: eight recordings of a servo whose numbers we know, simulated and written to files with jitter, noise,")
     typer.echo("a 12-bit encoder and a 6 ms delay. The fit sees the files only.\n")
@@ -107,7 +149,7 @@ def _identify_and_export(output: Path) -> list[Path]:
     with working("report") as say:
         page = html.write(report(found, logs, name="fit.json", progress=say), output / "report.html", force=True)
     typer.echo("Everything in one page that opens offline: report.html.\n")
-    return [*saved, page]
+    return Told([*saved, page], found)
 
 
 def _export(found: Fit, fitted: list[Log], judged: list[Log], output: Path) -> list[Path]:
@@ -115,7 +157,6 @@ def _export(found: Fit, fitted: list[Log], judged: list[Log], output: Path) -> l
     from ..errors import NotAvailable
     from ..targets.export import export
     from ..targets.replay import replay
-    from .terminal import working
 
     try:
         with working("exporting"):

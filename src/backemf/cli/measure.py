@@ -55,14 +55,7 @@ def _plain(m: Any) -> dict[str, Any]:
 
 
 @app.command()
-def fall(
-    mass: Mass,
-    length: Length,
-    angle: Angle,
-    arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+def fall(mass: Mass, length: Length, angle: Angle, arm_mass: ArmMass = 0.0, strict: Strict = False, json: Json = False) -> None:
     """Static friction from where a falling arm came to rest: a bound.
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
@@ -73,14 +66,7 @@ def fall(
 
 
 @app.command()
-def slip(
-    mass: Mass,
-    length: Length,
-    angle: Angle,
-    arm_mass: Annotated[float, typer.Option(help="Mass of the arm [kg].")] = 0.0,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+def slip(mass: Mass, length: Length, angle: Angle, arm_mass: ArmMass = 0.0, strict: Strict = False, json: Json = False) -> None:
     """Static friction from the angle at which a raised arm starts to slip: a value.
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .exports import Source
-from .terminal import print_json
+from .terminal import Json, Maps, print_json, working
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -63,9 +63,9 @@ def render(
     bench: Annotated[
         str | None, typer.Option("--bench", help="What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI.")
     ] = None,
-    map: Annotated[list[str] | None, typer.Option("--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times.")] = None,
+    map: Maps = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the film if it exists.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+    json: Json = False,
 ) -> None:
     """Film a bench: the model in motion, the recording as a ghost behind it, and their curves.
 
@@ -80,7 +80,11 @@ def render(
     logs = read(log, bench=_bench(bench) if bench else None, map=map or None, between=between)
     if len(logs) != 1:
         raise InvalidValue(f"{log} holds {len(logs)} recordings: {', '.join(one.name for one in logs[:8])}; a film shows one, so name one file")
-    with _progress(not json) as note:
+    with working("drawing", not json) as say:
+
+        def note(done: int, total: int) -> None:
+            say("drawing", done / total)
+
         made = film(_source(source), logs[0], output, engine=engine, name=_name(source), speed=speed, fps=fps, size=wanted, force=force, progress=note)
     if json:
         print_json(made.to_dict())
@@ -91,29 +95,3 @@ def render(
 
 def _name(source: str) -> str:
     return Path(source).name if source.endswith((".json", ".toml")) else source
-
-
-class _progress:
-    """A bar on the terminal with the time that is left; silent where nobody watches."""
-
-    def __init__(self, wanted: bool):
-        import sys
-
-        self.bar: Any = None
-        if wanted and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("drawing"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-
-    def __enter__(self) -> Any:
-        if self.bar is None:
-            return None
-        self.bar.start()
-        task = self.bar.add_task("drawing")
-        return lambda done, total: self.bar.update(task, completed=done, total=total)
-
-    def __exit__(self, *error: Any) -> None:
-        if self.bar is not None:
-            self.bar.stop()

@@ -35,7 +35,7 @@ def report(
     keep(output, force)
     found = Fit.read(fit)
     printed = parts.sheet(sheet) if sheet is not None else None
-    with working("report") as say:
+    with working("report", not json) as say:
         files = [str(path) for path in logs or stored_logs(found, fit.parent)]
         recordings = read(*files, map=map or None, progress=lambda name, share: say(f"read {name}")) if files else []
         made = run(found, recordings, sheet=printed, exported=exports, name=fit.name, progress=say)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..findings import Finding
 from ..tables import number
+from ..units import GRAVITY
 from .datasheet import Datasheet, Entry
 from .entries import ENTRIES
 
@@ -19,7 +20,7 @@ MARGIN = 0.03
 """Relative disagreement beyond the printed rounding that is still taken as ordinary tolerance."""
 SLIPS = {
     "2": 2.0,
-    "9.81 (newtons for kilograms-force)": 9.80665,
+    "9.81 (newtons for kilograms-force)": GRAVITY,
     "60 (per minute for per second)": 60.0,
     "1000 (milli)": 1000.0,
     "2 pi (turns for radians)": 2 * math.pi,

@@ -36,6 +36,7 @@ FIRMWARE = {
     "target_rate": "rad/s",
 }
 _TOP = ("name", "maker", "kind", "motor", "side", "voltage", "temperature", "source", "quirks", "entries", "firmware", "identified")
+_IDENTIFIED = {"source": str, "friction": str, "error": str, "parameters": dict}
 _ENTRY = ("value", "voltage", "temperature", "side", "convention", "kind", "source", "page", "note", "tolerance")
 
 
@@ -214,11 +215,17 @@ class _Reader:
             voltage=voltage,
             temperature=temperature,
             source=str(self.need("source")),
-            quirks=tuple(self.toml.get("quirks", ())),
+            quirks=self.quirks(),
             entries=tuple(found),
             firmware=self.firmware(),
             identified=self.identified(),
         )
+
+    def quirks(self) -> tuple[str, ...]:
+        given = self.toml.get("quirks", [])
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+            raise self.fail("quirks", f"quirks is {given!r:.40}; expected a list of texts")
+        return tuple(given)
 
     def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
         table = given if isinstance(given, dict) else {"value": given}
@@ -247,32 +254,49 @@ class _Reader:
             note=table.get("note", ""),
         )
 
+    def table(self, key: str) -> dict[str, Any]:
+        """A table that may be absent."""
+        given = self.toml.get(key, {})
+        if not isinstance(given, dict):
+            raise self.fail(key, f"{key} is {given!r:.40}; expected a table, [{key}]")
+        return given
+
     def firmware(self) -> dict[str, Printed]:
-        found = {}
-        for key, given in self.toml.get("firmware", {}).items():
+        table = self.table("firmware")
+        for key in table:
             if key not in FIRMWARE:
                 raise self.fail(key, UnknownName("firmware entry", key, FIRMWARE))
-            text = given["value"] if isinstance(given, dict) else given
-            if key == "target_rate" and isinstance(text, str) and text.endswith("step/s"):
-                counts = self.toml["firmware"].get("counts_per_turn", {"value": "4096"})
-                per_turn = float(counts["value"] if isinstance(counts, dict) else counts)
-                text = f"{float(text.removesuffix('step/s')) / per_turn:g} rev/s"
-            found[key] = self.number(key, text, FIRMWARE[key])
-        return found
+        texts = {key: self.firmware_text(key, given) for key, given in table.items()}
+        rate = texts.get("target_rate")
+        if isinstance(rate, str) and rate.endswith("step/s"):
+            per_turn = self.number("counts_per_turn", texts.get("counts_per_turn", "4096"), "1").value
+            steps = self.number("target_rate", rate.removesuffix("step/s"), "1").value
+            if per_turn <= 0:
+                raise self.fail("counts_per_turn", f"counts_per_turn is {per_turn:g}; expected more than 0")
+            texts["target_rate"] = f"{steps / per_turn:g} rev/s"
+        return {key: self.number(key, text, FIRMWARE[key]) for key, text in texts.items()}
+
+    def firmware_text(self, key: str, given: Any) -> Any:
+        if isinstance(given, dict) and "value" not in given:
+            raise self.fail(key, f"{key} has no value")
+        return given["value"] if isinstance(given, dict) else given
 
     def identified(self) -> dict[str, Identified]:
         found = {}
-        for label, table in self.toml.get("identified", {}).items():
-            try:
-                found[label] = Identified(
-                    source=table["source"],
-                    friction=table["friction"],
-                    error=table["error"],
-                    parameters={k: float(v) for k, v in table["parameters"].items()},
-                    other=table.get("other", {}),
-                )
-            except KeyError as error:
-                raise self.fail(label, f"identified.{label} has no {error.args[0]!r}; expected source, friction, error and parameters") from None
+        for label, table in self.table("identified").items():
+            where = f"identified.{label}"
+            if not isinstance(table, dict):
+                raise self.fail(label, f"{where} is {table!r:.40}; expected a table with source, friction, error and parameters")
+            for key, kind in _IDENTIFIED.items():
+                if key not in table:
+                    raise self.fail(where, f"{where} has no {key!r}; expected source, friction, error and parameters")
+                if not isinstance(table[key], kind):
+                    raise self.fail(where, f"{where}.{key} is {table[key]!r:.40}; expected {'a table of numbers' if kind is dict else 'text'}")
+            for path, value in table["parameters"].items():
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    raise self.fail(path, f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI")
+            numbers = {path: float(value) for path, value in table["parameters"].items()}
+            found[label] = Identified(**{key: table[key] for key in ("source", "friction", "error")}, parameters=numbers, other=table.get("other", {}))
         return found
 
 

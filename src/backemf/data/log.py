@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SignalError, UnknownName
+from ..errors import InvalidValue, SignalError, UnknownName
 from ..findings import Finding
 from ..model.bench import Bench
 
@@ -105,6 +105,8 @@ class Log:
     def __post_init__(self) -> None:
         if not self.signals:
             raise SignalError(f"{self.name}: no signals")
+        if self.motion not in ("rotary", "linear"):
+            raise InvalidValue(f"{self.name}: motion is {self.motion!r}; expected 'rotary' or 'linear'")
         for name in self.signals:
             if name not in UNITS or name == "time":
                 raise UnknownName(f"signal in {self.name}", name, (*MEASURED, *ASKED))

@@ -12,7 +12,7 @@ from ..errors import BackemfError
 from .log import Log, Signal
 from .mapping import mapping
 from .read import find, read
-from .readers import sysid_json, wpilog
+from .readers import reader_of, sysid_json, wpilog
 from .readers.recording import ReadError
 from .readers.to_log import to_log
 from .readers.wpilog_runs import Window, find_runs, windows_of
@@ -25,20 +25,27 @@ def mechanism_logs(*paths: str, map: Sequence[str] | None = None, preset: str | 
     """
     logs: list[Log] = []
     for path in find(*paths):
-        with path.open("rb") as file:
-            head = file.read(4096)
-        try:
-            if wpilog.can_read(path, head):
-                found = _mapped(path, map) if map else _written(path, preset)
-            elif sysid_json.can_read(path, head) and not map:
-                found = [to_log(recording) for recording in sysid_json.entries(path)]
-            else:
-                logs += read(path, map=map or None, between=between)
-                continue
-        except BackemfError as error:
-            raise ReadError(f"{path}: {error}") from None
+        found = _runs(path, map, preset)
+        if found is None:
+            logs += read(path, map=map or None, between=between)
+            continue
         logs += found if between is None else [log.between(*between) for log in found if log.time[0] <= between[1] and log.time[-1] >= between[0]]
     return logs
+
+
+def _runs(path: Path, map: Sequence[str] | None, preset: str | None) -> list[Log] | None:
+    """The runs of a file of tests; None where it is a recording like any other."""
+    try:
+        reader = reader_of(path)
+        if reader is wpilog:
+            return _mapped(path, map) if map else _written(path, preset)
+        if reader is sysid_json and not map:
+            return [to_log(recording) for recording in sysid_json.entries(path)]
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be opened: {error.strerror or error}") from None
+    except BackemfError as error:
+        raise ReadError(f"{path}: {error}") from None
+    return None
 
 
 def _written(path: Path, preset: str | None) -> list[Log]:

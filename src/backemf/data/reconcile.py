@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,8 +24,6 @@ LOOSE = {"nominal_torque": 0.1, "nominal_speed": 0.3, "max_efficiency": 0.05, "s
 """Entries that makers compute in their own ways (hot winding, friction taken off or not): believed no better than this."""
 UNKNOWNS = {"R": "ohm", "K": "V s/rad", "tau_c": "N m", "B": "N m s/rad", "J": "kg m^2", "L": "H", "N": "1", "eta": "1", "kappa": "1"}
 """K is the back-EMF constant; kappa, torque constant over back-EMF constant, is 1 unless the sheet contradicts that."""
-
-
 DERIVED = (
     "no_load_speed",
     "no_load_current",
@@ -156,7 +154,7 @@ def reconcile(sheet: Datasheet) -> Reconciled:
         covariance=problem.covariance,
         values=values,
     )
-    return Reconciled(**{**found.__dict__, "findings": tuple(checks.findings(sheet, verdict, found))})
+    return replace(found, findings=tuple(checks.findings(sheet, verdict, found)))
 
 
 class _Problem:
@@ -249,7 +247,7 @@ class _Problem:
                 rows.append((math.log(c["tau_c"] * c["R"] / (c["K"] * self.sheet.voltage)) - math.log(0.05)) / math.log(2.0))
             return np.array(rows)
 
-        x0 = np.log([start[name] for name in self.names])
+        x0 = np.array([math.log(start[name]) for name in self.names])
         found = least_squares(residuals, x0, method="trf", loss="linear", x_scale=1.0, bounds=(x0 - 12.0, self.upper(x0)))
         J = found.jac
         _, s, vt = np.linalg.svd(J, full_matrices=True)

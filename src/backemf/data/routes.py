@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..model.conversions import PositionActuator, servo_actuator
+from ..units import GRAVITY
 from .datasheet import Datasheet, Entry, missing
 
 
@@ -28,7 +29,7 @@ def document_000(sheet: Datasheet, *, volts_per_degree: float, gravity: float | 
 
     The document converts kilogram-centimetres with g = 9.8; give `gravity=9.8` for its published numbers.
     """
-    tau = need(sheet, "stall_torque").value * (1.0 if gravity is None else gravity / 9.80665)
+    tau = need(sheet, "stall_torque").value * (1.0 if gravity is None else gravity / GRAVITY)
     R, i_0, w_0 = need(sheet, "resistance").value, need(sheet, "no_load_current").value, need(sheet, "no_load_speed").value
     K_m, K_b = tau / need(sheet, "stall_current").value, (sheet.voltage - R * i_0) / w_0
     return Document000(K_m, K_b, servo_actuator(torque_constant=K_m, back_emf_constant=K_b, resistance=R, volts_per_degree=volts_per_degree))

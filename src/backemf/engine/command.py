@@ -44,12 +44,12 @@ def square(amplitude: float, frequency: float, *, duty: float = 0.5, offset: flo
 
 
 def random_binary(amplitude: float, hold: float, *, seed: int, offset: float = 0.0) -> Command:
-    """Jumps at random between the two signs; each value is held for a whole number of `hold` seconds."""
+    """Jumps at random between the two signs; each value is held for a whole number of `hold` seconds, the first also before 0."""
     if hold <= 0:
         raise InvalidValue(f"random_binary hold is {hold:g} s; expected more than 0")
 
     def values(t: np.ndarray) -> np.ndarray:
-        index = np.floor(t / hold + 1e-9).astype(int)
+        index = np.maximum(np.floor(t / hold + 1e-9).astype(int), 0)
         signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=int(index.max()) + 1)
         return offset + amplitude * signs[index]
 

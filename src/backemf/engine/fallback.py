@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from . import reference
+from .compiled import Structure
 from .rows import DELAY, PAIRS, STEEPEST, Held
 from .system import System
 
@@ -22,7 +23,13 @@ from .system import System
 def kernel(kind: str, system: System, free: Sequence[str], start: Sequence[str]) -> Callable[..., None]:
     """A function with the arguments of the compiled kernel of that kind."""
     loops = {"trajectory": _trajectory, "sensitivities": _sensitivities, "normal": _normal, "cost": _cost}
-    return functools.partial(loops[kind], _Outputs(system, free, start))
+    return functools.partial(loops[kind], _outputs(Structure(system), tuple(free), tuple(start)))
+
+
+@functools.lru_cache(maxsize=16)
+def _outputs(structure: Structure, free: tuple[str, ...], start: tuple[str, ...]) -> _Outputs:
+    """Shared by the kinds of kernels, so that JAX compiles each function once."""
+    return _Outputs(structure.system, free, start)
 
 
 class _Outputs:

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
 from .compiled import Structure, kernel
 from .memory import new_array
-from .rows import Batch, Held, Observer, Resets, batch, check_finite, writable
+from .rows import Batch, Held, Observer, Resets, batch, check_finite, check_substeps, writable
 from .system import System
 
 WORTH_A_THREAD = 200_000
@@ -41,6 +41,8 @@ def kernels(system: System, *, free: Sequence[str] = (), start: Sequence[str] = 
 
 @dataclasses.dataclass(frozen=True)
 class Kernels:
+    """The loops of one system, with the numbers that may vary."""
+
     system: System
     """Only its structure counts; the numbers come with each call."""
     free: tuple[str, ...] = ()
@@ -109,7 +111,7 @@ class Kernels:
         P = new_array("the parameters of all candidates", "give fewer candidates at a time", n, logs.n_logs, n_p)
         S = np.empty((n, logs.n_logs, n_s))
         P[:], S[:] = p if p.ndim == 3 else p[:, None], s0[:, None] if s0.ndim == 2 else s0
-        case = _Case(P.reshape(-1, n_p), S.reshape(-1, n_s), np.tile(np.arange(logs.n_logs), n), logs, _count(substeps), False)
+        case = _Case(P.reshape(-1, n_p), S.reshape(-1, n_s), np.tile(np.arange(logs.n_logs), n), logs, check_substeps(substeps), False)
         cost = np.empty(len(case.P))
         self._run("cost", case, *self._corrections(case, observer, resets), *self._measured(case, measured, weights, robust), cost)
         cost[case.has_nan] = np.nan
@@ -127,7 +129,7 @@ class Kernels:
         logs = rows if isinstance(rows, Batch) else self.batch(rows)
         P = _per_log("p", p, self._n_parameters, logs.n_logs)
         S = _per_log("s0", s0, self._n_states, logs.n_logs)
-        return _Case(P, S, np.arange(logs.n_logs), logs, _count(substeps), isinstance(rows, Held))
+        return _Case(P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), isinstance(rows, Held))
 
     def _corrections(self, case: _Case, observer: Observer | None, resets: Resets | None) -> tuple[Any, ...]:
         n = case.logs.n_samples
@@ -220,12 +222,6 @@ def _per_sample(name: str, given: Any, n: int, n_columns: int) -> np.ndarray:
     if array.shape != (n, n_columns) and not (n_columns == 1 and array.shape == (n,)):
         raise SignalError(f"{name} has shape {array.shape}; expected {(n, n_columns)}: one row for each of {n} samples, the last included")
     return writable(array.reshape(n, n_columns))
-
-
-def _count(substeps: Any) -> int:
-    if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
-        raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
-    return int(substeps)
 
 
 def _blank(stacked: np.ndarray, case: _Case) -> np.ndarray:

@@ -11,8 +11,7 @@ import numpy as np
 from jax import lax
 
 from ..model.energy import FLOWS
-from .rows import Held as Held
-from .rows import held as held
+from .rows import Held
 from .system import System
 
 

@@ -119,10 +119,7 @@ def _checked(rows: Held, n_inputs: int, where: str) -> Held:
         raise SignalError(f"dt{where} is {dt[k]:g} s at interval {k}; expected more than 0")
     longer = _to_samples(values, n, values[-1:])
     return Held(
-        longer,
-        longer if before is values else _to_samples(before, n, values[-1:]),
-        _to_samples(switch, n, np.zeros(1)),
-        _to_samples(dt, n, np.zeros(1)),
+        longer, longer if before is values else _to_samples(before, n, values[-1:]), _to_samples(switch, n, np.zeros(1)), _to_samples(dt, n, np.zeros(1))
     )
 
 
@@ -131,6 +128,13 @@ def _array(values: Any, dimensions: int) -> np.ndarray:
     if array.ndim != dimensions:
         raise SignalError(f"an array of shape {array.shape} was given; expected {dimensions} dimension{'s' if dimensions > 1 else ''}")
     return writable(array)
+
+
+def check_substeps(substeps: Any) -> int:
+    """A number of steps per sample, or an error that says what was given."""
+    if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+        raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
+    return int(substeps)
 
 
 def writable(array: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
 from ..model.drive import ImpedanceDrive
 from ..model.maths import is_number
-from .rows import Held, held
+from .rows import Held, check_substeps, held
 from .system import System
 from .trajectory import Trajectory
 
@@ -94,9 +94,8 @@ def _runner(engine: str, system: System, s0: list[float], rows: Held) -> Callabl
 
 def _run(run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]], rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
     if substeps is not None:
-        if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
-            raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
-        return *run(int(substeps), energy), int(substeps), None
+        n = check_substeps(substeps)
+        return *run(n, energy), n, None
     if not (is_number(tolerance) and np.isfinite(tolerance) and tolerance > 0):
         raise InvalidValue(f"tolerance is {tolerance!r}; expected a number above 0 (rad or m)")
     longest = float(np.max(rows.dt)) if len(rows.dt) else 0.0
@@ -145,6 +144,8 @@ def _is_series(value: Any) -> bool:
 def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, np.ndarray]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
+    if command is not None and not isinstance(command, Mapping) and not drive.target:
+        raise InvalidValue(f"{type(drive).__name__} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'")
     given = dict(command) if isinstance(command, Mapping) else ({} if command is None else {drive.target: command})
     impedance = isinstance(drive, ImpedanceDrive)
     valid = {"enabled", "supply", *bench.series, *([drive.target] if drive.target else [])}
@@ -161,7 +162,11 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
 
 
 def _series(name: str, value: Any, times: np.ndarray) -> np.ndarray:
-    values = np.asarray(value(times) if callable(value) else value, float)
+    given = value(times) if callable(value) else value
+    try:
+        values = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise SignalError(f"{name} is {given!r:.60}; expected a number, as many numbers as there are samples, or a function of time") from None
     if values.ndim == 0:
         values = np.full(times.shape, float(values))
     if values.shape != times.shape:

@@ -24,6 +24,8 @@ UNITS = {
     "inches": (0.0254, "in"),
 }
 """Size in SI, and how it is written. Recordings are in SI; this is the unit of the gains."""
+Z = 1.959964
+"""95 % of a normal distribution lie within this many standard errors."""
 
 
 @dataclass(frozen=True, kw_only=True)

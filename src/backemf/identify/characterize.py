@@ -20,6 +20,7 @@ from .characterization import UNITS as UNITS
 from .characterization import Characterization as Characterization
 from .characterization import Gain as Gain
 from .characterization import Shown as Shown
+from .characterization import Z
 from .feedback import Feedback, position_gains, settle, velocity_gains
 from .mechanism_findings import mended, missing_test, recording_findings
 from .mechanism_model import DELAY_ASSUMED
@@ -30,8 +31,6 @@ from .segments import Segment, segments_of
 METHODS = ("simulation", "sysid", "one-step")
 _THRESHOLD = 0.1
 """Velocity below which method="one-step" leaves a sample out, in the chosen unit per second."""
-Z = 1.959964
-"""95 % of a normal distribution lie within this many standard errors."""
 
 
 def characterize(

@@ -18,7 +18,7 @@ from ..data.log import Log
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..tables import number, table
-from .free import WIDE, Free, default_paths, free
+from .free import WIDE, default_paths, free
 from .recording import coverage, findings_of
 from .residual import Problem, fitted_drive, long_enough, problem
 from .timing import timing
@@ -115,7 +115,7 @@ def check(
         found += timing(p, logs)
         fatal = [f for f in found if f.code in FATAL]
         expectations, combinations = identifiability(p)
-        found += _identifiability_findings(p.free, expectations, combinations)
+        found += _identifiability_findings(expectations, combinations)
     open_ = [e for e in expectations if not e.determined]
     if fatal or (expectations and len(open_) > 0.7 * len(expectations)):
         verdict = "record more"
@@ -134,7 +134,7 @@ def check(
 def identifiability_problem(logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any) -> Problem:
     """The fit's own problem at the start parameters."""
     actuator, guessed = fitted_drive(actuator, logs)
-    paths = list(free_paths) if free_paths is not None else default_paths(actuator, ()) + (["drive.firmware_gain"] if guessed else [])
+    paths = list(free_paths) if free_paths is not None else default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
     return problem(actuator, logs, free(actuator, paths, prior=prior))
@@ -181,7 +181,7 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
     return tuple(rows), combinations
 
 
-def _identifiability_findings(free_: Free, rows: Sequence[Expectation], combinations: Sequence[Mapping[str, float]]) -> list[Finding]:
+def _identifiability_findings(rows: Sequence[Expectation], combinations: Sequence[Mapping[str, float]]) -> list[Finding]:
     found = []
     for shares in combinations:
         names = ", ".join(shares)

@@ -16,6 +16,7 @@ from ..model.mechanism import Mechanism
 from ..model.mechanism import step as moved
 
 _NO_INERTIA = 1e-7
+"""Below this kA the mechanism follows at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class Preset:
     time: float
     """Seconds to its unit of time in a velocity: x per `time` factor."""
     period: float
-    """s"""
+    """Of its loop [s]."""
     normalized: bool
     """Whether its derivative gain is per second (otherwise per period)."""
     delay: float

@@ -13,10 +13,10 @@ import numpy as np
 from ..data.datasheet import Datasheet
 from ..data.log import Log
 from ..errors import InvalidValue, MissingValue
-from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Pendulum
 from .check import OPEN, with_some_inertia
+from .fit_findings import of_errors, of_pairs, of_parameters, of_search
 from .free import default_paths, free, priors, spread
 from .frictions import friction_name, with_friction
 from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
@@ -92,7 +92,8 @@ def fit(
     correlation = sure.covariance / np.sqrt(np.outer(np.diag(sure.covariance), np.diag(sure.covariance)))
     k = p.outputs.index("position")
     floor = float(p.sigma_noise[k]) * math.sqrt(2 / math.pi)
-    notes = _findings(p, best, sure, found, after, held, guessed, interrupted, correlation)
+    times_noise = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
+    notes = [*of_parameters(p, best.x, found), *of_pairs(p.free.paths, correlation), *of_errors(after, held, times_noise), *of_search(guessed, interrupted)]
     return Fit(
         actuator=p.actuator_at(best.x),
         parameters=found,
@@ -128,7 +129,7 @@ def _problem(
     if actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
     hanging = offset and free_paths is None and all(isinstance(log.bench, Pendulum) for log in logs)
-    wanted = list(free_paths) if free_paths is not None else default_paths(actuator, ())
+    wanted = list(free_paths) if free_paths is not None else default_paths(actuator)
     if free_paths is not None and "bench.hanging" in wanted:
         hanging = True
     if guessed and free_paths is None:
@@ -208,7 +209,7 @@ def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:
 
 def _found(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Found]:
     values = p.free.to_values(x, p.fixed)
-    T = p.free.slopes(x, p.fixed)
+    T = p.free.slopes(x)
     physical = T @ sure.covariance @ T.T
     _, prior_error = p.free.prior()
     found = {}
@@ -235,91 +236,3 @@ def _held_out(p: Problem, x: np.ndarray, logs: Sequence[Log]) -> dict[str, float
     hanging = "bench.hanging" in p.free.paths
     q = problem(p.actuator, logs, p.free, outputs=p.outputs, substeps=p.substeps, hanging=hanging)
     return mean_absolute_errors(q, x)
-
-
-def _findings(
-    p: Problem,
-    best: Minimum,
-    sure: Uncertainty,
-    found: Mapping[str, Found],
-    training: Mapping[str, float],
-    held: Mapping[str, float],
-    guessed: bool,
-    interrupted: bool,
-    correlation: np.ndarray,
-) -> list[Finding]:
-    notes = []
-    low, high = p.free.bounds()
-    for k, q in enumerate(p.free.parameters):
-        one = found[q.path]
-        if best.x[k] >= high[k] - 1e-6 or (q.signed and best.x[k] <= low[k] + 1e-6):
-            notes.append(
-                Finding(
-                    code="at_bound",
-                    text=f"{q.path} ended at its bound, {one.value:.4g} {q.unit}.",
-                    remedy="widen its bounds, or fix it",
-                    numbers={"value": one.value},
-                )
-            )
-        if one.told_by == "prior" and not q.path.startswith("bench."):
-            where = "where the datasheet or the caller put it" if one.prior is not None else "near its start"
-            notes.append(
-                Finding(
-                    code="not_identifiable",
-                    text=f"{q.path} is not told by these logs; it stays {where}, {one.value:.4g} {q.unit}.",
-                    remedy="see `backemf check` for what to record",
-                    numbers={"value": one.value},
-                )
-            )
-        if one.prior is not None and abs(one.value - one.prior[0]) > 3 * math.hypot(one.error, one.prior[1]):
-            notes.append(
-                Finding(
-                    code="sheet_disagrees",
-                    text=f"{q.path} is {one.value:.4g} by the logs and {one.prior[0]:.4g} +- {one.prior[1]:.2g} {q.unit} by the sheet.",
-                    remedy="trust the logs for this unit; check the sheet's conditions",
-                    numbers={"fitted": one.value, "sheet": one.prior[0]},
-                )
-            )
-    pairs = [(i, j) for i in range(len(p.free)) for j in range(i) if abs(correlation[i, j]) > 0.98]
-    for i, j in pairs[:5]:
-        a, b = p.free.paths[j], p.free.paths[i]
-        notes.append(
-            Finding(
-                code="correlated",
-                text=f"{a} and {b} move together (correlation {correlation[i, j]:.3f}): their combination is known better than either.",
-                remedy="fix one, give a prior, or record what separates them",
-                numbers={"correlation": float(correlation[i, j])},
-            )
-        )
-    if held and np.mean(list(held.values())) > 1.5 * np.mean(list(training.values())):
-        ratio = float(np.mean(list(held.values())) / np.mean(list(training.values())))
-        notes.append(
-            Finding(
-                code="worse_held_out",
-                text=f"the error on held-out logs is {ratio:.2g} times that on the fitted ones.",
-                remedy="try a simpler friction model, or fit logs that cover these conditions",
-                numbers={"ratio": ratio},
-            )
-        )
-    ratio = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
-    if ratio > 3:
-        notes.append(
-            Finding(
-                code="model_error",
-                text=f"errors are {ratio:.2g} times the noise of the recording: the model misses something.",
-                remedy="try the friction ladder, a delay, or a thermal part",
-                numbers={"ratio": ratio},
-            )
-        )
-    if guessed:
-        notes.append(
-            Finding(
-                code="firmware_gain_fitted",
-                text="nobody printed this servo's firmware gain; it was fitted along, from a usual value.",
-                remedy="measure it with an oscilloscope (`backemf measure firmware-gain`): it and K/R act alike where the voltage is not at its limit",
-                numbers={},
-            )
-        )
-    if interrupted:
-        notes.append(Finding(code="interrupted", text="the search was interrupted; this is the best so far.", remedy="let it run for all starts", numbers={}))
-    return notes

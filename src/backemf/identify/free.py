@@ -7,7 +7,7 @@ numbers that may be negative vary linearly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,11 +25,8 @@ WIDE = 2.0
 """Standard error of the logarithm of a number nothing is known of but its start: a factor of seven either way."""
 SMALLEST = 1e-6
 """Lower end of a positive parameter that may vanish, relative to its start."""
-OUTSIDE = {
-    "bench.hanging": {"unit": "rad", "symbol": "q_h", "above": None, "least": None, "most": None},
-    "bench.arm_mass": {"unit": "kg", "symbol": "m_a", "above": None, "least": 0.0, "most": None},
-    "bench.gravity": {"unit": "m/s^2", "symbol": "g", "above": None, "least": 0.0, "most": None},
-}
+OUTSIDE = {"bench.hanging": "rad", "bench.arm_mass": "kg", "bench.gravity": "m/s^2"}
+"""Parameters of the bench that a fit may free, and their units."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -40,7 +37,6 @@ class Parameter:
     path: str
     start: float
     unit: str
-    symbol: str
     low: float
     high: float
     prior: tuple[float, float]
@@ -87,7 +83,7 @@ class Free:
             values[p.path] = float(v) if p.signed else self.base(p, values, fixed) + math.exp(v)
         return {p.path: values[p.path] for p in self.parameters}
 
-    def slopes(self, x: np.ndarray, fixed: Mapping[str, float]) -> np.ndarray:
+    def slopes(self, x: np.ndarray) -> np.ndarray:
         """d values / d x."""
         T = np.zeros((len(self), len(self)))
         for k, (p, v) in enumerate(zip(self.parameters, x, strict=True)):
@@ -110,10 +106,9 @@ class Free:
         return np.array([p.prior[0] for p in self.parameters]), np.array([p.prior[1] for p in self.parameters])
 
 
-def default_paths(actuator: Actuator, bench_parameters: Iterable[str]) -> list[str]:
-    """What a recording of position usually tells: winding, rotor inertia, friction, and where the arm hangs."""
-    found = [p for p in actuator.parameters if p in USUAL or p.startswith("friction.")]
-    return found + [p for p in ("bench.hanging",) if p in bench_parameters]
+def default_paths(actuator: Actuator) -> list[str]:
+    """What a recording of position usually tells: winding, rotor inertia and friction."""
+    return [p for p in actuator.parameters if p in USUAL or p.startswith("friction.")]
 
 
 def free(
@@ -137,28 +132,29 @@ def free(
     values = {path: value for path, (_, value) in known.items()} | dict(extra)
     found = []
     for path in paths:
-        meta = known[path][0].metadata if path in known else OUTSIDE.get(path, {"unit": "1", "symbol": path, "above": None, "least": None, "most": None})
-        if path in known:
-            meta = {**meta, "unit": actuator.unit(path)}  # in metres and newtons where the axis is linear
-        found.append(_parameter(path, values, meta, stated.get(path), (bounds or {}).get(path)))
+        # The actuator's own units: metres and newtons where the axis is linear.
+        unit, most = (actuator.unit(path), known[path][0].metadata["most"]) if path in known else (OUTSIDE.get(path, "1"), None)
+        found.append(_parameter(path, values, unit, most, stated.get(path), (bounds or {}).get(path)))
     return Free(tuple(found))
 
 
-def _parameter(path: str, values: Mapping[str, float], meta: Mapping, stated: tuple[float, float] | None, bound: tuple[float, float] | None) -> Parameter:
-    start, unit, symbol = float(values[path]), meta["unit"], meta["symbol"]
+def _parameter(
+    path: str, values: Mapping[str, float], unit: str, most: float | None, stated: tuple[float, float] | None, bound: tuple[float, float] | None
+) -> Parameter:
+    start = float(values[path])
     if bound is not None and not bound[0] < bound[1]:
         raise InvalidValue(f"bounds of {path} are {bound[0]:g} to {bound[1]:g}; expected the lower one first")
     if path in SIGNED:
         size = SIGNED[path]
         low, high = bound or (start - 10 * size, start + 10 * size)
         mean, error = stated or (start, size)
-        return Parameter(path=path, start=start, unit=unit, symbol=symbol, low=low, high=high, prior=(mean, error), stated=stated is not None)
+        return Parameter(path=path, start=start, unit=unit, low=low, high=high, prior=(mean, error), stated=stated is not None)
     above = ORDERED.get(path)
     base = float(values.get(above, 0.0)) if above else 0.0
     scale = max(start - base, 1e-3 * max(start, base), 1e-9)
     low, high = bound or (scale * SMALLEST, scale / SMALLEST)
-    if meta.get("most") is not None:
-        high = min(high, meta["most"])
+    if most is not None:
+        high = min(high, most)
     if low <= 0:
         low = scale * SMALLEST
     if bound is not None and not bound[0] <= start <= bound[1]:
@@ -168,7 +164,7 @@ def _parameter(path: str, values: Mapping[str, float], meta: Mapping, stated: tu
     else:
         value, error = stated
         prior = (math.log(max(value - base, 1e-300)), max(error / max(value - base, 1e-300), 1e-4))
-    return Parameter(path=path, start=start, unit=unit, symbol=symbol, low=low, high=high, prior=prior, stated=stated is not None)
+    return Parameter(path=path, start=start, unit=unit, low=low, high=high, prior=prior, stated=stated is not None)
 
 
 def priors(actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, float]] | None) -> dict[str, tuple[float, float]]:

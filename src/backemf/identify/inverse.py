@@ -10,7 +10,10 @@ import numpy as np
 
 from ..data.log import Log
 from ..errors import InvalidValue, MissingValue
-from .measure import Measured
+from .measure import Measured, least_squares
+
+ENDS = 50
+"""Samples left out at either end, where the filter has not settled."""
 
 
 def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measured:
@@ -24,19 +27,21 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     for name in ("position", "torque"):
         if name not in log:
             raise MissingValue(f"{log.name} has no {name}; inverse dynamics needs position and force (as torque)")
+    if decimation < 1 or len(log) < 2 * ENDS + 10 * decimation:
+        least = f"at least {2 * ENDS + 10 * decimation}, or less thinning" if decimation >= 1 else "thinning by 1 (none) or more"
+        raise InvalidValue(f"{log.name} has {len(log)} samples, to be thinned by {decimation}; expected {least}")
     h = float(np.median(np.diff(log.time)))
     if not 0 < cutoff < 0.5 / h:
         raise InvalidValue(f"cutoff is {cutoff:g} Hz; expected between 0 and half the sampling rate, {0.5 / h:g} Hz")
     q = np.asarray(sosfiltfilt(butter(4, 2 * cutoff * h, output="sos"), log["position"]))
     v, a = np.zeros_like(q), np.zeros_like(q)
     v[1:-1], a[1:-1] = (q[2:] - q[:-2]) / (2 * h), (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
-    inner = slice(50, -50)  # the filter's ends
+    inner = slice(ENDS, -ENDS)
     columns = np.stack([a, v, np.sign(v), np.ones_like(v)])[:, inner]
     W = np.stack([decimate(c, decimation, ftype="fir") for c in columns], axis=1) if decimation > 1 else columns.T
     y = decimate(log["torque"][inner], decimation, ftype="fir") if decimation > 1 else log["torque"][inner]
-    x, *_ = np.linalg.lstsq(W, y, rcond=None)
-    residual = y - W @ x
-    error = np.sqrt(float(residual @ residual) / (len(y) - 4) * np.diag(np.linalg.inv(W.T @ W)))
+    x, covariance = least_squares(W, y)
+    residual, error = y - W @ x, np.sqrt(np.diag(covariance))
     linear = log.motion == "linear"
     units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
     names = ("inertia", "viscous", "coulomb", "offset")

@@ -83,25 +83,18 @@ class Ladder:
             rows.append(
                 (r.name, str(len(r.fit.parameters)), f"{1e3 * r.fit.training_mae:.3f}", f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}", bought, mark)
             )
-        head = ("friction", "parameters", "fitted [mrad]", "held out [mrad]", "better than before", "")
+        unit = "mrad" if self.fit.actuator.motion == "rotary" else "mm"
+        head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
         return f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest within one standard error of the best: {self.chosen}."
 
 
 def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
-    """Logs to judge on where nobody says: one gain and one load from the middle, or every fourth log."""
-    chosen: list[Mapping[str, Any]] = []
-    words = []
+    """Logs to judge on where nobody says: those of the middle gain, or else mass, where most logs have another; or every fourth log."""
     for key in ("gain", "mass"):
         values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
-        if len(values) >= 3:
-            middle = values[len(values) // 2 - (1 if len(values) % 2 == 0 else 0)]
-            chosen.append({key: middle})
-            words.append(f"{key} {middle:g}")
-            if sum(KEYS[key](log) == middle for log in logs) > 0.6 * len(logs):
-                chosen.pop()
-                words.pop()
-    if chosen:
-        return chosen[:1], f"the logs with {words[0]}"
+        middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
+        if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
+            return [{key: middle}], f"the logs with {key} {middle:g}"
     if len(logs) < 4:
         raise InvalidValue(f"{len(logs)} logs are too few to hold some out; record more, or name hold_out yourself")
     names = [log.name for log in logs][1::4]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding
-from ..model.bench import GRAVITY
+from ..model.bench import GRAVITY, Pendulum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +55,11 @@ def _column(name: str, values: Any, least: int) -> np.ndarray:
 
 def _line(x: np.ndarray, y: np.ndarray, through_origin: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(coefficients, covariance) of y = slope x (+ intercept) by least squares."""
-    return _solved(x[:, None] if through_origin else np.stack([x, np.ones_like(x)], axis=1), y)
+    return least_squares(x[:, None] if through_origin else np.stack([x, np.ones_like(x)], axis=1), y)
 
 
-def _solved(A: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(coefficients, covariance) of y = A coefficients by least squares."""
+def least_squares(A: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(coefficients, covariance) of y = A coefficients."""
     try:
         with np.errstate(all="ignore"):
             coefficients, *_ = np.linalg.lstsq(A, y, rcond=None)
@@ -68,7 +68,7 @@ def _solved(A: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except np.linalg.LinAlgError:
         covariance = coefficients = np.full(A.shape[1], np.nan)
     if not (np.isfinite(coefficients).all() and np.isfinite(covariance).all() and (np.diag(covariance) >= 0).all()):
-        raise InvalidValue("the readings do not define a line; expected ones that differ, of ordinary size, in the units that --help names")
+        raise InvalidValue("the readings do not determine the answer; expected ones that differ, of ordinary size, in the units that --help names")
     return coefficients, covariance
 
 
@@ -77,18 +77,20 @@ def _positive(name: str, value: float | None) -> None:
         raise InvalidValue(f"{name} is {value!r}; expected more than 0")
 
 
-def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: float) -> float:
+def _moment(mass: float, length: float, arm_mass: float, angle: float, gravity: float) -> float:
+    """Gravity's torque on the arm were it horizontal [N m], once all that was read makes sense."""
     _positive("mass", mass)
     _positive("length", length)
-    for name, value in (("angle", angle), ("arm_mass", arm_mass)):
-        if not math.isfinite(value):
-            raise InvalidValue(f"{name} is {value!r}; expected a finite number")
-    return (mass + 0.5 * arm_mass) * gravity * length * abs(math.cos(angle))
+    if not math.isfinite(angle):
+        raise InvalidValue(f"angle is {angle!r}; expected a finite number")
+    if not 0 <= arm_mass < math.inf:
+        raise InvalidValue(f"arm_mass is {arm_mass!r}; expected 0 or more")
+    return float(Pendulum(mass=mass, length=length, arm_mass=arm_mass, gravity=gravity).moment())
 
 
 def friction_from_fall(*, mass: float, length: float, angle: float, arm_mass: float = 0.0, gravity: float = GRAVITY) -> Measured:
     """A falling arm came to rest at `angle` [rad] from the horizontal: friction holds it there, so stiction is at least its torque."""
-    held = _arm(mass, length, arm_mass, angle, gravity)
+    held = _moment(mass, length, arm_mass, angle, gravity) * abs(math.cos(angle))
     return Measured(
         name="friction.static",
         unit="N m",
@@ -102,13 +104,12 @@ def friction_from_slip(
     *, mass: float, length: float, angle: float, angle_error: float = math.radians(1.0), arm_mass: float = 0.0, gravity: float = GRAVITY
 ) -> Measured:
     """An arm raised slowly starts to slip at `angle` [rad] from the horizontal: there gravity equals stiction."""
-    value = _arm(mass, length, arm_mass, angle, gravity)
-    error = (mass + 0.5 * arm_mass) * gravity * length * abs(math.sin(angle)) * angle_error
+    moment = _moment(mass, length, arm_mass, angle, gravity)
     return Measured(
         name="friction.static",
         unit="N m",
-        value=value,
-        error=error,
+        value=moment * abs(math.cos(angle)),
+        error=moment * abs(math.sin(angle)) * angle_error,
         assumption="it was moved slowly, and the drive was off",
         sharpen="several slips in both directions: their half-difference is friction, their mean the mounting offset",
     )
@@ -219,7 +220,7 @@ def torque_constant_from_loads(
     d = np.asarray(directions, float)
     # K V / R = load + d f: least squares for K / R and f
     A = np.stack([v, -d], axis=1)
-    (k, f), cov = _solved(A, tau)
+    (k, f), cov = least_squares(A, tau)
     return Measured(
         name="motor.torque_constant",
         unit="N m/A",
@@ -249,13 +250,13 @@ def compare_torque_constants(
     if len(load) and resistance is not None:
         K = max((m.value for m in found.values() if m.value is not None), default=None)
         if K is not None:
-            tau, v = np.asarray(load, float), np.asarray(voltage, float)
+            tau, v = _column("load", load, 2), _column("voltage", voltage, 2)
             excess = K / resistance * v - tau  # what friction must have held while the motor pushed
             (share, rest), _ = _line(tau, excess)
             numbers = {"share": float(share), "dry": float(rest), "K": K}
             reason = (
                 f" With K = {K:.3g} the motor pushed {np.mean(excess):.2g} N m more than the load: friction that grows with the load, "
-                f"about {100 * np.mean(excess / tau):.0f} % of it, explains that."
+                f"about {100 * np.mean(excess[tau != 0] / tau[tau != 0]):.0f} % of it, explains that."
             )
     return [
         Finding(

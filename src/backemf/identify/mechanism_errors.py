@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .correlated import FEWEST, lag_alike, long_run
 from .mechanism_model import Model
 from .segments import Segment
 
@@ -13,19 +14,19 @@ from .segments import Segment
 def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(covariance of the unknowns, directions without information), allowing for residuals that stay alike over time."""
     residuals, slopes = model.linearised(x)
-    long_run = np.zeros((model.n_all, model.n_all))
+    meat = np.zeros((model.n_all, model.n_all))
     for k, s in enumerate(model.segments):
         J, r, w = slopes[k], residuals[k], weights[k]
         scores = J * (w * r)[:, None]
         n = model.n_velocity(k)
         joint = _on_one_clock(s, scores) if n else scores
         span = max(_memory(r[:n]), _memory(r[n:]), _crossing(s))
-        long_run += _newey_west(joint, span)
+        meat += _short_sample(len(joint), span) * long_run(joint, span)
     rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
     known = np.zeros((2, model.n_all))
     for i, j in enumerate(model.delays):
         known[i, j] = model.assumed
-        long_run[j, j] += model.assumed**2
+        meat[j, j] += model.assumed**2
     R = np.linalg.qr(np.concatenate([rows, known]), mode="r")
     size = np.maximum(np.linalg.norm(R, axis=0), 1e-150)
     _, values, turned = np.linalg.svd(R / size)
@@ -33,7 +34,7 @@ def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) ->
     inverse = (vectors[:, ~lost] / values[~lost] ** 2) @ vectors[:, ~lost].T / np.outer(size, size)
     # Never surer than independent samples would be: with few samples the long-run sum is noisy.
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    spread = np.sqrt(np.maximum(np.diag(inverse @ long_run @ inverse), np.diag(inverse)))
+    spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
     covariance = inverse * np.outer(spread / alone, spread / alone)
     lost &= np.linalg.norm(vectors[: model.n], axis=0) > 1e-3  # a first angle that nothing depends on says nothing about gains
     directions = (vectors[:, lost] / size[:, None]).T if lost.any() else np.zeros((0, model.n_all))
@@ -55,13 +56,7 @@ def _on_one_clock(s: Segment, scores: np.ndarray) -> np.ndarray:
 def _memory(r: np.ndarray) -> int:
     """Samples over which residuals stay alike."""
     n = len(r)
-    if n < 20 or not np.any(r):
-        return 1
-    d = r - np.mean(r)
-    f = np.fft.rfft(d, 2 * n)
-    acf = np.fft.irfft(f * np.conj(f))[:n]
-    below = np.flatnonzero(acf < 0.05 * acf[0])
-    return int(min(2 * (below[0] if len(below) else n), max(1, n // 8)))
+    return 1 if n < FEWEST else min(2 * lag_alike(r), max(1, n // 8))
 
 
 def _crossing(s: Segment) -> int:
@@ -73,10 +68,6 @@ def _crossing(s: Segment) -> int:
     return int(min(3 * s.resolution / (slow * step), len(s.velocity) // 5)) + 1
 
 
-def _newey_west(scores: np.ndarray, length: int) -> np.ndarray:
-    """Long-run covariance of a sum of correlated rows (Bartlett weights)."""
-    total = scores.T @ scores
-    for lag in range(1, min(length, len(scores) - 1) + 1):
-        cross = scores[lag:].T @ scores[:-lag]
-        total += (1.0 - lag / (length + 1.0)) * (cross + cross.T)
-    return total * len(scores) / max(len(scores) - 2 * length, 0.5 * len(scores))
+def _short_sample(n: int, length: int) -> float:
+    """How much a long-run sum grows for the samples that its window takes away at both ends; at most twice."""
+    return n / max(n - 2 * length, 0.5 * n)

@@ -123,8 +123,7 @@ def recording_findings(runs: Sequence[Run], segments: Sequence[Segment], idle: S
 
 
 def _supply(runs: Sequence[Run]) -> list[Finding]:
-    low = [(r, float(np.min(r.supply))) for r in runs if len(r.supply)]
-    low = [(r, v) for r, v in low if v < _BROWN_OUT]
+    low = [(r, v) for r in runs if len(r.supply) and (v := float(np.min(r.supply))) < _BROWN_OUT]
     if low:
         run, volts = min(low, key=lambda x: x[1])
         text = f"{run.name or run.test}: the supply fell to {volts:.3g} V, where controllers cut their outputs."

@@ -36,11 +36,8 @@ class MechanismFit:
     position_delay: float | None
     window: float | None
     """Over which the reported velocity is a mean [s]; None: it is not."""
-    delay_error: float
     predicted: list[tuple[np.ndarray, np.ndarray]]
     """Velocity and position of each segment."""
-    velocity_scatter: float
-    position_scatter: float
     r2: float
     """Of velocity, on stretches that were left out of the fit."""
     singular: np.ndarray
@@ -115,7 +112,7 @@ def _trimmed(r: np.ndarray) -> float:
     return float(np.sqrt(np.mean(r[inside] ** 2))) if inside.any() else size
 
 
-def fit_mechanism(segments: Sequence[Segment], mechanism: str, *, held_out: bool = True) -> MechanismFit:
+def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
     """Estimate the gains of simple, elevator or arm from segments in motion."""
     model = Model(segments, mechanism)
     x = _first(segments, model, 1e-4)
@@ -153,11 +150,8 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str, *, held_out: bool
         velocity_delay=float(x[model.delays[0]]),
         position_delay=None if model.i_dp is None else float(x[model.i_dp]),
         window=None if model.i_w is None else float(x[model.i_w]),
-        delay_error=math.sqrt(max(float(covariance[model.delays[0], model.delays[0]]), 0.0)),
         predicted=predicted,
-        velocity_scatter=model.scale_v,
-        position_scatter=model.scale_p,
-        r2=_held_out(model, x, weights) if held_out else math.nan,
+        r2=_held_out(model, x, weights),
         singular=singular[:, :n],
     )
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .characterization import Z
 from .mechanism_fit import MechanismFit
 from .segments import Segment
 
-Z = 1.959964
 Interval = tuple[float | None, float | None, float | None]
 
 

@@ -16,8 +16,6 @@ from ..engine.rows import Held, held
 
 LONGEST = 0.005
 """Longest step where gravity depends on position [s]."""
-GAINS = ("kS", "kV", "kA", "g_1", "g_c", "g_s")
-"""Columns of the derivatives; the first position and velocity follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +24,7 @@ class Seen:
 
     values: np.ndarray
     slopes: np.ndarray
-    """(moments, 3, columns): in the gains, then in the first position and the first velocity."""
+    """(moments, 3, columns): in kS, kV, kA, g_1, for an arm g_c and g_s, then in the first position and the first velocity."""
     moving: np.ndarray
     """1 where the motion has begun, 0 before: there nothing changes with time."""
 

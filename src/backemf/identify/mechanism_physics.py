@@ -13,13 +13,14 @@ from typing import Any
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding
 from ..model.conversions import Feedforward, feedforward_current, feedforward_voltage, mechanism_from_current, mechanism_from_voltage
+from ..model.gearbox import Gearbox
 from ..model.motor import Motor
 from .characterize import UNITS, Characterization
 
 _SLIPS = {
     "rotations read as radians": 2 * math.pi,
     "radians read as rotations": 1 / (2 * math.pi),
-    "degrees read as radians": 1 / 57.29577951308232,
+    "degrees read as radians": math.pi / 180,
     "velocity per minute, not per second": 1 / 60,
     "rotations per minute read as radians per second": 2 * math.pi / 60,
 }
@@ -60,6 +61,12 @@ def _constants(motor: Motor, ratio: float, n_motors: int) -> dict[str, Any]:
     return {"torque_constant": motor.torque_constant, "ratio": abs(ratio), "n_motors": n_motors}
 
 
+def _at_output(motor: Motor, ratio: float, n_motors: int) -> tuple[float, float]:
+    """(torque for one ampere in each motor, inertia of all rotors), at the output."""
+    gearbox = Gearbox(ratio=abs(ratio), n_motors=n_motors)
+    return float(gearbox.output_torque(motor.torque_constant)), float(gearbox.output_inertia(motor.rotor_inertia))
+
+
 def _speed_constant(motor: Motor) -> float:
     return 1.0 / (motor.back_emf_constant or motor.torque_constant)
 
@@ -79,8 +86,8 @@ def theoretical(
     """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a linear axis ratio is rotor radians per metre."""
     m = motor_named(motor)
     common = _constants(m, ratio, n_motors)
-    J = inertia + n_motors * ratio * ratio * m.rotor_inertia
-    more: dict[str, Any] = {"inertia": J, "motor_friction": motor_friction, "output_friction": output_friction, "viscous": viscous}
+    _, rotors = _at_output(m, ratio, n_motors)
+    more: dict[str, Any] = {"inertia": inertia + rotors, "motor_friction": motor_friction, "output_friction": output_friction, "viscous": viscous}
     if control == "voltage":
         found = feedforward_voltage(speed_constant=_speed_constant(m), resistance=m.resistance, **common, **more)
     else:
@@ -99,7 +106,7 @@ def physics(found: Characterization, motor: str | Motor, *, ratio: float, n_moto
     if kV is None or kA is None:
         raise MissingValue("the mechanism needs kV and kA; these tests do not determine both")
     gains = Feedforward(kS or 0.0, kV / size, kA / size)
-    torque = n_motors * abs(ratio) * m.torque_constant  # at the output, for one ampere in each motor
+    torque, rotors = _at_output(m, ratio, n_motors)
     findings: list[Finding] = []
     resistance = None
     predicted: dict[str, float] = {}
@@ -120,11 +127,7 @@ def physics(found: Characterization, motor: str | Motor, *, ratio: float, n_moto
         per_input = torque
         predicted["kV"] = 0.0
     if inertia is not None:
-        expected = theoretical(
-            m, ratio=ratio, inertia=inertia - n_motors * ratio * ratio * m.rotor_inertia, n_motors=n_motors, control=found.control, units=found.units
-        )
-        predicted["kA"] = expected.kA
-    rotors = n_motors * ratio * ratio * m.rotor_inertia
+        predicted["kA"] = theoretical(m, ratio=ratio, inertia=inertia - rotors, n_motors=n_motors, control=found.control, units=found.units).kA
     if back.inertia < rotors:
         text = f"the gains give an inertia of {back.inertia:.3g}, less than that of the rotors alone, {rotors:.3g}."
         findings.append(Finding(code="inertia_low", text=text, remedy="check the motor, the gear ratio and the unit of velocity"))

@@ -38,19 +38,11 @@ Progress = Callable[[str, float, float], None]
 
 
 def levenberg_marquardt(
-    problem: Problem,
-    x: np.ndarray,
-    *,
-    bandwidth: float = 0.0,
-    robust: float = np.inf,
-    most: int = 40,
-    tolerance: float = 1e-5,
-    substeps: int | None = None,
-    prior_weight: float = 1.0,
+    problem: Problem, x: np.ndarray, *, bandwidth: float = 0.0, robust: float = np.inf, most: int = 40, tolerance: float = 1e-5, substeps: int | None = None
 ) -> Minimum:
     """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept inside the bounds."""
     mean, error = problem.free.prior()
-    precision = prior_weight / error**2
+    precision = 1.0 / error**2
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
         H, g, cost = problem.normal(x, bandwidth, robust, substeps)
@@ -95,9 +87,7 @@ def levenberg_marquardt(
     return Minimum(x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="stopped at its limit of iterations")
 
 
-def homotopy(
-    problem: Problem, x: np.ndarray, *, stages: Sequence[float] = STAGES, robust: float = np.inf, prior_weight: float = 1.0, note: Progress | None = None
-) -> Minimum:
+def homotopy(problem: Problem, x: np.ndarray, *, stages: Sequence[float] = STAGES, note: Progress | None = None) -> Minimum:
     """Minimise with the observer's bandwidth falling to zero; early stages are short, the last runs to convergence."""
     total = 0
     found = None
@@ -105,9 +95,7 @@ def homotopy(
         last = k == len(stages) - 1
         # While the observer corrects the state, coarse steps do: what they miss it takes out.
         coarse = problem.substeps if last else max(1, problem.substeps // 3)
-        found = levenberg_marquardt(
-            problem, x, substeps=coarse, bandwidth=bandwidth, robust=robust, most=60, tolerance=1e-5 if last else 1e-4, prior_weight=prior_weight
-        )
+        found = levenberg_marquardt(problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=1e-5 if last else 1e-4)
         total += found.n_evaluations
         x = found.x
         if note is not None:

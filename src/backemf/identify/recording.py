@@ -10,6 +10,7 @@ from ..data.log import Log
 from ..data.start import noise_of
 from ..findings import Finding
 from ..model.bench import Pendulum
+from ..model.thermal import COPPER
 
 ENCODER_COUNTS = 500
 """Counts over the whole motion below which friction at low speed drowns in the encoder's steps."""
@@ -160,7 +161,7 @@ def _supply(log: Log) -> list[Finding]:
             found.append(
                 Finding(
                     code="temperature_drift",
-                    text=f"the motor warms by {drift:.3g} K during the log: resistance changes by about {100 * 0.0039 * drift:.0f} %.",
+                    text=f"the motor warms by {drift:.3g} K during the log: resistance changes by about {100 * COPPER * drift:.0f} %.",
                     remedy="give the actuator a thermal part, or shorten the log",
                     numbers={"drift": drift},
                 )
@@ -198,7 +199,7 @@ def _sign(log: Log) -> list[Finding]:
 
 
 def coverage(logs: Sequence[Log]) -> list[Finding]:
-    """Whether the logs together show reversals, several loads or gains, and a range of speeds."""
+    """Whether the logs together show reversals, and more than one load."""
     found = []
     moving = [log for log in logs if "position" in log]
     if moving and sum(reversals(log) for log in moving) == 0:

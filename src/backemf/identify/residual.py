@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..data.log import Log
+from ..data.log import Log, Signal
 from ..data.start import bench_of, noise_of, start_of, targets
 from ..engine.kernels import Kernels, kernels
 from ..engine.rows import Batch, Held, Observer, held
@@ -45,12 +45,9 @@ class Prepared(NamedTuple):
 
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
     """The actuator with a drive that the logs' settings fit: (actuator, whether its firmware gain is a guess)."""
-    wanted = any("drive.proportional" in log.settings for log in logs)
-    if not wanted or isinstance(actuator.drive, ServoDrive):
+    first = next((log for log in logs if "drive.proportional" in log.settings), None)
+    if first is None or not isinstance(actuator.drive, PositionDrive):
         return actuator, False
-    if not isinstance(actuator.drive, PositionDrive):
-        return actuator, False
-    first = next(log for log in logs if "drive.proportional" in log.settings)
     supply = first.settings.get("drive.supply") or actuator.drive.supply or (float(np.nanmedian(first["supply"])) if "supply" in first else None)
     if supply is None:
         raise MissingValue(f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give drive.supply")
@@ -137,14 +134,14 @@ class Problem:
         observer = self.observer(bandwidth)
         n = self.substeps if substeps is None else substeps
         JtJ, Jtr, cost = self.kernels.normal(self.rows_of(x), self.S, self.batch, n, self.measured, 1.0 / self.sigma, observer=observer, robust=robust)
-        T = self.free.slopes(x, self.fixed)
+        T = self.free.slopes(x)
         with np.errstate(invalid="ignore", over="ignore"):  # a step that runs away is not finite; the caller looks at the cost
             return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighted errors (n, n_outputs) and their derivatives by x (n, n_outputs, n_free)."""
         outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
-        T = self.free.slopes(x, self.fixed)
+        T = self.free.slopes(x)
         return (outputs - self.measured) / self.sigma, (tangents @ T) / self.sigma[None, :, None]
 
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:
@@ -165,7 +162,7 @@ def long_enough(logs: Sequence[Log]) -> None:
 
 
 def problem(
-    actuator: Actuator, logs: Sequence[Log], free: Any, *, outputs: Sequence[str] | None = None, substeps: int | None = None, hanging: bool = False
+    actuator: Actuator, logs: Sequence[Log], free: Free, *, outputs: Sequence[str] | None = None, substeps: int | None = None, hanging: bool = False
 ) -> Problem:
     """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
     if not logs:
@@ -175,10 +172,7 @@ def problem(
     if "position" not in seen:
         raise MissingValue(f"none of the logs has a position; they have: {', '.join(sorted({s for log in logs for s in log.signals}))}")
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
-    prepared = []
-    for log in logs:
-        p = prepare(actuator, _with_common(log, common, actuator), seen, hanging)
-        prepared.append(p)
+    prepared = [prepare(actuator, _with_common(log, common, actuator), seen, hanging) for log in logs]
     kinds = {type(p.bench).__name__ for p in prepared}
     if len(kinds) > 1:
         raise InvalidValue(f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time")
@@ -191,8 +185,6 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     missing = [n for n in names if n not in log]
     if not missing:
         return log
-    from ..data.log import Signal
-
     supply = log.settings.get("drive.supply", actuator.drive.supply or 1.0)
     extra = {n: Signal(time=log.time, values=np.full(len(log), 1.0 if n == "enabled" else supply)) for n in missing}
     return replace(log, signals={**log.signals, **extra})
@@ -206,5 +198,4 @@ def default_substeps(prepared: Sequence[Prepared]) -> int:
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:
     """Mean absolute error of position by log name."""
-    found: Mapping[str, float] = {one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0]))) for one, q in zip(p.logs, p.predictions(x), strict=True)}
-    return dict(found)
+    return {one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0]))) for one, q in zip(p.logs, p.predictions(x), strict=True)}

@@ -59,6 +59,7 @@ test_of.__test__ = False  # type: ignore[attr-defined]  # the name looks like a 
 
 
 def part_of(text: str) -> str:
+    """The part of a drivetrain that a name speaks of, as `Run.part` has it; empty: of none."""
     words = re.split(r"[^a-z]+", text.partition(" (")[0].lower())  # what follows names the file
     side = next((w for w in words if w in ("left", "right", "angular")), "")
     return f"{side} turning" if side in ("left", "right") and "turning" in words else side
@@ -101,12 +102,11 @@ def runs_from(given: Any, control: str = "voltage") -> list[Run]:
         raise UnknownName("control", control, CONTROLS)
     if isinstance(given, Run | Log):
         given = [given]
-    if isinstance(given, Mapping):
-        return [run for test, rows in given.items() for run in _from_rows(str(test), rows)]
-    if not isinstance(given, Iterable):
-        raise InvalidValue(f"cannot characterise {type(given).__name__}; expected logs, runs, or rows [t, input, position, velocity] by test")
     found: list[Run] = []
-    for item in given:
+    if isinstance(given, Mapping):
+        found += [run for test, rows in given.items() for run in _from_rows(str(test), rows)]
+        given = ()
+    for item in given if isinstance(given, Iterable) else (given,):
         if isinstance(item, Run):
             found.append(with_velocity(item))
         elif isinstance(item, Log):

@@ -46,7 +46,7 @@ class Segment:
     """Share of samples that repeat the one before."""
 
 
-def noise_of(t: np.ndarray, x: np.ndarray) -> float:
+def scatter_of(x: np.ndarray) -> float:
     """Scatter of single samples, from third differences (motion is smooth over four samples), at least that of the resolution."""
     if len(x) < 8:
         return float(np.std(x)) if len(x) else 0.0
@@ -84,7 +84,7 @@ def segment(run: Run) -> Segment | None:
         return None
     onset, end = float(run.time[acting[0]]), float(run.time[acting[-1]])
     t_v, v, t_p, p = run.velocity_time, run.velocity, run.position_time, run.position
-    noise = noise_of(t_v, v)
+    noise = scatter_of(v)
     top = float(np.percentile(np.abs(calm(v)[0]), 98))
     stale = _stale_share(run, top)
     if stale > _STALE:
@@ -93,7 +93,7 @@ def segment(run: Run) -> Segment | None:
         if len(p):
             fresh = np.concatenate([[True], np.diff(p) != 0])
             t_p, p = t_p[fresh], p[fresh]
-        noise = noise_of(t_v, v)
+        noise = scatter_of(v)
     inside = (t_v <= end + 1e-9) & (t_v >= onset - 0.05)
     t_v, v = t_v[inside], v[inside]
     if len(v) < 8:
@@ -127,7 +127,7 @@ def segment(run: Run) -> Segment | None:
     t_p, p = t_p[inside], p[inside]
     if rests and len(p):  # at rest a coarse position errs alike in every sample: one of them says it all
         moves = np.flatnonzero(np.diff(p))
-        begins = max(int(moves[0]), 0) if len(moves) else 0
+        begins = int(moves[0]) if len(moves) else 0
         t_p, p = t_p[begins:], p[begins:]
     if len(p) < 8:
         t_p, p = t_p[:0], p[:0]
@@ -143,7 +143,7 @@ def segment(run: Run) -> Segment | None:
         onset=onset,
         start_position=start,
         noise_velocity=max(noise, 1e-9 * top),
-        noise_position=noise_of(t_p, p),
+        noise_position=scatter_of(p),
         smooth=smooth,
         resolution=resolution_of(p),
         derived=derived,
@@ -169,13 +169,13 @@ def _stale_share(run: Run, top: float) -> float:
 
 def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
     """(velocity averaged, scatter left, width): over as few samples as it takes for noise and resolution to fall below 1 % of the range."""
-    smooth, noise, width = v, noise_of(v, v), 1
+    smooth, noise, width = v, scatter_of(v), 1
     for width in (1, 3, 7, 15, 31, 61):
         if width > len(v) // 8:
             break
         ends = np.concatenate([np.full(width // 2, v[0]), v, np.full(width // 2, v[-1])])
         smooth = np.convolve(ends, np.full(width, 1.0 / width), mode="valid")
-        noise = noise_of(v, smooth[:: max(1, width)]) if width > 1 else noise_of(v, v)
+        noise = scatter_of(smooth[::width])
         if noise < 0.01 * float(np.max(np.abs(smooth))):
             break
     return smooth, noise, width

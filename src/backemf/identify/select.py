@@ -46,8 +46,9 @@ def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
         raise MissingValue("no logs were given; expected at least one recording")
     if hold_out is None:
         return list(logs), []
-    judged = [log for log in logs if matches(log, hold_out)]
-    training = [log for log in logs if log not in judged]
+    held = [matches(log, hold_out) for log in logs]
+    judged = [log for log, out in zip(logs, held, strict=True) if out]
+    training = [log for log, out in zip(logs, held, strict=True) if not out]
     if not judged:
         raise InvalidValue(f"hold_out {hold_out!r} matches none of the {len(logs)} logs")
     if not training:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import curve_fit, least_squares
 
 from ..data.log import Log
+from ..data.start import noise_of
 from ..errors import InvalidValue, MissingValue
 from ..model.steady import coasting_speed
 from ..model.thermal import Thermal
@@ -120,8 +121,6 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
 
     `moved` is the output motion that counts as following; four times the noise unless given.
     """
-    from ..data.start import noise_of
-
     for name in ("position", "position_target"):
         if name not in log:
             raise MissingValue(f"{log.name} has no {name}; a reversal needs the drive side as position_target and the output as position")

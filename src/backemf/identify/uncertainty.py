@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InvalidValue
+from .correlated import FEWEST, autocorrelation, lag_alike, long_run
 from .residual import Problem
 
 WINDOW = 3
@@ -24,39 +25,23 @@ class Uncertainty:
     """Of the coordinates x at the optimum."""
 
     covariance: np.ndarray
-    inflation: np.ndarray
-    """By how much each error exceeds that of independent samples with the same scatter."""
-    information: np.ndarray
-    """J'J of the data alone, weighted by the scatter found."""
     scatter: float
     """Root mean square of the weighted errors: 1 where the noise explains them."""
 
 
 def correlation_length(errors: np.ndarray) -> int:
-    """Samples over which errors stay alike: the lag at which their autocorrelation has fallen below 0.05."""
-    r = errors - np.mean(errors)
-    n = len(r)
-    if n < 20 or not np.any(r):
-        return 1
-    f = np.fft.rfft(r, 2 * n)
-    acf = np.fft.irfft(f * np.conj(f))[:n]
-    acf = acf / acf[0]
-    below = np.flatnonzero(acf < 0.05)
-    return int(min(below[0] if len(below) else n, max(1, int(LONGEST * n))))
+    """Samples over which errors stay alike, within a share of the log."""
+    n = len(errors)
+    return 1 if n < FEWEST else min(lag_alike(errors), max(1, int(LONGEST * n)))
 
 
 def correlation_time(errors: np.ndarray) -> float:
     """How many samples count as one: 1 for independent errors, more where they stay alike."""
-    r = errors - np.mean(errors)
-    n, length = len(r), correlation_length(errors)
-    if length <= 1 or not np.any(r):
-        return 1.0
-    f = np.fft.rfft(r, 2 * n)
-    acf = np.fft.irfft(f * np.conj(f))[:length]
-    return float(max(1.0, 1.0 + 2.0 * np.sum(acf[1:] / acf[0])))
+    length = correlation_length(errors)
+    return float(max(1.0, 1.0 + 2.0 * np.sum(autocorrelation(errors)[1:length]))) if length > 1 else 1.0
 
 
-def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> Uncertainty:
+def uncertainty(problem: Problem, x: np.ndarray) -> Uncertainty:
     """Covariance of x at the optimum, prior included."""
     errors, tangents = problem.sensitivities(x)
     seen = np.isfinite(errors)
@@ -66,24 +51,23 @@ def uncertainty(problem: Problem, x: np.ndarray, prior_weight: float = 1.0) -> U
     H = np.einsum("kop,koq->pq", J, J)
     n = int(seen.sum())
     scatter2 = float(np.sum(r * r)) / max(n - len(x), 1)
-    long_run = np.zeros_like(H)
+    meat = np.zeros_like(H)
     shares = []
     for k in range(problem.batch.n_logs):
         part = slice(int(problem.batch.offsets[k]), int(problem.batch.offsets[k + 1]))
         window = WINDOW * correlation_length(r[part, 0])
-        long_run += _newey_west(scores[part], window)
+        meat += long_run(scores[part], window)
         shares.append(window / max(part.stop - part.start, 1))
     _, error = problem.free.prior()
-    precision = np.diag(prior_weight / error**2)
+    precision = np.diag(1.0 / error**2)
     tiny = np.diag(1e-6 / error**2)  # keeps what the data leaves open finite
     bread = inverse(H + scatter2 * tiny)
-    plain, robust = scatter2 * bread, bread @ long_run @ bread
-    # Never less sure than independent samples would be: with few samples the long-run sum is noisy. Correlations between
+    plain, robust = scatter2 * bread, bread @ meat @ bread
+    # Never surer than independent samples would be: with few samples the long-run sum is noisy. Correlations between
     # parameters are kept as they are; each error grows by its own factor.
     ratio = np.maximum(np.sqrt(np.maximum(np.diag(robust), 0.0) / np.diag(plain)) * _short_sample(float(np.median(shares))), 1.0)
-    information = inverse(plain * np.outer(ratio, ratio))
-    covariance = inverse(information + precision)
-    return Uncertainty(covariance=covariance, inflation=ratio, information=information, scatter=float(np.sqrt(scatter2)))
+    covariance = inverse(inverse(plain * np.outer(ratio, ratio)) + precision)
+    return Uncertainty(covariance=covariance, scatter=float(np.sqrt(scatter2)))
 
 
 def inverse(A: np.ndarray) -> np.ndarray:
@@ -102,13 +86,3 @@ def _short_sample(b: float) -> float:
     Kiefer and Vogelsang, Econometric Theory 21 (2005), 97.5 % quantile for Bartlett weights, relative to the normal one.
     """
     return 1.0 + (2.9694 * b + 0.416 * b**2 - 0.5324 * b**3) / 1.96
-
-
-def _newey_west(scores: np.ndarray, length: int) -> np.ndarray:
-    """Long-run covariance of a sum of correlated rows (Bartlett weights)."""
-    total = scores.T @ scores
-    for lag in range(1, length + 1):
-        weight = 1.0 - lag / (length + 1.0)
-        cross = scores[lag:].T @ scores[:-lag]
-        total += weight * (cross + cross.T)
-    return total

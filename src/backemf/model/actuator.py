@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from ..errors import InvalidValue
+from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
 from . import quantity as q_
 from .bench import Bench
@@ -68,7 +68,7 @@ class Actuator(q_.Part):
                 unit = f.metadata["unit"]
                 at_output = not path.startswith("motor.") or self.gearbox == Gearbox()
                 return linear_unit(unit) if self.motion == "linear" and at_output else unit
-        raise q_.UnknownName("parameter", path, self.parameters)
+        raise UnknownName("parameter", path, self.parameters)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class Actuator(q_.Part):
                 start[name] = float(self.motor.thermal.ambient)
         for name in given:
             if name not in start:
-                raise q_.UnknownName("state", name, start)
+                raise UnknownName("state", name, start)
         start.update(given)
         if self.gearbox.backlash is not None and "rotor_position" not in given:
             start["rotor_position"] = start["position"]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ..units import GRAVITY as GRAVITY
 from .drive import Inputs
 from .maths import Scalar, cos, sin
 from .quantity import Part, part, quantity
-
-GRAVITY = 9.80665
-"""Standard gravity [m/s^2] (CGPM 1901)."""
 
 
 @part

@@ -212,10 +212,6 @@ class DcMotor(Part):
         if unknown:
             raise InvalidValue(f"MuJoCo's dcmotor does not know {', '.join(unknown)}; leave them out")
 
-    @property
-    def states(self) -> tuple[str, ...]:
-        return states(self)
-
 
 def unknown_effects(motor: Motor, friction: Viscous) -> list[str]:
     """Paths of what is present in a motor and a friction but has no place in a dcmotor."""

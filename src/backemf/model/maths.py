@@ -14,6 +14,8 @@ import numpy as np
 
 Scalar = Any
 """A float, a NumPy array or a JAX tracer."""
+SMALL = 1e-3
+"""Below this a function of an exponential is its series, which divides by nothing."""
 
 
 def _library(*values: Any) -> Any:
@@ -80,8 +82,8 @@ def power(x: Scalar, exponent: Scalar) -> Scalar:
 
 
 def mean_decay(x: Scalar) -> Scalar:
-    """(1 - exp(-x)) / x for x >= 0: the mean of exp(-s) over 0..x, with its limit 1 at x = 0."""
-    small = x < 1e-3
+    """(1 - exp(-x)) / x for either sign of x: the mean of exp(-s) over 0..x, with its limit 1 at x = 0."""
+    small = absolute(x) < SMALL
     safe = where(small, 1.0, x)
     return where(small, 1.0 - x * (0.5 - x * (1.0 / 6.0 - x / 24.0)), -expm1(-safe) / safe)
 

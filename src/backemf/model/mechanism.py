@@ -6,11 +6,8 @@ leaves the other way. Only gravity that turns with the angle is held over a step
 
 from __future__ import annotations
 
-from .maths import Scalar, absolute, cos, expm1, log1p, side, sin, where
+from .maths import SMALL, Scalar, absolute, cos, expm1, log1p, mean_decay, side, sin, where
 from .quantity import Part, part, quantity
-
-_SMALL = 1e-3
-"""Below this the functions of an exponential are their series, which divides by nothing."""
 
 
 @part
@@ -72,28 +69,21 @@ def step(mechanism: Mechanism, position: Scalar, velocity: Scalar, effort: Scala
 def _coast(v: Scalar, a: Scalar, rate: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
     """(way, velocity) after h seconds of v' = a - rate v."""
     x = rate * h
-    first = h * _decay(x)
+    first = h * mean_decay(x)
     second = h * h * _second_decay(x)
     slope = a - rate * v
     return v * h + slope * second, v + slope * first
 
 
-def _decay(x: Scalar) -> Scalar:
-    """(1 - exp(-x)) / x, for either sign of x."""
-    small = absolute(x) < _SMALL
-    safe = where(small, 1.0, x)
-    return where(small, 1.0 - x * (0.5 - x * (1.0 / 6.0 - x / 24.0)), -expm1(-safe) / safe)
-
-
 def _second_decay(x: Scalar) -> Scalar:
     """(x - 1 + exp(-x)) / x^2, for either sign of x."""
-    small = absolute(x) < _SMALL
+    small = absolute(x) < SMALL
     safe = where(small, 1.0, x)
     return where(small, 0.5 - x * (1.0 / 6.0 - x * (1.0 / 24.0 - x / 120.0)), (safe + expm1(-safe)) / (safe * safe))
 
 
 def _log_ratio(y: Scalar) -> Scalar:
     """log(1 + y) / y for y > -1."""
-    small = absolute(y) < _SMALL
+    small = absolute(y) < SMALL
     safe = where(small, 1.0, y)
     return where(small, 1.0 - y * (0.5 - y * (1.0 / 3.0 - y / 4.0)), log1p(safe) / safe)

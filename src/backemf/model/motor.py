@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
 from .cogging import Cogging
-from .maths import Scalar, absolute, clip, exp, mean_decay, minimum, where
+from .maths import Scalar, absolute, clip, exp, mean_decay, minimum, side, where
 from .quantity import Part, part, present, quantity
 from .thermal import Thermal, TwoNodeThermal
 
@@ -44,9 +44,7 @@ class Limits(Part):
         if any(v is not None for v in peak) and any(v is None for v in peak):
             raise MissingValue("a peak-current rule needs continuous_current, peak_current and peak_time together")
         if self.peak_current is not None and self.continuous_current is not None and self.peak_current <= self.continuous_current:
-            raise InvalidValue(
-                f"motor.limits.peak_current is {self.peak_current:g} A; expected more than continuous_current, {self.continuous_current:g} A"
-            )
+            raise InvalidValue(f"motor.limits.peak_current is {self.peak_current:g} A; expected more than continuous_current, {self.continuous_current:g} A")
         derating = (self.safe_current, self.derating_start, self.derating_end)
         if any(v is not None for v in derating):
             if any(v is None for v in derating):
@@ -54,9 +52,7 @@ class Limits(Part):
             if self.current is None and self.peak_current is None:
                 raise MissingValue("thermal derating needs the rated current it starts from: give limits.current or the peak-current rule")
             if present(self.derating_end) <= present(self.derating_start):
-                raise InvalidValue(
-                    f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than derating_start, {self.derating_start:g} degC"
-                )
+                raise InvalidValue(f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than derating_start, {self.derating_start:g} degC")
 
     def ceiling(self, winding_temperature: Scalar | None, overload: Scalar | None) -> Scalar | None:
         """The largest current allowed now [A], or None where nothing limits it."""
@@ -177,9 +173,7 @@ class Motor(Part):
         if rate is None and ceiling is None:
             return Current(mean, i1, square)
         held = i1 != free  # a limit acts: the current then runs on a straight line
-        return Current(
-            where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
-        )
+        return Current(where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square))
 
     def iron_drag(self, w: Scalar) -> Scalar:
         """Drag torque of the iron loss at rotor speed w [N m]."""
@@ -196,4 +190,4 @@ def no_load_speed(motor: Motor, v: Scalar, coulomb: Scalar = 0.0, viscous: Scala
     R, K_t, K_e = motor.resistance, motor.torque_constant, motor.back_emf_at(None)
     B = viscous + (0.0 if motor.iron_loss is None else motor.iron_loss)
     drive = K_t * absolute(v) / R - coulomb
-    return where(v >= 0, 1.0, -1.0) * where(drive > 0, drive, 0.0) / (K_t * K_e / R + B)
+    return side(v) * where(drive > 0, drive, 0.0) / (K_t * K_e / R + B)

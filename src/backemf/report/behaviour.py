@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..identify.fit_findings import TIED
 from .blocks import Block, Drawing, Section, missing, note
 from .contents import Report
 from .figures import Line
@@ -108,7 +109,7 @@ def identifiability(report: Report) -> Section:
         pairs = [(abs(fit.correlation[i, j]), i, j) for i in range(len(fit.parameters)) for j in range(i)]
         _, i, j = max(pairs)
         paths = list(fit.parameters)
-        text = f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond 0.98 either way, only their combination is known."
+        text = f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond {TIED} either way, only their combination is known."
         blocks.append(Drawing(figure=grid, heading="Correlations", text=text))
     if not blocks:
         blocks.append(missing("No parameter was free, so there is nothing to be sure of."))

@@ -11,7 +11,7 @@ from .figures import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """Plain text. `kind` is 'text', 'lead' (the verdict), 'note' (small) or 'missing' (why something is not here)."""
+    """Plain text. `kind` is 'text', 'heading', 'lead' (the verdict, with its level), 'banner', 'note' (small) or 'missing' (why something is not here)."""
 
     text: str
     kind: str = "text"

@@ -49,18 +49,17 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
-    scale, unit = (1e3, f"m{position}")
     bristle = isinstance(actuator.friction, Bristle)
     loops = _bristle_loops(actuator) if bristle else _sliding_loops(actuator, load)
     over_q, over_w = [], []
     for k, (label, q, w, tau) in enumerate(loops):
         lost = abs(float(np.trapezoid(tau, q)))
-        over_q.append(Line(x=scale * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
+        over_q.append(Line(x=1e3 * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
         over_w.append(Line(x=w, y=tau, label=label, color=k))
     return Figure(
         title=title,
         panels=[
-            Panel(lines=over_q, x_label=f"position [{unit}]", y_label=f"friction [{torque}]", title="Over position"),
+            Panel(lines=over_q, x_label=f"position [m{position}]", y_label=f"friction [{torque}]", title="Over position"),
             Panel(lines=over_w, x_label=f"velocity [{speed}]", y_label=f"friction [{torque}]", title="Over velocity"),
         ],
         shared_x=False,

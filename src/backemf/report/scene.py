@@ -41,7 +41,7 @@ def scene(bench: Bench, motion: str, low: float, high: float) -> Scene:
         return _pendulum(bench)
     if isinstance(bench, Elevator):
         return _elevator(bench, low, high)
-    return _rail(bench, low, high) if motion == "linear" else _disc(bench)
+    return _rail(low, high) if motion == "linear" else _disc(bench)
 
 
 def _v(*numbers: float) -> str:
@@ -102,7 +102,7 @@ def _disc(bench: Bench) -> Scene:
     return Scene(xml=_world(bodies + still, 1.48 * r, 0.5 * r), joints={"turn": (0.0, 1.0)}, wide=False, reach=1.48 * r, breadth=1.48 * r)
 
 
-def _rail(bench: Bench, low: float, high: float) -> Scene:
+def _rail(low: float, high: float) -> Scene:
     """A carriage on a level rail, drawn about the middle of its travel."""
     travel = max(high - low, 1e-3)
     middle, size = 0.5 * (low + high), 0.14 * travel

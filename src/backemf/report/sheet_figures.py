@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..identify.frictions import friction_size
 from ..model.actuator import Actuator
 from ..model.steady import continuous_current, electrical_torque, ideal_speed, net_torque, steady_current, thermal_resistance
-from ..model.thermal import TwoNodeThermal
+from ..model.thermal import Thermal, TwoNodeThermal
 from .figures import Figure, Line, Panel, Region
 
 RPM = 60.0 / (2.0 * np.pi)
@@ -54,13 +55,11 @@ def envelope(actuator: Actuator, voltage: float, title: str, points: Sequence[Li
     high, low = electrical_torque(actuator, voltage, w), electrical_torque(actuator, -voltage, w)
     # With points the figure is about them: braking beyond what they need may leave the picture.
     most = max([float(electrical_torque(actuator, voltage, 0.0)), *(float(np.max(np.abs(line.y))) for line in points)])
-    friction = actuator.friction
-    drag = friction.drag(w) + np.sign(w) * friction.level(friction.stribeck(w), 0.0, 0.0, np.sign(w))
     panel = Panel(
         lines=[
             Line(x=scale * w, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
             Line(x=scale * w, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
-            Line(x=scale * w, y=drag, style="thin", label="friction and drag"),
+            Line(x=scale * w, y=friction_size(actuator, w, 0.0, 0.0), style="thin", label="friction and drag"),
             *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
         regions=[Region(x=scale * w, low=net_torque(actuator, -voltage, w), high=net_torque(actuator, voltage, w), label="reachable at the output")],
@@ -95,14 +94,18 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
     )
 
 
+def _slowest(thermal: Thermal | TwoNodeThermal) -> float:
+    """Time constant of the slowest node [s]."""
+    return thermal.housing_resistance * thermal.housing_capacitance if isinstance(thermal, TwoNodeThermal) else thermal.time_constant
+
+
 def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
     """How the winding warms at a few constant currents, or None where nothing is known of its heating."""
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None:
         return None
     two = isinstance(thermal, TwoNodeThermal)
-    slow = thermal.housing_resistance * thermal.housing_capacitance if isinstance(thermal, TwoNodeThermal) else thermal.time_constant
-    end = 4.0 * slow
+    end = 4.0 * _slowest(thermal)
     rated = continuous_current(actuator, most or 100.0)
     t = np.linspace(0.0, end, 800)
     lines = []
@@ -123,12 +126,11 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None or limit <= thermal.ambient:
         return None
-    slow = thermal.housing_resistance * thermal.housing_capacitance if isinstance(thermal, TwoNodeThermal) else thermal.time_constant
     held = continuous_current(actuator, limit)
     supply = actuator.drive.supply
     most = min(x for x in (6.0 * held, supply / motor.resistance if supply else np.inf, (motor.limits and motor.limits.current) or np.inf))
     i = np.linspace(1.01, max(most / held, 1.5), 120) * held
-    t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * slow])
+    t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * _slowest(thermal)])
     T = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
     reached = np.full_like(i, np.nan)
     for k in range(1, len(t)):

@@ -15,7 +15,7 @@ from ..findings import Finding
 from ..model.dcmotor import DcMotor
 from ..model.friction import LuGre
 from ..tables import number, table
-from .mujoco_arrays import dcmotors, installed_era, load_mujoco, without_log
+from .mujoco_arrays import dcmotors, installed_era, joint_inertia, load_mujoco, without_log
 from .mujoco_files import Loaded, load
 
 SERVO_STIFFNESS = (1.0, 6.0)

@@ -35,14 +35,16 @@ class Effect:
     text: str
     """What became of it."""
     error: float | None = None
-    """RMS difference in position [rad] over the reference motions: of leaving it out where dropped, of the whole export where approximated."""
+    """RMS difference in position [rad or m] over the reference motions: of leaving it out where dropped, of the whole export where approximated."""
     worst: float | None = None
-    """Largest difference [rad]."""
+    """Largest difference [rad or m]."""
+    unit: str = "rad"
+    """Of both."""
 
     def __str__(self) -> str:
         if self.error is None:
             return f"{self.path}: {self.text}; its cost shows in a replay only"
-        return f"{self.path}: {self.text}; {1e3 * self.error:.3g} mrad RMS, at most {1e3 * (self.worst or 0.0):.3g} mrad"
+        return f"{self.path}: {self.text}; {1e3 * self.error:.3g} m{self.unit} RMS, at most {1e3 * (self.worst or 0.0):.3g} m{self.unit}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,11 +65,11 @@ def no_integral(drive: Drive) -> dict[str, None]:
 
 def account(actuator: Actuator, losses: Sequence[Loss], left: Difference, rich: np.ndarray, motions: Sequence[Motion], over: str) -> Account:
     """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
-    dropped, approximated = [], []
+    dropped, approximated, unit = [], [], "m" if actuator.motion == "linear" else "rad"
     for loss in losses:
         if loss.kept:
             seen = loss.measured
-            approximated.append(Effect(path=loss.path, text=loss.text, error=left.rms if seen else None, worst=left.worst if seen else None))
+            approximated.append(Effect(path=loss.path, text=loss.text, error=left.rms if seen else None, worst=left.worst if seen else None, unit=unit))
             continue
         cost = None
         if loss.without is not None:
@@ -77,7 +77,7 @@ def account(actuator: Actuator, losses: Sequence[Loss], left: Difference, rich: 
                 cost = difference(positions(loss.without(actuator), motions), rich)
             except BackemfError:
                 cost = None
-        dropped.append(Effect(path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst))
+        dropped.append(Effect(path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst, unit=unit))
     return Account(tuple(dropped), tuple(approximated), over)
 
 

@@ -114,9 +114,10 @@ def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
     """The operating range, for headers."""
     bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
     on = f"pendulum with {load:g} of the stall torque as weight" if isinstance(bench, Pendulum) else "plain inertia"
+    distance, inertia = ("m", "kg") if actuator.motion == "linear" else ("rad", "kg m^2")
     return (
-        f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} rad (or 0.6 of the voltage, 0.4 of the speed), {DURATION:g} s each, on a {on} "
-        f"({float(bench.inertia_at({})):.3g} kg m^2), at {able.volts:g} V"
+        f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} {distance} (or 0.6 of the voltage, 0.4 of the speed), {DURATION:g} s each, on a {on} "
+        f"({float(bench.inertia_at({})):.3g} {inertia}), at {able.volts:g} V"
     )
 
 

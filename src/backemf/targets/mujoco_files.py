@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
 from ..model.dcmotor import ERA_1_INPUTS, DcMotor
-from .mujoco_arrays import from_model, installed_era, load_mujoco
+from .mujoco_arrays import from_model, installed_era, load_model, load_mujoco
 from .xml_model import Edit, Element, applied, compiled, scan, with_attributes
 
 TO_ERA_2 = {"position": "pos", "velocity": "vel", "voltage": "voltage"}
@@ -37,17 +37,12 @@ class Loaded(NamedTuple):
 
 def load(path: Path) -> Loaded:
     """Compile a model of either era."""
-    mujoco, here = load_mujoco(), installed_era()
-    if path.is_dir():  # MuJoCo would leave a log of its own there
-        raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
-    elements = scan(path)
+    here = installed_era()
+    elements = [] if path.is_dir() else scan(path)  # a folder is refused below
     era = era_of(elements) or here
     if era != here:
-        return Loaded(compiled(mujoco, path, applied(list(_translated(elements, era)))), era)
-    try:
-        return Loaded(mujoco.MjModel.from_xml_path(str(path)), here)
-    except (ValueError, TypeError) as error:  # TypeError: a name that is no text
-        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {path.name}: {' '.join(str(error).split())}") from None
+        return Loaded(compiled(load_mujoco(), path, applied(list(_translated(elements, era)))), era)
+    return Loaded(load_model(path), here)
 
 
 def era_of(elements: list[Element]) -> int | None:

@@ -27,7 +27,7 @@ from .mujoco_arrays import dcmotors, load_mujoco, without_log
 RUNS = {"mujoco": "mujoco", "mujoco-classic": "mujoco_classic"}
 """Targets that can be run here, and their files."""
 LOST = 1e6
-"""Positions beyond this [rad] are not a motion any more."""
+"""Positions beyond this [rad or m] are not a motion any more."""
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""
 
@@ -62,14 +62,13 @@ class Replay:
     simulator: str
     cases: tuple[Replayed, ...]
     timestep: float
+    unit: str = "rad"
+    """Of the differences."""
 
     def __str__(self) -> str:
-        rows = [
-            (c.name, _mrad(c.target_log), _mrad(c.native_log), _mrad(c.target_native), _mrad(c.worst_native), _mrad(c.refinement), _mrad(c.step_difference))
-            for c in self.cases
-        ]
+        rows = [(c.name, *map(_milli, (c.target_log, c.native_log, c.target_native, c.worst_native, c.refinement, c.step_difference))) for c in self.cases]
         head = ("case", "target-log", "backemf-log", "target-backemf", "at most", "own step error", "target-its step here")
-        return f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in mrad (RMS, then largest)\n" + table(rows, head)
+        return f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit} (RMS, then largest)\n" + table(rows, head)
 
     @property
     def worst_step_difference(self) -> float | None:
@@ -77,7 +76,7 @@ class Replay:
         return max(seen) if seen else None
 
 
-def _mrad(value: float | None) -> str:
+def _milli(value: float | None) -> str:
     return "-" if value is None else f"{1e3 * value:.3g}"
 
 
@@ -99,8 +98,9 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
             )
     given = given_logs(logs)
     made = export.actuator
+    unit = "m" if made.motion == "linear" else "rad"
     cases = reference_motions(made, amplitude=export.amplitude, load=export.load) if given is None else [recorded(made, log) for log in given]
-    return Replay(simulator=f"MuJoCo {mujoco.__version__}", cases=tuple(_replayed(export, c, refine) for c in cases), timestep=export.timestep)
+    return Replay(simulator=f"MuJoCo {mujoco.__version__}", cases=tuple(_replayed(export, c, refine) for c in cases), timestep=export.timestep, unit=unit)
 
 
 def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:

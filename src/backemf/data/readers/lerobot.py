@@ -49,6 +49,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError("the data files differ in the number of joints") from None
     if len({len(v) for v in joined.values()}) != 1:
         raise ReadError("the data files differ in their columns")
+    if not len(joined["timestamp"]):
+        raise ReadError("the data files have no rows")
     found = []
     for episode in np.unique(joined["episode_index"]).astype(int):
         rows = joined["episode_index"] == episode
@@ -72,9 +74,7 @@ def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
     pa = parquet.pyarrow()
     with parquet.open_file(path) as file:
         there = set(file.schema_arrow.names)
-        lacking = {STATE, *ROWS[:2]} - there
-        if lacking:
-            raise ReadError(f"{path.name} has no column {', '.join(sorted(lacking))}")
+        _complete(path, there)
         wanted = [n for n in (*ROWS, *(f for f in features if f == ACTION or (f.startswith("observation.") and "image" not in f))) if n in there]
         try:
             table = file.read(columns=wanted)
@@ -86,12 +86,22 @@ def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
         kind = parquet.kind_of(pa, column.type)
         if kind:
             result[name] = parquet.values_of(pa, column, kind, name)
+    _complete(path, set(result))
+    if not np.isfinite(result["episode_index"]).all():
+        raise ReadError(f"{path.name} has rows without an episode_index")
     return result
+
+
+def _complete(path: Path, columns: set[str]) -> None:
+    lacking = {STATE, *ROWS[:2]} - columns
+    if lacking:
+        raise ReadError(f"{path.name} has no column of numbers {', '.join(sorted(lacking))}")
 
 
 def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
     """Names of a vector's elements: as listed, without ".pos" behind them; numbers where nothing is listed."""
-    names = features.get(name, {}).get("names")
+    described = features.get(name)
+    names = described.get("names") if isinstance(described, dict) else None
     if isinstance(names, dict):
         names = next(iter(names.values()), None)
     if not isinstance(names, list) or len(names) != width:

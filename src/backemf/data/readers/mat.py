@@ -87,24 +87,24 @@ def _variables(content: bytes, report: Report) -> dict[str, Any]:
     return found
 
 
-def _element(data: memoryview, at: int, order: str) -> tuple[_Element, int]:
+def _element(content: memoryview, at: int, order: str) -> tuple[_Element, int]:
     """The element that begins at a byte, and the byte behind it."""
-    kind, size = struct.unpack_from(f"{order}II", data, at)
+    kind, size = struct.unpack_from(f"{order}II", content, at)
     if kind >> 16:  # up to four bytes are kept in the tag itself
         size, kind = kind >> 16, kind & 0xFFFF
         if size > 4:
             raise ValueError(f"a small element has {size} bytes")
-        return (kind, data[at + 4 : at + 4 + size]), at + 8
-    if at + 8 + size > len(data):
-        raise ValueError(f"it wants {size} bytes where {max(0, len(data) - at - 8)} are left")
+        return (kind, content[at + 4 : at + 4 + size]), at + 8
+    if at + 8 + size > len(content):
+        raise ValueError(f"it wants {size} bytes where {max(0, len(content) - at - 8)} are left")
     end = at + 8 + size
-    return (kind, data[at + 8 : end]), end if kind == COMPRESSED else end + -size % 8
+    return (kind, content[at + 8 : end]), end if kind == COMPRESSED else end + -size % 8
 
 
-def _elements(data: memoryview, order: str) -> Iterator[_Element]:
+def _elements(content: memoryview, order: str) -> Iterator[_Element]:
     at = 0
-    while at < len(data):
-        element, at = _element(data, at, order)
+    while at < len(content):
+        element, at = _element(content, at, order)
         yield element
 
 
@@ -115,11 +115,11 @@ def _numbers(element: _Element, order: str) -> np.ndarray:
     return np.frombuffer(payload, np.dtype(order + NUMBERS[kind]))
 
 
-def _matrix(data: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
+def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
     """(name, value) of one variable, field or cell."""
-    if len(data) == 0 or depth > 8:
+    if len(content) == 0 or depth > 8:
         return "", None
-    parts = _elements(data, order)
+    parts = _elements(content, order)
     flags = int(_numbers(next(parts), order)[0])
     shape = tuple(int(n) for n in _numbers(next(parts), order))
     name = bytes(next(parts)[1]).rstrip(b"\0").decode("utf-8", "replace")

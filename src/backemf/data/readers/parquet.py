@@ -105,7 +105,7 @@ def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
         lengths = {len(v) for v in column if v.is_valid}
         if len(lengths) > 1 or column.null_count:
             raise ReadError(f"column {name!r} holds lists of different lengths; expected as many numbers in every row")
-        return column.flatten().to_numpy(zero_copy_only=False).astype(float).reshape(len(column), -1)
+        return column.flatten().to_numpy(zero_copy_only=False).astype(float).reshape(len(column), max(lengths, default=0))
     if kind == "date":
         per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
         return column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float) / per_second

@@ -23,7 +23,8 @@ KNOWN = {
     "temp": ("temperature", "degC"),
 }
 """Keys of an entry: the signal, and the unit these recordings are written in."""
-TENTHS = {"V": 1.0, "dV": 10.0, "mV": 1000.0}
+PER_VOLT = {"V": 1.0, "dV": 10.0, "mV": 1000.0}
+"""How many of a unit a volt is; servos count their supply in any of these."""
 
 
 def is_one(facts: dict[str, Any]) -> bool:
@@ -91,7 +92,7 @@ def _supply(values: np.ndarray, vin: float | None, findings: list[Finding]) -> t
     measured = float(np.nanmedian(values)) if np.isfinite(values).any() else math.nan
     if measured == 0:
         return "V", "supply"
-    for unit, per_volt in TENTHS.items():
+    for unit, per_volt in PER_VOLT.items():
         if vin and 0.75 < measured / per_volt / vin < 1.33:
             if unit != "V":
                 text = f"input_volts is {measured:g} where vin is {vin:g} V: read in {unit}"

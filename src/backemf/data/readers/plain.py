@@ -33,11 +33,11 @@ def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording
     tables: dict[str, Columns] = {}
     for key, value, element in items:
         if element:
-            tables.setdefault(key, Columns(path)).add(value)
+            tables.setdefault(key, Columns()).add(value)
         elif isinstance(value, dict):  # one level down: {"motor": {"t": [...], "q": [...]}}
             for name, inner in value.items():
                 for item in inner if isinstance(inner, list) else ():
-                    tables.setdefault(f"{key}.{name}", Columns(path)).add(item)
+                    tables.setdefault(f"{key}.{name}", Columns()).add(item)
                 if not isinstance(inner, list | dict):
                     facts[f"{key}.{name}"] = inner
         else:

@@ -6,7 +6,6 @@ import math
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,8 +99,7 @@ def encoding_of(head: bytes) -> str:
 class Columns:
     """Rows that arrive one after another, kept as columns of floats; a key that a row lacks is NaN there, and counted."""
 
-    def __init__(self, path: Path, kind: str = "entry"):
-        self.path, self.kind = path, kind
+    def __init__(self) -> None:
         self.columns: dict[str, array[float]] = {}
         self.text: dict[str, str] = {}
         """Columns that hold text, with their first value."""
@@ -135,7 +133,7 @@ class Columns:
             number = math.nan if value is None else float(value)
         except (TypeError, ValueError, OverflowError):
             if column is not None:
-                raise ReadError(f"{self.path}: {self.kind} {self.n}, {name!r} is {value!r}; expected a number") from None
+                raise ReadError(f"entry {self.n}, {name!r} is {value!r:.40}; expected a number") from None
             self.text[name] = str(value)
             return
         if column is None:

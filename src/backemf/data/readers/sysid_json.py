@@ -54,8 +54,7 @@ def _table(key: str, rows: Any) -> np.ndarray:
         raise ReadError(f"{key!r} has rows of different length, or text in them; expected numbers") from None
     if table.ndim != 2 or table.shape[1] not in (4, 9):
         raise ReadError(f"{key!r} has rows of {table.shape[1:]} numbers; expected 4, or 9 for a drivetrain")
-    times, first = np.unique(table[:, 0], return_index=True)  # in order, each moment once
-    del times
+    _, first = np.unique(table[:, 0], return_index=True)  # in order, each moment once
     return table[first]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -194,7 +195,7 @@ class _Work:
 
     def _assumed(self, source: Source, si: str, values: np.ndarray) -> None:
         span = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0
-        turns = f"; its span of {span:.4g} would be {span / 6.283185307179586:.1f} turns" if source.signal.startswith("position") and span > 12.6 else ""
+        turns = f"; its span of {span:.4g} would be {span / math.tau:.1f} turns" if source.signal.startswith("position") and span > 12.6 else ""
         text = f"{source.channel!r} states no unit and is taken for {source.signal} in {si}{turns}"
         remedy = f"say it: {source.signal}={source.channel}[{'deg' if si == 'rad' else si}], or [{si}] if that is right"
         self.findings.append(Finding(code="unit_assumed", text=text, remedy=remedy, numbers={"span": span}))

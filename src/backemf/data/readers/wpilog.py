@@ -66,15 +66,15 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Entry]:
     path = Path(path)
     if path.suffix.lower() in _CONVERTERS:
         raise ReadError(f"{path.suffix} is a maker's own format; convert it first with {_CONVERTERS[path.suffix.lower()]}")
-    data = path.read_bytes()
-    if len(data) < 12 or not data.startswith(MAGIC):
-        raise ReadError(f"not a WPILOG (it begins with {data[:8]!r})")
-    version, extra = struct.unpack_from("<HI", data, 6)
+    content = path.read_bytes()
+    if len(content) < 12 or not content.startswith(MAGIC):
+        raise ReadError(f"not a WPILOG (it begins with {content[:8]!r})")
+    version, extra = struct.unpack_from("<HI", content, 6)
     if version >> 8 != 1:
         raise ReadError(f"WPILOG version {version >> 8}.{version & 255}; expected 1.x")
     found: dict[tuple[str, str], Entry] = {}
     open_: dict[int, Entry] = {}
-    for number, micros, payload, at in _records(data, 12 + extra):
+    for number, micros, payload, at in _records(content, 12 + extra):
         if number == 0:
             _control(payload, open_, found, at)
         elif number in open_:
@@ -87,21 +87,21 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Entry]:
     return list(found.values())
 
 
-def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes, int]]:
+def _records(content: bytes, at: int) -> Iterator[tuple[int, int, bytes, int]]:
     """(entry, microseconds, payload, place); a record that is cut off ends the log, as when the power goes."""
-    size = len(data)
+    size = len(content)
     while at < size:
-        bits = data[at]
+        bits = content[at]
         n_id, n_size, n_time = (bits & 3) + 1, (bits >> 2 & 3) + 1, (bits >> 4 & 7) + 1
         start = at + 1 + n_id + n_size + n_time
         if start > size:
             return
-        number = int.from_bytes(data[at + 1 : at + 1 + n_id], "little")
-        length = int.from_bytes(data[at + 1 + n_id : at + 1 + n_id + n_size], "little")
-        micros = int.from_bytes(data[start - n_time : start], "little")
+        number = int.from_bytes(content[at + 1 : at + 1 + n_id], "little")
+        length = int.from_bytes(content[at + 1 + n_id : at + 1 + n_id + n_size], "little")
+        micros = int.from_bytes(content[start - n_time : start], "little")
         if start + length > size:
             return
-        yield number, micros, data[start : start + length], at
+        yield number, micros, content[start : start + length], at
         at = start + length
 
 
