@@ -66,7 +66,7 @@ def test_a_command_has_an_example_that_it_understands(name):
             assert Actuator.read(word)
 
 
-@pytest.mark.parametrize("name", [n for n in COMMANDS if n != "demo"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_speaks_json_and_says_what_its_options_do(name):
     by_name = {o: p for p in COMMANDS[name].params for o in getattr(p, "opts", [])}
     assert "--json" in by_name

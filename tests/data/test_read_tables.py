@@ -245,3 +245,12 @@ def test_a_unit_that_cannot_be_converted_does_not_matter_where_another_channel_i
     assert "channel 'position [counts]' not used: its signal is mapped to another channel, or left out" in log.conversions
     with pytest.raises(BackemfError, match="channel 'i', mapped to current, is empty"):
         read(path, map=["position=q[rad]", "current=i[A]"])
+
+
+def test_logs_of_one_name_are_told_apart(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.csv").write_text("time [s],position [rad]\n" + "".join(f"{0.01 * k},{0.1 * k}\n" for k in range(20)))
+    files = [tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"]
+    assert [log.name for log in read(*files)] == ["a/x", "b/x"]
+    assert [log.name for log in read(files[0])] == ["x"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Between, Json, Maps, keep, plain_findings, print_json
+from .terminal import Between, Force, Json, Maps, Strict, end, keep, plain_findings, print_json
 
 
 def characterize(
@@ -33,7 +33,8 @@ def characterize(
     motors: Annotated[int, typer.Option(help="Number of motors.")] = 1,
     constants: Annotated[str | None, typer.Option(help="Print constants: java, c++ or python.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw tests, residuals and step response into this file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing plot.")] = False,
+    force: Force = False,
+    strict: Strict = False,
     json: Json = False,
 ) -> None:
     """Characterise a mechanism: kS, kV, kA and kG with intervals, and feedback gains.
@@ -73,24 +74,34 @@ def characterize(
         from ..identify.mechanism_physics import physics
 
         back = physics(found, motor, ratio=ratio, n_motors=motors)
+    told = [*found.findings, *(back.findings if back is not None else ())]
+    source = _constants(found, mechanism, constants) if constants is not None else None
     if json:
         out = found.to_dict()
+        if source is not None:
+            out["constants"] = source
         if back is not None:
             out["physics"] = {k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")} | {"predicted": dict(back.predicted)}
             out["findings"] += plain_findings(back.findings)
         print_json(out)
-        return
-    typer.echo(str(found))
-    if back is not None:
-        _show_physics(back)
-    if constants is not None:
-        from ..targets.wpilib import constants as source
+    else:
+        typer.echo(str(found))
+        if back is not None:
+            _show_physics(back)
+        if source is not None:
+            typer.echo(f"\n{source}")
+    end(told, strict)
 
-        values = {name: gain.value for name, gain in found.gains.items()}
-        loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in found.feedback.items()}
-        units_of = {name: gain.unit for name, gain in found.gains.items()}
-        note = f"{found.mechanism}, {found.control} control, R^2 {found.r2:.4g}"
-        typer.echo("\n" + source(values, mechanism=mechanism, language=constants, units=units_of, feedback=loops, notes=note))
+
+def _constants(found: Any, mechanism: str, language: str) -> str:
+    """The gains as source text to paste."""
+    from ..targets.wpilib import constants
+
+    values = {name: gain.value for name, gain in found.gains.items()}
+    loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in found.feedback.items()}
+    units = {name: gain.unit for name, gain in found.gains.items()}
+    note = f"{found.mechanism}, {found.control} control, R^2 {found.r2:.4g}"
+    return constants(values, mechanism=mechanism, language=language, units=units, feedback=loops, notes=note)
 
 
 def _show_physics(back: Any) -> None:

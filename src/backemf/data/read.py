@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,10 +49,24 @@ def read(
             if len(files) == 1:
                 raise _named(path, error) from None
             broken.append(str(_named(path, error)))
+    logs = _told_apart(logs)
     if broken and not logs:
         raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
     if broken:
         warnings.warn(BackemfWarning(f"{len(broken)} of {len(files)} files cannot be read and are left out:\n  " + "\n  ".join(broken)), stacklevel=2)
+    return logs
+
+
+def _told_apart(logs: list[Log]) -> list[Log]:
+    """Logs of one name get their folder's name before it, and a number behind it where that does not help: errors are kept by name."""
+    for rename in (lambda log, k: f"{Path(log.source).parent.name}/{log.name}" if log.source else log.name, lambda log, k: f"{log.name} ({k})"):
+        count = Counter(log.name for log in logs)
+        seen: Counter[str] = Counter()
+        fresh = []
+        for log in logs:
+            seen[log.name] += 1
+            fresh.append(replace(log, name=rename(log, seen[log.name])) if count[log.name] > 1 else log)
+        logs = fresh
     return logs
 
 

@@ -168,6 +168,8 @@ def _one(
         findings += _about_motion(segments, gains, delay, fit.window)
     findings += _about_gains(gains, kind, runs)
     known = {name: g.value for name, g in gains.items()}
+    if known["kV"] is not None and known["kV"] < 0 <= (gains["kV"].high or -1.0):
+        known["kV"] = 0.0  # a current has no back-EMF to overcome: what scatters about 0 is taken as 0
     kV, kA = known["kV"], known["kA"]
     timescale = kA / kV if kA is not None and kV else math.nan
     return Characterization(

@@ -57,6 +57,7 @@ def write(actuator: Actuator, request: Request) -> Export:
 def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
     name, kind = quoteattr(joint), "prismatic" if motion == "linear" else "revolute"
     inertia = f'<inertia ixx="{number(load)}" iyy="{number(load)}" izz="{number(load)}" ixy="0" ixz="0" iyz="0"/>'
+    half = "1" if kind == "prismatic" else "3.14159"  # of the stand-in: 1 m, or half a turn
     return f"""<robot name={name}>
   <link name="base"/>
   <link name="{joint}_load">
@@ -66,7 +67,7 @@ def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
     <parent link="base"/>
     <child link="{joint}_load"/>
     <axis xyz="0 0 1"/>
-    <limit lower="-3.14159" upper="3.14159" effort="{number(x["effort"])}" velocity="{number(x["velocity"])}"/>
+    <limit lower="-{half}" upper="{half}" effort="{number(x["effort"])}" velocity="{number(x["velocity"])}"/>
     <dynamics damping="{number(x["damping"])}" friction="{number(x["friction"])}"/>
   </joint>
   <transmission name="{joint}_transmission">
