@@ -19,7 +19,7 @@ demo: $(STAMP)
 	$(BIN)/backemf demo --output out
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(STAMP)
 	$(BIN)/ruff check .
