@@ -194,9 +194,13 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
         raise UnitError(f"{entry} is {text!r}; expected a number and a unit of {_kind(unit)}")
     low, digit = _number(match["low"], text, entry)
     spelled, _, behind = match["unit"].partition("+-")  # "12 V +- 10 %": the tolerance may also stand behind the unit
-    spelled = spelled.strip()
-    if behind and tolerance is None:
-        tolerance = behind.strip()
+    spelled, behind, own = spelled.strip(), behind.strip(), None
+    if behind.endswith("%"):
+        tolerance = behind if tolerance is None else tolerance
+    elif behind:
+        own = re.fullmatch(rf"({_NUMBER})\s*(.*)", behind)
+        if own is None or own[2] != spelled:
+            raise UnitError(f"{entry} is {text!r}, whose tolerance is {behind!r}; expected a share or the same unit, such as '10 %' or '0.5 {spelled}'")
     if unit != "1" and not spelled:
         raise UnitError(f'{entry} is {text!r}, without a unit; expected {_kind(unit)}, such as "{match["low"]} {_example(unit)}"')
     value, half = low, 0.5 * digit
@@ -206,6 +210,8 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
     if match["tol"] is not None:
         tol, _ = _number(match["tol"], text, entry)
         half = max(half, abs(value) * tol / 100.0 if match["percent"] else tol)
+    if own is not None:
+        half = max(half, _number(own[1], text, entry)[0])
     if tolerance is not None:
         half = max(half, abs(value) * parse(tolerance, "1", f"{entry} tolerance").value)
     reciprocal = _RECIPROCAL_SPEED.match(spelled)

@@ -80,3 +80,14 @@ def test_refuses(text, unit, error):
 def test_a_stated_tolerance_widens_the_interval():
     assert parse("10 A", "A", "x", "5 %").half == pytest.approx(0.5)
     assert parse("10 A", "A", "x", "20 %").half == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("text", "half"), [("12 V +- 10 %", 1.2), ("12 V ± 0.5 V", 0.5), ("12 ± 0.5 V", 0.5), ("12 V +-5%", 0.6)])
+def test_a_tolerance_is_a_share_or_in_the_same_unit(text, half):
+    assert parse(text, "V", "voltage").half == pytest.approx(half)
+
+
+@pytest.mark.parametrize("text", ["12 V +- 10", "12 V +- 500 mV", "12 V +- x"])
+def test_a_tolerance_of_nothing_is_refused(text):
+    with pytest.raises(UnitError, match=r"expected a share or the same unit, such as '10 %' or '0\.5 V'"):
+        parse(text, "V", "voltage")
