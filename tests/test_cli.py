@@ -27,7 +27,7 @@ def test_help_is_quick_and_names_the_commands():
     done = backemf_command("--help")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0
-    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]  # a group of commands
         assert re.search(rf"^\W*{name}\b", done.stdout, re.MULTILINE), name
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert cpu < 0.6, "0.3 s is the promise; twice that is allowed for a busy machine"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +15,10 @@ class Finding:
     text: str
     remedy: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in every `--json` and stored file."""
+        return {"code": self.code, "text": self.text, "remedy": self.remedy, "numbers": dict(self.numbers)}
 
     def __str__(self) -> str:
         return f"{self.code}: {self.text} Remedy: {self.remedy}"

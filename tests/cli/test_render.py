@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -34,9 +35,7 @@ BENCH = ("--bench", "pendulum,mass=0.3,length=0.1")
 
 def test_a_film_as_text_and_as_json(files):
     needs_renderer()
-    try:
-        import imageio_ffmpeg  # noqa: F401
-    except ImportError:
+    if find_spec("imageio_ffmpeg") is None:
         unavailable("imageio-ffmpeg, of the extra 'video',")
     words = (files / "servo.json", "--log", files / "swing.csv", *BENCH, "--fps", "10", "--size", "320x180", "--between", "0.1", "0.4")
     assert run(*words, "-o", files / "s.mp4").startswith(f"wrote {files / 's.mp4'}: 4 pictures, 0.4 s at 10 per second; RMS ")

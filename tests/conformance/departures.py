@@ -47,7 +47,7 @@ def _apart(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> str:
 
 def _switched(case: Case, version: str, **changes: object) -> str:
     dcmotor = case.dcmotor(version)
-    return _apart(run(dcmotor, case, version), run(dcmotor, case, version, rules(version)._replace(**changes)))  # type: ignore[arg-type]
+    return _apart(run(dcmotor, case, version), run(dcmotor, case, version, rules(version)._replace(**changes)))  # type: ignore[arg-type]  # a named tuple's own fields
 
 
 def departures() -> list[Departure]:

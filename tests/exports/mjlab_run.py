@@ -8,8 +8,8 @@ from typing import Any
 import mujoco
 import numpy as np
 import torch
-from mjlab.entity import EntityArticulationInfoCfg, EntityCfg  # type: ignore[import-not-found]
-from mjlab.sim import MujocoCfg, Simulation, SimulationCfg  # type: ignore[import-not-found]
+from mjlab.entity import EntityArticulationInfoCfg, EntityCfg  # type: ignore[import-not-found]  # in an environment of its own
+from mjlab.sim import MujocoCfg, Simulation, SimulationCfg  # type: ignore[import-not-found]  # in an environment of its own
 
 import backemf as be
 from backemf.targets.export import export

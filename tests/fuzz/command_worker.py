@@ -39,7 +39,7 @@ def run(words: list[str]) -> tuple[int | str, str, str]:
         code = f"{type(error).__name__} in {' < '.join(f'{Path(f.filename).name}:{f.lineno}' for f in frames[-1:-4:-1])}: {str(error)[:200]}"
     finally:
         sys.argv, sys.stdout, sys.stderr = kept
-    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]  # text over bytes in memory
     return code, texts[0], texts[1]
 
 

@@ -138,7 +138,7 @@ def wpilib(folder: Path) -> bytes:
 
 def stored(folder: Path, content: object) -> bytes:
     path = folder / "seed.json"
-    content.write(path, force=True)  # type: ignore[attr-defined]
+    content.write(path, force=True)  # type: ignore[attr-defined]  # every noun here can write itself
     return path.read_bytes()
 
 

@@ -16,32 +16,11 @@ from backemf.cli.main import FAULT
 from ..cli.test_terminal import COMMANDS
 from . import mutations
 from .lines import CONFLICTS, KINDS, WHOLE, Line, hostile, mixed
-from .test_readers import Worker, valid  # noqa: F401  (a fixture)
+from .test_readers import Worker
 
 PER_WORD = 3
 """Hostile lines for each word of each command."""
 OLD = b'{"old": 1}\n'
-FILES = {
-    "pendulum": "pendulum.json", "table": "table.csv", "sysid": "sysid.json", "mapping": "mapping.json", "sheet": "sheet.toml", "actuator": "actuator.json",
-    "fit": "fit.json", "mjcf explained": "model.xml", "mjcf read": "export.xml",
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory, valid):  # noqa: F811
-    """A folder with whole files of every kind that a command takes."""
-    folder = tmp_path_factory.mktemp("größe und so")
-    for kind, name in FILES.items():
-        (folder / name).write_bytes(valid[kind][1])
-    t = 0.01 * np.arange(200)
-    for name, title, values in (
-        ("coast.csv", "velocity [rad/s]", np.maximum(0.0, 5.0 - 2.0 * t - 0.3 * t**2)),
-        ("heating.csv", "temperature [degC]", 25.0 + 40.0 * (1.0 - np.exp(-t))),
-        ("reversal.csv", "position_target [rad],position [rad]", np.stack([np.sin(6 * t), np.sin(6 * t) - 0.01 * np.sign(np.cos(6 * t))], axis=1)),
-    ):
-        rows = [",".join(f"{x:.6f}" for x in (a, *np.atleast_1d(b))) for a, b in zip(t, values, strict=True)]
-        (folder / name).write_text(f"time [s],{title}\n" + "\n".join(rows) + "\n")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +33,7 @@ def worker(tmp_path_factory):
 def lines(name: str) -> list[Line]:
     """The lines of one command: of every word some of the hostile values, the same ones each time, and switches among them."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    parameters: list[Any] = COMMANDS[name].params  # type: ignore[attr-defined]
+    parameters: list[Any] = COMMANDS[name].params  # type: ignore[attr-defined]  # of a command
     switches = [p.opts[0] for p in parameters if p.name in ("json", "strict", "force")]
     found = [Line((*name.split(), *WHOLE[name][0], *WHOLE[name][1]))]
     found += [Line((*name.split(), *words.split(" "))) for words in CONFLICTS.get(name, ())]
@@ -102,7 +81,7 @@ def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> li
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_works_or_says_why_not(tmp_path, valid, inputs, worker, name):  # noqa: F811
+def test_a_command_works_or_says_why_not(tmp_path, valid, inputs, worker, name):
     wrong, codes = [], []
     given = lines(name)
     whole = snapshot(inputs)

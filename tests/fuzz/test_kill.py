@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from ..conftest import unavailable
-from .test_commands import Worker, inputs, valid  # noqa: F401  (fixtures)
+from .test_readers import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 OURS = re.compile(r"\..*\.part(\.\w+)?")
@@ -68,7 +69,7 @@ def worker(tmp_path_factory):
 class Place:
     """A folder with an old file in it, and a command that would write over that."""
 
-    def __init__(self, folder: Path, inputs: Path, worker: Worker, name: str):  # noqa: F811
+    def __init__(self, folder: Path, inputs: Path, worker: Worker, name: str):
         self.folder, self.worker = folder / "here", worker
         file, words = COMMANDS[name]
         self.words = [w.replace("{in}", str(inputs)) for w in words]
@@ -98,16 +99,13 @@ class Place:
 
 
 @pytest.fixture(params=COMMANDS)
-def place(request, tmp_path, inputs, worker):  # noqa: F811
+def place(request, tmp_path, inputs, worker):
     if request.param.startswith("render"):
         from ..report.benches import needs_renderer
 
         needs_renderer()
-    if request.param == "render mp4":
-        try:
-            import imageio_ffmpeg  # noqa: F401
-        except ImportError:
-            unavailable("imageio-ffmpeg, of the extra 'video',")
+    if request.param == "render mp4" and find_spec("imageio_ffmpeg") is None:
+        unavailable("imageio-ffmpeg, of the extra 'video',")
     return Place(tmp_path, inputs, worker, request.param)
 
 

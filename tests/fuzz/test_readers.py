@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..conftest import ROOT, unavailable
+from ..conftest import ROOT
 from . import mutations
-from .seeds import seeds
 
 FORMATS = (
     "pendulum", "arrays", "table", "yaml", "sysid", "wpilog", "mat", "mat compressed", "parquet", "lerobot", "lerobot facts", "mcap",
@@ -54,18 +53,6 @@ class Worker:
                 pipe.close()
             self.process.wait()
             self.process = None
-
-
-@pytest.fixture(scope="module")
-def valid(tmp_path_factory):
-    try:
-        import mcap_ros2  # noqa: F401
-        import mujoco  # noqa: F401
-        import pyarrow  # noqa: F401
-        import yaml  # noqa: F401
-    except ImportError as error:
-        unavailable(f"{error.name}, of the extras 'logs' and 'mujoco',")
-    return seeds(tmp_path_factory.mktemp("seeds"))
 
 
 @pytest.fixture(scope="module")

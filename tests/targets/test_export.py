@@ -47,7 +47,7 @@ def test_bad_settings(given, said):
     with pytest.raises(BackemfError, match=said):
         export(SERVO, "mujoco", **given)
     with pytest.raises(InvalidValue, match="expected an Actuator"):
-        export("mx-106", "mujoco")  # type: ignore[arg-type]
+        export("mx-106", "mujoco")  # type: ignore[arg-type]  # the mistake on purpose
 
 
 def test_nothing_is_overwritten_without_force(tmp_path):

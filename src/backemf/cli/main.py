@@ -65,7 +65,7 @@ def main() -> None:
     """Run the command line. A deliberate error is printed without a traceback and exits with 2, an interruption with 130."""
     for stream in (sys.stdout, sys.stderr):  # a console that cannot show a letter gets a mark in its place, not an end
         with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # absent where a stream was replaced
     try:
         app()
     except BackemfError as error:

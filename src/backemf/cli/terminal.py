@@ -43,7 +43,7 @@ def _speaks_unicode() -> bool:
 
 def plain_findings(findings: Iterable[Any]) -> list[dict[str, Any]]:
     """Findings as they stand in every `--json`."""
-    return [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in findings]
+    return [f.to_dict() for f in findings]
 
 
 def print_findings(findings: Iterable[Any], title: str = "Findings") -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import MissingValue
 from ..model.bench import Bench
-from ..model.drive import Drive, ImpedanceDrive
+from ..model.drive import Drive
 from .log import Log
 
 
@@ -19,11 +19,11 @@ def bench_of(log: Log) -> Bench:
 
 def targets(log: Log, drive: Drive) -> list[str]:
     """The log's signals that a drive follows."""
-    if isinstance(drive, ImpedanceDrive):
-        return [n for n in ("position_target", "velocity_target", "torque_target") if n in log]
+    if len(drive.targets) > 1:  # any of them will do
+        return [n for n in drive.targets if n in log]
     if drive.target and drive.target not in log:
         raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
-    return [drive.target] if drive.target else []
+    return list(drive.targets)
 
 
 def noise_of(values: np.ndarray) -> float:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from ..model.actuator import Actuator, inertias
 from ..model.bench import Recorded
-from ..model.drive import ImpedanceDrive
 from ..model.maths import Scalar
 from .system import System
 
@@ -47,5 +46,5 @@ class Attached(System):
 def attached(actuator: Actuator) -> Attached:
     """The system of an actuator on a joint that somebody else moves; its inputs are inertia, load and what its drive follows."""
     drive = actuator.drive
-    targets = ("position_target", "velocity_target", "torque_target") if isinstance(drive, ImpedanceDrive) else (drive.target,) if drive.target else ()
+    targets = drive.targets
     return Attached(actuator=actuator, bench=Recorded(), inputs=("inertia", "load", *targets))

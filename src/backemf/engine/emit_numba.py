@@ -48,7 +48,7 @@ def text(node: Node) -> str:
         return f"v{node.index}"
     if isinstance(node.value, bool):
         return str(node.value)
-    value = float(node.value)  # type: ignore[arg-type]
+    value = float(node.value)  # type: ignore[arg-type]  # a constant's value is a number
     if math.isnan(value):
         return "math.nan"
     written = repr(value) if math.isfinite(value) else f"{'-' if value < 0 else ''}math.inf"

@@ -15,14 +15,13 @@ from ..errors import NotLowered
 from .attached import Attached
 from .emit_numba import Source, reachable, text
 from .ir import Graph, Level, Node, Tangents, evaluate
+from .primitives import PRIMITIVES
 from .trace import trace
 
+ALIKE = ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor")
+"""Operators that are written alike for numbers and tensors."""
 TORCH: dict[str, str] = {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
-    "mul": "{0} * {1}",
-    "div": "{0} / {1}",
-    "neg": "-{0}",
+    **{name: PRIMITIVES[name] for name in ALIKE},
     "rem": "torch.fmod({0}, {1})",
     "pow": "torch.pow({0}, {1})",
     "abs": "torch.abs({0})",
@@ -57,15 +56,6 @@ TORCH: dict[str, str] = {
     "asinh": "torch.asinh({0})",
     "acosh": "torch.acosh({0})",
     "atanh": "torch.atanh({0})",
-    "lt": "{0} < {1}",
-    "le": "{0} <= {1}",
-    "gt": "{0} > {1}",
-    "ge": "{0} >= {1}",
-    "eq": "{0} == {1}",
-    "ne": "{0} != {1}",
-    "and": "{0} & {1}",
-    "or": "{0} | {1}",
-    "xor": "{0} ^ {1}",
     "not": "~{0}",
     "is_finite": "torch.isfinite({0})",
     "number": "torch.where({0}, one, 0.0)",
@@ -101,7 +91,7 @@ def emit(system: Attached) -> Emitted:
     h = graph.leaf("h", Level.LENGTH)
 
     def traced(function: Any, *given: Node) -> list[Node]:
-        return evaluate(trace(function, len(given)), given, Tangents(graph))  # type: ignore[return-value]
+        return evaluate(trace(function, len(given)), given, Tangents(graph))  # type: ignore[return-value]  # nothing moves, so all are nodes
 
     *after, effort = traced(lambda *x: system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1]), *p, *s, *u, h)
     armature = traced(lambda *x: (system.armature(x),), *p)
@@ -141,7 +131,7 @@ def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
         pair = [change(graph, x, leaf) for x in (a, b)]
         if pair != [None, None]:
             pair = [graph.apply("sub", x, leaf) if c is None else c for x, c in zip((a, b), pair, strict=True)]
-            return graph.apply(node.op, *node.operands[:-2], *pair)  # type: ignore[arg-type]
+            return graph.apply(node.op, *node.operands[:-2], *pair)  # type: ignore[arg-type]  # no None is left
     return None
 
 
@@ -264,7 +254,7 @@ class Lines:
 def _number(node: Node) -> float | bool | None:
     """The value of a node that is a number, or plain arithmetic of numbers; None for everything else."""
     if node.op == "constant":
-        return node.value if isinstance(node.value, bool) else float(node.value)  # type: ignore[arg-type]
+        return node.value if isinstance(node.value, bool) else float(node.value)  # type: ignore[arg-type]  # a constant's value is a number
     if node.op not in _NUMBERS or node.level is not Level.CONSTANT:
         return None
     values = [_number(x) for x in node.operands]

@@ -85,7 +85,7 @@ class Graph:
             return a.operands[0]
         # JAX divides by 1 or by 2 to share the derivative of max and min at a tie.
         if op == "div" and b.op == "select" and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:]):
-            inverse = [self.constant(1.0 / x.value) for x in b.operands[1:]]  # type: ignore[operator]
+            inverse = [self.constant(1.0 / x.value) for x in b.operands[1:]]  # type: ignore[operator]  # 1 or 2
             return self.apply("mul", a, self.apply("select", b.operands[0], *inverse))
         if op == "div" and b.level < a.level and not a.is_constant(1.0):
             return self.apply("mul", a, self.apply("div", self.constant(1.0), b))
@@ -114,7 +114,7 @@ class Graph:
         return self.apply("add", a, b)
 
     def negative(self, a: Node) -> Node:
-        return self.constant(-a.value) if a.op == "constant" else self.apply("neg", a)  # type: ignore[operator]
+        return self.constant(-a.value) if a.op == "constant" else self.apply("neg", a)  # type: ignore[operator]  # a number
 
     def is_zero(self, node: Node) -> bool:
         """Zero by construction: JAX writes the absent tangents of its custom derivatives as 0 * c."""
@@ -207,7 +207,7 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
     needed, uses = _needed(flat)
 
     def read(operand: object) -> Node | Form:
-        return found[operand] if isinstance(operand, Value) else graph.constant(operand)  # type: ignore[arg-type]
+        return found[operand] if isinstance(operand, Value) else graph.constant(operand)  # type: ignore[arg-type]  # a number
 
     for operation in flat.operations:
         if operation.result not in needed:
@@ -217,7 +217,7 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
             form = _linear(operation, operands, tangents)
             found[operation.result] = tangents.named(form) if uses[operation.result] > 1 else form
         else:
-            found[operation.result] = graph.apply(operation.name, *operands)  # type: ignore[arg-type]
+            found[operation.result] = graph.apply(operation.name, *operands)  # type: ignore[arg-type]  # all nodes
     return [read(x) for x in flat.results]
 
 

@@ -70,12 +70,12 @@ def lower(system: System, *, free: Sequence[str] = (), start: Sequence[str] = ()
     def lowered(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
         tangents = Tangents(graph)
         if not (free or start):
-            return Function(values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={})  # type: ignore[arg-type]
+            return Function(values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={})  # type: ignore[arg-type]  # values are nodes
         flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
         results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
         half = len(results) // 2
         forms = [as_form(x, tangents) for x in results[half:]]
-        return Function(values=results[:half], tangents=forms, vectors=tangents.vectors)  # type: ignore[arg-type]
+        return Function(values=results[:half], tangents=forms, vectors=tangents.vectors)  # type: ignore[arg-type]  # values are nodes
 
     return Lowered(
         step=lowered(step, [*p, *s, *u, h], moving + late),

@@ -44,7 +44,7 @@ def _available_on_windows() -> float:
         _fields_ = [(name, ctypes.c_ulong) for name in ("length", "load")] + [(name, ctypes.c_ulonglong) for name in ("total", "free", *"abcde")]
 
     status = Status(length=ctypes.sizeof(Status))
-    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
+    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]  # there on Windows only
     return float(status.free)
 
 

@@ -190,7 +190,7 @@ def _count(name: str, operands: list[Operand]) -> int:
     """Whole-number arithmetic, which only the counter of a loop that is written out may need."""
     if name in ("add", "sub", "mul") and all(isinstance(x, int) for x in operands):
         a, b = operands
-        return {"add": a + b, "sub": a - b, "mul": a * b}[name]  # type: ignore[operator]
+        return {"add": a + b, "sub": a - b, "mul": a * b}[name]  # type: ignore[operator]  # whole numbers, as was asked above
     raise NotLowered(f"{name} of whole numbers; a compiled step has only 64-bit numbers and truth values")
 
 

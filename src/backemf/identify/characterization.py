@@ -106,7 +106,7 @@ class Characterization:
             "tests": list(self.tests),
             "gains": {name: gain.to_dict() for name, gain in self.gains.items()},
             "feedback": {name: f.to_dict() for name, f in self.feedback.items()},
-            "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in self.findings],
+            "findings": [f.to_dict() for f in self.findings],
             "r2": _finite(self.r2),
             "velocity_error": _finite(self.velocity_error),
             "timescale": _finite(self.timescale),

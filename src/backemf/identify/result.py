@@ -205,7 +205,7 @@ class Fit:
             "training": dict(self.training),
             "held_out": dict(self.held_out),
             "noise_floor": self.noise_floor,
-            "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in self.findings],
+            "findings": [f.to_dict() for f in self.findings],
             "starts": [{**asdict(s), "cost": s.cost if math.isfinite(s.cost) else None, "mae": s.mae if math.isfinite(s.mae) else None} for s in self.starts],
             "correlation": self.correlation.tolist(),
             "substeps": self.substeps,
@@ -261,7 +261,7 @@ class Fit:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fit) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # how Python says that fits, being compared by content, have no hash
 
 
 def _check_stored(fit: Fit) -> None:

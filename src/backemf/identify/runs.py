@@ -80,9 +80,9 @@ def make_run(test: str, time: Any, input: Any, position: Any, velocity: Any = No
     fine, seen, moved = np.isfinite(u), np.isfinite(v), np.isfinite(p)
     if fine.sum() < 2:
         raise SignalError(f"{name} has {int(fine.sum())} samples of its input; expected at least 2")
-    made = dict(velocity_time=t[seen], velocity=v[seen], position_time=t[moved], position=p[moved])
+    made: dict[str, Any] = dict(velocity_time=t[seen], velocity=v[seen], position_time=t[moved], position=p[moved])
     return with_velocity(
-        Run(test=name, time=t[fine], input=u[fine], part=part, name=name, supply=np.asarray(supply, float), motion=motion, **made)  # type: ignore[arg-type]
+        Run(test=name, time=t[fine], input=u[fine], part=part, name=name, supply=np.asarray(supply, float), motion=motion, **made)
     )
 
 

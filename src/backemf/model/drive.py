@@ -44,6 +44,11 @@ class Drive(Part):
     disabled: str = "open"
     """What the motor sees while `enabled` is 0: 'open' (no current) or 'brake' (shorted)."""
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every signal it may follow."""
+        return (self.target,) if self.target else ()
+
     def check(self) -> None:
         if self.disabled not in ("open", "brake"):
             raise InvalidValue(f"drive.disabled is {self.disabled!r}; expected 'open' or 'brake'")
@@ -251,6 +256,10 @@ class ImpedanceDrive(Regulator):
 
     target: ClassVar[str] = "position_target"
     error_of: ClassVar[str] = "position"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return ("position_target", "velocity_target", "torque_target")
 
     newton_metres_per_radian: float = quantity("N m/rad", "k_p", default=0.0, least=0)
     newton_metres_per_radian_second: float | None = quantity("N m/(rad s)", "k_i", default=None, least=0, zero_is_absent=True)

@@ -105,7 +105,7 @@ class Report:
             "sheet": None if self.sheet is None else self.sheet.name,
             "parameters": {p.name: p.summary() for p in self.parameters},
             "performance": {p.name: p.summary() for p in self.performance},
-            "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in fit.findings],
+            "findings": [f.to_dict() for f in fit.findings],
             "logs": [row.summary() for row in self.logs],
             "ladder": [dict(vars(r)) for r in fit.rungs],
             "exports": None if self.exports is None else [e.summary() for e in self.exports],

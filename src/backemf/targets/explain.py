@@ -264,7 +264,7 @@ def summary(rows: list[Explained]) -> dict[str, Any]:
         "actuators": [
             {
                 **{f: getattr(r, f) for f in plain},
-                "findings": [{"code": f.code, "text": f.text, "remedy": f.remedy, "numbers": dict(f.numbers)} for f in r.findings],
+                "findings": [f.to_dict() for f in r.findings],
             }
             for r in rows
         ]

@@ -88,14 +88,14 @@ class DcMotorAttributes:
     @staticmethod
     def read(attrib: Mapping[str, str]) -> DcMotorAttributes:
         """From an XML element's attributes; those that are not the motor's own (name, joint, group, ...) are passed over."""
-        found: dict[str, object] = {}
+        found: dict[str, Any] = {}
         for name in SLOTS:
             if name in attrib:
                 try:
                     found[name] = tuple(float(word) for word in attrib[name].split())
                 except ValueError:
                     raise InvalidValue(f"{name} is {attrib[name]!r}; expected numbers: {' '.join(SLOTS[name])}") from None
-        return DcMotorAttributes(**found, input=attrib.get("input"))  # type: ignore[arg-type]
+        return DcMotorAttributes(**found, input=attrib.get("input"))
 
     def written(self) -> dict[str, str]:
         """As XML attributes, with every digit."""
@@ -239,7 +239,7 @@ def _controller(a: DcMotorAttributes, era: int) -> Controller:
     n = 1 if era == 1 else len(inputs)
     ranges = (tuple(a.ctrlrange),) * n if len(a.ctrlrange) == 2 else ()
     kp, ki, kd, slew, most, volts = (a[f"controller:{slot}"] for slot in SLOTS["controller"])
-    return Controller(inputs=inputs, kp=kp, ki=ki, kd=kd, slew=slew, integral_limit=most, voltage_limit=volts, ctrlrange=ranges)  # type: ignore[arg-type]
+    return Controller(inputs=inputs, kp=kp, ki=ki, kd=kd, slew=slew, integral_limit=most, voltage_limit=volts, ctrlrange=ranges)  # type: ignore[arg-type]  # pairs, by the length above
 
 
 def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str) -> DcMotorAttributes:

@@ -7,7 +7,7 @@ Both eras make v = a u - c l - b w + (k_i) x of one input u; era 2 writes it as 
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
 from ..model.dcmotor import Controller, DcMotor
@@ -86,6 +86,6 @@ def _with(dcmotor: DcMotor, scale: float, **changes: object) -> Converted:
     control = dcmotor.controller
     ranges = tuple(None if r is None else (min(scale * r[0], scale * r[1]), max(scale * r[0], scale * r[1])) for r in control.ctrlrange)
     slew = None if control.slew is None else abs(scale) * control.slew
-    fields: dict[str, object] = {"slew": slew, "ctrlrange": ranges, **changes}
-    made: Controller = dataclasses.replace(control, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"slew": slew, "ctrlrange": ranges, **changes}
+    made: Controller = dataclasses.replace(control, **fields)
     return Converted(dataclasses.replace(dcmotor, controller=made), scale)

@@ -175,6 +175,7 @@ class Actuator:
         self.state, self.carried = dict(state), dict(carried)
 '''
 
+# The imports of a flavour stand where it begins (noqa: E402), so that the part above is the plain file unchanged.
 ISAACLAB = '''
 
 from dataclasses import MISSING  # noqa: E402
