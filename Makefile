@@ -22,6 +22,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(STAMP)
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m sphinx -W --keep-going -q docs build/docs

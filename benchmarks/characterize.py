@@ -1,4 +1,5 @@
-"""Characterisation against the classic regression, its speed, and how often its intervals hold: `python benchmarks/characterize.py [--coverage N]`."""
+"""Characterisation against the classic regression, its speed, and how often its intervals hold:
+`python benchmarks/characterize.py [--coverage N]`."""
 
 from __future__ import annotations
 
@@ -23,9 +24,17 @@ def weak_points(seeds: int) -> None:
         errors = []
         for seed in range(seeds):
             runs = recorded(truth, slow=1.0, T=4.0, noise=(1e-3, 0.0), rng=np.random.default_rng(seed), **how)
-            errors.append((error(sysid(runs, **setting).gains, truth, gain), error(characterize(runs).gains, truth, gain)))
+            errors.append(
+                (
+                    error(sysid(runs, **setting).gains, truth, gain),
+                    error(characterize(runs).gains, truth, gain),
+                )
+            )
         classic, better = np.median(errors, axis=0)
-        print(f"{name:20s} relative error of {gain}: classic {classic:.2e}, here {better:.2e}, ratio {better / classic:.1e}")
+        print(
+            f"{name:20s} relative error of {gain}: classic {classic:.2e}, here {better:.2e}, ratio"
+            f" {better / classic:.1e}"
+        )
 
 
 def speed() -> None:
@@ -42,12 +51,18 @@ def coverage(seeds: int) -> None:
     for mechanism in MECHANISMS:
         results = [trial(mechanism, 1000 + seed) for seed in range(seeds)]
         n = sum(n for _, n in results)
-        print(f"{mechanism}: intervals of 95 % hold in {100 * sum(hit for hit, _ in results) / n:.1f} % of {n} gains", flush=True)
+        print(
+            f"{mechanism}: intervals of 95 % hold in {100 * sum(hit for hit, _ in results) / n:.1f} % of {n}"
+            " gains",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--coverage", type=int, default=40, metavar="N", help="random mechanisms of each kind; 0: none")
+    parser.add_argument(
+        "--coverage", type=int, default=40, metavar="N", help="random mechanisms of each kind; 0: none"
+    )
     parser.add_argument("--seeds", type=int, default=9, help="recordings of each weak point")
     given = parser.parse_args()
     weak_points(given.seeds)

@@ -4,8 +4,8 @@
     python benchmarks/engines.py --json     one object
     python benchmarks/engines.py --plot docs/img/engines-scaling.png
 
-The model is a position-controlled servo with load-dependent friction that sticks, on a pendulum. A step is one
-integration step of the same scheme, except MuJoCo's, which is its own step of a servo on one hinge.
+The model is a position-controlled servo with load-dependent friction that sticks, on a pendulum. A step is
+one integration step of the same scheme, except MuJoCo's, which is its own step of a servo on one hinge.
 """
 
 from __future__ import annotations
@@ -33,23 +33,49 @@ from backemf.engine.system import System
 
 STEPS, DT, ROUNDS = 5000, 1e-3, 15
 FREE = (
-    "motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.viscous", "friction.coulomb", "friction.static",
-    "friction.stribeck_velocity", "friction.load", "friction.load_stribeck", "drive.volts_per_radian", "drive.volt_seconds_per_radian", "bench.mass",
-)  # fmt: skip
+    "motor.resistance",
+    "motor.torque_constant",
+    "motor.rotor_inertia",
+    "friction.viscous",
+    "friction.coulomb",
+    "friction.static",
+    "friction.stribeck_velocity",
+    "friction.load",
+    "friction.load_stribeck",
+    "drive.volts_per_radian",
+    "drive.volt_seconds_per_radian",
+    "bench.mass",
+)
 SERVO = be.Actuator(
     motor=be.Motor(resistance=2.0, torque_constant=0.01, rotor_inertia=1e-6),
     gearbox=be.Gearbox(ratio=100.0),
-    friction=be.M4(coulomb=0.05, static=0.08, stribeck_velocity=0.3, load=0.05, load_stribeck=0.05, viscous=0.01),
+    friction=be.M4(
+        coulomb=0.05, static=0.08, stribeck_velocity=0.3, load=0.05, load_stribeck=0.05, viscous=0.01
+    ),
     drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.3, supply=12.0),
 )
 SYSTEM = System(actuator=SERVO, bench=be.Pendulum(mass=0.5, length=0.1), inputs=("position_target",))
 P, S0 = np.array(list(SYSTEM.parameters.values())), np.zeros(2)
 # The order in which benchmarks/engines_servo.c wants its numbers.
 IN_C = (
-    "motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "gearbox.ratio", "friction.viscous", "friction.coulomb", "friction.static",
-    "friction.stribeck_velocity", "friction.load", "friction.load_stribeck", "drive.supply", "drive.volts_per_radian", "drive.volt_seconds_per_radian",
-    "bench.mass", "bench.length", "bench.arm_mass", "bench.gravity",
-)  # fmt: skip
+    "motor.resistance",
+    "motor.torque_constant",
+    "motor.rotor_inertia",
+    "gearbox.ratio",
+    "friction.viscous",
+    "friction.coulomb",
+    "friction.static",
+    "friction.stribeck_velocity",
+    "friction.load",
+    "friction.load_stribeck",
+    "drive.supply",
+    "drive.volts_per_radian",
+    "drive.volt_seconds_per_radian",
+    "bench.mass",
+    "bench.length",
+    "bench.arm_mass",
+    "bench.gravity",
+)
 
 
 def command(n: int) -> np.ndarray:
@@ -64,8 +90,8 @@ def rows(n: int = STEPS) -> Held:
 
 
 def medians(contenders: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """CPU seconds of each. They take turns, so that whatever else the machine does is shared fairly; a turn is one call to
-    warm the caches, then as many as last some milliseconds."""
+    """CPU seconds of each. They take turns, so that whatever else the machine does is shared fairly; a turn
+    is one call to warm the caches, then as many as last some milliseconds."""
     spent: dict[str, list[float]] = {name: [] for name in contenders}
     calls = {}
     for name, run in contenders.items():
@@ -90,7 +116,9 @@ def c_loop() -> Callable[[], np.ndarray] | None:
     folder = tempfile.mkdtemp()
     library = str(Path(folder) / "servo.so")
     source = str(Path(__file__).with_name("engines_servo.c"))
-    subprocess.run(["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    subprocess.run(
+        ["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True
+    )
     run = ctypes.CDLL(library).run
     array = np.ctypeslib.ndpointer(dtype=np.float64, flags="C")
     run.argtypes, run.restype = [array, ctypes.c_size_t, array, array, array], None
@@ -108,7 +136,9 @@ def c_loop() -> Callable[[], np.ndarray] | None:
 
 def numpy_loop(n: int) -> np.ndarray:
     """The same step again, NumPy call by NumPy call, as simulators in pure Python do it."""
-    R, K, J_r, N, B, tau_c, tau_s, w_s, K_l, K_ls, V, k_p, k_d, m, l, m_a, g = (np.float64(SYSTEM.parameters[name]) for name in IN_C)
+    R, K, J_r, N, B, tau_c, tau_s, w_s, K_l, K_ls, V, k_p, k_d, m, l, m_a, g = (
+        np.float64(SYSTEM.parameters[name]) for name in IN_C
+    )
     J, moment = (m + m_a / 3) * l * l + N * N * J_r, (m + 0.5 * m_a) * g * l
     target, h, q, v = command(n), DT, np.float64(0.0), np.float64(0.0)
     states = np.zeros((n + 1, 2))
@@ -134,7 +164,9 @@ def numpy_loop(n: int) -> np.ndarray:
         if v * v1 < 0:
             share, t_m0, t_e0 = v / (v - v1), t_m - v * dt_m, t_e - v * dt_e
             free0, f0 = t_m0 + t_e0, level(t_m0 - t_e0, np.float64(1.0))
-            v1 = (1 - share) * h / J * np.where(free0 > f0, free0 - f0, np.where(free0 < -f0, free0 + f0, 0.0))
+            v1 = (
+                (1 - share) * h / J * np.where(free0 > f0, free0 - f0, np.where(free0 < -f0, free0 + f0, 0.0))
+            )
             w = 0.5 * (share * v + (1 - share) * v1)
         q, v = q + h * w, v1
         states[k + 1] = q, v
@@ -178,7 +210,11 @@ def jacfwd() -> Callable[[], object]:
     at = [list(SYSTEM.parameters).index(name) for name in FREE]
     with jax.enable_x64(True):
         run = reference.function(SYSTEM, rows(), 1)
-        f = jax.jit(jax.jacfwd(lambda x: run(tuple(jnp.asarray(P).at[jnp.array(at)].set(x)), (0.0 * x[0], 0.0 * x[0]))[:, 0]))
+        f = jax.jit(
+            jax.jacfwd(
+                lambda x: run(tuple(jnp.asarray(P).at[jnp.array(at)].set(x)), (0.0 * x[0], 0.0 * x[0]))[:, 0]
+            )
+        )
 
     def loop() -> np.ndarray:
         with jax.enable_x64(True):
@@ -207,7 +243,11 @@ def first_result(what: str, folder: str) -> float:
     """CPU seconds beyond imports to the first result in a new process that keeps its kernels in a folder."""
     here = {**os.environ, "BACKEMF_CACHE": folder, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     code = FIRST.format(what=RESULTS[what])
-    return float(subprocess.run([sys.executable, "-c", code], env=here, capture_output=True, text=True, check=True).stdout)
+    return float(
+        subprocess.run(
+            [sys.executable, "-c", code], env=here, capture_output=True, text=True, check=True
+        ).stdout
+    )
 
 
 def measure() -> dict[str, float | None]:
@@ -228,11 +268,15 @@ def measure() -> dict[str, float | None]:
     contenders |= {"mujoco": mujoco} if mujoco else {}
     check(k.trajectory(P, S0, logs, 1), k.sensitivities(P, S0, logs, 1)[1], c, contenders["jacfwd"])
     spent = medians(contenders)
-    per_step = {name: seconds / (STEPS // 10 if name == "numpy" else STEPS) * 1e9 for name, seconds in spent.items()}
+    per_step = {
+        name: seconds / (STEPS // 10 if name == "numpy" else STEPS) * 1e9 for name, seconds in spent.items()
+    }
 
     many = P * np.random.default_rng(0).uniform(0.9, 1.1, (1024, len(P)))
     candidates = medians({"cost": lambda: k.cost(many, S0, logs, 1, measured)}, rounds=3)["cost"]
-    servos = stepper(System(actuator=SERVO, bench=be.Recorded(), inputs=("inertia", "load", "position_target")), 12)
+    servos = stepper(
+        System(actuator=SERVO, bench=be.Recorded(), inputs=("inertia", "load", "position_target")), 12
+    )
     state, inputs = servos.start(position=0.2), np.tile([0.005, 0.1, 0.4], (12, 1))
     with tempfile.TemporaryDirectory() as folder:
         cold, warm = first_result("simulate", folder), first_result("simulate", folder)
@@ -251,11 +295,15 @@ def measure() -> dict[str, float | None]:
         "normal_over_primal": spent["normal"] / spent["compiled"],
         "cold_normal_s": cold_normal,
         "warm_normal_s": warm_normal,
-        "stepper_us": medians({"step": lambda: [servos(state, inputs, DT) for _ in range(1000)]})["step"] * 1e3,
+        "stepper_us": (
+            medians({"step": lambda: [servos(state, inputs, DT) for _ in range(1000)]})["step"] * 1e3
+        ),
     }
 
 
-def check(states: np.ndarray, tangents: np.ndarray, c: Callable[[], np.ndarray] | None, by_jax: Callable[[], object]) -> None:
+def check(
+    states: np.ndarray, tangents: np.ndarray, c: Callable[[], np.ndarray] | None, by_jax: Callable[[], object]
+) -> None:
     """What is compared must be the same: the loops in C and NumPy, and JAX's derivatives."""
     assert np.max(np.abs(states[: STEPS // 10 + 1] - numpy_loop(STEPS // 10))) < 1e-9
     assert c is None or np.max(np.abs(states - c())) < 1e-6
@@ -311,8 +359,14 @@ def plot(path: Path) -> None:
     }
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.4), layout="constrained")
     for ax, (name, (sizes, spent)) in zip(axes.flat, scaling().items(), strict=True):
-        straight = name == "parameters"  # a few, with an offset for the plain step: a straight line on plain axes
-        slope, offset = np.polyfit(sizes, spent, 1) if straight else (math.exp(np.mean(np.log(np.array(spent[-3:]) / sizes[-3:]))), 0.0)
+        straight = (
+            name == "parameters"
+        )  # a few, with an offset for the plain step: a straight line on plain axes
+        slope, offset = (
+            np.polyfit(sizes, spent, 1)
+            if straight
+            else (math.exp(np.mean(np.log(np.array(spent[-3:]) / sizes[-3:]))), 0.0)
+        )
         line = np.array([0, max(sizes)]) if straight else np.array([min(sizes), max(sizes)])
         ax.plot(line, offset + slope * line, color="0.7", lw=1.2, zorder=1, label="linear")
         ax.plot(sizes, spent, "o", color="#1f5fa8", ms=6, zorder=2, label="measured")

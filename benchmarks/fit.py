@@ -24,13 +24,16 @@ from backemf.identify.residual import mean_absolute_errors, problem
 
 LUGRE = be.Actuator(
     motor=be.Motor(resistance=4.0, torque_constant=0.55, rotor_inertia=0.004),
-    friction=be.LuGre(coulomb=0.055, static=0.09, stribeck_velocity=0.35, stiffness=6.0, damping=0.06, viscous=0.02),
+    friction=be.LuGre(
+        coulomb=0.055, static=0.09, stribeck_velocity=0.35, stiffness=6.0, damping=0.06, viscous=0.02
+    ),
     drive=be.PositionDrive(volts_per_radian=60.0, supply=12.0),
 )
 FREE = [
     p
     for p in LUGRE.parameters
-    if p in ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "drive.volts_per_radian") or p.startswith("friction.")
+    if p in ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "drive.volts_per_radian")
+    or p.startswith("friction.")
 ]
 
 
@@ -55,7 +58,9 @@ def lugre_log(command) -> be.Log:
     rng, grain = np.random.default_rng(0), 2 * np.pi / 4096
     seen = np.round((run.position + 2e-4 * rng.standard_normal(len(run))) / grain) * grain
     current = run.current + 0.01 * rng.standard_normal(len(run))
-    return be.log("lugre", run.time, position=seen, current=current, position_target=run["position_target"], bench=bench)
+    return be.log(
+        "lugre", run.time, position=seen, current=current, position_target=run["position_target"], bench=bench
+    )
 
 
 def lugre(starts: int = 32) -> list[dict]:
@@ -72,7 +77,16 @@ def lugre(starts: int = 32) -> list[dict]:
                 found = homotopy(p, x, stages=_stages(p))
                 cpu.append(time.process_time() - begun)
                 good += bool(np.sqrt(found.data_cost / floor) < 1.01)
-            rows.append({"log": name, "within": within, "good": good, "of": starts, "cpu_median_s": float(np.median(cpu)), "cpu_max_s": float(np.max(cpu))})
+            rows.append(
+                {
+                    "log": name,
+                    "within": within,
+                    "good": good,
+                    "of": starts,
+                    "cpu_median_s": float(np.median(cpu)),
+                    "cpu_max_s": float(np.max(cpu)),
+                }
+            )
     return rows
 
 
@@ -96,7 +110,11 @@ def mx106(data: Path) -> dict:
 def sts3032(data: Path, friction: str = "m4") -> list[dict]:
     sheet, logs = be.Datasheet.read("sts3032"), be.read(str(data / "sts3032" / "*.json"))
     rows = []
-    for name, held in (("gain 8", {"gain": 8}), ("length 0.07", {"length": 0.07}), ("both", [{"gain": 8}, {"length": 0.07}])):
+    for name, held in (
+        ("gain 8", {"gain": 8}),
+        ("length 0.07", {"length": 0.07}),
+        ("both", [{"gain": 8}, {"length": 0.07}]),
+    ):
         found = be.fit(sheet.actuator(), logs, friction=friction, prior=sheet, hold_out=held, n_starts=2)
         judged = [v for k, v in found.held_out.items() if name != "both" or ("kp8" in k and "l0.07" in k)]
         rows.append(
@@ -114,14 +132,24 @@ def sts3032(data: Path, friction: str = "m4") -> list[dict]:
 COVERED = {
     "coulomb": be.Coulomb(coulomb=0.05, viscous=0.02),
     "stribeck": be.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
-    "m4": be.M4(coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04),
-    "lugre": be.LuGre(coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1),
+    "m4": be.M4(
+        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
+    ),
+    "lugre": be.LuGre(
+        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
+    ),
 }
 SERVO = be.Actuator(
     motor=be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
     drive=be.ServoDrive(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
 )
-RIGS = ((0.3, 0.1, 16.0, False), (0.5, 0.1, 8.0, False), (0.3, 0.15, 32.0, False), (0.3, 0.1, 16.0, True), (0.5, 0.1, 8.0, True))
+RIGS = (
+    (0.3, 0.1, 16.0, False),
+    (0.5, 0.1, 8.0, False),
+    (0.3, 0.15, 32.0, False),
+    (0.3, 0.1, 16.0, True),
+    (0.5, 0.1, 8.0, True),
+)
 """(mass, length, gain, whether the drive is switched off after 2 s) of each log of a coverage run."""
 
 
@@ -134,19 +162,33 @@ def coverage_logs(actuator: be.Actuator, seed: int, correlated: bool) -> list[be
             "position_target": [be.sine(0.8, 0.5), be.square(0.7, 0.4), be.chirp(0.9, 0.2, 1.2, 6.0)][k % 3],
             "enabled": be.step(-1.0 if off else 0.0, at=2.0, start=1.0),
         }
-        run = be.simulate(actuator.replace(**{"drive.proportional": gain}), bench, asked, duration=6.0, dt=0.005, substeps=10)
+        run = be.simulate(
+            actuator.replace(**{"drive.proportional": gain}),
+            bench,
+            asked,
+            duration=6.0,
+            dt=0.005,
+            substeps=10,
+        )
         noise = 1e-3 * rng.standard_normal(len(run))
         if correlated:
             for j in range(1, len(noise)):
                 noise[j] += 0.9 * noise[j - 1]
             noise *= np.sqrt(1 - 0.9**2)
-        signals = {"position": run.position + noise, "position_target": run["position_target"], "enabled": run["enabled"]}
-        logs.append(be.log(f"log {k}", run.time, bench=bench, settings={"drive.proportional": gain}, **signals))
+        signals = {
+            "position": run.position + noise,
+            "position_target": run["position_target"],
+            "enabled": run["enabled"],
+        }
+        logs.append(
+            be.log(f"log {k}", run.time, bench=bench, settings={"drive.proportional": gain}, **signals)
+        )
     return logs
 
 
 def coverage(seeds: int) -> list[dict]:
-    """How often 95 % intervals contain the truth, pooled per model over parameters and both sorts of noise."""
+    """How often 95 % intervals contain the truth,
+    pooled per model over parameters and both sorts of noise."""
     rows = []
     for name, friction in COVERED.items():
         truth = dataclasses.replace(SERVO, friction=friction)
@@ -179,7 +221,8 @@ TRUE = {"stiffness": 0.4, "damping": 0.02, "frictionloss": 0.03, "armature": 0.0
 
 
 def against_mujoco_sysid() -> dict | None:
-    """The same pendulum, made by MuJoCo, identified by mujoco.sysid and by backemf in one run; None where it is not installed."""
+    """The same pendulum, made by MuJoCo, identified by mujoco.sysid and by backemf in one run;
+    None where it is not installed."""
     try:
         import mujoco
         from mujoco import rollout, sysid
@@ -192,7 +235,10 @@ def against_mujoco_sysid() -> dict | None:
     data = mujoco.MjData(model)
     h, every = model.opt.timestep, 5
     t = np.arange(int(10.0 / h)) * h
-    held = np.repeat(0.5 * np.sin(2 * np.pi * 0.7 * t[::every]) + 0.3 * np.sign(np.sin(2 * np.pi * 0.23 * t[::every])), every)
+    held = np.repeat(
+        0.5 * np.sin(2 * np.pi * 0.7 * t[::every]) + 0.3 * np.sign(np.sin(2 * np.pi * 0.23 * t[::every])),
+        every,
+    )
     start = sysid.create_initial_state(model, data.qpos, data.qvel, data.act)
     state, _ = rollout.rollout(model, data, start, held[:, None])
     q = np.concatenate([[0.0], state[0, :, 1]])[:-1][::every]
@@ -209,37 +255,70 @@ def against_mujoco_sysid() -> dict | None:
             else:
                 setattr(joint, name, p.value[0])
 
-        params.add(sysid.Parameter(name, nominal=value, min_value=value / 10, max_value=value * 10, modifier=change))
+        params.add(
+            sysid.Parameter(name, nominal=value, min_value=value / 10, max_value=value * 10, modifier=change)
+        )
         params[name].value[:] = 2.0 * value
     shifted = sysid.TimeSeries.from_names(times[1:], seen[1:, None], model)
-    sequence = sysid.ModelSequences("pendulum", spec, "log", start, sysid.TimeSeries(t, held[:, None]), shifted)
+    sequence = sysid.ModelSequences(
+        "pendulum", spec, "log", start, sysid.TimeSeries(t, held[:, None]), shifted
+    )
     begun = time.process_time()
-    theirs, _ = optimize(initial_params=params, residual_fn=sysid.build_residual_fn(models_sequences=[sequence]), optimizer="mujoco", verbose=False)
+    theirs, _ = optimize(
+        initial_params=params,
+        residual_fn=sysid.build_residual_fn(models_sequences=[sequence]),
+        optimizer="mujoco",
+        verbose=False,
+    )
     their_cpu = time.process_time() - begun
 
     inertia = be.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
-    log = be.log("pendulum", times, position=seen, torque_target=held[::every], position_target=np.zeros(len(times)), bench=inertia)
+    log = be.log(
+        "pendulum",
+        times,
+        position=seen,
+        torque_target=held[::every],
+        position_target=np.zeros(len(times)),
+        bench=inertia,
+    )
     first = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008), friction=be.Coulomb(coulomb=0.06, viscous=0.04),
+        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008),
+        friction=be.Coulomb(coulomb=0.06, viscous=0.04),
         drive=be.ImpedanceDrive(newton_metres_per_radian=0.8),
-    )  # fmt: skip
-    free_paths = ["drive.newton_metres_per_radian", "friction.viscous", "friction.coulomb", "motor.rotor_inertia"]
+    )
+    free_paths = [
+        "drive.newton_metres_per_radian",
+        "friction.viscous",
+        "friction.coulomb",
+        "motor.rotor_inertia",
+    ]
     be.fit(first, [log], free_paths=free_paths, n_starts=1)  # compile
     begun = time.process_time()
     ours = be.fit(first, [log], free_paths=free_paths, n_starts=1)
     our_cpu = time.process_time() - begun
     found = dict(zip(TRUE, (ours.parameters[p].value for p in free_paths), strict=True))
     return {
-        "their_cpu_s": their_cpu, "our_cpu_s": our_cpu, "times_less": their_cpu / our_cpu,
-        "their_error": {k: float(theirs[k].value[0] / v - 1) for k, v in TRUE.items()}, "our_error": {k: found[k] / v - 1 for k, v in TRUE.items()},
-    }  # fmt: skip
+        "their_cpu_s": their_cpu,
+        "our_cpu_s": our_cpu,
+        "times_less": their_cpu / our_cpu,
+        "their_error": {k: float(theirs[k].value[0] / v - 1) for k, v in TRUE.items()},
+        "our_error": {k: found[k] / v - 1 for k, v in TRUE.items()},
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parent.parent.parent / "shared" / "data")
-    parser.add_argument("--coverage", type=int, default=0, metavar="SEEDS", help="also measure how often 95 %% intervals cover, with this many seeds")
+    parser.add_argument(
+        "--data", type=Path, default=Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+    )
+    parser.add_argument(
+        "--coverage",
+        type=int,
+        default=0,
+        metavar="SEEDS",
+        help="also measure how often 95 %% intervals cover, with this many seeds",
+    )
     given = parser.parse_args()
     found: dict = {"lugre": lugre()}
     if given.coverage:

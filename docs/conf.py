@@ -1,4 +1,5 @@
-"""The documentation's site: Markdown pages, furo, and the API from docstrings; nothing is fetched from anywhere."""
+"""The documentation's site: Markdown pages, furo, and the API from docstrings;
+nothing is fetched from anywhere."""
 
 from __future__ import annotations
 
@@ -35,18 +36,26 @@ toc_object_entries_show_parents = "hide"
 
 
 def as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with code in backticks: nothing in them is markup, and what is set out in columns stays so."""
+    """Docstrings are plain text with code in backticks:
+    nothing in them is markup, and what is set out in columns stays so."""
     paragraphs = [p for p in re.split(r"\n\s*\n", "\n".join(lines)) if p.strip()]
     plain: list[str] = []
     for p in paragraphs:
         if re.search(r"^ +\S", p, re.MULTILINE) or re.search(r"^\S+ {2,}\S", p, re.MULTILINE):
             plain += ["::", "", *("    " + line for line in textwrap.dedent(p).splitlines()), ""]
         else:
-            plain += [*re.sub(r"`+([^`]+)`+|([*|_\\])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", p).splitlines(), ""]
+            plain += [
+                *re.sub(
+                    r"`+([^`]+)`+|([*|_\\])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", p
+                ).splitlines(),
+                "",
+            ]
     lines[:] = plain
 
 
-def short(app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None) -> tuple[str, str | None] | None:
+def short(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
     """A default that is made anew each time is an ellipsis."""
     return None if signature is None else (signature.replace("<factory>", "..."), returns)
 

@@ -42,10 +42,18 @@ def sg90_knobs() -> Figure:
     t = np.arange(0.0, END, 0.002)
     part = (t > 0.4) & (t < 2.45)
     target = Line(x=t[part], y=asked(t[part]), label="asked", style="thin")
-    gains = [Line(x=t[part], y=run(k, 1.4e-6)[1][part], label=f"k_p = {k:g} V/rad", color=j) for j, k in enumerate((2, 4, 20))]
-    drags = [Line(x=t[part], y=run(20, b)[1][part], label=f"b = {b:.2g} N m s/rad", color=j) for j, b in enumerate((0.7e-6, 2.8e-6, 5.6e-6))]
+    gains = [
+        Line(x=t[part], y=run(k, 1.4e-6)[1][part], label=f"k_p = {k:g} V/rad", color=j)
+        for j, k in enumerate((2, 4, 20))
+    ]
+    drags = [
+        Line(x=t[part], y=run(20, b)[1][part], label=f"b = {b:.2g} N m s/rad", color=j)
+        for j, b in enumerate((0.7e-6, 2.8e-6, 5.6e-6))
+    ]
     panels = [
-        Panel(lines=[target, *gains], y_label="angle [rad]", x_label="time [s]", title="k_p rounds the corner"),
+        Panel(
+            lines=[target, *gains], y_label="angle [rad]", x_label="time [s]", title="k_p rounds the corner"
+        ),
         Panel(lines=[target, *drags], y_label="angle [rad]", x_label="time [s]", title="b sets the slope"),
     ]
     return Figure(panels=panels, title="An SG90 turns half a turn and back (simulated)")
@@ -57,13 +65,22 @@ def sg90_time() -> Figure:
     true = np.arange(N) * END / (N - 1)
     seen = np.interp(true, t, q)
     panels = []
-    for title, low, high in (("the first rise: both agree", 0.4, 1.1), ("the last rise: one of them is 30 ms early", 6.4, 7.1)):
+    for title, low, high in (
+        ("the first rise: both agree", 0.4, 1.1),
+        ("the last rise: one of them is 30 ms early", 6.4, 7.1),
+    ):
         part, near = (t > low) & (t < high), (true > low) & (true < high)
         lines = [
             Line(x=t[part], y=asked(t[part]), label="asked", style="thin"),
             Line(x=t[part], y=q[part], label="the motion", color=0),
             Line(x=true[near], y=seen[near], label="samples, span/213 apart", style="dots", color=0),
-            Line(x=true[near] * (N - 1) / N, y=seen[near], label="samples, span/214 apart", style="dots", color=1),
+            Line(
+                x=true[near] * (N - 1) / N,
+                y=seen[near],
+                label="samples, span/214 apart",
+                style="dots",
+                color=1,
+            ),
         ]
         panels.append(Panel(lines=lines, y_label="angle [rad]", x_label="time [s]", title=title))
     return Figure(panels=panels, title="214 pictures span 213 intervals (simulated)", shared_x=False)

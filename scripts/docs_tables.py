@@ -1,4 +1,5 @@
-"""The parts of the documentation that come from the code: the command line's reference and the table of parameters.
+"""The parts of the documentation that come from the code: the command line's reference and the table of
+parameters.
 
 python scripts/docs_tables.py            writes them into docs/
 python scripts/docs_tables.py --check    changes nothing; names what is out of date and ends with 1
@@ -21,7 +22,10 @@ PAGES = ROOT / "docs"
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in [header, ["---"] * len(header), *rows])
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        for cells in [header, ["---"] * len(header), *rows]
+    )
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -39,7 +43,9 @@ def command_line() -> str:
     from backemf.cli.main import app
 
     found = list(commands(typer.main.get_command(app)))
-    flow = sorted(found, key=lambda row: row[0][0] == "demo")  # the demonstration is last; sorting keeps the rest in order
+    flow = sorted(
+        found, key=lambda row: row[0][0] == "demo"
+    )  # the demonstration is last; sorting keeps the rest in order
     return "\n\n".join(_command(words, one) for words, one in flow)
 
 
@@ -49,7 +55,11 @@ def _command(words: tuple[str, ...], one: Any) -> str:
     if example:
         parts.append(f"```sh\n{example.strip()}\n```")
     hints = typing.get_type_hints(inspect.unwrap(one.callback)) if one.callback else {}
-    rows = [_parameter(p, _kind(hints.get(p.name, str))) for p in one.params if not getattr(p, "hidden", False) and p.name != "help"]
+    rows = [
+        _parameter(p, _kind(hints.get(p.name, str)))
+        for p in one.params
+        if not getattr(p, "hidden", False) and p.name != "help"
+    ]
     if rows:
         parts.append(markdown(("option", "what it does", "default"), rows))
     return "\n\n".join(parts)
@@ -69,7 +79,10 @@ def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
         name = f"`{p.name.upper()}`{many}"
     else:
         kind = "" if p.is_flag else f" {kind}"
-        name = ", ".join(f"`{o}{kind}`" for o in (*sorted(p.opts, key=len, reverse=True), *p.secondary_opts)) + many
+        name = (
+            ", ".join(f"`{o}{kind}`" for o in (*sorted(p.opts, key=len, reverse=True), *p.secondary_opts))
+            + many
+        )
     shown = not (p.default in (None, "") or isinstance(p.default, bool) or p.is_eager)
     return name, (p.help or "").strip(), "required" if p.required else f"`{p.default}`" if shown else ""
 
@@ -80,16 +93,28 @@ def parameters() -> str:
 
     acts = _readers()
     tables = []
-    for title, modules in (("Motor", (motor, thermal)), ("Gearbox", (gearbox,)), ("Friction", (friction,)), ("Drive", (drive,)), ("Bench", (bench,))):
+    for title, modules in (
+        ("Motor", (motor, thermal)),
+        ("Gearbox", (gearbox,)),
+        ("Friction", (friction,)),
+        ("Drive", (drive,)),
+        ("Bench", (bench,)),
+    ):
         rows: list[tuple[str, ...]] = []
         for module in modules:
-            for cls in [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, quantity.Part) and v.__module__ == module.__name__]:
+            for cls in [
+                v
+                for v in vars(module).values()
+                if isinstance(v, type) and issubclass(v, quantity.Part) and v.__module__ == module.__name__
+            ]:
                 rows += _quantities(cls, acts)
             if module is motor:
                 from backemf.model.cogging import Cogging
 
                 rows += _quantities(Cogging, acts)
-        tables.append(f"## {title}\n\n" + markdown(("name", "symbol", "unit", "range", "of", "acts in"), _merged(rows)))
+        tables.append(
+            f"## {title}\n\n" + markdown(("name", "symbol", "unit", "range", "of", "acts in"), _merged(rows))
+        )
     return "\n\n".join(tables)
 
 
@@ -99,10 +124,21 @@ def _quantities(cls: Any, acts: Mapping[tuple[str, str], list[str]]) -> list[tup
     for f in dataclasses.fields(cls):
         if "unit" not in f.metadata or f.name not in cls.__annotations__:
             continue
-        own = [place for c in (*cls.__mro__, *_descendants(cls)) for place in acts.get((c.__name__, f.name), ())]
+        own = [
+            place for c in (*cls.__mro__, *_descendants(cls)) for place in acts.get((c.__name__, f.name), ())
+        ]
         where = own or acts.get((cls.path.rpartition(".")[2], f.name), [])
         unit = "-" if f.metadata["unit"] == "1" else f.metadata["unit"].replace(" ", "\u00a0")
-        rows.append((f"`{cls.path}.{f.name}`", f.metadata["symbol"], unit, _range(f), f"`{cls.__name__}`", _few(where)))
+        rows.append(
+            (
+                f"`{cls.path}.{f.name}`",
+                f.metadata["symbol"],
+                unit,
+                _range(f),
+                f"`{cls.__name__}`",
+                _few(where),
+            )
+        )
     return rows
 
 
@@ -132,19 +168,35 @@ def _range(f: Any) -> str:
 
 
 def _readers() -> dict[tuple[str, str], list[str]]:
-    """(class or part, field) -> the functions that read it, found in the source: `self.static` of a class, `motor.rotor_inertia` of a part."""
+    """(class or part, field) -> the functions that read it, found in the source:
+    `self.static` of a class, `motor.rotor_inertia` of a part."""
     found: dict[tuple[str, str], list[str]] = {}
-    files = [f for f in sorted((ROOT / "src/backemf/model").glob("*.py")) if f.stem not in ("dcmotor", "mujoco")]  # those are MuJoCo's own step
+    files = [
+        f for f in sorted((ROOT / "src/backemf/model").glob("*.py")) if f.stem not in ("dcmotor", "mujoco")
+    ]  # those are MuJoCo's own step
     for path in [*files, ROOT / "src/backemf/engine/simulate.py"]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = [(path.stem, n) for n in tree.body if isinstance(n, ast.FunctionDef)]
-        functions += [(c.name, n) for c in tree.body if isinstance(c, ast.ClassDef) for n in c.body if isinstance(n, ast.FunctionDef)]
+        functions += [
+            (c.name, n)
+            for c in tree.body
+            if isinstance(c, ast.ClassDef)
+            for n in c.body
+            if isinstance(n, ast.FunctionDef)
+        ]
         for home, function in functions:
-            if function.name.startswith(("__", "has_")) or function.name in ("check", "findings", "reflect", "time_constant"):
+            if function.name.startswith(("__", "has_")) or function.name in (
+                "check",
+                "findings",
+                "reflect",
+                "time_constant",
+            ):
                 continue
             place = home if function.name.startswith("_") else f"{home}.{function.name}"
             for node in ast.walk(function):
-                if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name | ast.Attribute):
+                if not isinstance(node, ast.Attribute) or not isinstance(
+                    node.value, ast.Name | ast.Attribute
+                ):
                     continue
                 owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
                 places = found.setdefault((home if owner == "self" else owner, node.attr), [])
@@ -161,7 +213,9 @@ def filled(page: Path, name: str, text: str) -> str:
     before, first, rest = page.read_text(encoding="utf-8").partition(f"<!-- begin {name} -->\n")
     _, last, after = rest.partition(f"<!-- end {name} -->")
     if not (first and last):
-        raise SystemExit(f"{page.name} has no marks for {name!r}; expected <!-- begin {name} --> and <!-- end {name} -->")
+        raise SystemExit(
+            f"{page.name} has no marks for {name!r}; expected <!-- begin {name} --> and <!-- end {name} -->"
+        )
     return f"{before}{first}{text}\n{last}{after}"
 
 
@@ -173,8 +227,12 @@ def fill(page: Path, name: str, text: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing; end with 1 if something is out of date")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; end with 1 if something is out of date"
+    )
     asked = parser.parse_args()
     stale = 0
     for name, (file, make) in MADE.items():

@@ -1,4 +1,5 @@
-"""The picture in the README: a real servo, fitted and judged on recordings it never saw. `python scripts/readme_figure.py FOLDER`.
+"""The picture in the README: a real servo, fitted and judged on recordings it never saw. `python
+scripts/readme_figure.py FOLDER`.
 
 FOLDER holds the STS3032 pendulum recordings (Apache-2.0, Qua Robotics), which are not part of this project.
 """
@@ -16,7 +17,10 @@ from backemf.report import render
 from backemf.report.figures import Figure, Line, Panel
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "img" / "sts3032.png"
-SHOWN = {"m0.259_l0.07_kp8_sin_sin": "two sines", "m0.259_l0.07_kp8_lift_and_drop": "lifted, then the torque is switched off"}
+SHOWN = {
+    "m0.259_l0.07_kp8_sin_sin": "two sines",
+    "m0.259_l0.07_kp8_lift_and_drop": "lifted, then the torque is switched off",
+}
 
 
 def main() -> None:
@@ -33,7 +37,12 @@ def main() -> None:
         ]
         title = f"{words}: off by {1e3 * one.error:.0f} mrad on average"
         panels.append(Panel(lines=lines, x_label="time [s]", y_label="angle [deg]", title=title))
-    print(render.save(Figure(panels=panels, title="A Feetech STS3032 on a pendulum: recordings the fit never saw"), PLACE))
+    print(
+        render.save(
+            Figure(panels=panels, title="A Feetech STS3032 on a pendulum: recordings the fit never saw"),
+            PLACE,
+        )
+    )
     print(fit)
 
 

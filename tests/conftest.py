@@ -1,4 +1,5 @@
-"""What every test may use: the shared recordings, where they are present, and what to do where something is not."""
+"""What every test may use: the shared recordings, where they are present,
+and what to do where something is not."""
 
 from __future__ import annotations
 

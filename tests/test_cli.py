@@ -19,7 +19,14 @@ from backemf.cli.main import app
 
 def backemf_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     code = "from backemf.cli.main import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "120"}, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "120"},
+        check=False,
+    )
 
 
 def test_help_is_quick_and_names_the_commands():
@@ -58,7 +65,13 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     assert "<dcmotor" in (tmp_path / "pictures and more" / "servo.xml").read_text(encoding="utf-8")
     assert len(list((tmp_path / "pictures and more" / "logs").glob("*.json"))) == 8
     pictures = sorted((tmp_path / "pictures and more").glob("*.png"))
-    assert [p.name for p in pictures] == ["energy.png", "friction.png", "lift.png", "prediction.png", "stick-slip.png"]
+    assert [p.name for p in pictures] == [
+        "energy.png",
+        "friction.png",
+        "lift.png",
+        "prediction.png",
+        "stick-slip.png",
+    ]
     assert all(p.read_bytes().startswith(b"\x89PNG") and p.stat().st_size > 20_000 for p in pictures)
 
 
@@ -81,7 +94,9 @@ def test_datasheet_answers_in_text_and_json():
     assert {"code", "text", "remedy"} <= set(found["findings"][0])
     assert set(found["constants"]["R"]) == {"value", "error", "unit"}
     half = json.loads(backemf_command("datasheet", "st-3215-c047", "--json", "--voltage", "6").stdout)
-    assert half["derived"]["stall_current"]["value"] == pytest.approx(found["derived"]["stall_current"]["value"] / 2)
+    assert half["derived"]["stall_current"]["value"] == pytest.approx(
+        found["derived"]["stall_current"]["value"] / 2
+    )
 
 
 def test_datasheet_plots_once_and_does_not_overwrite(tmp_path):
@@ -94,7 +109,10 @@ def test_datasheet_plots_once_and_does_not_overwrite(tmp_path):
 
 
 def test_an_unreadable_sheet_exits_2_with_the_line(tmp_path):
-    (tmp_path / "bad.toml").write_text('name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource = "s"\n[entries]\nR = "2 parsecs"\n')
+    (tmp_path / "bad.toml").write_text(
+        'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource ='
+        ' "s"\n[entries]\nR = "2 parsecs"\n'
+    )
     done = backemf_command("datasheet", "bad.toml", cwd=tmp_path)
     assert done.returncode == 2
     assert "bad.toml, line 8" in done.stderr
@@ -112,19 +130,44 @@ def bench_logs(tmp_path_factory):
 
 
 def test_check_speaks_in_text_and_json(bench_logs):
-    found = json.loads(backemf_command("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout)
+    found = json.loads(
+        backemf_command("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout
+    )
     assert found["verdict"] == "fit"
     assert "delay" in [f["code"] for f in found["findings"]]
-    assert {"path", "value", "unit", "relative_error", "from_data", "determined"} <= set(found["parameters"][0])
+    assert {"path", "value", "unit", "relative_error", "from_data", "determined"} <= set(
+        found["parameters"][0]
+    )
 
 
 def test_fit_answers_and_keeps_what_is_there(bench_logs):
     done = backemf_command(
-        "fit", "logs", "--start", "start.json", "--free", "drive.delay", "--hold-out", "gain=16", "--starts", "1", "-o", "fit.json", "--json", cwd=bench_logs
+        "fit",
+        "logs",
+        "--start",
+        "start.json",
+        "--free",
+        "drive.delay",
+        "--hold-out",
+        "gain=16",
+        "--starts",
+        "1",
+        "-o",
+        "fit.json",
+        "--json",
+        cwd=bench_logs,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert {"parameters", "training_mae", "held_out_mae", "noise_floor", "findings", "starts", "cpu_s"} <= set(found)
+    assert {
+        "parameters",
+        "training_mae",
+        "held_out_mae",
+        "noise_floor",
+        "findings",
+        "starts",
+        "cpu_s",
+    } <= set(found)
     assert {"value", "error", "unit", "prior"} <= set(found["parameters"]["motor.resistance"])
     assert found["held_out_mae"] < 1e-3
     before = (bench_logs / "fit.json").read_bytes()
@@ -139,10 +182,16 @@ def test_fit_answers_and_keeps_what_is_there(bench_logs):
     [
         (("fit", "nothing/*.json", "--start", "mx-106"), "nothing"),
         (("fit", "logs", "--start", "mx-107"), "unknown part 'mx-107'; did you mean 'mx-106'"),
-        (("fit", "logs", "--start", "start.json", "--free", "motor.resistence"), "did you mean 'motor.resistance'"),
+        (
+            ("fit", "logs", "--start", "start.json", "--free", "motor.resistence"),
+            "did you mean 'motor.resistance'",
+        ),
         (("fit", "logs", "--start", "start.json", "--hold-out", "gain=7"), "matches none"),
         (("check", "logs", "--start", "start.json", "--friction", "m9"), "unknown friction 'm9'"),
-        (("measure", "resistance", "--current", "1,2", "--voltage", "1,x"), "expected numbers separated by commas"),
+        (
+            ("measure", "resistance", "--current", "1,2", "--voltage", "1,x"),
+            "expected numbers separated by commas",
+        ),
     ],
 )
 def test_bad_requests_exit_2_with_a_clear_word(bench_logs, arguments, error):
@@ -153,9 +202,15 @@ def test_bad_requests_exit_2_with_a_clear_word(bench_logs, arguments, error):
 
 
 def test_measure_prints_value_error_and_assumption():
-    done = backemf_command("measure", "resistance", "--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15")
+    done = backemf_command(
+        "measure", "resistance", "--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15"
+    )
     assert done.returncode == 0
     assert "motor.resistance = 2.10" in done.stdout
-    found = json.loads(backemf_command("measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json").stdout)
+    found = json.loads(
+        backemf_command(
+            "measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json"
+        ).stdout
+    )
     assert found["low"] == pytest.approx(0.2128, abs=1e-3)
     assert found["value"] is None

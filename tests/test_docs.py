@@ -1,4 +1,5 @@
-"""Docs tell the truth: code and commands run and print what is shown, options exist, links lead somewhere, generated parts are current."""
+"""Docs tell the truth: code and commands run and print what is shown, options exist,
+links lead somewhere, generated parts are current."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def name(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """(language, text) of every fenced block; a shell block that says why it is not run is of the language "not run"."""
+    """(language, text) of every fenced block; a shell block that says why it is not run is of the language
+    "not run"."""
     found = BLOCK.findall(page.read_text(encoding="utf-8"))
     return [("not run" if why else language, text) for why, language, text in found]
 
@@ -51,7 +53,8 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 
 def shows(shown: str, printed: str) -> bool:
-    """Whether a printed line is the one that is shown: the same words, numbers within 5 %, ... for anything at the end."""
+    """Whether a printed line is the one that is shown: the same words, numbers within 5 %, ...
+    for anything at the end."""
     if shown.endswith("..."):
         shown, printed = shown[:-3].rstrip(), printed[: len(shown) + 40]
         pattern, end = NUMBER.split(shown), ""
@@ -60,7 +63,8 @@ def shows(shown: str, printed: str) -> bool:
     spaced = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in pattern]
     found = re.match(rf"({NUMBER.pattern})".join(spaced) + end, printed)
     return found is not None and all(
-        abs(float(a) - float(b)) <= 0.05 * max(abs(float(a)), 1e-12) for a, b in zip(NUMBER.findall(shown), found.groups(), strict=True)
+        abs(float(a) - float(b)) <= 0.05 * max(abs(float(a)), 1e-12)
+        for a, b in zip(NUMBER.findall(shown), found.groups(), strict=True)
     )
 
 
@@ -91,7 +95,10 @@ def test_a_reader_who_types_along_sees_what_is_shown(page, tmp_path, monkeypatch
             capfd.readouterr()
             for line in block.splitlines():
                 words = shlex.split(line, comments=True)
-                assert words[0] == "backemf", f"{name(page)}: put <!-- not run: why --> before the block of {line!r}, or write it in Python"
+                assert words[0] == "backemf", (
+                    f"{name(page)}: put <!-- not run: why --> before the block of {line!r}, or write it in"
+                    " Python"
+                )
                 if words[1] == "render":
                     needs_renderer()
                 monkeypatch.setattr(sys, "argv", words)
@@ -100,7 +107,9 @@ def test_a_reader_who_types_along_sees_what_is_shown(page, tmp_path, monkeypatch
         elif language == "text":
             lines = iter(printed.splitlines())
             for shown in block.splitlines():
-                assert any(shows(shown, line) for line in lines), f"{name(page)} shows {shown!r}, but the command prints:\n{printed}"
+                assert any(shows(shown, line) for line in lines), (
+                    f"{name(page)} shows {shown!r}, but the command prints:\n{printed}"
+                )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +144,12 @@ COMMANDS = commands()
 
 def written_commands(page: Path) -> list[str]:
     """Every `backemf ...` of a page: lines of its blocks, and code in its sentences."""
-    lines = [line for language, block in blocks(page) if language in ("", "sh", "not run") for line in block.splitlines()]
+    lines = [
+        line
+        for language, block in blocks(page)
+        if language in ("", "sh", "not run")
+        for line in block.splitlines()
+    ]
     inline = re.findall(r"`([^`\n]+)`", prose(page))
     return [text for text in (*lines, *inline) if text.startswith("backemf ")]
 
@@ -148,7 +162,9 @@ def test_commands_and_options_exist(page):
         while words[len(own) :] and (*own, words[len(own)]) in COMMANDS:
             own = (*own, words[len(own)])
         rest = words[len(own) :]
-        assert own or all(w.startswith("-") or w.isupper() for w in rest), f"{name(page)}: there is no command for {text!r}"
+        assert own or all(w.startswith("-") or w.isupper() for w in rest), (
+            f"{name(page)}: there is no command for {text!r}"
+        )
         options = {w.partition("=")[0] for w in rest if re.match(r"--?[a-z]", w)}
         allowed = COMMANDS[own] if own or not any(w.isupper() for w in rest) else {"--help"}
         assert options <= allowed, f"{name(page)}: {text!r} has {', '.join(sorted(options - allowed))}"
@@ -174,34 +190,59 @@ def test_links_and_anchors_exist(page):
         there = (page.parent / target).resolve() if target else page
         assert there.exists(), f"{name(page)} links to {target}"
         if anchor:
-            assert anchor in anchors(there), f"{name(page)} links to {target}#{anchor}; there is: {', '.join(sorted(anchors(there)))}"
+            assert anchor in anchors(there), (
+                f"{name(page)} links to {target}#{anchor}; there is: {', '.join(sorted(anchors(there)))}"
+            )
 
 
 def test_the_functions_named_beside_the_equations_exist():
     from backemf.model import actuator, bench, cogging, drive, friction, gearbox, motor, thermal
 
-    rooms = {n: v for m in (actuator, bench, cogging, drive, friction, gearbox, motor, thermal) for n, v in vars(m).items() if isinstance(v, type)}
+    rooms = {
+        n: v
+        for m in (actuator, bench, cogging, drive, friction, gearbox, motor, thermal)
+        for n, v in vars(m).items()
+        if isinstance(v, type)
+    }
     rooms["actuator"] = actuator
     named = re.findall(r"`(\w+)\.(\w+)`", (ROOT / "docs" / "model.md").read_text(encoding="utf-8"))
-    found = [(owner, function) for owner, function in named if function != "py" and owner not in ("thermal", "friction")]
+    found = [
+        (owner, function)
+        for owner, function in named
+        if function != "py" and owner not in ("thermal", "friction")
+    ]
     assert len(found) > 40
     for owner, function in found:
         assert callable(getattr(rooms[owner], function)), f"{owner}.{function}"
 
 
 def test_generated_parts_are_current():
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "docs_tables.py"), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "docs_tables.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_api_page_has_every_public_name_once():
-    listed = re.findall(r"^\.\. auto(?:class|function):: (\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\.\. auto(?:class|function):: (\w+)$",
+        (ROOT / "docs" / "api.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert sorted(listed) == sorted(set(backemf.__all__) - {"__version__"})
 
 
 def test_make_targets_that_are_named_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = {t for page in PAGES for _, block in blocks(page) for t in re.findall(r"^make (\w+)", block, re.MULTILINE)}
+    named = {
+        t
+        for page in PAGES
+        for _, block in blocks(page)
+        for t in re.findall(r"^make (\w+)", block, re.MULTILINE)
+    }
     assert named >= {"demo", "test"}
     for target in named:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

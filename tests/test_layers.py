@@ -64,10 +64,15 @@ def test_every_file_says_what_it_is_and_stays_short(path):
     assert text.count("\n") <= 400, f"{path.name} has {text.count(chr(10))} lines; split it by noun"
 
 
-@pytest.mark.parametrize("statement", ["import backemf", "from backemf import Actuator, Motor, LuGre, Pendulum", "import backemf.cli.main"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import backemf", "from backemf import Actuator, Motor, LuGre, Pendulum", "import backemf.cli.main"],
+)
 def test_heavy_packages_load_only_when_needed(statement):
     code = f"{statement}\nimport sys\nprint([m for m in {HEAVY!r} if m in sys.modules])"
-    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    seen = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
     assert seen == "[]"
 
 

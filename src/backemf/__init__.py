@@ -1,7 +1,7 @@
 """backemf: from a motor's datasheet and its bench logs to an actuator model you can trust.
 
-A *Datasheet* suggests an *Actuator*; *Logs* recorded on a *Bench* turn it into a *Fit*; the Fit's Actuator becomes an
-*Export*, and every Export is replayed and compared with the Logs.
+A *Datasheet* suggests an *Actuator*; *Logs* recorded on a *Bench* turn it into a *Fit*; the Fit's Actuator
+becomes an *Export*, and every Export is replayed and compared with the Logs.
 """
 
 from __future__ import annotations
@@ -20,15 +20,42 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "model.cogging": ("Cogging",),
     "model.gearbox": ("Gearbox",),
     "model.friction": (
-        "Viscous", "Coulomb", "Stribeck", "TorqueProportional", "M3", "M4", "M5", "M6", "Dahl", "LuGre", "LoadLuGre",
+        "Viscous",
+        "Coulomb",
+        "Stribeck",
+        "TorqueProportional",
+        "M3",
+        "M4",
+        "M5",
+        "M6",
+        "Dahl",
+        "LuGre",
+        "LoadLuGre",
     ),
     "model.drive": (
-        "Off", "Brake", "VoltageDrive", "CurrentDrive", "PositionDrive", "ServoDrive", "VelocityDrive", "ImpedanceDrive",
+        "Off",
+        "Brake",
+        "VoltageDrive",
+        "CurrentDrive",
+        "PositionDrive",
+        "ServoDrive",
+        "VelocityDrive",
+        "ImpedanceDrive",
     ),
     "model.bench": (
         "Bench",
-        "Locked", "FreeShaft", "Flywheel", "Pendulum", "Elevator", "Spring", "Recorded",
-        "rod", "disc", "cylinder", "box", "shifted",
+        "Locked",
+        "FreeShaft",
+        "Flywheel",
+        "Pendulum",
+        "Elevator",
+        "Spring",
+        "Recorded",
+        "rod",
+        "disc",
+        "cylinder",
+        "box",
+        "shifted",
     ),
     "engine.command": ("constant", "step", "ramp", "sine", "chirp", "square", "random_binary", "held"),
     "engine.simulate": ("simulate",),

@@ -1,4 +1,5 @@
-"""Every deliberate error: one base class, and texts that say what was given, what was expected and what to do."""
+"""Every deliberate error: one base class, and texts that say what was given,
+what was expected and what to do."""
 
 from __future__ import annotations
 

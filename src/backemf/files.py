@@ -13,14 +13,19 @@ from .errors import BackemfError
 
 
 def may_write(path: Path | str, *, force: bool = False) -> Path:
-    """Refuse, before any work is done, a place that cannot be written or that holds something of the user's."""
+    """Refuse, before any work is done, a place that cannot be written or that holds something
+    of the user's."""
     path = Path(path)
     if path.is_dir():
         raise BackemfError(f"{str(path)!r} is a folder; expected the name of a file to write")
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # renaming over a device would put an ordinary file in its place
+    if path.exists() and not stat.S_ISREG(
+        path.stat().st_mode
+    ):  # renaming over a device would put an ordinary file in its place
         raise BackemfError(f"{path} is no ordinary file; give another name")
     if path.exists() and not force:
-        raise BackemfError(f"{path} exists; give another name, or --force to overwrite it (in Python: force=True)")
+        raise BackemfError(
+            f"{path} exists; give another name, or --force to overwrite it (in Python: force=True)"
+        )
     if not path.parent.is_dir():
         raise BackemfError(f"there is no folder {str(path.parent)!r}; make it first, or give another name")
     return path
@@ -30,7 +35,8 @@ def may_write(path: Path | str, *, force: bool = False) -> Path:
 def replacing(path: Path | str, *, force: bool = False, suffix: str = "") -> Iterator[Path]:
     """A file to fill that takes its place once all went well, and leaves nothing behind otherwise.
 
-    `suffix` is for programs that tell the format by it. A link stays a link: the file it names is the one that is replaced.
+    `suffix` is for programs that tell the format by it. A link stays a link: the file it names is the one
+    that is replaced.
     """
     place = Path(os.path.realpath(may_write(path, force=force)))
     temporary = beside(place, suffix)
@@ -47,12 +53,14 @@ def replacing(path: Path | str, *, force: bool = False, suffix: str = "") -> Ite
 
 
 def beside(place: Path, suffix: str = "") -> Path:
-    """A name beside a place that nobody has and anybody can tell for ours: hidden, with .part in it; short enough whatever the place's name."""
+    """A name beside a place that nobody has and anybody can tell for ours: hidden, with .part in it;
+    short enough whatever the place's name."""
     return place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part{suffix}")
 
 
 def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> list[Path]:
-    """Write every file, or none: only once all are complete does the first take its place; existing ones are kept unless `force`."""
+    """Write every file, or none: only once all are complete does the first take its place;
+    existing ones are kept unless `force`."""
     with contextlib.ExitStack() as waiting:
         for place, text in places.items():
             temporary = waiting.enter_context(replacing(place, force=force))

@@ -1,4 +1,5 @@
-"""A finding: something true and noteworthy about a model, a sheet, a log or a fit, with what to do about it."""
+"""A finding: something true and noteworthy about a model, a sheet, a log or a fit,
+with what to do about it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """`code` is stable and meant for programs, `text` says what was found with its numbers, `remedy` what helps."""
+    """`code` is stable and meant for programs, `text` says what was found with its numbers,
+    `remedy` what helps."""
 
     code: str
     text: str

@@ -1,4 +1,5 @@
-"""Foreign units at the edge: text such as "330 rpm", "30 kg cm" or "0,18 s/60deg" becomes SI with its printed rounding.
+"""Foreign units at the edge: text such as "330 rpm", "30 kg cm" or "0,18 s/60deg" becomes SI with its printed
+rounding.
 
 The only file that knows rpm, kilogram-centimetres and seconds per 60 degrees; pint does the dimensions.
 """
@@ -152,7 +153,8 @@ _WORDS = {
 }
 _NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
-    rf"^\s*(?P<low>{_NUMBER})\s*(?:(?:-|~|to|\.\.\.?)\s*(?P<high>{_NUMBER}))?\s*(?:\+-\s*(?P<tol>{_NUMBER})\s*(?P<percent>%)?)?\s*(?P<unit>.*?)\s*$"
+    rf"^\s*(?P<low>{_NUMBER})\s*(?:(?:-|~|to|\.\.\.?)\s*(?P<high>{_NUMBER}))?"
+    rf"\s*(?:\+-\s*(?P<tol>{_NUMBER})\s*(?P<percent>%)?)?\s*(?P<unit>.*?)\s*$"
 )
 _RECIPROCAL_SPEED = re.compile(r"^(?:s|sec|second|seconds)\s*/\s*(?P<angle>\d+)\s*(?:deg|degree|degrees)$")
 
@@ -163,7 +165,8 @@ class UnitError(BackemfError, ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Printed:
-    """A printed number in SI: its value, and half of the interval its digits (or its tolerance, or its range) stand for."""
+    """A printed number in SI: its value, and half of the interval its digits (or its tolerance,
+    or its range) stand for."""
 
     text: str
     value: float
@@ -182,27 +185,37 @@ class Printed:
 def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> Printed:
     """Read "30 kg cm" as a quantity of an SI `unit`; `entry` names it in errors.
 
-    A range such as "4.8-6 V" is its middle with half its width; otherwise half a unit of the last printed digit counts,
-    or the stated tolerance where it is larger.
+    A range such as "4.8-6 V" is its middle with half its width; otherwise half a unit of the last printed
+    digit counts, or the stated tolerance where it is larger.
     """
     if not isinstance(text, str):
         hint = "" if unit == "1" else f', such as "{text} {_example(unit)}"'
-        raise UnitError(f"{entry} is {text!r}, without a unit; expected text with a unit of {_kind(unit)}{hint}")
+        raise UnitError(
+            f"{entry} is {text!r}, without a unit; expected text with a unit of {_kind(unit)}{hint}"
+        )
     plain = _plain(text)
     match = _TEXT.match(plain)
     if match is None:
         raise UnitError(f"{entry} is {text!r}; expected a number and a unit of {_kind(unit)}")
     low, digit = _number(match["low"], text, entry)
-    spelled, _, behind = match["unit"].partition("+-")  # "12 V +- 10 %": the tolerance may also stand behind the unit
+    spelled, _, behind = match["unit"].partition(
+        "+-"
+    )  # "12 V +- 10 %": the tolerance may also stand behind the unit
     spelled, behind, own = spelled.strip(), behind.strip(), None
     if behind.endswith("%"):
         tolerance = behind if tolerance is None else tolerance
     elif behind:
         own = re.fullmatch(rf"({_NUMBER})\s*(.*)", behind)
         if own is None or own[2] != spelled:
-            raise UnitError(f"{entry} is {text!r}, whose tolerance is {behind!r}; expected a share or the same unit, such as '10 %' or '0.5 {spelled}'")
+            raise UnitError(
+                f"{entry} is {text!r}, whose tolerance is {behind!r}; expected a share or the same unit, such"
+                f" as '10 %' or '0.5 {spelled}'"
+            )
     if unit != "1" and not spelled:
-        raise UnitError(f'{entry} is {text!r}, without a unit; expected {_kind(unit)}, such as "{match["low"]} {_example(unit)}"')
+        raise UnitError(
+            f'{entry} is {text!r}, without a unit; expected {_kind(unit)}, such as "{match["low"]}'
+            f' {_example(unit)}"'
+        )
     value, half = low, 0.5 * digit
     if match["high"] is not None:
         high, _ = _number(match["high"], text, entry)
@@ -228,12 +241,18 @@ _ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")
 
 
 def factor(spelled: str, unit: str, entry: str) -> float:
-    """What one of a unit, as a log spells it ("deg", "ms", "RPM"), is in the SI `unit`; `entry` names it in errors."""
+    """What one of a unit, as a log spells it ("deg", "ms", "RPM"), is in the SI `unit`;
+    `entry` names it in errors."""
     plain = {"1/min": "rpm", "/min": "rpm", "min^-1": "rpm"}.get(_plain(spelled), _plain(spelled))
     if plain == unit:
         return 1.0
-    if unit.startswith("rad") and not _ANGULAR.search(plain.lower()):  # a count or a percentage has no dimension either, but is no angle
-        raise UnitError(f"{entry} is in {spelled!r}, which is not {_kind(unit)}; expected a unit such as {'deg' if unit == 'rad' else _example(unit)!r}")
+    if unit.startswith("rad") and not _ANGULAR.search(
+        plain.lower()
+    ):  # a count or a percentage has no dimension either, but is no angle
+        raise UnitError(
+            f"{entry} is in {spelled!r}, which is not {_kind(unit)}; expected a unit such as"
+            f" {'deg' if unit == 'rad' else _example(unit)!r}"
+        )
     try:
         return _factor(plain, unit, spelled, entry)
     except UnitError as error:
@@ -257,7 +276,8 @@ def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
         mantissa = re.sub(r"[.,]", "", mantissa[:last]) + "." + mantissa[last + 1 :]
     elif mantissa.count(",") == 1 and re.search(r"^[+-]?[1-9]\d{0,2},\d{3}$", mantissa):
         raise UnitError(
-            f"{entry} is {whole!r}: the comma may stand for thousands or for decimals; write {mantissa.replace(',', '')} or {mantissa.replace(',', '.')}"
+            f"{entry} is {whole!r}: the comma may stand for thousands or for decimals; write"
+            f" {mantissa.replace(',', '')} or {mantissa.replace(',', '.')}"
         )
     elif mantissa.count(",") == 1:
         mantissa = mantissa.replace(",", ".")
@@ -265,7 +285,9 @@ def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
         raise UnitError(f"{entry} is {whole!r}; expected one number, without separators of thousands")
     whole_part, _, decimals = mantissa.lstrip("+-").partition(".")
     zeros = -len(decimals)
-    if not decimals and len(whole_part) > 3:  # in "9550" or "10600" zeros after the third digit are rounding, not digits
+    if (
+        not decimals and len(whole_part) > 3
+    ):  # in "9550" or "10600" zeros after the third digit are rounding, not digits
         zeros = len(whole_part) - max(len(whole_part.rstrip("0")), 3)
     try:
         scale = 10.0 ** int(exponent) if exponent else 1.0
@@ -299,7 +321,11 @@ def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
             given = registry.Quantity(1.0) * registry.parse_expression(_spell(spelled))
         except Exception:  # pint raises many kinds; the text is simply not a unit
             near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+            hint = (
+                f"; did you mean {near[0]!r}?"
+                if near
+                else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+            )
             raise UnitError(f"unknown unit {spelled!r} in {text!r} for {entry}{hint}") from None
     for scale in (1.0, GRAVITY):
         if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
@@ -307,7 +333,9 @@ def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
         ratio = given / wanted
         if ratio.check("[]"):
             return float(ratio.to_base_units().magnitude)
-    raise UnitError(f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}")
+    raise UnitError(
+        f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}"
+    )
 
 
 def _spell(unit: str) -> str:

@@ -24,8 +24,13 @@ run = runner(render.render)
 def files(tmp_path):
     """An actuator and a recording that does not say what it was made on."""
     log = pendulum_log(0.02)
-    rows = [f"{t:.4f},{q:.6f},{g:.6f}" for t, q, g in zip(log.time, log["position"], log["position_target"], strict=True)]
-    (tmp_path / "swing.csv").write_text("time [s],position [rad],position_target [rad]\n" + "\n".join(rows) + "\n")
+    rows = [
+        f"{t:.4f},{q:.6f},{g:.6f}"
+        for t, q, g in zip(log.time, log["position"], log["position_target"], strict=True)
+    ]
+    (tmp_path / "swing.csv").write_text(
+        "time [s],position [rad],position_target [rad]\n" + "\n".join(rows) + "\n"
+    )
     SERVO.write(tmp_path / "servo.json")
     return tmp_path
 
@@ -37,8 +42,22 @@ def test_a_film_as_text_and_as_json(files):
     needs_renderer()
     if find_spec("imageio_ffmpeg") is None:
         unavailable("imageio-ffmpeg, of the extra 'video',")
-    words = (files / "servo.json", "--log", files / "swing.csv", *BENCH, "--fps", "10", "--size", "320x180", "--between", "0.1", "0.4")
-    assert run(*words, "-o", files / "s.mp4").startswith(f"wrote {files / 's.mp4'}: 4 pictures, 0.4 s at 10 per second; RMS ")
+    words = (
+        files / "servo.json",
+        "--log",
+        files / "swing.csv",
+        *BENCH,
+        "--fps",
+        "10",
+        "--size",
+        "320x180",
+        "--between",
+        "0.1",
+        "0.4",
+    )
+    assert run(*words, "-o", files / "s.mp4").startswith(
+        f"wrote {files / 's.mp4'}: 4 pictures, 0.4 s at 10 per second; RMS "
+    )
     found = json.loads(run(*words, "-o", files / "s.gif", "--json"))
     assert set(found) == {"file", "frames", "fps", "duration", "rms", "size"}
     assert (found["frames"], found["fps"], found["size"]) == (4, 10.0, [320, 180])
@@ -52,13 +71,25 @@ def test_a_film_as_text_and_as_json(files):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ((), "swing has no bench; say what the output carried, as in --bench pendulum,mass=0.5,length=0.1 or read(..., bench=...)"),
+        (
+            (),
+            (
+                "swing has no bench; say what the output carried, as in --bench pendulum,mass=0.5,length=0.1"
+                " or read(..., bench=...)"
+            ),
+        ),
         (("--size", "big"), "--size is 'big'; expected width x height in pixels, as in 960x540"),
         (
             ("--bench", "pendulm,mass=1"),
-            "unknown bench 'pendulm'; did you mean 'pendulum'? Valid: elevator, flywheel, free-shaft, locked, pendulum, recorded, spring",
+            (
+                "unknown bench 'pendulm'; did you mean 'pendulum'? Valid: elevator, flywheel, free-shaft,"
+                " locked, pendulum, recorded, spring"
+            ),
         ),
-        (("--bench", "flywheel,inertia=some"), "--bench has 'inertia=some'; expected a number in SI behind the =, as in mass=0.5"),
+        (
+            ("--bench", "flywheel,inertia=some"),
+            "--bench has 'inertia=some'; expected a number in SI behind the =, as in mass=0.5",
+        ),
     ],
 )
 def test_refusals(files, words, text):
@@ -71,9 +102,25 @@ def test_refusals(files, words, text):
 def test_without_the_packages_it_exits_2_and_says_what_to_install(files):
     """As on a machine without imageio-ffmpeg."""
     code = "import sys; sys.modules['imageio_ffmpeg'] = None; from backemf.cli.main import main; main()"
-    words = ["render", str(files / "servo.json"), "--log", str(files / "swing.csv"), *BENCH, "-o", str(files / "s.mp4")]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, env=dict(os.environ), check=False)
+    words = [
+        "render",
+        str(files / "servo.json"),
+        "--log",
+        str(files / "swing.csv"),
+        *BENCH,
+        "-o",
+        str(files / "s.mp4"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        check=False,
+    )
     assert done.returncode == 2
-    assert done.stderr.strip() == (
-        "backemf: an .mp4 needs imageio-ffmpeg, which is not installed; install it with: pip install backemf[video] (a .gif needs nothing)"
+    assert (
+        done.stderr.strip()
+        == "backemf: an .mp4 needs imageio-ffmpeg, which is not installed; install it with: pip install"
+        " backemf[video] (a .gif needs nothing)"
     )

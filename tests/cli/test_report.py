@@ -24,7 +24,13 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("bench")
     bench_story.record(place / "logs")
     logs = be.read(place / "logs")[:3]
-    found = be.fit(bench_story.truth(), logs, hold_out=[logs[2].name], free_paths=["motor.resistance", "friction.coulomb"], n_starts=1)
+    found = be.fit(
+        bench_story.truth(),
+        logs,
+        hold_out=[logs[2].name],
+        free_paths=["motor.resistance", "friction.coulomb"],
+        n_starts=1,
+    )
     sources = [replace(Recorded.of(log), source=f"logs/{log.name}.json") for log in logs]
     replace(found, logs=tuple(sources[:2])).write(place / "fit.json")
     replace(found, logs=()).write(place / "bare.json")
@@ -52,11 +58,15 @@ def test_logs_that_the_fit_remembers_are_used(folder, tmp_path):
     assert ran == {r.name for r in fit.logs}
     assert told["file"] == str(tmp_path / "r.html")
     assert told["exports"] is None
-    assert {row["name"]: row["error"] for row in told["logs"]} == pytest.approx({**fit.training, **fit.held_out}, rel=1e-6)
+    assert {row["name"]: row["error"] for row in told["logs"]} == pytest.approx(
+        {**fit.training, **fit.held_out}, rel=1e-6
+    )
 
 
 def test_a_sheet_is_compared_with(folder, tmp_path):
-    told = json.loads(run(folder / "bare.json", "-o", tmp_path / "r.html", "--no-exports", "--sheet", "mx-106", "--json"))
+    told = json.loads(
+        run(folder / "bare.json", "-o", tmp_path / "r.html", "--no-exports", "--sheet", "mx-106", "--json")
+    )
     assert told["sheet"] == "MX-106"
     sheet = be.Datasheet.read("mx-106").actuator()
     R = told["parameters"]["motor.resistance"]

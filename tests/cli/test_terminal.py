@@ -1,4 +1,5 @@
-"""Every command alike: help with an example, JSON, exit codes, plain text where it is piped, and any console's encoding."""
+"""Every command alike: help with an example, JSON, exit codes, plain text where it is piped,
+and any console's encoding."""
 
 from __future__ import annotations
 
@@ -73,7 +74,9 @@ def test_a_command_speaks_json_and_says_what_its_options_do(name):
     assert all(p.help for p in by_name.values() if p.name != "help")
 
 
-@pytest.mark.parametrize(("word", "nearest"), [("fti", "fit"), ("exprot", "export"), ("charcterize", "characterize")])
+@pytest.mark.parametrize(
+    ("word", "nearest"), [("fti", "fit"), ("exprot", "export"), ("charcterize", "characterize")]
+)
 def test_an_unknown_command_suggests_the_nearest(word, nearest):
     done = run(word)
     assert done.returncode == 2
@@ -89,12 +92,20 @@ def test_an_unknown_part_suggests_the_nearest():
 def test_strict_ends_with_one_where_there_are_findings():
     assert run("datasheet", "st-3215-c047").returncode == 0
     assert run("datasheet", "st-3215-c047", "--strict").returncode == 1
-    assert run("measure", "slip", "--mass", "0.33", "--length", "0.15", "--angle", "60", "--strict").returncode == 0
+    assert (
+        run("measure", "slip", "--mass", "0.33", "--length", "0.15", "--angle", "60", "--strict").returncode
+        == 0
+    )
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp437", "ascii", "utf-8"])
 def test_every_console_encoding_is_served(encoding):
-    lines = (["datasheet", "maxon-re-25-118743"], ["datasheet", "maxon-re-25-118743", "--json"], ["catalog"], [])
+    lines = (
+        ["datasheet", "maxon-re-25-118743"],
+        ["datasheet", "maxon-re-25-118743", "--json"],
+        ["catalog"],
+        [],
+    )
     code = f"""
 import sys
 from backemf.cli.main import main
@@ -123,7 +134,9 @@ def test_nothing_is_coloured_where_it_is_piped():
 
 
 def test_a_reader_that_has_seen_enough_is_not_an_error():
-    with subprocess.Popen([sys.executable, "-c", CODE, "catalog", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", CODE, "catalog", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -150,8 +163,13 @@ def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interruption_ends_cleanly():
-    code = "import time, typer\nfrom backemf.cli import main as m\ndef slow():\n    print('ready', flush=True)\n    time.sleep(60)\nm.app = slow\nm.main()"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    code = (
+        "import time, typer\nfrom backemf.cli import main as m\ndef slow():\n    print('ready', flush=True)\n"
+        "    time.sleep(60)\nm.app = slow\nm.main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdout.readline()
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)

@@ -18,7 +18,8 @@ TIMESTEP = 0.001
 STEPS = 1500
 GEARS = (1.0, 5.0, -1.0)
 
-# The joint: a pendulum that hangs at 0. Chosen so that 12 V lift it at every gear and it turns over now and then.
+# The joint: a pendulum that hangs at 0. Chosen so that 12 V lift it at every gear and it turns over now and
+# then.
 MASS, DISTANCE, OWN_INERTIA, GRAVITY = 0.3, 0.15, 0.002, 9.81
 START = {"position": 0.4, "velocity": -3.0}
 
@@ -98,16 +99,22 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.control} | {'+'.join(self.effects) or 'plain'} | {self.integrator} | gear {self.gear:g}"
+        return (
+            f"{self.control} | {'+'.join(self.effects) or 'plain'} | {self.integrator} | gear {self.gear:g}"
+        )
 
     @property
     def attributes(self) -> DcMotorAttributes:
         found = dict(MOTOR)
         for effect in self.effects:
             for key, values in EFFECTS[effect].items():
-                found[key] = tuple(a + b for a, b in zip(found.get(key, (0.0,) * len(values)), values, strict=True))
+                found[key] = tuple(
+                    a + b for a, b in zip(found.get(key, (0.0,) * len(values)), values, strict=True)
+                )
         text, gains, ctrlrange = CONTROLS[self.era][self.control]
-        return DcMotorAttributes(**found, gear=(self.gear,), input=text, controller=gains, ctrlrange=ctrlrange)
+        return DcMotorAttributes(
+            **found, gear=(self.gear,), input=text, controller=gains, ctrlrange=ctrlrange
+        )
 
     def dcmotor(self, version: str) -> DcMotor:
         return compile_dcmotor(self.attributes, version)
@@ -126,17 +133,28 @@ class Case:
         """Inputs by step: sines with a jump, one column for each input."""
         words = CONTROLS[self.era][self.control][0].split()
         t = TIMESTEP * np.arange(STEPS)
-        columns = [a * np.sin(2 * np.pi * f * t + 0.4) + jump * (t > 0.6) for a, f, jump in (SIGNALS[w] for w in words if w != "none")]
+        columns = [
+            a * np.sin(2 * np.pi * f * t + 0.4) + jump * (t > 0.6)
+            for a, f, jump in (SIGNALS[w] for w in words if w != "none")
+        ]
         return np.stack(columns, axis=1) if columns else np.zeros((STEPS, 0))
 
 
 def pendulum() -> Joint:
-    return Joint(inertia=OWN_INERTIA + MASS * DISTANCE**2, load=lambda q, v: -MASS * GRAVITY * DISTANCE * np.sin(q))
+    return Joint(
+        inertia=OWN_INERTIA + MASS * DISTANCE**2, load=lambda q, v: -MASS * GRAVITY * DISTANCE * np.sin(q)
+    )
 
 
 def _case(row: tuple, gear: float, era: int) -> Case:
     *switches, control, integrator = row
-    return Case(effects=tuple(e for e, on in zip(EFFECTS, switches, strict=True) if on), control=control, integrator=integrator, gear=gear, era=era)
+    return Case(
+        effects=tuple(e for e, on in zip(EFFECTS, switches, strict=True) if on),
+        control=control,
+        integrator=integrator,
+        gear=gear,
+        era=era,
+    )
 
 
 def factors(era: int) -> list[tuple]:
@@ -158,10 +176,16 @@ def pairwise(version: str) -> list[Case]:
 
 
 def all_pairs(values: list[tuple]) -> list[tuple]:
-    """Rows that hold every pair of values of every two factors: the greedy choice among seeded random rows."""
+    """Rows that hold every pair of values of every two factors:
+    the greedy choice among seeded random rows."""
     random = np.random.default_rng(0)
     index = range(len(values))
-    left = {(i, a, j, b) for i, j in itertools.combinations(index, 2) for a in range(len(values[i])) for b in range(len(values[j]))}
+    left = {
+        (i, a, j, b)
+        for i, j in itertools.combinations(index, 2)
+        for a in range(len(values[i]))
+        for b in range(len(values[j]))
+    }
     rows = []
     while left:
         i, a, j, b = min(left)

@@ -1,4 +1,5 @@
-"""Attributes that a version of MuJoCo compiles or refuses, class defaults included, next to what we make of them."""
+"""Attributes that a version of MuJoCo compiles or refuses, class defaults included,
+next to what we make of them."""
 
 from __future__ import annotations
 
@@ -73,7 +74,11 @@ CONTROLLERS: dict[int, list[dict[str, Any]]] = {
     ],
     2: [
         {"input": "pos", "controller": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), "ctrlrange": (-1.0, 2.0)},
-        {"input": "pos vel ff voltage", "controller": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), "ctrlrange": (-1.0, 2.0)},
+        {
+            "input": "pos vel ff voltage",
+            "controller": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0),
+            "ctrlrange": (-1.0, 2.0),
+        },
         {"input": "vel", "controller": (1.0, 0.0, 3.0)},
         {"input": "vel", "controller": (1.0, 2.0, 3.0)},
         {"input": "ff", "controller": (-1.0, 0.0, -3.0, 2.0)},
@@ -189,8 +194,14 @@ def disagreement(attributes: dict[str, Any], default: dict[str, Any] | None, ver
     if isinstance(mine, str) or isinstance(theirs, str):
         if isinstance(mine, str) and isinstance(theirs, str):
             return None
-        return None if attributes in REFUSED_HERE_ONLY else f"{attributes} over {default}: engine {theirs}, here {mine}"
-    if theirs.biasprm[0] == 0:  # without an amplitude the engine keeps poles and phase, which then mean nothing
+        return (
+            None
+            if attributes in REFUSED_HERE_ONLY
+            else f"{attributes} over {default}: engine {theirs}, here {mine}"
+        )
+    if (
+        theirs.biasprm[0] == 0
+    ):  # without an amplitude the engine keeps poles and phase, which then mean nothing
         theirs.biasprm[1:3] = 0.0
     for name, a, b in zip(Arrays._fields, theirs, mine, strict=True):
         if not np.allclose(a, b, rtol=1e-15, atol=0.0):

@@ -1,4 +1,5 @@
-"""The engine and our step side by side: one step from the engine's own states, and a free run from the same start."""
+"""The engine and our step side by side: one step from the engine's own states,
+and a free run from the same start."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from backemf.model.quantity import parameters, substitute
 from .cases import EFFECTS, START, STEPS, TIMESTEP, Case, pendulum
 
 ONE_STEP = 1e-13
-"""Largest difference after one step, relative to the largest value that the state has had so far in the run."""
+"""Largest difference after one step, relative to the largest value that the state has had so far in the run.
+"""
 FREE_RUN = 1e-9
 """Largest difference in position (rad) and velocity (rad/s) in a free run of all steps."""
 NUDGE = 1e-12
@@ -36,12 +38,16 @@ class Difference:
 
     @property
     def agrees(self) -> bool:
-        """A free run may part only as far as the trajectory itself makes of roundings of 1e-14 all along the way."""
-        return self.one_step <= ONE_STEP and (self.free_run <= FREE_RUN or self.free_run <= 1e-14 * self.amplification)
+        """A free run may part only as far as the trajectory itself makes of roundings of 1e-14 all along the
+        way."""
+        return self.one_step <= ONE_STEP and (
+            self.free_run <= FREE_RUN or self.free_run <= 1e-14 * self.amplification
+        )
 
 
 def engine_run(case: Case, nudge: float = 0.0) -> dict[str, np.ndarray]:
-    """States of the real engine, one row more than steps; they end where it diverges, because there it resets itself."""
+    """States of the real engine, one row more than steps;
+    they end where it diverges, because there it resets itself."""
     model = mujoco.MjModel.from_xml_string(case.xml())
     data = mujoco.MjData(model)
     data.qpos[0], data.qvel[0] = START["position"] + nudge, START["velocity"]
@@ -64,10 +70,13 @@ def engine_of(case: Case) -> Engine:
 
 
 def one_step(case: Case, seen: dict[str, np.ndarray]) -> float:
-    """The worst difference after one step from each of the engine's states, relative to the largest value so far."""
+    """The worst difference after one step from each of the engine's states,
+    relative to the largest value so far."""
     before = {name: values[:-1] for name, values in seen.items()}
     n = len(before["position"])
-    after = step(case.dcmotor(mujoco.__version__), pendulum(), engine_of(case), before, tuple(case.ctrl()[:n].T))
+    after = step(
+        case.dcmotor(mujoco.__version__), pendulum(), engine_of(case), before, tuple(case.ctrl()[:n].T)
+    )
     if list(after) != list(seen):
         raise AssertionError(f"states are {list(after)}, the engine's {list(seen)}")
     worst = 0.0
@@ -91,22 +100,32 @@ def free_run(cases: Sequence[Case]) -> np.ndarray:
     return rows
 
 
-NEUTRAL = {"motor.limits.torque": np.inf, "motor.limits.current_rate": np.inf, "motor.cogging.amplitude": 0.0, "motor.thermal.resistance_coefficient": 0.0}
-"""Numbers that switch an effect off to the last bit, so that cases with and without it can run side by side."""
+NEUTRAL = {
+    "motor.limits.torque": np.inf,
+    "motor.limits.current_rate": np.inf,
+    "motor.cogging.amplitude": 0.0,
+    "motor.thermal.resistance_coefficient": 0.0,
+}
+"""Numbers that switch an effect off to the last bit, so that cases with and without it can run side by side.
+"""
 
 
 def batched(cases: Sequence[Case]) -> DcMotor:
     """One dcmotor with arrays for numbers; an effect that only some cases have is neutral in the others."""
     some = tuple(effect for effect in EFFECTS if any(effect in case.effects for case in cases))
     base = dataclasses.replace(cases[0], effects=some).dcmotor(mujoco.__version__)
-    rows = [{**parameters(base), **{path: v for path, v in NEUTRAL.items() if path in parameters(base)}} for _ in cases]
+    rows = [
+        {**parameters(base), **{path: v for path, v in NEUTRAL.items() if path in parameters(base)}}
+        for _ in cases
+    ]
     for row, case in zip(rows, cases, strict=True):
         row.update(parameters(case.dcmotor(mujoco.__version__)))
     return substitute(base, {path: np.array([row[path] for row in rows]) for path in rows[0]})
 
 
 def groups(cases: Iterable[Case]) -> list[list[Case]]:
-    """Cases that can run side by side: same inputs and integrator, and alike in the effects that add a state to the motion."""
+    """Cases that can run side by side: same inputs and integrator,
+    and alike in the effects that add a state to the motion."""
     found: dict[tuple, list[Case]] = {}
     for case in cases:
         key = (case.control, case.integrator, *(effect in case.effects for effect in ("inductance", "lugre")))
@@ -131,7 +150,9 @@ def compare(cases: Sequence[Case], free: bool = True) -> list[Difference]:
             n = min(n, len(moved))
             apart = float(np.max(np.abs(mine[:n, :, k] - theirs[:n])))
             amplification = float(np.max(np.abs(moved[:n] - theirs[:n]))) / NUDGE
-        found.append(Difference(case=case, one_step=steps[k], free_run=apart, amplification=amplification, steps=n - 1))
+        found.append(
+            Difference(case=case, one_step=steps[k], free_run=apart, amplification=amplification, steps=n - 1)
+        )
     return found
 
 

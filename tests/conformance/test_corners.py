@@ -1,4 +1,5 @@
-"""The engine's corner cases, each shown in the engine and each visible when our rule for it is turned round."""
+"""The engine's corner cases, each shown in the engine and each visible when our rule for it
+is turned round."""
 
 from __future__ import annotations
 
@@ -19,11 +20,19 @@ from .cases import Case, pendulum
 from .lockstep import FREE_RUN, ONE_STEP, compare, engine_of, engine_run, one_step
 
 VERSION = mujoco.__version__
-pytestmark = pytest.mark.skipif(rules(VERSION).derivative != 3, reason="written for MuJoCo 4.0; scripts/conformance.py looks at the others")
+pytestmark = pytest.mark.skipif(
+    rules(VERSION).derivative != 3,
+    reason="written for MuJoCo 4.0; scripts/conformance.py looks at the others",
+)
 EVERYTHING = ("inductance", "thermal", "cogging", "lugre", "saturation", "rate")
 
 
-def case(control: str = "pos limits", effects: tuple[str, ...] = EVERYTHING, integrator: str = "Euler", gear: float = 5.0) -> Case:
+def case(
+    control: str = "pos limits",
+    effects: tuple[str, ...] = EVERYTHING,
+    integrator: str = "Euler",
+    gear: float = 5.0,
+) -> Case:
     return Case(effects=effects, control=control, integrator=integrator, gear=gear, era=2)
 
 
@@ -31,7 +40,9 @@ def worst(of: Case, seen: dict[str, np.ndarray], rule: Rules) -> float:
     """One-step difference when stepping by other rules."""
     n = len(seen["position"]) - 1
     engine = dataclasses.replace(engine_of(of), override=rule)
-    after = step(of.dcmotor(VERSION), pendulum(), engine, {k: v[:-1] for k, v in seen.items()}, tuple(of.ctrl()[:n].T))
+    after = step(
+        of.dcmotor(VERSION), pendulum(), engine, {k: v[:-1] for k, v in seen.items()}, tuple(of.ctrl()[:n].T)
+    )
     return max(float(np.max(np.abs(after[k] - seen[k][1:])) / np.max(np.abs(seen[k]))) for k in seen)
 
 
@@ -68,7 +79,9 @@ def test_the_force_is_that_of_the_next_current():
     mujoco.mj_step(model, data)
     K = of.dcmotor(VERSION).motor.torque_constant
     assert data.act[0] > 0
-    assert data.actuator_force[0] == pytest.approx(K * data.act[0], rel=1e-14)  # from rest, the present current would give 0
+    assert data.actuator_force[0] == pytest.approx(
+        K * data.act[0], rel=1e-14
+    )  # from rest, the present current would give 0
 
 
 def test_heating_is_not_held_by_the_torque_limit():
@@ -102,7 +115,10 @@ def test_era_1_ignores_its_voltage_limit_in_the_force_but_not_in_the_heat():
 
 def test_an_era_1_controller_does_not_run_on_an_era_2_engine():
     of = dataclasses.replace(case("position", (), gear=1.0), era=1)
-    with pytest.raises(InvalidValue, match=r"the inputs 'position' are of era 1, MuJoCo 4\.0\.0 of era 2; convert the gains first"):
+    with pytest.raises(
+        InvalidValue,
+        match=r"the inputs 'position' are of era 1, MuJoCo 4\.0\.0 of era 2; convert the gains first",
+    ):
         moment(of.dcmotor("3.11.0"), Engine(version="4.0.0"), {"position": 0.0, "velocity": 0.0}, (1.0,))
 
 
@@ -121,11 +137,21 @@ def test_jax_traces_the_same_step(integrator):
     of = case("pos vel ff voltage", integrator=integrator)
     dcmotor, engine = of.dcmotor(VERSION), engine_of(of)
     joint = dataclasses.replace(pendulum(), load=lambda q, v: -0.4 * q)
-    state = {"position": 0.3, "velocity": -1.2, "setpoint": 0.2, "integral": 0.05, "temperature_rise": 12.0, "bristle": 1e-3, "current": 0.7}
+    state = {
+        "position": 0.3,
+        "velocity": -1.2,
+        "setpoint": 0.2,
+        "integral": 0.05,
+        "temperature_rise": 12.0,
+        "bristle": 1e-3,
+        "current": 0.7,
+    }
     ctrl = (0.9, 1.0, 0.1, -2.0)
     with jax.enable_x64(True):
         traced = jax.jit(lambda s, u: step(dcmotor, joint, engine, s, u))(state, ctrl)
-        slope = jax.grad(lambda q: step(dcmotor, joint, engine, {**state, "position": q}, ctrl)["velocity"])(0.3)
+        slope = jax.grad(lambda q: step(dcmotor, joint, engine, {**state, "position": q}, ctrl)["velocity"])(
+            0.3
+        )
     plain = step(dcmotor, joint, engine, state, ctrl)
     assert {k: float(v) for k, v in traced.items()} == pytest.approx(plain, rel=1e-13)
     nudged = step(dcmotor, joint, engine, {**state, "position": 0.3 + 1e-6}, ctrl)["velocity"]
@@ -145,5 +171,7 @@ def test_a_chaotic_run_parts_no_further_than_the_engine_from_itself():
     (found,) = compare([Stiff(effects=("lugre",), control="pos", integrator="Euler", gear=5.0, era=2)])
     assert found.one_step <= ONE_STEP
     assert found.free_run > FREE_RUN
-    assert found.amplification > 1e6  # a nudge of 1e-12 rad moves the engine's own trajectory by more than 1e-6
+    assert (
+        found.amplification > 1e6
+    )  # a nudge of 1e-12 rad moves the engine's own trajectory by more than 1e-6
     assert found.agrees

@@ -28,12 +28,18 @@ def test_there_are_enough_cases_and_every_pair_is_among_them():
 @pytest.mark.parametrize("cases", GROUPS, ids=lambda cases: cases[0].name.rsplit(" | ", 1)[0])
 def test_one_step_and_a_free_run_are_the_engines(cases):
     for found in compare(cases):
-        assert found.agrees, f"{found.case.name}: one step {found.one_step:.1e}, free run {found.free_run:.1e}, amplification {found.amplification:.1e}"
+        assert found.agrees, (
+            f"{found.case.name}: one step {found.one_step:.1e}, free run {found.free_run:.1e}, amplification"
+            f" {found.amplification:.1e}"
+        )
 
 
 def test_cases_run_side_by_side_as_they_do_alone():
     """A neutral number switches an effect off to the last bit."""
-    some = [Case(effects=e, control="voltage", integrator="implicitfast", gear=5.0, era=2) for e in ((), ("thermal",), ("cogging", "saturation"))]
+    some = [
+        Case(effects=e, control="voltage", integrator="implicitfast", gear=5.0, era=2)
+        for e in ((), ("thermal",), ("cogging", "saturation"))
+    ]
     together = free_run(some)
     for k, case in enumerate(some):
         assert (free_run([case])[:, :, 0] == together[:, :, k]).all()

@@ -1,4 +1,5 @@
-"""Compare every case with the MuJoCo of this interpreter and print one JSON object: `python -m tests.conformance.worker [--pairwise]`."""
+"""Compare every case with the MuJoCo of this interpreter and print one JSON object:
+`python -m tests.conformance.worker [--pairwise]`."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def summary(found: list[Difference]) -> dict[str, object]:
         "sensitive": len(found) - len(calm),
         "diverged": sum(d.steps < STEPS for d in found),
         "disagree": [d.case.name for d in found if not d.agrees],
-        "sensitive_cases": [{"case": d.case.name, "free_run": d.free_run, "amplification": d.amplification} for d in found if d.free_run > FREE_RUN],
+        "sensitive_cases": [
+            {"case": d.case.name, "free_run": d.free_run, "amplification": d.amplification}
+            for d in found
+            if d.free_run > FREE_RUN
+        ],
     }
 
 
@@ -38,7 +43,11 @@ def main() -> None:
     for k, group in enumerate(every):
         by_integrator.setdefault(group[0].integrator, []).extend(compare(group))
         if k % 20 == 0:
-            print(f"{version}: {k} of {len(every)} groups after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{version}: {k} of {len(every)} groups after {time.monotonic() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
     compiled = [disagreement(attributes, default, version) for attributes, default in table(version)]
     found = {
         "version": version,

@@ -14,7 +14,10 @@ from backemf.data.routes import document_000, document_003
 from backemf.model import conversions
 from backemf.model.motor import no_load_speed, stall_torque
 
-HEAD = 'name = "test"\nmaker = "nobody"\nkind = "{kind}"\nside = "{side}"\nvoltage = "{voltage}"\nsource = "made up for a test"\n[entries]\n'
+HEAD = (
+    'name = "test"\nmaker = "nobody"\nkind = "{kind}"\nside = "{side}"\nvoltage = "{voltage}"\nsource = "made'
+    ' up for a test"\n[entries]\n'
+)
 
 
 def sheet(body: str, kind: str = "motor", side: str = "rotor", voltage: str = "24 V") -> be.Datasheet:
@@ -38,7 +41,13 @@ def ideal(R=2.43, K=0.0238, tau_c=8.8e-4, J=9.9e-7, L=2.4e-4, V=24.0, **changes)
         "inductance": f"{1e3 * L:.4g} mH",
     }
     rows |= changes
-    return sheet("\n".join(f'{k} = "{v}"' if not str(v).startswith("{") else f"{k} = {v}" for k, v in rows.items() if v is not None))
+    return sheet(
+        "\n".join(
+            f'{k} = "{v}"' if not str(v).startswith("{") else f"{k} = {v}"
+            for k, v in rows.items()
+            if v is not None
+        )
+    )
 
 
 def codes(found: be.Datasheet) -> list[str]:
@@ -59,10 +68,18 @@ def test_a_consistent_sheet_gives_back_its_constants_within_their_errors():
     ("changes", "code"),
     [
         (
-            {"torque_constant": "26.8 mN m/A", "speed_torque_gradient": None, "mechanical_time_constant": None, "stall_torque": None},
+            {
+                "torque_constant": "26.8 mN m/A",
+                "speed_torque_gradient": None,
+                "mechanical_time_constant": None,
+                "stall_torque": None,
+            },
             "torque_and_back_emf_constant",
         ),
-        ({"resistance": "3.1 ohm", "speed_torque_gradient": None, "mechanical_time_constant": None}, "resistance_and_stall_current"),
+        (
+            {"resistance": "3.1 ohm", "speed_torque_gradient": None, "mechanical_time_constant": None},
+            "resistance_and_stall_current",
+        ),
         ({"no_load_speed": "8000 rpm"}, "no_load_speed"),
         ({"stall_torque": "300 mN m"}, "stall_torque"),
         ({"speed_torque_gradient": "55 rpm/(mN m)"}, "gradient"),
@@ -92,14 +109,18 @@ def test_contradictions_are_found(changes, code):
     ],
 )
 def test_a_slip_of_one_entry_is_named(entry, text, word):
-    changes = {entry: text} | ({"electrical_time_constant": f"{2.4e-4 / 2.43 * 1e3:.4g} ms"} if entry == "inductance" else {})
+    changes = {entry: text} | (
+        {"electrical_time_constant": f"{2.4e-4 / 2.43 * 1e3:.4g} ms"} if entry == "inductance" else {}
+    )
     found = ideal(**changes)
     (slip,) = [f for f in found.reconciled.findings if f.code == "unit_slip"]
     assert f"{entry} {text}" in slip.text
     assert f"factor of {word}" in slip.text
     truth = ideal().reconciled.constants
     for name in ("R", "K"):
-        assert found.reconciled.constants[name].value == pytest.approx(truth[name].value, rel=0.01)  # it was left out
+        assert found.reconciled.constants[name].value == pytest.approx(
+            truth[name].value, rel=0.01
+        )  # it was left out
 
 
 C047 = """stall_torque = "30 kg cm"
@@ -112,7 +133,9 @@ resistance = { value = "1 ohm", kind = "assumed" }
 
 def test_the_st_3215_c047_sheet_is_flagged():
     found = sheet(C047, "servo", "output", "12 V")
-    assert {"torque_and_back_emf_constant", "resistance_and_stall_current", "implausible_efficiency"} <= set(codes(found))
+    assert {"torque_and_back_emf_constant", "resistance_and_stall_current", "implausible_efficiency"} <= set(
+        codes(found)
+    )
     (assumed,) = [f for f in found.reconciled.findings if f.code == "resistance_and_stall_current"]
     assert "resistance is an assumption" in assumed.text
     assert found.reconciled.constants["R"].value == pytest.approx(12 / 2.7, rel=0.01)
@@ -125,7 +148,9 @@ def test_document_000_route():
     assert published.K_b == pytest.approx(2.50828, rel=1e-5)
     assert (published.gains.kp, published.gains.kv) == pytest.approx((748.665, 2.73124), rel=1e-5)
     standard = document_000(found, volts_per_degree=12.0)
-    assert (standard.K_m, standard.gains.kp, standard.gains.kv) == pytest.approx((1.08963, 749.17, 2.7331), rel=1e-5)
+    assert (standard.K_m, standard.gains.kp, standard.gains.kv) == pytest.approx(
+        (1.08963, 749.17, 2.7331), rel=1e-5
+    )
 
 
 SG90 = """stall_torque = "15 N cm"
@@ -153,19 +178,26 @@ def test_document_003_route():
 
 def test_registers_volts_and_newton_metres():
     """servos.md: duty per radian at default; stiffness = K / R x V_in x error_gain x register."""
-    gain = conversions.servo_gain(register=32, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0)
+    gain = conversions.servo_gain(
+        register=32, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
+    )
     assert gain.volts == pytest.approx(5.056 * 15)
     assert gain.torque == pytest.approx(1.1 * 5.056 * 15)
-    back = conversions.servo_register(gain.torque, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0)
-    assert back == pytest.approx(gain)
-    assert conversions.servo_gain(register=640, firmware_gain=0.0057548, supply=1.0, torque_constant=1.0, resistance=1.0).volts == pytest.approx(
-        3.68, abs=0.005
+    back = conversions.servo_register(
+        gain.torque, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
     )
+    assert back == pytest.approx(gain)
+    assert conversions.servo_gain(
+        register=640, firmware_gain=0.0057548, supply=1.0, torque_constant=1.0, resistance=1.0
+    ).volts == pytest.approx(3.68, abs=0.005)
 
 
 def test_geared_sheet_gets_its_efficiency_from_torque_and_speed():
     R, K, eta, N = 4.0, 0.01, 0.7, 200.0
-    body = f'stall_torque = "{K * N * eta * 12 / R:.5g} N m"\nstall_current = "{12 / R:.5g} A"\nno_load_speed = "{12 / (K * N) * 30 / math.pi:.5g} rpm"\n'
+    body = (
+        f'stall_torque = "{K * N * eta * 12 / R:.5g} N m"\nstall_current = "{12 / R:.5g} A"\nno_load_speed ='
+        f' "{12 / (K * N) * 30 / math.pi:.5g} rpm"\n'
+    )
     body += f'gear_ratio = "{N:g}"\nno_load_current = "1.00 mA"\n'
     found = sheet(body, "servo", "output", "12 V")
     assert found.reconciled.constants["eta"].value == pytest.approx(eta, rel=0.02)
@@ -183,7 +215,10 @@ def test_two_voltages_split_the_drag():
         w = (K * V / R - tau_c) / (K * K / R + B)
         rows["speed"].append(f'{{ value = "{w:.6g} rad/s", voltage = "{V} V" }}')
         rows["current"].append(f'{{ value = "{(tau_c + B * w) / K:.6g} A", voltage = "{V} V" }}')
-    found = sheet(f'resistance = "2.000 ohm"\nno_load_speed = [{", ".join(rows["speed"])}]\nno_load_current = [{", ".join(rows["current"])}]').reconciled
+    found = sheet(
+        f'resistance = "2.000 ohm"\nno_load_speed = [{", ".join(rows["speed"])}]\nno_load_current ='
+        f" [{', '.join(rows['current'])}]"
+    ).reconciled
     assert found.constants["B"].value == pytest.approx(B, rel=0.05)
     assert found.constants["tau_c"].value == pytest.approx(tau_c, rel=0.05)
     assert not any("dry friction" in a for a in found.assumed)
@@ -202,13 +237,19 @@ def test_brushless_conventions():
         assert found.reconciled.constants["K"].value == pytest.approx(K, rel=1e-4)
         assert found.reconciled.constants["R"].value == pytest.approx(2 * R_phase, rel=1e-4)
         assert "torque_and_back_emf_constant" not in codes(found)
-    slipped = sheet(f'torque_constant = "{1.5 * lam * math.sqrt(2):.6g} N m/A"\nback_emf_constant = "{K:.6g} V s/rad"\nresistance = "1 ohm"')
+    slipped = sheet(
+        f'torque_constant = "{1.5 * lam * math.sqrt(2):.6g} N m/A"\nback_emf_constant = "{K:.6g} V'
+        ' s/rad"\nresistance = "1 ohm"'
+    )
     assert "torque_and_back_emf_constant" in codes(slipped)
 
 
 def test_thermal_entries_make_one_node_or_two():
     two = ideal(
-        thermal_resistance_winding="3.1 K/W", thermal_resistance_housing="14 K/W", thermal_time_constant="12.4 s", thermal_time_constant_housing="612 s"
+        thermal_resistance_winding="3.1 K/W",
+        thermal_resistance_housing="14 K/W",
+        thermal_time_constant="12.4 s",
+        thermal_time_constant_housing="612 s",
     )
     assert isinstance(two.actuator().motor.thermal, be.TwoNodeThermal)
     one = ideal(Rth="20 K/W", Cth="3 J/K", max_winding_temperature="155 degC")
@@ -227,21 +268,36 @@ def test_the_actuator_stalls_and_spins_as_printed():
 
 BROKEN = [
     (
-        'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource = "s"\n[entries]\nresistence = "2 ohm"',
+        (
+            'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource ='
+            ' "s"\n[entries]\nresistence = "2 ohm"'
+        ),
         "t.toml, line 8: unknown datasheet entry 'resistence'; did you mean 'resistance'?",
     ),
     (
-        'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource = "s"\n[entries]\nresistance = 2',
+        (
+            'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource ='
+            ' "s"\n[entries]\nresistance = 2'
+        ),
         "t.toml, line 8: resistance is 2, without a unit",
     ),
     (
-        'name = "x"\nmaker = "y"\nkind = "engine"\nside = "rotor"\nvoltage = "12 V"\nsource = "s"\n[entries]\nR = "2 ohm"',
+        (
+            'name = "x"\nmaker = "y"\nkind = "engine"\nside = "rotor"\nvoltage = "12 V"\nsource ='
+            ' "s"\n[entries]\nR = "2 ohm"'
+        ),
         "t.toml, line 3: unknown kind 'engine'",
     ),
     ('name = "x"\nkind = [', "t.toml: not a TOML file: "),
-    ('name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nsource = "s"\n[entries]\nR = "2 ohm"', "t.toml: 'voltage' is missing;"),
     (
-        'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12"\nsource = "s"\n[entries]\nR = "2 ohm"',
+        'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nsource = "s"\n[entries]\nR = "2 ohm"',
+        "t.toml: 'voltage' is missing;",
+    ),
+    (
+        (
+            'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12"\nsource ='
+            ' "s"\n[entries]\nR = "2 ohm"'
+        ),
         "t.toml, line 5: voltage is '12', without a unit",
     ),
 ]
@@ -254,12 +310,21 @@ BROKEN += [
         ("firmware = 3\n", "7: firmware is 3; expected a table, [firmware]"),
         ('[firmware]\nproportional = { note = "?" }\n', "8: proportional has no value"),
         ('[firmware]\ntarget_rate = "fast step/s"\n', "8: target_rate is 'fast '; expected a number"),
-        ('[firmware]\ntarget_rate = "50 step/s"\ncounts_per_turn = "0"\n', "9: counts_per_turn is 0; expected more than 0"),
+        (
+            '[firmware]\ntarget_rate = "50 step/s"\ncounts_per_turn = "0"\n',
+            "9: counts_per_turn is 0; expected more than 0",
+        ),
         ('quirks = "none"\n', "7: quirks is 'none'; expected a list of texts"),
-        ("[identified]\na = 3\n", "8: identified.a is 3; expected a table with source, friction, error and parameters"),
+        (
+            "[identified]\na = 3\n",
+            "8: identified.a is 3; expected a table with source, friction, error and parameters",
+        ),
         (PUBLISHED, "7: identified.a has no 'parameters'; expected source, friction, error and parameters"),
         (PUBLISHED + "parameters = 3\n", "7: identified.a.parameters is 3; expected a table of numbers"),
-        (PUBLISHED + 'parameters = { "motor.resistance" = "2 ohm" }\n', "11: identified.a.parameters has motor.resistance = '2 ohm'; expected a number, in SI"),
+        (
+            PUBLISHED + 'parameters = { "motor.resistance" = "2 ohm" }\n',
+            "11: identified.a.parameters has motor.resistance = '2 ohm'; expected a number, in SI",
+        ),
     )
 ]
 
@@ -282,7 +347,10 @@ def test_what_a_sheet_does_not_determine_is_said():
 
 def test_the_schema_knows_every_entry_and_is_json():
     schema = json.loads(json.dumps(json_schema()))
-    assert set(schema["properties"]["entries"]["properties"]) == {*ENTRIES, *(alias for kind in ENTRIES.values() for alias in kind.aliases)}
+    assert set(schema["properties"]["entries"]["properties"]) == {
+        *ENTRIES,
+        *(alias for kind in ENTRIES.values() for alias in kind.aliases),
+    }
     assert "MH" in ENTRIES["stall_torque"].aliases
 
 

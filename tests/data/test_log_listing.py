@@ -47,18 +47,47 @@ def test_what_is_unclear_is_listed_with_the_way_out(run):
     done = run("run1.csv")
     assert done.exit_code == 2
     assert "v          -           3       1        3  -" in done.output
-    assert "Cannot be read: say what is what (--map, or map=...): 'v' may be velocity or voltage: write velocity=v[unit], or none=v" in done.output
+    assert (
+        "Cannot be read: say what is what (--map, or map=...): 'v' may be velocity or voltage: write"
+        " velocity=v[unit], or none=v" in done.output
+    )
 
 
 def test_json_keys(run):
     done = run("run1.csv", *MAP, "--json")
     (recording,) = json.loads(done.stdout)["recordings"]
     assert list(recording) == [
-        *("name", "file", "format", "problem", "motion", "duration", "bench", "settings", "channels", "signals", "conversions", "findings")
+        *(
+            "name",
+            "file",
+            "format",
+            "problem",
+            "motion",
+            "duration",
+            "bench",
+            "settings",
+            "channels",
+            "signals",
+            "conversions",
+            "findings",
+        )
     ]
-    assert recording["channels"][1] == {"name": "motor_pos", "unit": None, "samples": 3, "low": 0, "high": 180, "read_as": "position", "by": "told"}
+    assert recording["channels"][1] == {
+        "name": "motor_pos",
+        "unit": None,
+        "samples": 3,
+        "low": 0,
+        "high": 180,
+        "read_as": "position",
+        "by": "told",
+    }
     signal = recording["signals"][0]
-    assert {k: signal[k] for k in ("name", "unit", "samples", "high")} == {"name": "position", "unit": "rad", "samples": 3, "high": 0}
+    assert {k: signal[k] for k in ("name", "unit", "samples", "high")} == {
+        "name": "position",
+        "unit": "rad",
+        "samples": 3,
+        "high": 0,
+    }
     assert (signal["rate"], signal["gap"]) == (pytest.approx(200), pytest.approx(0.005))
     assert recording["findings"][0]["code"] == "not_recorded"
     (recording,) = json.loads(run("run1.csv", "--json").stdout)["recordings"]

@@ -17,7 +17,10 @@ TEXTS = [
     ("position=q", Source(signal="position", channel="q")),
     ("position = q [rad]", Source(signal="position", channel="q", unit="rad")),
     ("position=angle (deg),-1", Source(signal="position", channel="angle (deg)", factor=-1.0)),
-    ("position=enc[rev],1/4096-0.5", Source(signal="position", channel="enc", unit="rev", factor=1 / 4096, offset=-0.5)),
+    (
+        "position=enc[rev],1/4096-0.5",
+        Source(signal="position", channel="enc", unit="rev", factor=1 / 4096, offset=-0.5),
+    ),
     ("position=p[deg],-1+90", Source(signal="position", channel="p", unit="deg", factor=-1.0, offset=90.0)),
     ("current=i[mA],1e-3@t_i", Source(signal="current", channel="i", unit="mA", factor=1e-3, clock="t_i")),
     ("time=row[ms],5", Source(signal="time", channel="row", unit="ms", factor=5.0)),
@@ -36,9 +39,24 @@ def test_text_is_understood_and_written_back(text, source):
 
 
 BAD = [
-    ("position", "'position' is not a mapping; expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"),
-    ("=q", "'=q' is not a mapping; expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"),
-    ("position=", "'position=' is not a mapping; expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"),
+    (
+        "position",
+        (
+            "'position' is not a mapping; expected signal=channel[unit],factor such as"
+            " 'position=motor_pos[deg],-1'"
+        ),
+    ),
+    (
+        "=q",
+        "'=q' is not a mapping; expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'",
+    ),
+    (
+        "position=",
+        (
+            "'position=' is not a mapping; expected signal=channel[unit],factor such as"
+            " 'position=motor_pos[deg],-1'"
+        ),
+    ),
     ("position=q,0", "'position=q,0' multiplies by 0; expected a factor such as -1 or 0.001"),
     ("position=q,1/0", "'position=q,1/0' divides by 0"),
     ("position=q[%]", "position is in '%', which is not an angle; expected a unit such as 'deg'"),
@@ -58,7 +76,9 @@ def test_text_that_is_refused(text, message):
 
 
 def test_an_unknown_signal_names_the_nearest():
-    with pytest.raises(BackemfError, match="unknown signal in 'positon=q' 'positon'; did you mean 'position'"):
+    with pytest.raises(
+        BackemfError, match="unknown signal in 'positon=q' 'positon'; did you mean 'position'"
+    ):
         mapping.parse("positon=q")
 
 
@@ -67,7 +87,10 @@ def test_a_mapping_comes_in_many_forms_and_is_saved_and_reused(tmp_path):
     sources = mapping.mapping(texts)
     assert mapping.mapping({"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]}) == sources
     path = mapping.write(texts, tmp_path / "rig.json")
-    assert json.loads(path.read_text()) == {"backemf": 1, "map": {"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]}}
+    assert json.loads(path.read_text()) == {
+        "backemf": 1,
+        "map": {"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]},
+    }
     assert mapping.mapping(path) == mapping.mapping(str(path)) == sources
     assert mapping.mapping([str(path), "current=i[mA]"])[-1].unit == "mA"
     assert mapping.mapping(None) == ()
@@ -137,7 +160,9 @@ def test_names_that_may_be_several_things(header):
     assert len(names.recognise(header).signals) > 1
 
 
-@pytest.mark.parametrize("header", ["position [counts]", "position [%]", "position [V]", "speed [Hz]", "temp [F]"])
+@pytest.mark.parametrize(
+    "header", ["position [counts]", "position [%]", "position [V]", "speed [Hz]", "temp [F]"]
+)
 def test_units_that_do_not_fit(header):
     assert names.recognise(header).misfit
 

@@ -26,8 +26,15 @@ T = 0.01 * np.arange(50)
 def test_mat_values_are_those_of_another_reader(tmp_path, compressed):
     path = tmp_path / "a.mat"
     rng = np.random.default_rng(0)
-    kinds = {f"x{k}": (100 * rng.normal(size=40)).astype(kind) for k, kind in enumerate(("f8", "f4", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"))}
-    scipy.io.savemat(path, {**kinds, "t": T[:40], "m": rng.normal(size=(40, 3)), "on": T[:40] > 0.2}, do_compression=compressed)
+    kinds = {
+        f"x{k}": (100 * rng.normal(size=40)).astype(kind)
+        for k, kind in enumerate(("f8", "f4", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"))
+    }
+    scipy.io.savemat(
+        path,
+        {**kinds, "t": T[:40], "m": rng.normal(size=(40, 3)), "on": T[:40] > 0.2},
+        do_compression=compressed,
+    )
     other = scipy.io.loadmat(path)
     (recording,) = mat.entries(path)
     for channel in recording.channels:
@@ -38,7 +45,16 @@ def test_mat_values_are_those_of_another_reader(tmp_path, compressed):
 
 def test_mat_vectors_matrices_and_structs(tmp_path):
     path = tmp_path / "a.mat"
-    scipy.io.savemat(path, {"t": T[:, None], "q": np.degrees(T)[None, :], "run": {"u": 2 * T, "m": np.stack([T, 3 * T])}, "kp": 8.0, "name": "rig"})
+    scipy.io.savemat(
+        path,
+        {
+            "t": T[:, None],
+            "q": np.degrees(T)[None, :],
+            "run": {"u": 2 * T, "m": np.stack([T, 3 * T])},
+            "kp": 8.0,
+            "name": "rig",
+        },
+    )
     (log,) = read(path, map=["position=q[deg]", "voltage_target=run.u[V]", "current=run.m.1[A]"])
     assert np.allclose(log["position"], T)
     assert np.allclose(log["voltage_target"], 2 * T)
@@ -50,7 +66,12 @@ def test_mat_vectors_matrices_and_structs(tmp_path):
 def test_mat_vectors_of_different_lengths_need_their_clock(tmp_path):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"t": T, "q": T, "t_i": 0.02 * np.arange(25), "i_m": np.ones(25)})
-    with pytest.raises(BackemfError, match="channel 'i_m' has 25 values, but its time has 50; say where its own times are: current=i_m@NAME"):
+    with pytest.raises(
+        BackemfError,
+        match=(
+            "channel 'i_m' has 25 values, but its time has 50; say where its own times are: current=i_m@NAME"
+        ),
+    ):
         read(path, map=["position=q[rad]", "current=i_m[A]"])
     (log,) = read(path, map=["position=q[rad]", "current=i_m[A]@t_i"])
     assert len(log.signals["current"].time) == 25
@@ -65,7 +86,13 @@ def test_mat_of_version_73_and_broken_ones(tmp_path):
         read(path)
     scipy.io.savemat(path, {"t": T, "q": T})
     path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(BackemfError, match=r"a.mat: the variable that begins at byte 128 of 300 is damaged: it wants \d+ bytes where 164 are left"):
+    with pytest.raises(
+        BackemfError,
+        match=(
+            r"a.mat: the variable that begins at byte 128 of 300 is damaged: it wants \d+ bytes where 164 are"
+            r" left"
+        ),
+    ):
         read(path)
     scipy.io.savemat(path, {"kp": 1.0})
     with pytest.raises(BackemfError, match="no vectors of numbers; found: kp = 1"):
@@ -95,7 +122,13 @@ def test_parquet_columns(tmp_path, arrow, parquet):
     stamps = arrow.array((1_700_000_000_000_000_000 + (T * 1e9).astype(np.int64)), arrow.timestamp("ns"))
     path = parquet(
         tmp_path / "a.parquet",
-        **{"time": stamps, "angle (deg)": np.degrees(T), "enabled": T < 0.3, "i [A]": [None if k == 3 else 1.0 for k in range(50)], "note": ["x"] * 50},
+        **{
+            "time": stamps,
+            "angle (deg)": np.degrees(T),
+            "enabled": T < 0.3,
+            "i [A]": [None if k == 3 else 1.0 for k in range(50)],
+            "note": ["x"] * 50,
+        },
     )
     (log,) = read(path)
     assert np.allclose(log.time, T, atol=1e-6)
@@ -128,14 +161,22 @@ def lerobot(parquet, folder, names_state, names_action, version="v3.0"):
         "observation.images.top": {"dtype": "video", "shape": [3, 4, 4], "names": None},
     }
     (folder / "meta").mkdir(parents=True)
-    (folder / "meta" / "info.json").write_text(json.dumps({"codebase_version": version, "fps": 30, "features": features}))
+    (folder / "meta" / "info.json").write_text(
+        json.dumps({"codebase_version": version, "fps": 30, "features": features})
+    )
     frame = np.arange(n)
     rows = []
     for episode in (0, 1):
         state = [[float(10 * episode + k), 2.0 * k] for k in range(n)]
         action = [[float(10 * episode + k + 1), 2.0 * k + 1] for k in range(n)]
         rows.append(
-            {"observation.state": state, "action": action, "timestamp": (frame / 30).astype(np.float32), "frame_index": frame, "episode_index": [episode] * n}
+            {
+                "observation.state": state,
+                "action": action,
+                "timestamp": (frame / 30).astype(np.float32),
+                "frame_index": frame,
+                "episode_index": [episode] * n,
+            }
         )
     if version.startswith("v2"):
         for episode, columns in enumerate(rows):
@@ -158,7 +199,13 @@ def test_lerobot_gives_a_log_per_episode_and_joint(tmp_path, parquet, version, n
 
 def test_lerobot_does_not_say_its_unit_and_nor_do_we(tmp_path, parquet):
     folder = lerobot(parquet, tmp_path / "set", None, None)
-    with pytest.raises(BackemfError, match=r"'observation.state' is position, but the file states no unit: write position=observation.state\[deg\]"):
+    with pytest.raises(
+        BackemfError,
+        match=(
+            r"'observation.state' is position, but the file states no unit: write"
+            r" position=observation.state\[deg\]"
+        ),
+    ):
         read(folder)
     assert [log.name for log in read(folder, map=LEROBOT)] == ["set/0/0", "set/0/1", "set/1/0", "set/1/1"]
     (file,) = (folder / "data").rglob("*.parquet")
@@ -168,7 +215,9 @@ def test_lerobot_does_not_say_its_unit_and_nor_do_we(tmp_path, parquet):
 def test_lerobot_joints_are_matched_by_name(tmp_path, parquet):
     logs = read(lerobot(parquet, tmp_path / "set", ["pan", "lift"], ["lift", "pan"]), map=LEROBOT)
     assert np.allclose(logs[0]["position_target"], np.radians(1 + 2.0 * np.arange(20)))
-    logs = read(lerobot(parquet, tmp_path / "other", ["pan", "lift"], ["leader_pan", "leader_lift"]), map=LEROBOT)
+    logs = read(
+        lerobot(parquet, tmp_path / "other", ["pan", "lift"], ["leader_pan", "leader_lift"]), map=LEROBOT
+    )
     assert np.allclose(logs[0]["position_target"], np.radians(1 + np.arange(20)))
     assert "action has no 'pan'; its element 0, 'leader_pan', is taken" in logs[0].conversions
 
@@ -217,7 +266,12 @@ def test_lerobot_without_rows_and_without_descriptions(tmp_path, arrow, parquet)
 
 def test_a_dataset_may_be_characterized_like_any_recording(tmp_path, parquet):
     folder = lerobot(parquet, tmp_path / "set", ["pan", "lift"], ["pan", "lift"])
-    assert [log.name for log in mechanism_logs(str(folder), map=LEROBOT)] == ["set/0/pan", "set/0/lift", "set/1/pan", "set/1/lift"]
+    assert [log.name for log in mechanism_logs(str(folder), map=LEROBOT)] == [
+        "set/0/pan",
+        "set/0/lift",
+        "set/1/pan",
+        "set/1/lift",
+    ]
 
 
 JOINT_STATE = """std_msgs/Header header
@@ -251,8 +305,18 @@ def mcap(tmp_path):
             writer = Writer(file)
             schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE)
             for topic, seconds, stamped, names, position, velocity, effort in messages:
-                stamp = {"sec": START + int(seconds), "nanosec": round(1e9 * (seconds % 1))} if stamped else {"sec": 0, "nanosec": 0}
-                message = {"header": {"stamp": stamp, "frame_id": ""}, "name": names, "position": position, "velocity": velocity, "effort": effort}
+                stamp = (
+                    {"sec": START + int(seconds), "nanosec": round(1e9 * (seconds % 1))}
+                    if stamped
+                    else {"sec": 0, "nanosec": 0}
+                )
+                message = {
+                    "header": {"stamp": stamp, "frame_id": ""},
+                    "name": names,
+                    "position": position,
+                    "velocity": velocity,
+                    "effort": effort,
+                }
                 writer.write_message(topic, schema, message, log_time=int((START + seconds + 0.002) * 1e9))
             if text is not None:
                 other = writer.register_msgdef("std_msgs/msg/String", "string data")
@@ -264,7 +328,10 @@ def mcap(tmp_path):
 
 
 def messages(stamped=True):
-    states = [("/joint_states", 0.01 * k, stamped, ["knee", "hip"], [0.1 * k, -0.1 * k], [], [1.0, 2.0]) for k in range(100)]
+    states = [
+        ("/joint_states", 0.01 * k, stamped, ["knee", "hip"], [0.1 * k, -0.1 * k], [], [1.0, 2.0])
+        for k in range(100)
+    ]
     commands = [("/joint_command", 0.005 + 0.05 * k, stamped, ["knee"], [0.5 * k], [], []) for k in range(20)]
     return states + commands
 
@@ -276,7 +343,9 @@ def test_mcap_topics_keep_their_own_clocks(mcap):
     assert set(hip.signals) == {"position", "torque"}
     assert np.allclose(knee.time, 0.01 * np.arange(100), atol=1e-9)
     assert np.allclose(knee.signals["position_target"].time, 0.005 + 0.05 * np.arange(20), atol=1e-9)
-    assert np.allclose(knee["position_target"][:12], [0] * 6 + [0.5] * 5 + [1.0]), "a command holds until the next"
+    assert np.allclose(knee["position_target"][:12], [0] * 6 + [0.5] * 5 + [1.0]), (
+        "a command holds until the next"
+    )
     assert np.allclose(hip["position"], -0.1 * np.arange(100))
     assert "topic '/chatter' (std_msgs/msg/String) is not used" in knee.conversions
     assert any("times are the messages' own stamps" in text for text in knee.conversions)
@@ -289,8 +358,13 @@ def test_mcap_without_stamps_uses_the_times_of_logging(mcap):
 
 
 def test_mcap_with_two_states_of_one_joint_asks_which(mcap):
-    both = messages() + [("/filtered/joint_states", 0.01 * k, True, ["knee"], [0.1 * k], [], []) for k in range(10)]
-    with pytest.raises(BackemfError, match=r"'/joint_states.position' and '/filtered/joint_states.position' may each be position"):
+    both = messages() + [
+        ("/filtered/joint_states", 0.01 * k, True, ["knee"], [0.1 * k], [], []) for k in range(10)
+    ]
+    with pytest.raises(
+        BackemfError,
+        match=r"'/joint_states.position' and '/filtered/joint_states.position' may each be position",
+    ):
         read(mcap("a.mcap", both))
 
 
@@ -301,12 +375,20 @@ def test_broken_mcap(mcap):
     with pytest.raises(BackemfError, match=r"a.mcap: near byte \d+ of \d+, after \d+ messages"):
         read(path)
     path = mcap("b.mcap", [], text="hello")
-    with pytest.raises(BackemfError, match=r"no topic holds sensor_msgs/msg/JointState; there are: /chatter \(std_msgs/msg/String\)"):
+    with pytest.raises(
+        BackemfError,
+        match=r"no topic holds sensor_msgs/msg/JointState; there are: /chatter \(std_msgs/msg/String\)",
+    ):
         read(path)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "package"), [("a.yaml", b"t: [0]", "yaml"), ("a.parquet", b"PAR1....", "pyarrow"), ("a.mcap", b"\x89MCAP0\r\n....", "mcap.reader")]
+    ("name", "content", "package"),
+    [
+        ("a.yaml", b"t: [0]", "yaml"),
+        ("a.parquet", b"PAR1....", "pyarrow"),
+        ("a.mcap", b"\x89MCAP0\r\n....", "mcap.reader"),
+    ],
 )
 def test_a_missing_package_is_named(tmp_path, monkeypatch, name, content, package):
     (tmp_path / name).write_bytes(content)
@@ -316,7 +398,9 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, name, content, packag
 
 
 def test_single_precision_times_are_kept(tmp_path, parquet):
-    (log,) = read(parquet(tmp_path / "a.parquet", t=T.astype(np.float32), position=T), map="position=position[rad]")
+    (log,) = read(
+        parquet(tmp_path / "a.parquet", t=T.astype(np.float32), position=T), map="position=position[rad]"
+    )
     assert log.time[-1] == float(np.float32(T[-1]))
     assert not math.isclose(log.time[-1], T[-1], rel_tol=1e-12)
 
@@ -327,7 +411,15 @@ def test_damage_is_an_error_or_nothing(tmp_path, mcap, name):
     rows = "".join(f"{k},{1.5 * k},True\n" for k in range(40))
     content = {
         "a.csv": b"# by hand\ntime [ms],angle (deg),enabled\n" + rows.encode(),
-        "a.json": json.dumps({"mass": 1, "length": 0.1, "entries": [{"timestamp": k, "position": k, "goal_position": 0} for k in range(40)]}).encode(),
+        "a.json": (
+            json.dumps(
+                {
+                    "mass": 1,
+                    "length": 0.1,
+                    "entries": [{"timestamp": k, "position": k, "goal_position": 0} for k in range(40)],
+                }
+            ).encode()
+        ),
         "a.yaml": b"t: [0, 1, 2, 3]\nangle: [1, 2, 3, 4]\nmass: 1\n",
     }
     scipy.io.savemat(tmp_path / "a.mat", {"t": T, "angle": T, "run": {"u": T}})

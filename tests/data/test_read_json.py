@@ -15,7 +15,15 @@ from backemf.model.bench import FreeShaft, Pendulum
 
 from ..conftest import unavailable
 
-FACTS = {"mass": 0.5, "length": 0.1, "arm_mass": 0.02, "kp": 8, "vin": 12.0, "motor": "x", "trajectory": "sine"}
+FACTS = {
+    "mass": 0.5,
+    "length": 0.1,
+    "arm_mass": 0.02,
+    "kp": 8,
+    "vin": 12.0,
+    "motor": "x",
+    "trajectory": "sine",
+}
 
 
 def entries(n=200, **columns):
@@ -35,7 +43,14 @@ def entries(n=200, **columns):
 
 
 def write(path, rows=None, **facts):
-    path.write_text(json.dumps({**{k: v for k, v in (FACTS | facts).items() if v is not None}, "entries": entries() if rows is None else rows}))
+    path.write_text(
+        json.dumps(
+            {
+                **{k: v for k, v in (FACTS | facts).items() if v is not None},
+                "entries": entries() if rows is None else rows,
+            }
+        )
+    )
     return path
 
 
@@ -57,7 +72,13 @@ def test_a_clean_recording(tmp_path):
 
 def test_what_is_told_comes_first(tmp_path):
     path = write(tmp_path / "a.json", mass=None)
-    (log,) = read(path, bench=FreeShaft(), settings={"drive.supply": 11.0}, between=(0.1, 0.5), map="position=position[deg],-1")
+    (log,) = read(
+        path,
+        bench=FreeShaft(),
+        settings={"drive.supply": 11.0},
+        between=(0.1, 0.5),
+        map="position=position[deg],-1",
+    )
     assert isinstance(log.bench, FreeShaft)
     assert log.settings == {"drive.proportional": 8.0, "drive.supply": 11.0}
     assert log.time[0] >= 0.1
@@ -109,13 +130,22 @@ def test_repeated_and_backward_times_are_dropped_and_named(tmp_path):
     assert len(log) == 197
     assert np.all(np.diff(log.time) > 0)
     assert codes(log) == ["duplicate_times", "backward_times"]
-    assert "1 of 200 samples repeat a time, first at entry 50 (0.245 s); of each time the first sample is kept" in log.conversions
-    assert "time runs backwards at entry 100 (0.495 s, then 0.45 s); 2 of 200 samples are dropped" in log.conversions
+    assert (
+        "1 of 200 samples repeat a time, first at entry 50 (0.245 s); of each time the first sample is kept"
+        in log.conversions
+    )
+    assert (
+        "time runs backwards at entry 100 (0.495 s, then 0.45 s); 2 of 200 samples are dropped"
+        in log.conversions
+    )
 
 
 def test_a_clock_that_starts_again_is_an_error(tmp_path):
     t = np.concatenate([0.005 * np.arange(100), 0.005 * np.arange(100)])
-    with pytest.raises(BackemfError, match=r"runs backwards at entry 100 \(0.495 s, then 0 s\) and stays behind for 99 of 200 samples"):
+    with pytest.raises(
+        BackemfError,
+        match=r"runs backwards at entry 100 \(0.495 s, then 0 s\) and stays behind for 99 of 200 samples",
+    ):
         read(write(tmp_path / "a.json", entries(timestamp=t)))
 
 
@@ -127,7 +157,9 @@ def test_a_wrapped_counter_is_unwrapped_with_its_target(tmp_path, start):
     def wrap(q):
         return np.mod(q - start, 2 * math.pi) + start
 
-    (log,) = read(write(tmp_path / "a.json", entries(600, timestamp=t, position=wrap(true), goal_position=wrap(goal))))
+    (log,) = read(
+        write(tmp_path / "a.json", entries(600, timestamp=t, position=wrap(true), goal_position=wrap(goal)))
+    )
     assert codes(log) == ["wrapped_position"]
     assert np.ptp(log["position"] - true) < 1e-9
     assert np.ptp(log["position_target"] - goal) < 1e-9
@@ -138,16 +170,26 @@ def test_a_target_that_wrapped_before_the_start_is_in_the_same_turn(tmp_path):
     t = 0.005 * np.arange(600)
     true, goal = 6.0 * t + 6.2, 6.0 * t + 6.3
     turn = 2 * math.pi
-    (log,) = read(write(tmp_path / "a.json", entries(600, timestamp=t, position=np.mod(true, turn), goal_position=np.mod(goal, turn))))
+    (log,) = read(
+        write(
+            tmp_path / "a.json",
+            entries(600, timestamp=t, position=np.mod(true, turn), goal_position=np.mod(goal, turn)),
+        )
+    )
     assert np.allclose(log["position_target"] - log["position"], 0.1)
-    (log,) = read(write(tmp_path / "a.json", entries(600, timestamp=t, position=np.mod(true, turn), goal_position=goal)))
+    (log,) = read(
+        write(tmp_path / "a.json", entries(600, timestamp=t, position=np.mod(true, turn), goal_position=goal))
+    )
     assert np.array_equal(log["position_target"], goal)
     assert any("its target does not wrap and stays as it is" in text for text in log.conversions)
 
 
 def test_a_counter_of_whole_counts_wraps_at_its_own_size(tmp_path):
     true = np.cumsum(np.full(400, 300.0))
-    (log,) = read(write(tmp_path / "a.json", entries(400, position=np.mod(true, 65536))), map="position=position[rev],1/4096")
+    (log,) = read(
+        write(tmp_path / "a.json", entries(400, position=np.mod(true, 65536))),
+        map="position=position[rev],1/4096",
+    )
     assert codes(log) == ["wrapped_position"]
     assert np.allclose(log["position"], (true) * 2 * math.pi / 4096)
 
@@ -155,7 +197,9 @@ def test_a_counter_of_whole_counts_wraps_at_its_own_size(tmp_path):
 @pytest.mark.parametrize("jump", [1.0, 3.0, 6.0, 6.2831853])
 def test_a_true_step_is_not_unwrapped(tmp_path, jump):
     """A position that steps once and has been elsewhere before is no counter."""
-    position = np.concatenate([np.linspace(0, 2.0, 100), np.linspace(2.0, -1.0, 50), -1.0 - jump + np.linspace(0, 0.5, 50)])
+    position = np.concatenate(
+        [np.linspace(0, 2.0, 100), np.linspace(2.0, -1.0, 50), -1.0 - jump + np.linspace(0, 0.5, 50)]
+    )
     (log,) = read(write(tmp_path / "a.json", entries(position=position)))
     assert codes(log) == []
     assert np.array_equal(log["position"], position)
@@ -170,7 +214,9 @@ def test_torque_switched_off_half_way(tmp_path):
 
 
 def test_channels_that_are_zero_throughout_were_not_recorded(tmp_path):
-    (log,) = read(write(tmp_path / "a.json", entries(load=np.zeros(200), temp=np.zeros(200), input_volts=np.zeros(200))))
+    (log,) = read(
+        write(tmp_path / "a.json", entries(load=np.zeros(200), temp=np.zeros(200), input_volts=np.zeros(200)))
+    )
     assert codes(log) == ["not_recorded"]
     assert "load, input_volts, temp: 0 throughout, so not recorded; left out" in log.conversions
     assert "temperature" not in log
@@ -183,7 +229,10 @@ def test_channels_that_are_zero_throughout_were_not_recorded(tmp_path):
     [
         ({"timestamp": None}, "the entries have no 'timestamp'; they have: position, speed"),
         ({"position": None}, "the entries have no 'position'; they have: timestamp, speed"),
-        ({"goal_position": None}, "the entries have no 'goal_position' or other command, and torque is not off throughout"),
+        (
+            {"goal_position": None},
+            "the entries have no 'goal_position' or other command, and torque is not off throughout",
+        ),
     ],
 )
 def test_essential_keys(tmp_path, columns, message):
@@ -205,7 +254,10 @@ def test_keys_that_some_entries_lack(tmp_path):
     assert len(log.signals["velocity"].time) == 198
     assert np.isnan(log["velocity"][[7, 9]]).all()
     del rows[11]["position"]
-    with pytest.raises(BackemfError, match=r"a.json: entry 11 has no 'position' \(1 of 200 entries\); expected it in every entry"):
+    with pytest.raises(
+        BackemfError,
+        match=r"a.json: entry 11 has no 'position' \(1 of 200 entries\); expected it in every entry",
+    ):
         read(write(tmp_path / "a.json", rows))
 
 
@@ -241,7 +293,14 @@ def test_plain_json_by_columns_rows_and_groups(tmp_path):
     path.write_text(json.dumps([{"time": 0.1 * k, "pos": [k, 2 * k], "mode": "run"} for k in range(5)]))
     (log,) = read(path, map=["position=pos.1[rad]", "none=pos.0"])
     assert np.array_equal(log["position"], [0, 2, 4, 6, 8])
-    path.write_text(json.dumps({"state": [{"t": k, "q": k} for k in range(5)], "input": [{"t": k / 2, "u": k} for k in range(10)]}))
+    path.write_text(
+        json.dumps(
+            {
+                "state": [{"t": k, "q": k} for k in range(5)],
+                "input": [{"t": k / 2, "u": k} for k in range(10)],
+            }
+        )
+    )
     (log,) = read(path, map=["position=state.q[rad]@state.t", "voltage_target=input.u[V]@input.t"])
     assert len(log.signals["voltage_target"].time) == 10
     assert np.array_equal(log["voltage_target"], [0, 2, 4, 6, 8])
@@ -298,10 +357,15 @@ def test_yaml_of_the_same_shapes(tmp_path):
 def test_hostile_yaml_does_nothing(tmp_path):
     path, trace = tmp_path / "a.yaml", tmp_path / "trace"
     path.write_text(f"t: [0, 1]\nq: !!python/object/apply:os.system ['touch {trace}']\n")
-    with pytest.raises(BackemfError, match=r"a.yaml: not plain YAML at line 2, column 4: could not determine a constructor for the tag"):
+    with pytest.raises(
+        BackemfError,
+        match=r"a.yaml: not plain YAML at line 2, column 4: could not determine a constructor for the tag",
+    ):
         read(path)
     assert not trace.exists()
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30)]
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [
+        f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30)
+    ]
     path.write_text("\n".join(levels))
     with pytest.raises(BackemfError, match="no channel is recognised"):
         read(path)
@@ -311,15 +375,28 @@ def test_hostile_yaml_does_nothing(tmp_path):
 
 
 def test_other_names_for_the_essential_keys_can_be_told(tmp_path):
-    rows = [{"clock": e["timestamp"], "encoder": e["position"], "asked": e["goal_position"]} for e in entries()]
-    with pytest.raises(BackemfError, match=r"no channel is recognised as a signal|the entries have no 'timestamp'; they have: clock, encoder, asked"):
+    rows = [
+        {"clock": e["timestamp"], "encoder": e["position"], "asked": e["goal_position"]} for e in entries()
+    ]
+    with pytest.raises(
+        BackemfError,
+        match=(
+            r"no channel is recognised as a signal|the entries have no 'timestamp'; they have: clock,"
+            r" encoder, asked"
+        ),
+    ):
         read(write(tmp_path / "a.json", rows))
-    (log,) = read(write(tmp_path / "a.json", rows), map=["time=clock[s]", "position=encoder[rad]", "position_target=asked[rad]"])
+    (log,) = read(
+        write(tmp_path / "a.json", rows),
+        map=["time=clock[s]", "position=encoder[rad]", "position_target=asked[rad]"],
+    )
     assert log.bench == Pendulum(mass=0.5, length=0.1, arm_mass=0.02)
 
 
 def test_a_step_of_a_few_counts_is_no_wrap(tmp_path):
     """250 of 4096 counts between two samples is a quick servo, not a counter of 8 bits."""
     counts = np.concatenate([np.zeros(20), 250 + np.tile([0.0, 3.0], 40), np.zeros(20)])
-    (log,) = read(write(tmp_path / "a.json", entries(120, position=counts)), map="position=position[rev],1/4096")
+    (log,) = read(
+        write(tmp_path / "a.json", entries(120, position=counts)), map="position=position[rev],1/4096"
+    )
     assert codes(log) == []

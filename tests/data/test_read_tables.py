@@ -34,8 +34,12 @@ SHAPES = {
     "semicolons": PLAIN.replace(",", ";"),
     "blanks": "time[ms] angle (deg)  current_mA\n0 0 100\n5 9  200\n10 18 300\n",
     "decimal comma": "time [ms];angle (deg);current_mA\n0,0;0,0;100,0\n5,0;9,0;200,0\n10,0;18,0;300,0\n",
-    "decimal comma and tabs": "time [ms]\tangle (deg)\tcurrent_mA\n0,0\t0,0\t100,0\n5,0\t9,0\t200,0\n10,0\t18,0\t300,0\n",
-    "decimal comma and blanks": "time[ms] angle(deg) current_mA\n0,0 0,0 100,0\n5,0 9,0 200,0\n10,0 18,0 300,0\n",
+    "decimal comma and tabs": (
+        "time [ms]\tangle (deg)\tcurrent_mA\n0,0\t0,0\t100,0\n5,0\t9,0\t200,0\n10,0\t18,0\t300,0\n"
+    ),
+    "decimal comma and blanks": (
+        "time[ms] angle(deg) current_mA\n0,0 0,0 100,0\n5,0 9,0 200,0\n10,0 18,0 300,0\n"
+    ),
     "quotes": '"time [ms]","angle (deg)","current_mA"\n"0","0","100"\n"5","9","200"\n"10","18","300"\n',
     "separator at the end": "time [ms],angle (deg),current_mA,\n0,0,100,\n5,9,200,\n10,18,300,\n",
     "comment as header": "# time [ms], angle (deg), current_mA\n0,0,100\n5,9,200\n10,18,300\n",
@@ -75,7 +79,10 @@ def test_what_was_done_is_recorded(tmp_path):
 def test_a_unit_that_is_not_stated_is_assumed_and_named(tmp_path):
     (log,) = read(put(tmp_path / "a.csv", "t,theta\n0,0\n1,90\n2,180\n"))
     assert [f.code for f in log.findings] == ["unit_assumed"]
-    assert log.findings[0].text == "'theta' states no unit and is taken for position in rad; its span of 180 would be 28.6 turns"
+    assert (
+        log.findings[0].text
+        == "'theta' states no unit and is taken for position in rad; its span of 180 would be 28.6 turns"
+    )
     (log,) = read(put(tmp_path / "a.csv", "t,theta\n0,0\n1,90\n2,180\n"), map="position=theta[deg]")
     assert log.findings == ()
     assert log["position"][-1] == pytest.approx(math.pi)
@@ -84,7 +91,11 @@ def test_a_unit_that_is_not_stated_is_assumed_and_named(tmp_path):
 def test_a_table_without_header_needs_a_mapping(tmp_path):
     path = put(tmp_path / "a.csv", "0,1\n1,2\n2,3\n")
     with pytest.raises(
-        BackemfError, match=r"no channel is recognised as a signal; there are: '1', '2'; the file has no header, so its columns are numbered; say"
+        BackemfError,
+        match=(
+            r"no channel is recognised as a signal; there are: '1', '2'; the file has no header, so its"
+            r" columns are numbered; say"
+        ),
     ):
         read(path)
     (log,) = read(path, map=["time=1[s]", "position=2[deg]"])
@@ -94,7 +105,10 @@ def test_a_table_without_header_needs_a_mapping(tmp_path):
 
 def test_a_table_without_time_takes_its_step(tmp_path):
     path = put(tmp_path / "a.csv", "angle (deg),i\n1,2\n2,3\n3,4\n")
-    with pytest.raises(BackemfError, match=r"no channel is recognised as the time; there are: 'angle \(deg\)', 'i'; say which"):
+    with pytest.raises(
+        BackemfError,
+        match=r"no channel is recognised as the time; there are: 'angle \(deg\)', 'i'; say which",
+    ):
         read(path)
     assert np.allclose(read(path, map="time=row[ms],5")[0].time, [0, 0.005, 0.010])
     (log,) = read(put(tmp_path / "one.csv", "1.5\n2.5\n3.5\n"), map=["time=row[ms],5", "position=1[rad]"])
@@ -102,12 +116,24 @@ def test_a_table_without_time_takes_its_step(tmp_path):
 
 
 AMBIGUOUS = [
-    ("t,q,command\n", "'command' may be position_target, velocity_target, torque_target, voltage_target or current_target"),
+    (
+        "t,q,command\n",
+        "'command' may be position_target, velocity_target, torque_target, voltage_target or current_target",
+    ),
     ("t,q,v\n", r"'v' may be velocity or voltage: write velocity=v\[unit\], or none=v"),
     ("t,q,pwm\n", r"'pwm' may be voltage or voltage_target: write voltage=pwm\[unit\], or none=pwm"),
-    ("t,pos,angle\n", "'pos' and 'angle' may each be position: write position=pos, and none=angle for what is not wanted"),
+    (
+        "t,pos,angle\n",
+        "'pos' and 'angle' may each be position: write position=pos, and none=angle for what is not wanted",
+    ),
     ("time,timestamp,q\n", "'time' and 'timestamp' may each be time"),
-    ("t,position [counts],i\n", r"'position \[counts\]' is in 'counts', which backemf cannot convert: write position=position\[rev\],1/4096"),
+    (
+        "t,position [counts],i\n",
+        (
+            r"'position \[counts\]' is in 'counts', which backemf cannot convert: write"
+            r" position=position\[rev\],1/4096"
+        ),
+    ),
 ]
 
 
@@ -119,7 +145,16 @@ def test_what_is_not_clear_must_be_said(tmp_path, header, message):
 
 def test_what_was_asked_for_can_be_said(tmp_path):
     path = put(tmp_path / "a.csv", "t,q,v,pos,u\n0,1,2,3,1\n1,2,3,4,0\n")
-    (log,) = read(path, map=["position=q[rev],1/4096", "velocity=v[rpm],-1", "none=pos", "voltage=none", "voltage_target=u[V],2+0.5"])
+    (log,) = read(
+        path,
+        map=[
+            "position=q[rev],1/4096",
+            "velocity=v[rpm],-1",
+            "none=pos",
+            "voltage=none",
+            "voltage_target=u[V],2+0.5",
+        ],
+    )
     assert np.allclose(log["position"], np.array([1, 2]) * 2 * math.pi / 4096)
     assert np.allclose(log["velocity"], -np.array([2, 3]) * 2 * math.pi / 60)
     assert np.allclose(log["voltage_target"], [2.5, 0.5])
@@ -130,16 +165,23 @@ def test_what_was_asked_for_can_be_said(tmp_path):
 
 
 def test_linear_axes(tmp_path):
-    (log,) = read(put(tmp_path / "a.csv", "t [s],position [mm],velocity [mm/s],torque [N]\n0,1,2,3\n1,2,3,4\n"))
+    (log,) = read(
+        put(tmp_path / "a.csv", "t [s],position [mm],velocity [mm/s],torque [N]\n0,1,2,3\n1,2,3,4\n")
+    )
     assert log.motion == "linear"
     assert np.allclose(log["position"], [1e-3, 2e-3])
-    with pytest.raises(BackemfError, match="velocity is in rpm, but position is in mm: an axis either turns or slides"):
+    with pytest.raises(
+        BackemfError, match="velocity is in rpm, but position is in mm: an axis either turns or slides"
+    ):
         read(put(tmp_path / "a.csv", "t [s],position [mm],velocity [rpm]\n0,1,2\n1,2,3\n"))
 
 
 def test_pairs_of_columns_with_their_own_clocks(tmp_path):
     text = "t1,q,t2,i\n0,0,0.0,1\n1,1,0.4,2\n2,2,0.8,3\n,,1.2,4\n"
-    (log,) = read(put(tmp_path / "a.csv", text), map=["none=t1", "time=t2[s]", "current=i[A]", "position=none", "none=q"])
+    (log,) = read(
+        put(tmp_path / "a.csv", text),
+        map=["none=t1", "time=t2[s]", "current=i[A]", "position=none", "none=q"],
+    )
     assert len(log) == 4
     with pytest.raises(BackemfError, match=r"the time is not a number at line 5 \(1 of 4 samples\)"):
         read(put(tmp_path / "a.csv", text), map=["position=q[rad]@t1", "current=i[A]@t2"])
@@ -162,7 +204,12 @@ def test_true_and_false(tmp_path):
 @pytest.mark.parametrize(("unit", "scale"), [("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
 def test_dates_are_counted_from_the_first_sample(tmp_path, unit, scale):
     times = 1.7e9 + np.array([0.0, 0.25, 0.5])
-    (log,) = read(put(tmp_path / "a.csv", "timestamp,angle [rad]\n" + "".join(f"{int(scale * t) if scale > 1 else t},1\n" for t in times)))
+    (log,) = read(
+        put(
+            tmp_path / "a.csv",
+            "timestamp,angle [rad]\n" + "".join(f"{int(scale * t) if scale > 1 else t},1\n" for t in times),
+        )
+    )
     assert np.allclose(log.time, [0, 0.25, 0.5], atol=1e-6)
     assert f"channel 'timestamp' read as time in {unit}, as it states no unit" in log.conversions
     assert "time counted from the first sample, at 1700000000.000000 s" in log.conversions
@@ -172,10 +219,25 @@ BROKEN = [
     ("t,q\n0,1\n1,2\n2,3,4\n3,4\n", "a.csv: line 4 has 3 cells, but line 1, the header, has 2: '2,3,4'"),
     ("t,q,i\n0,1,1\n1,2\n2,3,1\n3,4,1\n", "a.csv: line 3 has 2 cells, but line 1, the header, has 3: '1,2'"),
     ("t,q\n0,1\n1,oops\n2,3\n3,4\n", "a.csv: line 3, column 'q': 'oops' is not a number"),
-    ("t,q\n0,1\nnan,2\n2,3\n", "a.csv: the time is not a number at line 3 (1 of 3 samples); expected a finite time for every sample"),
-    ("# x\nt,q\n0,1\n\n# y\n1,2\n,3\n", "a.csv: the time is not a number at line 7 (1 of 3 samples); expected a finite time for every sample"),
-    ("t,q\n", "a.csv: no rows of numbers found; expected a table in text, the last line looked at (1) is 't,q'"),
-    ("once upon a time\nthere was a motor\n", "a.csv: no rows of numbers found; expected a table in text, the last line looked at (2) is 'there was a motor'"),
+    (
+        "t,q\n0,1\nnan,2\n2,3\n",
+        "a.csv: the time is not a number at line 3 (1 of 3 samples); expected a finite time for every sample",
+    ),
+    (
+        "# x\nt,q\n0,1\n\n# y\n1,2\n,3\n",
+        "a.csv: the time is not a number at line 7 (1 of 3 samples); expected a finite time for every sample",
+    ),
+    (
+        "t,q\n",
+        "a.csv: no rows of numbers found; expected a table in text, the last line looked at (1) is 't,q'",
+    ),
+    (
+        "once upon a time\nthere was a motor\n",
+        (
+            "a.csv: no rows of numbers found; expected a table in text, the last line looked at (2) is 'there"
+            " was a motor'"
+        ),
+    ),
     ("", "a.csv: the file is empty"),
     ("t,q\n0,\n1,\n", "a.csv: nothing was recorded: "),
 ]
@@ -195,7 +257,10 @@ def test_a_last_line_that_is_cut_off_is_left_out_and_named(tmp_path):
 
 
 def test_blocks_join_without_a_seam(tmp_path, monkeypatch):
-    rows = "".join(f"{0.001 * k:.3f},{math.sin(k):.9f},{k % 7}\n" if k != 33 else f"{0.001 * k:.3f},,{k % 7}\n" for k in range(100))
+    rows = "".join(
+        f"{0.001 * k:.3f},{math.sin(k):.9f},{k % 7}\n" if k != 33 else f"{0.001 * k:.3f},,{k % 7}\n"
+        for k in range(100)
+    )
     path = put(tmp_path / "a.csv", "t,angle [rad],other\n" + rows)
     (whole,) = read(path)
     monkeypatch.setattr(delimited, "BLOCK", 7)
@@ -209,8 +274,12 @@ def test_blocks_join_without_a_seam(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_large_table_reads_in_bounded_memory(tmp_path):
-    """200 MB of text become two signals of 2.2 million samples; the columns that are not used take no memory."""
-    rows = "".join(f"{{}}{k:05d},{math.sin(k):.6f},{k % 100}.5," + ",".join("0.123456" for _ in range(7)) + "\n" for k in range(50_000))
+    """200 MB of text become two signals of 2.2 million samples;
+    the columns that are not used take no memory."""
+    rows = "".join(
+        f"{{}}{k:05d},{math.sin(k):.6f},{k % 100}.5," + ",".join("0.123456" for _ in range(7)) + "\n"
+        for k in range(50_000)
+    )
     path = tmp_path / "large.csv"
     with path.open("w") as file:
         file.write("time [ms],angle [rad],current [A]," + ",".join(f"x{j}" for j in range(7)) + "\n")
@@ -235,14 +304,23 @@ print(len(log), len(seen), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - 
 
 def test_dates_as_text_are_named(tmp_path):
     path = put(tmp_path / "a.csv", "time,angle [rad],x\n2024-05-01 12:00:00,1,1\n2024-05-01 12:00:01,2,1\n")
-    with pytest.raises(BackemfError, match=r"no channel is recognised as the time; there are: 'angle \[rad\]', 'x'; text, not numbers: 'time'; say which"):
+    with pytest.raises(
+        BackemfError,
+        match=(
+            r"no channel is recognised as the time; there are: 'angle \[rad\]', 'x'; text, not numbers:"
+            r" 'time'; say which"
+        ),
+    ):
         read(path)
 
 
 def test_a_unit_that_cannot_be_converted_does_not_matter_where_another_channel_is_told(tmp_path):
     path = put(tmp_path / "a.csv", "t,position [counts],q,i\n0,1,1,\n1,2,2,\n")
     (log,) = read(path, map=["position=q[rad]", "current=none"])
-    assert "channel 'position [counts]' not used: its signal is mapped to another channel, or left out" in log.conversions
+    assert (
+        "channel 'position [counts]' not used: its signal is mapped to another channel, or left out"
+        in log.conversions
+    )
     with pytest.raises(BackemfError, match="channel 'i', mapped to current, is empty"):
         read(path, map=["position=q[rad]", "current=i[A]"])
 
@@ -250,7 +328,9 @@ def test_a_unit_that_cannot_be_converted_does_not_matter_where_another_channel_i
 def test_logs_of_one_name_are_told_apart(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.csv").write_text("time [s],position [rad]\n" + "".join(f"{0.01 * k},{0.1 * k}\n" for k in range(20)))
+        (tmp_path / folder / "x.csv").write_text(
+            "time [s],position [rad]\n" + "".join(f"{0.01 * k},{0.1 * k}\n" for k in range(20))
+        )
     files = [tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"]
     assert [log.name for log in read(*files)] == ["a/x", "b/x"]
     assert [log.name for log in read(files[0])] == ["x"]

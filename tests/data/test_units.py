@@ -1,4 +1,5 @@
-"""Text with a unit becomes SI with its printed rounding; anything else is an error that names the entry and the remedy."""
+"""Text with a unit becomes SI with its printed rounding;
+anything else is an error that names the entry and the remedy."""
 
 from __future__ import annotations
 
@@ -55,11 +56,23 @@ def test_reads(text, unit, value, half):
 
 BAD = [
     ("10 kgcm", "N m", "unknown unit 'kgcm' in '10 kgcm' for stall_torque; did you mean 'kg*cm'?"),
-    (3.3, "ohm", 'stall_torque is 3.3, without a unit; expected text with a unit of a resistance, such as "3.3 ohm"'),
+    (
+        3.3,
+        "ohm",
+        'stall_torque is 3.3, without a unit; expected text with a unit of a resistance, such as "3.3 ohm"',
+    ),
     ("3.3", "ohm", "stall_torque is '3.3', without a unit; expected a resistance, such as \"3.3 ohm\""),
     ("3 V", "ohm", "stall_torque is '3 V', which is not a resistance; expected a unit such as 'ohm'"),
-    ("1,200 rpm", "rad/s", "stall_torque is '1,200 rpm': the comma may stand for thousands or for decimals; write 1200 or 1.200"),
-    ("3 parsnips", "V", "unknown unit 'parsnips' in '3 parsnips' for stall_torque; expected a unit of a voltage, such as 'V'"),
+    (
+        "1,200 rpm",
+        "rad/s",
+        "stall_torque is '1,200 rpm': the comma may stand for thousands or for decimals; write 1200 or 1.200",
+    ),
+    (
+        "3 parsnips",
+        "V",
+        "unknown unit 'parsnips' in '3 parsnips' for stall_torque; expected a unit of a voltage, such as 'V'",
+    ),
     ("much", "V", "stall_torque is 'much'; expected a number and a unit of a voltage"),
     ("25 K", "degC", "stall_torque is '25 K'; expected a temperature in degC"),
     ("0 s/60deg", "rad/s", "stall_torque is '0 s/60deg'; expected a time above 0"),
@@ -82,7 +95,9 @@ def test_a_stated_tolerance_widens_the_interval():
     assert parse("10 A", "A", "x", "20 %").half == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize(("text", "half"), [("12 V +- 10 %", 1.2), ("12 V ± 0.5 V", 0.5), ("12 ± 0.5 V", 0.5), ("12 V +-5%", 0.6)])
+@pytest.mark.parametrize(
+    ("text", "half"), [("12 V +- 10 %", 1.2), ("12 V ± 0.5 V", 0.5), ("12 ± 0.5 V", 0.5), ("12 V +-5%", 0.6)]
+)
 def test_a_tolerance_is_a_share_or_in_the_same_unit(text, half):
     assert parse(text, "V", "voltage").half == pytest.approx(half)
 

@@ -20,7 +20,11 @@ def sysid_log(path, *, shuffle=False, strip=False):
     """Two runs of one test and one of another, positions in rotations."""
     t = np.arange(0, 1, 0.02)
     logged = {"sysid-test-state-arm": ("string", "", [])}
-    for name, unit in (("voltage-pivot-arm", "Volt"), ("position-pivot-arm", "Rotation"), ("velocity-pivot-arm", "Rotation per Second")):
+    for name, unit in (
+        ("voltage-pivot-arm", "Volt"),
+        ("position-pivot-arm", "Rotation"),
+        ("velocity-pivot-arm", "Rotation per Second"),
+    ):
         logged[name] = ("double", unit, [])
     for k, test in enumerate(("quasistatic-forward", "quasistatic-forward", "dynamic-reverse")):
         start = 10.0 * (k + 1)
@@ -38,7 +42,11 @@ def test_states_split_a_log_into_runs_whatever_the_order_of_records(tmp_path, sh
     path = sysid_log(tmp_path / "arm.wpilog", shuffle=shuffle)
     assert wpilog.can_read(path, path.read_bytes()[:64])
     found = wpilog.entries(path)
-    assert [r.name.split()[0] for r in found] == ["quasistatic-forward", "quasistatic-forward", "dynamic-reverse"]
+    assert [r.name.split()[0] for r in found] == [
+        "quasistatic-forward",
+        "quasistatic-forward",
+        "dynamic-reverse",
+    ]
     log = to_log(found[1])
     assert set(log.signals) == {"voltage", "position", "velocity"}
     assert log["position"][-1] == pytest.approx(2 * np.pi * 0.98**2)
@@ -73,13 +81,25 @@ def test_every_type_comes_back(tmp_path):
 
 def test_ids_may_be_used_again_and_metadata_set_later(tmp_path):
     def start(number, name, type_):
-        return wpilog._record(0, 0, b"\x00" + struct.pack("<I", number) + b"".join(struct.pack("<I", len(x)) + x for x in (name, type_, b"")))
+        return wpilog._record(
+            0,
+            0,
+            b"\x00"
+            + struct.pack("<I", number)
+            + b"".join(struct.pack("<I", len(x)) + x for x in (name, type_, b"")),
+        )
 
     body = start(1, b"a", b"double") + wpilog._record(1, 10, struct.pack("<d", 1.0))
-    body += wpilog._record(0, 0, b"\x02" + struct.pack("<II", 1, 4) + b"Volt") + wpilog._record(0, 0, b"\x01" + struct.pack("<I", 1))
-    body += start(1, b"b", b"int64") + wpilog._record(1, 20, struct.pack("<q", 2)) + wpilog._record(9, 20, b"?")
+    body += wpilog._record(0, 0, b"\x02" + struct.pack("<II", 1, 4) + b"Volt") + wpilog._record(
+        0, 0, b"\x01" + struct.pack("<I", 1)
+    )
+    body += (
+        start(1, b"b", b"int64") + wpilog._record(1, 20, struct.pack("<q", 2)) + wpilog._record(9, 20, b"?")
+    )
     path = tmp_path / "ids.wpilog"
-    path.write_bytes(b"WPILOG" + struct.pack("<HI", 0x0100, 0) + body + b"\x7f\x01")  # and a record that was cut off
+    path.write_bytes(
+        b"WPILOG" + struct.pack("<HI", 0x0100, 0) + body + b"\x7f\x01"
+    )  # and a record that was cut off
     a, b = wpilog.read_entries(path)
     assert (a.name, a.metadata, a.values, b.name, b.values) == ("a", "Volt", [1.0], "b", [2.0])
 
@@ -126,8 +146,17 @@ def theirs(path):
     except ImportError:
         unavailable("robotpy-wpiutil")
         raise
-    getters = {"boolean": "getBoolean", "int64": "getInteger", "float": "getFloat", "double": "getDouble", "string": "getString", "json": "getString"}
-    getters |= {f"{name}[]": f"{getters[name]}Array" for name in ("boolean", "int64", "float", "double", "string")} | {"raw": "getRaw"}
+    getters = {
+        "boolean": "getBoolean",
+        "int64": "getInteger",
+        "float": "getFloat",
+        "double": "getDouble",
+        "string": "getString",
+        "json": "getString",
+    }
+    getters |= {
+        f"{name}[]": f"{getters[name]}Array" for name in ("boolean", "int64", "float", "double", "string")
+    } | {"raw": "getRaw"}
     reader = DataLogReader(str(path))
     assert reader.isValid()
     open_, found = {}, {}
@@ -165,7 +194,11 @@ def test_wpiutil_reads_the_same(tmp_path):
         "flag": ("boolean", "", [(1.0, True), (2.0, False)]),
         "count": ("int64", "", [(3.0, -(2**40)), (0.5, 7), (300.0, 0)]),  # out of order
         "small": ("float", "", [(1.0, 0.5)]),
-        "number": ("double", '{"unit": "m"}', [(float(t), float(v)) for t, v in zip(rng.permutation(50), rng.normal(size=50), strict=True)]),
+        "number": (
+            "double",
+            '{"unit": "m"}',
+            [(float(t), float(v)) for t, v in zip(rng.permutation(50), rng.normal(size=50), strict=True)],
+        ),
         "flags": ("boolean[]", "", [(1.0, (True, False, True)), (2.0, ())]),
         "counts": ("int64[]", "", [(1.0, (1, -2))]),
         "smalls": ("float[]", "", [(1.0, (0.25, -1.0))]),
@@ -182,25 +215,54 @@ def test_wpiutil_reads_the_same(tmp_path):
 
 def test_wpiutil_reads_the_same_where_ids_are_used_again(tmp_path):
     def start(number, name, type_, metadata=b""):
-        return wpilog._record(0, 0, b"\x00" + struct.pack("<I", number) + b"".join(struct.pack("<I", len(x)) + x for x in (name, type_, metadata)))
+        return wpilog._record(
+            0,
+            0,
+            b"\x00"
+            + struct.pack("<I", number)
+            + b"".join(struct.pack("<I", len(x)) + x for x in (name, type_, metadata)),
+        )
 
-    body = start(1, b"a", b"double", b"Volt") + start(2, b"c", b"int64") + wpilog._record(1, 50, struct.pack("<d", 1.0))
-    body += wpilog._record(0, 60, b"\x02" + struct.pack("<II", 1, 4) + b"Amps") + wpilog._record(1, 10, struct.pack("<d", 2.0))
-    body += wpilog._record(0, 70, b"\x01" + struct.pack("<I", 1)) + start(1, b"b", b"int64") + wpilog._record(1, 80, struct.pack("<q", -3))
-    body += wpilog._record(2, 90, struct.pack("<q", 4)) + wpilog._record(0, 95, b"\x01" + struct.pack("<I", 1)) + start(1, b"a", b"double", b"Volt")
+    body = (
+        start(1, b"a", b"double", b"Volt")
+        + start(2, b"c", b"int64")
+        + wpilog._record(1, 50, struct.pack("<d", 1.0))
+    )
+    body += wpilog._record(0, 60, b"\x02" + struct.pack("<II", 1, 4) + b"Amps") + wpilog._record(
+        1, 10, struct.pack("<d", 2.0)
+    )
+    body += (
+        wpilog._record(0, 70, b"\x01" + struct.pack("<I", 1))
+        + start(1, b"b", b"int64")
+        + wpilog._record(1, 80, struct.pack("<q", -3))
+    )
+    body += (
+        wpilog._record(2, 90, struct.pack("<q", 4))
+        + wpilog._record(0, 95, b"\x01" + struct.pack("<I", 1))
+        + start(1, b"a", b"double", b"Volt")
+    )
     body += wpilog._record(1, 2**33, struct.pack("<d", 5.0))
     path = tmp_path / "ids.wpilog"
     path.write_bytes(b"WPILOG" + struct.pack("<HI", 0x0100, 0) + body)
     a = next(e for e in wpilog.read_entries(path) if e.name == "a")
     assert a.values == [1.0, 2.0, 5.0]
     assert a.sorted()[1] == [2.0, 1.0, 5.0]
-    mine = {(e.name, e.type): [(round(t * 1e6), v) for t, v in zip(e.times, e.values, strict=True)] for e in wpilog.read_entries(path)}
+    mine = {
+        (e.name, e.type): [(round(t * 1e6), v) for t, v in zip(e.times, e.values, strict=True)]
+        for e in wpilog.read_entries(path)
+    }
     assert mine == {key: records for key, (_, records) in theirs(path).items()}
 
 
 def test_sysid_json_simple_and_drivetrain(tmp_path):
     t = np.arange(0, 1, 0.02)
-    simple = {"slow-forward": np.stack([t, t, t**2, 2 * t], axis=1).tolist(), "units": "Feet", "unitsPerRotation": 2.0, "sysid": True, "test": "Elevator"}
+    simple = {
+        "slow-forward": np.stack([t, t, t**2, 2 * t], axis=1).tolist(),
+        "units": "Feet",
+        "unitsPerRotation": 2.0,
+        "sysid": True,
+        "test": "Elevator",
+    }
     path = tmp_path / "s.json"
     path.write_text(json.dumps(simple))
     assert sysid_json.can_read(path, path.read_bytes()[:4096])
@@ -214,7 +276,11 @@ def test_sysid_json_simple_and_drivetrain(tmp_path):
         "dynamic-forward right turning",
         "dynamic-forward angular",
     ]
-    for content, words in (({"units": "Cubits", "fast-forward": turn}, "Cubits"), ({"fast-forward": [[1, 2]]}, "expected 4, or 9"), ({"sysid": 1}, "no rows")):
+    for content, words in (
+        ({"units": "Cubits", "fast-forward": turn}, "Cubits"),
+        ({"fast-forward": [[1, 2]]}, "expected 4, or 9"),
+        ({"sysid": 1}, "no rows"),
+    ):
         path.write_text(json.dumps(content))
         with pytest.raises(ReadError, match=words):
             sysid_json.entries(path)

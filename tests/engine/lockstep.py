@@ -1,4 +1,5 @@
-"""One sample at a time from the reference's own states: compiled code against JAX, without the error that a trajectory gathers."""
+"""One sample at a time from the reference's own states:
+compiled code against JAX, without the error that a trajectory gathers."""
 
 from __future__ import annotations
 
@@ -28,16 +29,31 @@ class Walk(NamedTuple):
 
 
 def walk(actuator, bench, asked, *, outputs=None) -> Walk:
-    """Through motion, saturation and a switched-off stretch; every fourth state is brought to rest where it is, and every fourth nearly so."""
+    """Through motion, saturation and a switched-off stretch;
+    every fourth state is brought to rest where it is, and every fourth nearly so."""
     names = tuple(sorted(asked))
     system = System(actuator=actuator, bench=bench, inputs=names, outputs=outputs or actuator.states)
     k = np.arange(N)
-    level = np.select([k < 10, k < 40, k < 60, k < 80], [0.0, 1.0, -4.0, 0.3], 0.0)  # nothing, a step, far into saturation, back
+    level = np.select(
+        [k < 10, k < 40, k < 60, k < 80], [0.0, 1.0, -4.0, 0.3], 0.0
+    )  # nothing, a step, far into saturation, back
     steady = {"supply", "inertia", "newton_metres_per_radian", "newton_metre_seconds_per_radian"}
-    columns = [np.full(N, asked[name]) if name in steady else np.where(k < 70, 1.0, 0.0) if name == "enabled" else asked[name] * level for name in names]
+    columns = [
+        (
+            np.full(N, asked[name])
+            if name in steady
+            else np.where(k < 70, 1.0, 0.0)
+            if name == "enabled"
+            else asked[name] * level
+        )
+        for name in names
+    ]
     inputs = np.stack(columns, axis=1) if names else np.zeros((N, 0))
     dt = DT * np.where(k % 5 == 3, 0.7, 1.0)
-    p, s0 = np.array(list(system.parameters.values())), np.array(list(actuator.initial_state(position=0.15).values()))
+    p, s0 = (
+        np.array(list(system.parameters.values())),
+        np.array(list(actuator.initial_state(position=0.15).values())),
+    )
     states, _ = reference.run(system, p, s0, held(inputs, dt), 1)
     states = states.copy()
     assert np.isfinite(states).all()
@@ -66,17 +82,27 @@ def compiled_jacobian(w: Walk, free, start, substeps: int) -> tuple[np.ndarray, 
 
 def reference_jacobian(w: Walk, free, start, substeps: int) -> tuple[np.ndarray, np.ndarray]:
     """(state after one sample, its derivatives in the free parameters and start states) by JAX."""
-    at = [list(w.system.parameters).index(name) for name in free], [w.system.states.index(name) for name in start]
+    at = (
+        [list(w.system.parameters).index(name) for name in free],
+        [w.system.states.index(name) for name in start],
+    )
 
     def after(chosen, s, u, dt):
         p = jnp.asarray(w.p).at[jnp.array(at[0], int)].set(chosen[: len(free)])
         s = s.at[jnp.array(at[1], int)].set(chosen[len(free) :])
         for _ in range(substeps):
-            s = jnp.stack([jnp.asarray(x, jnp.float64) for x in w.system.step(tuple(p), tuple(s), tuple(u), dt / substeps)])
+            s = jnp.stack(
+                [
+                    jnp.asarray(x, jnp.float64)
+                    for x in w.system.step(tuple(p), tuple(s), tuple(u), dt / substeps)
+                ]
+            )
         return s
 
     with jax.enable_x64(True):
-        chosen = jnp.concatenate([jnp.broadcast_to(w.p[at[0]], (len(w.dt), len(free))), w.states[:, at[1]]], axis=1)
+        chosen = jnp.concatenate(
+            [jnp.broadcast_to(w.p[at[0]], (len(w.dt), len(free))), w.states[:, at[1]]], axis=1
+        )
         arguments = chosen, jnp.asarray(w.states), jnp.asarray(w.inputs), jnp.asarray(w.dt)
         # Run once and thrown away: better compiled quickly than well.
         quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -84,8 +110,11 @@ def reference_jacobian(w: Walk, free, start, substeps: int) -> tuple[np.ndarray,
         return tuple(np.asarray(x) for x in both(*arguments))
 
 
-def assert_close(found: np.ndarray, expected: np.ndarray, tolerance: float, rounding: np.ndarray | float = 0.0) -> None:
-    """Within a relative tolerance of the largest value that an entry takes on the walk, plus a known rounding."""
+def assert_close(
+    found: np.ndarray, expected: np.ndarray, tolerance: float, rounding: np.ndarray | float = 0.0
+) -> None:
+    """Within a relative tolerance of the largest value that an entry takes on the walk,
+    plus a known rounding."""
     allowed = tolerance * np.max(np.abs(expected), axis=0) + rounding
     error = np.max(np.abs(found - expected), axis=0)
     worst = np.unravel_index(np.argmax(error - allowed), error.shape)
@@ -93,7 +122,13 @@ def assert_close(found: np.ndarray, expected: np.ndarray, tolerance: float, roun
 
 
 def rounding_of(w: Walk, free, start) -> np.ndarray:
-    """What rounding alone does to a derivative whose terms cancel: 1e-14 of the state per relative change of the number."""
+    """What rounding alone does to a derivative whose terms cancel:
+    1e-14 of the state per relative change of the number."""
     largest = np.max(np.abs(w.states), axis=0)
-    numbers = np.concatenate([np.abs(w.p[[list(w.system.parameters).index(name) for name in free]]), largest[[w.system.states.index(name) for name in start]]])
+    numbers = np.concatenate(
+        [
+            np.abs(w.p[[list(w.system.parameters).index(name) for name in free]]),
+            largest[[w.system.states.index(name) for name in start]],
+        ]
+    )
     return 1e-14 * np.outer(largest, 1.0 / np.maximum(numbers, 1e-3))

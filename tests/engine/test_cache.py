@@ -1,4 +1,5 @@
-"""Kernels on disk: found again without JAX, shared by processes, rebuilt when broken, and never in the way."""
+"""Kernels on disk: found again without JAX, shared by processes, rebuilt when broken,
+and never in the way."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from backemf.engine.compiled import Structure
 from backemf.engine.system import System
 from backemf.model.quantity import part
 
-SMALL = "from numba import njit\n\n\n@njit('float64(float64)', cache=CACHE)\ndef kernel(x):\n    return 2.0 * x\n"
+SMALL = (
+    "from numba import njit\n\n\n@njit('float64(float64)', cache=CACHE)\ndef kernel(x):\n    return 2.0 * x\n"
+)
 SIMULATION = """
 import sys, time
 import numpy, numba
@@ -26,7 +29,8 @@ from backemf.engine.kernels import kernels
 from backemf.engine.rows import held
 from backemf.engine.system import System
 start = time.process_time()
-actuator = be.Actuator(motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3), friction=be.Coulomb(coulomb=0.05))
+motor = be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+actuator = be.Actuator(motor=motor, friction=be.Coulomb(coulomb=0.05))
 found = be.simulate(actuator, be.Flywheel(inertia=0.01), 4.0, duration=0.1, substeps=1)
 print(time.process_time() - start, "jax" in sys.modules, float(found.position[-1]).hex())
 """
@@ -45,7 +49,13 @@ def counted():
 
 
 def process(code: str, **variables: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def answer(running: subprocess.Popen) -> list[str]:
@@ -122,7 +132,9 @@ def test_without_a_home_too(tmp_path):
     (tmp_path / "file").write_text("not a directory")
     nowhere = str(tmp_path / "file")
     code = "from backemf.engine import cache; print(cache.directory())"
-    found = answer(process(code, **{cache.VARIABLE: "", "HOME": nowhere, "XDG_CACHE_HOME": "", "LOCALAPPDATA": nowhere}))
+    found = answer(
+        process(code, **{cache.VARIABLE: "", "HOME": nowhere, "XDG_CACHE_HOME": "", "LOCALAPPDATA": nowhere})
+    )
     assert "backemf-" in found[0]
     assert not Path(found[0]).exists()  # gone with its process
 
@@ -191,7 +203,13 @@ class Foreign(be.Coulomb):
 def test_physics_from_outside_is_known_by_its_source(here):
     motor = be.Motor(resistance=1.0, torque_constant=1.0)
     ours, theirs = (
-        Structure(System(actuator=be.Actuator(motor=motor, friction=friction), bench=be.Flywheel(inertia=1.0), inputs=("voltage_target",)))
+        Structure(
+            System(
+                actuator=be.Actuator(motor=motor, friction=friction),
+                bench=be.Flywheel(inertia=1.0),
+                inputs=("voltage_target",),
+            )
+        )
         for friction in (be.Coulomb(coulomb=0.1), Foreign(coulomb=0.1))
     )
     assert ours.name("normal") is not None

@@ -1,4 +1,5 @@
-"""simulate() on the compiled engine: the same signals, energy book and refinement as the reference; fast-math changes nothing."""
+"""simulate() on the compiled engine: the same signals, energy book and refinement as the reference;
+fast-math changes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from backemf.errors import UnknownName
 
 SERVO = be.Actuator(
     motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3, inductance=1e-3),
-    friction=be.M4(coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05),
+    friction=be.M4(
+        coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05
+    ),
     drive=be.PositionDrive(volts_per_radian=30.0, supply=12.0, delay=1.7e-3),
 )
 PENDULUM = be.Pendulum(mass=0.4, length=0.15)
@@ -25,17 +28,23 @@ PENDULUM = be.Pendulum(mass=0.4, length=0.15)
 def test_engines_agree(energy):
     command = {"position_target": be.square(0.5, 3.0), "enabled": be.step(-1.0, at=0.5, start=1.0)}
     one, other = (
-        be.simulate(SERVO, PENDULUM, command, duration=0.8, substeps=2, energy=energy, engine=engine) for engine in ("auto", "reference")
+        be.simulate(SERVO, PENDULUM, command, duration=0.8, substeps=2, energy=energy, engine=engine)
+        for engine in ("auto", "reference")
     )
     for name in one.signals:
-        np.testing.assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-9 * np.max(np.abs(other[name])), err_msg=name)
+        np.testing.assert_allclose(
+            one[name], other[name], rtol=1e-9, atol=1e-9 * np.max(np.abs(other[name])), err_msg=name
+        )
     assert set(one.energy) == set(other.energy)
     for name in one.energy:
         np.testing.assert_allclose(one.energy[name], other.energy[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def test_the_number_of_substeps_is_found_alike():
-    one, other = (be.simulate(SERVO, PENDULUM, be.sine(0.4, 2.0), duration=0.3, engine=engine) for engine in ("compiled", "reference"))
+    one, other = (
+        be.simulate(SERVO, PENDULUM, be.sine(0.4, 2.0), duration=0.3, engine=engine)
+        for engine in ("compiled", "reference")
+    )
     assert one.substeps == other.substeps
     assert one.refinement == pytest.approx(other.refinement, rel=1e-6)
 
@@ -46,19 +55,39 @@ def test_unknown_engines_are_named():
 
 
 def test_fast_math_does_not_decide_whether_a_joint_sticks():
-    """Fused multiply-add rounds differently; a step that branched on a rounding residue would go another way."""
-    system = System(actuator=SERVO.replace(**{"drive.volts_per_radian": 8.0}), bench=PENDULUM, inputs=("position_target",))
+    """Fused multiply-add rounds differently; a step that branched on a rounding residue would
+    go another way."""
+    system = System(
+        actuator=SERVO.replace(**{"drive.volts_per_radian": 8.0}), bench=PENDULUM, inputs=("position_target",)
+    )
     lowered = lower(system)
     n = 4000
     time = np.arange(n) * 1e-3
-    target = 0.2 * np.floor(2 * time) + 0.1 * np.abs((time / 0.8) % 2 - 1)  # stairs on a slow triangle: stick and slip
+    target = 0.2 * np.floor(2 * time) + 0.1 * np.abs(
+        (time / 0.8) % 2 - 1
+    )  # stairs on a slow triangle: stick and slip
     rows = held(target[:, None].copy(), np.full(n, 1e-3))
     found = []
     for fastmath in (True, False):
-        kernel = cache.load(None, lambda fastmath=fastmath: kernel_source("trajectory", lowered, fastmath=fastmath)).kernel
+        kernel = cache.load(
+            None, lambda fastmath=fastmath: kernel_source("trajectory", lowered, fastmath=fastmath)
+        ).kernel
         states = np.empty((n + 1, len(system.states)))
-        given = (np.concatenate([rows.values, rows.values[-1:]]),) * 2 + (np.zeros(n + 1), np.append(rows.dt, 0.0))
-        kernel(0, 1, 2, np.array([list(system.parameters.values())]), np.zeros((1, len(system.states))), np.zeros(1, int), np.array([0, n + 1]), *given, states)
+        given = (np.concatenate([rows.values, rows.values[-1:]]),) * 2 + (
+            np.zeros(n + 1),
+            np.append(rows.dt, 0.0),
+        )
+        kernel(
+            0,
+            1,
+            2,
+            np.array([list(system.parameters.values())]),
+            np.zeros((1, len(system.states))),
+            np.zeros(1, int),
+            np.array([0, n + 1]),
+            *given,
+            states,
+        )
         found.append(states)
     stuck = [states[:, 1] == 0 for states in found]
     assert 0.02 < np.mean(stuck[0]) < 0.95

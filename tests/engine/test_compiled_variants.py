@@ -1,4 +1,5 @@
-"""Compiled steps and Jacobians equal the reference for every friction, drive, bench and motor, in motion, at rest and saturated."""
+"""Compiled steps and Jacobians equal the reference for every friction, drive, bench and motor, in motion,
+at rest and saturated."""
 
 from __future__ import annotations
 

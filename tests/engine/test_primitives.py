@@ -1,4 +1,5 @@
-"""Every row of the table of primitives, and the corners where compiled code could differ from JAX: value and derivative."""
+"""Every row of the table of primitives, and the corners where compiled code could differ from JAX:
+value and derivative."""
 
 from __future__ import annotations
 
@@ -103,8 +104,12 @@ CORNERS = {
     "square": lambda x, a: a * jnp.square(x),
     "safe where": lambda x, a: jnp.where(x > 0, a * jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0),
     "infinite slope in the branch not taken": lambda x, a: jnp.where(x > 0, a * jnp.sqrt(x) + a * x, 0.0),
-    "and used twice": lambda x, a: (lambda y: jnp.where(x > 0, y * y + jnp.exp(-y), x))(a * jnp.sqrt(x) + a * x),
-    "and of a sum": lambda x, a: (lambda y: jnp.where(x > 0, y * y + jnp.exp(-y), x * a))(jnp.sqrt(x * a + x * x)),
+    "and used twice": lambda x, a: (lambda y: jnp.where(x > 0, y * y + jnp.exp(-y), x))(
+        a * jnp.sqrt(x) + a * x
+    ),
+    "and of a sum": lambda x, a: (lambda y: jnp.where(x > 0, y * y + jnp.exp(-y), x * a))(
+        jnp.sqrt(x * a + x * x)
+    ),
     "nested where": lambda x, a: jnp.where(x > 1, a * x, jnp.where(x < -1, a / x, x * x)),
     "relu": lambda x, a: a * jax.nn.relu(x),
     "custom derivative": lambda x, a: soft(x, a),
@@ -115,7 +120,9 @@ CORNERS = {
     "mod": lambda x, a: a * jnp.mod(x, 0.7),
     "heaviside": lambda x, a: a * jnp.heaviside(x, 0.5),
     "cond": lambda x, a: lax.cond(x > 0, lambda: a * x, lambda: x * x),
-    "counted loop": lambda x, a: lax.fori_loop(0, 4, lambda i, y: y - (y * y * y + a * y - x) / (3 * y * y + a), x),
+    "counted loop": lambda x, a: lax.fori_loop(
+        0, 4, lambda i, y: y - (y * y * y + a * y - x) / (3 * y * y + a), x
+    ),
     "counted loop with its counter": lambda x, a: lax.fori_loop(0, 3, lambda i, y: y + i * a, x),
     "stop_gradient": lambda x, a: lax.stop_gradient(x) * a + x,
     "checkpoint": lambda x, a: jax.checkpoint(lambda y: jnp.sin(y) * a)(x),
@@ -144,13 +151,30 @@ class Table:
 @pytest.fixture(scope="module")
 def computed():
     """(values, derivatives in a and x) of every function at every point."""
-    kernel = cache.load(None, lambda: kernel_source("sensitivities", lower(Table(), free=["a"], start=["position"]))).kernel
+    kernel = cache.load(
+        None, lambda: kernel_source("sensitivities", lower(Table(), free=["a"], start=["position"]))
+    ).kernel
     n = len(POINTS)
     values, slopes = np.empty((2 * n, len(ALL))), np.empty((2 * n, len(ALL), 2))
     S = np.stack([POINTS, 0 * POINTS], axis=1)
     offsets, rows = 2 * np.arange(n + 1), np.zeros((2 * n, 0))
     nothing = 0.0, np.empty(0), np.empty(0, bool), np.empty((0, 2))
-    kernel(0, n, 1, np.full((n, 1), A), S, np.arange(n), offsets, rows, rows, np.zeros(2 * n), np.ones(2 * n), *nothing, values, slopes)
+    kernel(
+        0,
+        n,
+        1,
+        np.full((n, 1), A),
+        S,
+        np.arange(n),
+        offsets,
+        rows,
+        rows,
+        np.zeros(2 * n),
+        np.ones(2 * n),
+        *nothing,
+        values,
+        slopes,
+    )
     return values[::2], slopes[::2]
 
 
@@ -173,8 +197,12 @@ def expected():
 def test_value_and_derivative_agree_with_jax(name, computed, expected):
     k = list(ALL).index(name)
     np.testing.assert_allclose(computed[0][:, k], expected[0][:, k], rtol=4e-15, atol=1e-300, err_msg="value")
-    np.testing.assert_allclose(computed[1][:, k, 0], expected[1][:, k, 0], rtol=2e-14, atol=1e-15, err_msg="derivative in a")
-    np.testing.assert_allclose(computed[1][:, k, 1], expected[1][:, k, 1], rtol=2e-14, atol=1e-15, err_msg="derivative in x")
+    np.testing.assert_allclose(
+        computed[1][:, k, 0], expected[1][:, k, 0], rtol=2e-14, atol=1e-15, err_msg="derivative in a"
+    )
+    np.testing.assert_allclose(
+        computed[1][:, k, 1], expected[1][:, k, 1], rtol=2e-14, atol=1e-15, err_msg="derivative in x"
+    )
 
 
 def test_every_primitive_has_a_row_that_uses_it():
@@ -211,7 +239,11 @@ def test_tracing_leaves_the_precision_of_jax_alone():
 def test_an_absent_tangent_costs_nothing():
     graph = Graph()
     tangents = Tangents(graph)
-    given = [graph.leaf("s0", Level.STATE), graph.leaf("p0", Level.PARAMETER), Form({"d0": graph.constant(1.0)}, {})]
+    given = [
+        graph.leaf("s0", Level.STATE),
+        graph.leaf("p0", Level.PARAMETER),
+        Form({"d0": graph.constant(1.0)}, {}),
+    ]
     _, slope = evaluate(trace_with_tangents(lambda x, a: [a * jnp.floor(x)], 2, [0]), given, tangents)
     assert as_form(slope, tangents) == ZERO
     assert tangents.vectors == {}

@@ -32,7 +32,8 @@ def test_commands_are_what_they_say():
 
 
 def test_a_command_is_held_between_samples_not_interpolated():
-    """One sample of 4 V in a locked motor with inductance: the current rises for the whole interval, then falls."""
+    """One sample of 4 V in a locked motor with inductance:
+    the current rises for the whole interval, then falls."""
     motor = be.Motor(resistance=2.0, torque_constant=0.5, inductance=0.02)
     t = be.simulate(be.Actuator(motor=motor), be.Locked(), np.array([0.0, 4.0, 0.0, 0.0]), dt=0.01)
     rise = 2.0 * (1 - np.exp(-1))
@@ -59,14 +60,25 @@ def test_a_delay_with_irregular_samples():
     still = t.time < first + 0.0171
     assert np.all(t.position[still] == 0)
     every = np.union1d(times, [first + 0.0171])
-    fine = be.simulate(be.Actuator(motor=MOTOR, friction=FRICTION), WHEEL, be.step(6.0, at=first + 0.0171), time=every, substeps=200)
+    fine = be.simulate(
+        be.Actuator(motor=MOTOR, friction=FRICTION),
+        WHEEL,
+        be.step(6.0, at=first + 0.0171),
+        time=every,
+        substeps=200,
+    )
     assert t.position == pytest.approx(fine.position[np.isin(every, times)], abs=1e-4)
 
 
 def test_switched_off_it_coasts_and_a_shorted_motor_brakes():
     for disabled, faster in (("open", False), ("brake", True)):
         drive = be.VoltageDrive(disabled=disabled)
-        t = be.simulate(be.Actuator(motor=MOTOR, drive=drive), WHEEL, {"voltage_target": 6.0, "enabled": be.step(-1.0, at=0.3, start=1.0)}, duration=0.6)
+        t = be.simulate(
+            be.Actuator(motor=MOTOR, drive=drive),
+            WHEEL,
+            {"voltage_target": 6.0, "enabled": be.step(-1.0, at=0.3, start=1.0)},
+            duration=0.6,
+        )
         off = t.time >= 0.3
         assert np.all(t.current[off] == 0) != faster
         assert (t.velocity[-1] < 0.9 * t.velocity[off][0]) == faster
@@ -77,7 +89,9 @@ def test_supply_as_a_number_and_as_a_series():
     servo = be.Actuator(motor=MOTOR, friction=FRICTION, drive=drive)
     number = be.simulate(servo, WHEEL, {"position_target": 1.0}, duration=0.5)
     series = be.simulate(servo, WHEEL, {"position_target": 1.0, "supply": 12.0}, duration=0.5)
-    sagging = be.simulate(servo, WHEEL, {"position_target": 1.0, "supply": be.ramp(-8.0, start=12.0)}, duration=0.5)
+    sagging = be.simulate(
+        servo, WHEEL, {"position_target": 1.0, "supply": be.ramp(-8.0, start=12.0)}, duration=0.5
+    )
     assert np.array_equal(number.position, series.position)
     assert number.voltage[0] == pytest.approx(0.1 * 8.0 * 12.0)
     far = be.simulate(servo, be.Locked(), {"position_target": 3.0, "supply": 11.0}, duration=0.1)
@@ -86,8 +100,15 @@ def test_supply_as_a_number_and_as_a_series():
 
 
 def test_slew_limits_deadband_and_command_limits():
-    drive = be.PositionDrive(volts_per_radian=50.0, slew=2.0, command_low=-0.5, command_high=0.8, deadband=0.05, supply=12.0)
-    t = be.simulate(be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.1), drive=drive), WHEEL, be.step(3.0, at=0.1), duration=2.0)
+    drive = be.PositionDrive(
+        volts_per_radian=50.0, slew=2.0, command_low=-0.5, command_high=0.8, deadband=0.05, supply=12.0
+    )
+    t = be.simulate(
+        be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.1), drive=drive),
+        WHEEL,
+        be.step(3.0, at=0.1),
+        duration=2.0,
+    )
     assert t["setpoint"][-1] == pytest.approx(0.8)
     assert np.max(np.diff(t["setpoint"])) == pytest.approx(0.002)
     assert 0.75 < t.position[-1] < 0.85  # it comes to rest inside the dead band
@@ -97,7 +118,12 @@ def test_slew_limits_deadband_and_command_limits():
 def test_anti_windup_by_limit_and_by_freezing():
     far = {"volts_per_radian": 20.0, "volts_per_radian_second": 200.0, "supply": 6.0}
     plain, limited, frozen = (
-        be.simulate(be.Actuator(motor=MOTOR, friction=FRICTION, drive=be.PositionDrive(**far, **more)), WHEEL, be.step(4.0), duration=3.0)
+        be.simulate(
+            be.Actuator(motor=MOTOR, friction=FRICTION, drive=be.PositionDrive(**far, **more)),
+            WHEEL,
+            be.step(4.0),
+            duration=3.0,
+        )
         for more in ({}, {"integral_limit": 0.005}, {"freeze_when_saturated": True})
     )
     assert np.max(plain.position) > 4.5
@@ -108,28 +134,49 @@ def test_anti_windup_by_limit_and_by_freezing():
 
 def test_integral_removes_the_steady_error():
     drive = be.PositionDrive(volts_per_radian=20.0, volts_per_radian_second=60.0)
-    t = be.simulate(be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.05), drive=drive), be.Pendulum(mass=0.5, length=0.2), be.step(1.0), duration=6.0)
+    t = be.simulate(
+        be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.05), drive=drive),
+        be.Pendulum(mass=0.5, length=0.2),
+        be.step(1.0),
+        duration=6.0,
+    )
     assert t.position[-1] == pytest.approx(1.0, abs=1e-4)
 
 
 def test_impedance_follows_position_velocity_torque_and_varying_gains():
     drive = be.ImpedanceDrive(newton_metres_per_radian=5.0, newton_metre_seconds_per_radian=0.5)
-    held = be.simulate(be.Actuator(motor=MOTOR, drive=drive), WHEEL, {"position_target": 0.5, "torque_target": 1.0}, duration=5.0)
+    held = be.simulate(
+        be.Actuator(motor=MOTOR, drive=drive),
+        WHEEL,
+        {"position_target": 0.5, "torque_target": 1.0},
+        duration=5.0,
+    )
     assert held.position[-1] == pytest.approx(0.5 + 1.0 / 5.0, rel=1e-6)
     soft = be.simulate(
         be.Actuator(motor=MOTOR, drive=drive),
         WHEEL,
-        {"position_target": 0.5, "torque_target": 1.0, "newton_metres_per_radian": be.step(-3.0, at=5.0, start=5.0)},
+        {
+            "position_target": 0.5,
+            "torque_target": 1.0,
+            "newton_metres_per_radian": be.step(-3.0, at=5.0, start=5.0),
+        },
         duration=15.0,
     )
     assert soft.position[-1] == pytest.approx(0.5 + 1.0 / 2.0, rel=1e-5)
-    turning = be.simulate(be.Actuator(motor=MOTOR, drive=be.ImpedanceDrive(newton_metre_seconds_per_radian=0.5)), WHEEL, {"velocity_target": 3.0}, duration=1.0)
+    turning = be.simulate(
+        be.Actuator(motor=MOTOR, drive=be.ImpedanceDrive(newton_metre_seconds_per_radian=0.5)),
+        WHEEL,
+        {"velocity_target": 3.0},
+        duration=1.0,
+    )
     assert turning.velocity[-1] == pytest.approx(3.0, rel=1e-6)
 
 
 def test_torque_through_voltage_equals_torque_through_current_when_cold():
     asked = {"torque_target": be.sine(1.0, 2.0)}
-    actuators = [be.Actuator(motor=MOTOR, drive=be.ImpedanceDrive(through=way)) for way in ("current", "voltage")]
+    actuators = [
+        be.Actuator(motor=MOTOR, drive=be.ImpedanceDrive(through=way)) for way in ("current", "voltage")
+    ]
     runs = [be.simulate(actuator, WHEEL, asked, duration=1.0, substeps=4) for actuator in actuators]
     assert runs[0].position == pytest.approx(runs[1].position, abs=1e-12)
     assert runs[0].torque == pytest.approx(np.sin(4 * np.pi * runs[0].time), abs=1e-12)
@@ -147,18 +194,43 @@ def test_a_recorded_load_equals_the_bench_it_was_recorded_on():
 
 def test_irregular_times_and_a_continued_run():
     rng = np.random.default_rng(0)
-    actuator = be.Actuator(motor=MOTOR, friction=be.LuGre(coulomb=0.05, static=0.08, stribeck_velocity=0.2, stiffness=100.0, damping=0.5, viscous=0.05))
+    actuator = be.Actuator(
+        motor=MOTOR,
+        friction=be.LuGre(
+            coulomb=0.05, static=0.08, stribeck_velocity=0.2, stiffness=100.0, damping=0.5, viscous=0.05
+        ),
+    )
     times = np.concatenate([[0.0], np.cumsum(rng.uniform(0.002, 0.01, 100))])
     whole = be.simulate(actuator, WHEEL, be.sine(3.0, 1.0), time=times, substeps=7)
     first = be.simulate(actuator, WHEEL, be.sine(3.0, 1.0), time=times[:51], substeps=7)
-    rest = be.simulate(actuator, WHEEL, be.sine(3.0, 1.0), time=times[50:], substeps=7, start=first.final_state())
+    rest = be.simulate(
+        actuator, WHEEL, be.sine(3.0, 1.0), time=times[50:], substeps=7, start=first.final_state()
+    )
     assert rest.position[-1] == pytest.approx(whole.position[-1], rel=1e-12)
 
 
 def test_a_trajectory_holds_signals_and_hidden_states():
-    motor = be.Motor(resistance=2.0, torque_constant=0.5, inductance=1e-3, rotor_inertia=2e-3, thermal=be.Thermal(resistance=5.0, capacitance=10.0))
-    t = be.simulate(be.Actuator(motor=motor, friction=be.Dahl(coulomb=0.05, stiffness=100.0)), WHEEL, 3.0, duration=0.1)
-    for name in ("position", "velocity", "current", "voltage", "torque", "temperature", "bristle", "winding_temperature", "voltage_target"):
+    motor = be.Motor(
+        resistance=2.0,
+        torque_constant=0.5,
+        inductance=1e-3,
+        rotor_inertia=2e-3,
+        thermal=be.Thermal(resistance=5.0, capacitance=10.0),
+    )
+    t = be.simulate(
+        be.Actuator(motor=motor, friction=be.Dahl(coulomb=0.05, stiffness=100.0)), WHEEL, 3.0, duration=0.1
+    )
+    for name in (
+        "position",
+        "velocity",
+        "current",
+        "voltage",
+        "torque",
+        "temperature",
+        "bristle",
+        "winding_temperature",
+        "voltage_target",
+    ):
         assert len(t[name]) == len(t.time) == len(t) == 101
     assert t.energy == {}
     assert t.refinement is not None

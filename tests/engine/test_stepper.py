@@ -17,9 +17,18 @@ from backemf.errors import BackemfWarning, InvalidValue, UnknownName
 from backemf.model.quantity import part
 
 M6 = be.M6(
-    coulomb=0.05, static=0.1, stribeck_velocity=0.4, stribeck_exponent=1.2, viscous=0.02, load_motor=0.1, load_external=0.03,
-    load_motor_stribeck=0.08, load_external_stribeck=0.05, load_motor_quadratic=0.01, load_external_quadratic=0.005,
-)  # fmt: skip
+    coulomb=0.05,
+    static=0.1,
+    stribeck_velocity=0.4,
+    stribeck_exponent=1.2,
+    viscous=0.02,
+    load_motor=0.1,
+    load_external=0.03,
+    load_motor_stribeck=0.08,
+    load_external_stribeck=0.05,
+    load_motor_quadratic=0.01,
+    load_external_quadratic=0.005,
+)
 SERVO = be.Actuator(
     motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
     friction=M6,
@@ -28,7 +37,9 @@ SERVO = be.Actuator(
 
 
 def system(**changes: float) -> System:
-    return System(actuator=SERVO.replace(**changes), bench=be.Recorded(), inputs=("inertia", "load", "position_target"))
+    return System(
+        actuator=SERVO.replace(**changes), bench=be.Recorded(), inputs=("inertia", "load", "position_target")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +55,10 @@ def test_each_actuator_steps_as_the_reference_does(twelve):
     inputs = np.stack([np.full(12, 0.01), rng.normal(0, 0.5, 12), rng.normal(0, 0.5, 12)], axis=1)
     for n in (1, 3):
         expected = [
-            reference.run(s, list(s.parameters.values()), state[i], held(inputs[i : i + 1], np.array([2e-3])), n)[0][1] for i, s in enumerate(twelve)
+            reference.run(
+                s, list(s.parameters.values()), state[i], held(inputs[i : i + 1], np.array([2e-3])), n
+            )[0][1]
+            for i, s in enumerate(twelve)
         ]
         after = steps(state, inputs, 2e-3, substeps=n)
         np.testing.assert_allclose(after, expected, rtol=1e-12, atol=1e-14)
@@ -61,7 +75,9 @@ def test_a_step_may_be_taken_in_place_and_parameters_changed(twelve):
     assert steps(state, inputs, 1e-3, out=state) is state
     assert np.array_equal(state, expected)
     steps.set_parameters(np.array([list(twelve[5].parameters.values())] * 3))
-    assert np.array_equal(steps(steps.start(), inputs, 1e-3), stepper(twelve[5], 3)(steps.start(), inputs, 1e-3))
+    assert np.array_equal(
+        steps(steps.start(), inputs, 1e-3), stepper(twelve[5], 3)(steps.start(), inputs, 1e-3)
+    )
 
 
 def test_any_arrays_will_do(twelve):
@@ -87,12 +103,20 @@ def test_twelve_servos_take_at_most_five_microseconds(twelve):
 
 def test_mistakes_are_named(twelve):
     steps = stepper(twelve[0], 2)
-    with pytest.raises(InvalidValue, match=r"state has shape \(1, 2\), inputs \(2, 3\).*expected \(2, 2\) for position, velocity, \(2, 3\) for inertia"):
+    with pytest.raises(
+        InvalidValue,
+        match=(
+            r"state has shape \(1, 2\), inputs \(2, 3\).*expected \(2, 2\) for position, velocity, \(2, 3\)"
+            r" for inertia"
+        ),
+    ):
         steps(np.zeros((1, 2)), np.zeros((2, 3)), 1e-3)
     with pytest.raises(InvalidValue, match=r"h is 0\.0"):
         steps(np.zeros((2, 2)), np.zeros((2, 3)), 0.0)
     with pytest.raises(InvalidValue, match="system 1 has another structure than system 0"):
-        stepper([twelve[0], System(actuator=SERVO, bench=be.Flywheel(inertia=1.0), inputs=("position_target",))])
+        stepper(
+            [twelve[0], System(actuator=SERVO, bench=be.Flywheel(inertia=1.0), inputs=("position_target",))]
+        )
     with pytest.raises(InvalidValue, match="n is 3 for 12 systems"):
         stepper(twelve, 3)
     with pytest.raises(UnknownName, match="unknown state 'speed'"):
@@ -113,5 +137,7 @@ def test_what_cannot_be_compiled_steps_on_the_reference():
     with pytest.warns(BackemfWarning, match="cannot compile this actuator"):
         steps = stepper(one, 2)
     after = steps(steps.start(), np.full((2, 1), 0.5), 1e-3, substeps=2)
-    expected, _ = reference.run(one, list(one.parameters.values()), [0.0, 0.0], held(np.full((1, 1), 0.5), np.array([1e-3])), 2)
+    expected, _ = reference.run(
+        one, list(one.parameters.values()), [0.0, 0.0], held(np.full((1, 1), 0.5), np.array([1e-3])), 2
+    )
     np.testing.assert_allclose(after, [expected[1]] * 2, rtol=1e-12)

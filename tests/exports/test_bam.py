@@ -27,7 +27,9 @@ M2 = {
 
 def test_a_file_becomes_an_actuator():
     found = bam.parse({**M2, "q_offset": -0.02})
-    assert found.actuator.friction == be.Stribeck(coulomb=0.1, static=0.15000000000000002, stribeck_velocity=1.5, stribeck_exponent=1.3, viscous=0.04)
+    assert found.actuator.friction == be.Stribeck(
+        coulomb=0.1, static=0.15000000000000002, stribeck_velocity=1.5, stribeck_exponent=1.3, viscous=0.04
+    )
     assert (found.model, found.name, found.offset) == ("m2", "servo", -0.02)
 
 
@@ -38,7 +40,9 @@ def test_a_missing_key_is_an_error(key):
 
 
 def test_unknown_keys_models_and_values_are_errors():
-    with pytest.raises(UnknownName, match="unknown key in the parameters 'friction_visous'; did you mean 'friction_viscous'"):
+    with pytest.raises(
+        UnknownName, match="unknown key in the parameters 'friction_visous'; did you mean 'friction_viscous'"
+    ):
         bam.parse({**M2, "friction_visous": 1.0})
     with pytest.raises(UnknownName, match="unknown model"):
         bam.parse({**M2, "model": "m9"})

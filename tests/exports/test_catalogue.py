@@ -1,4 +1,5 @@
-"""Every part of the catalogue and every identified set through every target; those that run here are replayed."""
+"""Every part of the catalogue and every identified set through every target;
+those that run here are replayed."""
 
 from __future__ import annotations
 

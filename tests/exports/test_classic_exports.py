@@ -47,7 +47,12 @@ def test_the_published_formulas():
     ids=["position", "velocity", "voltage"],
 )
 def test_a_resistive_motor_is_carried_whole(drive, element):
-    made = export(be.Actuator(motor=MOTOR, friction=FRICTION, drive=drive), "mujoco-classic", joint="knee", timestep=0.001)
+    made = export(
+        be.Actuator(motor=MOTOR, friction=FRICTION, drive=drive),
+        "mujoco-classic",
+        joint="knee",
+        timestep=0.001,
+    )
     assert made.lossless
     assert element in made.text
     for case in replay(made).cases:
@@ -56,15 +61,23 @@ def test_a_resistive_motor_is_carried_whole(drive, element):
 
 def test_a_winding_is_absorbed_by_the_fit():
     slow = dataclasses.replace(MOTOR, inductance=0.03)
-    actuator = be.Actuator(motor=slow, friction=FRICTION, drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0))
-    fitted, plain = (export(actuator, "mujoco-classic", method=m).approximated[0] for m in ("simulation", "formula"))
+    actuator = be.Actuator(
+        motor=slow, friction=FRICTION, drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0)
+    )
+    fitted, plain = (
+        export(actuator, "mujoco-classic", method=m).approximated[0] for m in ("simulation", "formula")
+    )
     assert fitted.path == "motor.inductance"
     assert fitted.error < plain.error
 
 
 def test_what_it_lacks_is_named():
-    drive = be.PositionDrive(volts_per_radian=50.0, volts_per_radian_second=40.0, supply=12.0, slew=3.0, delay=0.01)
-    made = export(be.Actuator(motor=MOTOR, friction=FRICTION, drive=drive), "mujoco-classic", method="formula")
+    drive = be.PositionDrive(
+        volts_per_radian=50.0, volts_per_radian_second=40.0, supply=12.0, slew=3.0, delay=0.01
+    )
+    made = export(
+        be.Actuator(motor=MOTOR, friction=FRICTION, drive=drive), "mujoco-classic", method="formula"
+    )
     assert [e.path for e in made.dropped] == ["drive.slew", "drive.delay", "drive integral"]
     assert all(e.error is not None for e in made.dropped)
     assert mujoco.MjModel.from_xml_string(made.text).nu == 1

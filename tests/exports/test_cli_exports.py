@@ -35,14 +35,20 @@ def test_export_as_json_has_its_keys():
 
 def test_a_bam_file_and_a_stored_actuator_are_sources(tmp_path):
     be.Actuator.read("mx-106/m1").write(tmp_path / "servo.json")
-    out = run("export", tmp_path / "servo.json", "--to", "bam", "--joint", "mx106", "-o", tmp_path / "bam.json")
+    out = run(
+        "export", tmp_path / "servo.json", "--to", "bam", "--joint", "mx106", "-o", tmp_path / "bam.json"
+    )
     assert "wrote" in out
-    assert "From: BAM parameters bam.json, model m1 of mx106" in run("export", tmp_path / "bam.json", "--to", "mujoco")
+    assert "From: BAM parameters bam.json, model m1 of mx106" in run(
+        "export", tmp_path / "bam.json", "--to", "mujoco"
+    )
 
 
 def test_editing_a_model(tmp_path):
     path = tmp_path / "one.xml"
-    path.write_text('<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody></mujoco>')
+    path.write_text(
+        '<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody></mujoco>'
+    )
     out = run("export", "mx-106/m1", "--to", "mujoco", "--into", path, "--joint", "j", "--force")
     assert "new <dcmotor>" in out
     assert "<dcmotor" in path.read_text()

@@ -14,7 +14,8 @@ from backemf.targets.export import export
 MODEL = """<mujoco>
   <option timestep="{h}"/>
   <worldbody>
-    <body><joint name="a" axis="0 1 0" {joint}/><inertial pos="0 0 0" mass="1" diaginertia="0.05 0.05 0.05"/></body>
+    <body><joint name="a" axis="0 1 0" {joint}/><inertial pos="0 0 0" mass="1" diaginertia="0.05 0.05 0.05"/>
+      </body>
   </worldbody>
   <actuator>{actuator}</actuator>
 </mujoco>"""
@@ -43,14 +44,47 @@ def test_a_sensible_servo_has_no_findings(tmp_path):
 @pytest.mark.parametrize(
     ("actuator", "joint", "h", "code"),
     [
-        ('<position joint="a" kp="1000" forcerange="-5 5"/>', 'armature="0.05" damping="1"', 0.0001, "gain_far_from_servos"),
+        (
+            '<position joint="a" kp="1000" forcerange="-5 5"/>',
+            'armature="0.05" damping="1"',
+            0.0001,
+            "gain_far_from_servos",
+        ),
         ('<position joint="a" kp="20"/>', 'armature="0.05" damping="1"', 0.002, "no_limit"),
-        ('<position joint="a" kp="20" forcerange="-5 5"/>', 'armature="0.05"', 0.002, "damping_below_back_emf"),
-        ('<position joint="a" kp="20" forcerange="-5 5"/>', 'armature="0.05" damping="0.01"', 0.002, "damping_below_back_emf"),
+        (
+            '<position joint="a" kp="20" forcerange="-5 5"/>',
+            'armature="0.05"',
+            0.002,
+            "damping_below_back_emf",
+        ),
+        (
+            '<position joint="a" kp="20" forcerange="-5 5"/>',
+            'armature="0.05" damping="0.01"',
+            0.002,
+            "damping_below_back_emf",
+        ),
         ('<position joint="a" kp="20" forcerange="-5 5"/>', 'damping="1"', 0.002, "no_armature"),
-        ('<position joint="a" kp="20" forcerange="-5 5"/>', 'armature="0.05" damping="1"', 0.05, "step_too_long"),
-        ('<dcmotor joint="a" motorconst="1 2" resistance="1" armature="0.1"/>', "", 0.002, "unequal_constants_merged"),
-        ('<dcmotor joint="a" motorconst="2" resistance="1" armature="0.1" input="pos" controller="20 0 0.5 0 0 5"/>', "", 0.002, "damping_below_back_emf"),
+        (
+            '<position joint="a" kp="20" forcerange="-5 5"/>',
+            'armature="0.05" damping="1"',
+            0.05,
+            "step_too_long",
+        ),
+        (
+            '<dcmotor joint="a" motorconst="1 2" resistance="1" armature="0.1"/>',
+            "",
+            0.002,
+            "unequal_constants_merged",
+        ),
+        (
+            (
+                '<dcmotor joint="a" motorconst="2" resistance="1" armature="0.1" input="pos" controller="20 0'
+                ' 0.5 0 0 5"/>'
+            ),
+            "",
+            0.002,
+            "damping_below_back_emf",
+        ),
     ],
 )
 def test_each_mistake_is_found(tmp_path, actuator, joint, h, code):

@@ -1,4 +1,5 @@
-"""Editing a user's own model: the actuator and its joint change, every other byte stays, and a failure leaves all files alone."""
+"""Editing a user's own model: the actuator and its joint change, every other byte stays,
+and a failure leaves all files alone."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ ARM = """<mujoco model="arm">
     <body name="upper"  pos="0 0 1">\t
       <joint  name='shoulder' axis="0 1 0"   damping = "0.5" />
       <geom type="capsule" size="0.03 0.2" mass="1"/>
-      <body name="fore" pos="0 0 -0.4"><joint name="elbow" class="servo" axis="0 1 0"/><geom type="capsule" size="0.02 0.15" mass="0.5"/></body>
+      <body name="fore" pos="0 0 -0.4"><joint name="elbow" class="servo" axis="0 1 0"/><geom type="capsule"
+        size="0.02 0.15" mass="0.5"/></body>
     </body>
   </worldbody>
   <include file="actuators.xml"/>
@@ -65,7 +67,10 @@ def test_only_the_actuator_and_its_joint_change(arm):
     after = contents(arm.parent)
     assert after["defaults.xml"] == before["defaults.xml"]
     head, tail = before["arm.xml"].split(b'<joint name="elbow" class="servo" axis="0 1 0"/>')
-    assert after["arm.xml"].startswith(head + b'<joint name="elbow" class="servo" axis="0 1 0" armature="0" damping="0" frictionloss="0.10352026623606064"')
+    assert after["arm.xml"].startswith(
+        head + b'<joint name="elbow" class="servo" axis="0 1 0" armature="0" damping="0"'
+        b' frictionloss="0.10352026623606064"'
+    )
     assert after["arm.xml"].endswith(tail)
     old = b'<position name="a_elbow" joint="elbow" class="servo" ctrlrange="-1 1"/>'
     head, tail = before["actuators.xml"].split(old)
@@ -89,7 +94,9 @@ def test_classic_actuators_too(arm, joint):
 
 def test_a_joint_without_an_actuator_gets_one(tmp_path):
     path = tmp_path / "one.xml"
-    path.write_text('<mujoco>\n <worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>\n</mujoco>\n')
+    path.write_text(
+        '<mujoco>\n <worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>\n</mujoco>\n'
+    )
     into(servo(), path, "j").write(tmp_path / "two.xml")
     assert "<actuator>" not in path.read_text()
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml")).nu == 1
@@ -97,8 +104,12 @@ def test_a_joint_without_an_actuator_gets_one(tmp_path):
 
 def test_a_joint_and_a_note_may_speak_of_backlash(tmp_path):
     path = tmp_path / "one.xml"
-    path.write_text('<mujoco><worldbody><body><joint name="with_backlash"/><geom size="0.1"/></body></worldbody></mujoco>')
-    named = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="with_backlash", notes="measured with_backlash")
+    path.write_text(
+        '<mujoco><worldbody><body><joint name="with_backlash"/><geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    named = export(
+        be.Actuator.read("mx-106/m1"), "mujoco", joint="with_backlash", notes="measured with_backlash"
+    )
     assert into(named, path).verified.startswith("compiled")
     loose = be.Gearbox(backlash=0.03, contact_stiffness=2000.0)
     actuator = dataclasses.replace(be.Actuator.read("mx-106/m1"), gearbox=loose)
@@ -122,7 +133,12 @@ def test_an_unknown_joint_is_named_with_the_nearest(arm):
 
 
 def test_defaults_that_would_change_the_motor_are_refused(arm):
-    arm.write_text(ARM.replace('<include file="defaults.xml"/>', '<include file="defaults.xml"/><default><general forcerange="-1 1"/></default>'))
+    arm.write_text(
+        ARM.replace(
+            '<include file="defaults.xml"/>',
+            '<include file="defaults.xml"/><default><general forcerange="-1 1"/></default>',
+        )
+    )
     before = contents(arm.parent)
     with pytest.raises(InvalidValue, match=r"default classes change actuator_force"):
         into(servo(), arm, "shoulder")
@@ -142,12 +158,16 @@ def test_another_era_is_edited_but_not_compiled(arm):
 def test_urdf_joints_are_edited(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(
-        '<robot name="r">\n <link name="a"/><link name="b"/>\n <joint name="knee" type="revolute"><parent link="a"/><child link="b"/>\n'
-        '  <limit lower="-1" upper="1"  effort="1" velocity="1"/>\n </joint>\n</robot>\n'
+        '<robot name="r">\n <link name="a"/><link name="b"/>\n <joint name="knee" type="revolute"><parent'
+        ' link="a"/><child link="b"/>\n  <limit lower="-1" upper="1"  effort="1" velocity="1"/>\n'
+        " </joint>\n</robot>\n"
     )
     made = export(be.Actuator.read("mx-106/m1"), "urdf")
     into(made, path, "knee").write(force=True)
     text = path.read_text()
-    assert f'<limit lower="-1" upper="1"  effort="{made.numbers["effort"]!r}" velocity="{made.numbers["velocity"]!r}"/>' in text
+    assert (
+        f'<limit lower="-1" upper="1"  effort="{made.numbers["effort"]!r}"'
+        f' velocity="{made.numbers["velocity"]!r}"/>' in text
+    )
     assert '<dynamics damping="' in text
     assert text.startswith('<robot name="r">\n <link name="a"/><link name="b"/>\n')

@@ -1,4 +1,5 @@
-"""`<dcmotor>` exports, replayed in the real MuJoCo: lossless ones step for step, the others as well as a fit can make them."""
+"""`<dcmotor>` exports, replayed in the real MuJoCo:
+lossless ones step for step, the others as well as a fit can make them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,11 @@ GEARED = without_dry_friction()["everything on"]
 
 @pytest.mark.parametrize(
     "actuator",
-    [be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO), be.Actuator(motor=STRONG, friction=BRISTLE, drive=SERVO), GEARED],
+    [
+        be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO),
+        be.Actuator(motor=STRONG, friction=BRISTLE, drive=SERVO),
+        GEARED,
+    ],
     ids=["resistive servo", "bristle", "everything on, geared, two motors"],
 )
 def test_a_lossless_export_replays_step_for_step_and_within_the_engines_own_step_error(actuator):
@@ -47,7 +52,12 @@ def test_a_lossless_export_replays_step_for_step_and_within_the_engines_own_step
 
 @pytest.mark.parametrize("integrator", ["Euler", "implicit", "RK4"])
 def test_every_integrator_is_replayed_step_for_step(integrator):
-    made = export(be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO), "mujoco", integrator=integrator, timestep=0.001)
+    made = export(
+        be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO),
+        "mujoco",
+        integrator=integrator,
+        timestep=0.001,
+    )
     assert replay(made, refine=False).worst_step_difference < 1e-6
 
 
@@ -66,7 +76,9 @@ def test_the_text_of_every_version_compiles_to_the_same_voltage():
         assert plain(found) == pytest.approx(plain(parts.dcmotor), rel=1e-12)
     converted = gains_to_era2(meant["3.11"].dcmotor)  # exact: the same voltage in every state
     assert plain(converted.dcmotor) == pytest.approx(plain(meant["3.12"].dcmotor), rel=1e-12)
-    assert meant["3.12"].ctrl == pytest.approx({name: converted.ctrl_scale * factor for name, factor in meant["3.11"].ctrl.items()})
+    assert meant["3.12"].ctrl == pytest.approx(
+        {name: converted.ctrl_scale * factor for name, factor in meant["3.11"].ctrl.items()}
+    )
 
 
 def test_another_era_than_the_installed_is_not_replayed_here():
@@ -94,7 +106,9 @@ def test_a_log_is_replayed_with_its_own_gain_and_release():
     command = {"position_target": 0.5 * np.sin(4 * t), "enabled": (t < 1.0).astype(float)}
     bench = be.Pendulum(mass=1.0, length=0.1)
     truth = simulate(actuator.replace(**{"drive.proportional": 8.0}), bench, command, time=t)
-    recorded = log("released", t, position=truth.position, bench=bench, settings={"drive.proportional": 8.0}, **command)
+    recorded = log(
+        "released", t, position=truth.position, bench=bench, settings={"drive.proportional": 8.0}, **command
+    )
     (case,) = replay(export(actuator, "mujoco", timestep=0.0005), [recorded]).cases
     assert case.native_log < 1e-4
     assert case.target_log < 2e-3
@@ -107,8 +121,19 @@ def _recordings(actuator, gains=(8.0, 32.0)):
     bench, found = be.Pendulum(mass=2.0, length=0.15), []
     for gain in gains:
         for name, target in (("sine", 0.9 * np.sin(2.5 * t)), ("hold", np.where(t < 0.2, 0.0, 1.2))):
-            seen = simulate(actuator.replace(**{"drive.proportional": gain}), bench, {"position_target": target}, time=t)
-            found.append(log(f"{name} at {gain:g}", t, position=seen.position, bench=bench, position_target=target, settings={"drive.proportional": gain}))
+            seen = simulate(
+                actuator.replace(**{"drive.proportional": gain}), bench, {"position_target": target}, time=t
+            )
+            found.append(
+                log(
+                    f"{name} at {gain:g}",
+                    t,
+                    position=seen.position,
+                    bench=bench,
+                    position_target=target,
+                    settings={"drive.proportional": gain},
+                )
+            )
     return found
 
 
@@ -118,7 +143,10 @@ def test_fitted_to_recordings_an_export_replays_them_better(target):
     actuator = be.Actuator.read("mx-106/m6")
     logs = _recordings(actuator)
     own = export(actuator, target, logs=logs)
-    assert "the motions of 4 recordings, against backemf: sine at 8, hold at 8, sine at 32, hold at 32" in own.text
+    assert (
+        "the motions of 4 recordings, against backemf: sine at 8, hold at 8, sine at 32, hold at 32"
+        in own.text
+    )
     on_logs, by_formula, by_reference = (
         np.mean([c.target_native for c in replay(e, logs, refine=False).cases])
         for e in (own, export(actuator, target, method="formula"), export(actuator, target))
@@ -156,7 +184,12 @@ def test_frictionloss_sticks_with_the_settings_that_are_written():
 
 def test_dropped_effects_are_named_with_what_they_cost():
     play = be.Gearbox(backlash=0.02, contact_stiffness=200.0, contact_damping=0.5)
-    actuator = be.Actuator(motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=dataclasses.replace(SERVO, deadband=0.01))
+    actuator = be.Actuator(
+        motor=STRONG,
+        gearbox=play,
+        friction=be.Coulomb(coulomb=0.1, viscous=0.03),
+        drive=dataclasses.replace(SERVO, deadband=0.01),
+    )
     made = export(actuator, "mujoco", joint="knee")
     assert [e.path for e in made.dropped] == ["gearbox.backlash", "drive.deadband"]
     assert all(e.error is not None and 1e-4 < e.error < 0.1 for e in made.dropped)
@@ -164,11 +197,17 @@ def test_dropped_effects_are_named_with_what_they_cost():
 
 def test_backlash_becomes_an_extra_joint_where_asked():
     play = be.Gearbox(backlash=0.03, contact_stiffness=2000.0, contact_damping=2.0)
-    actuator = be.Actuator(motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO)
-    with_joint, without = (export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False))
+    actuator = be.Actuator(
+        motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO
+    )
+    with_joint, without = (
+        export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False)
+    )
     assert [e.path for e in with_joint.approximated] == ["gearbox.backlash"]
     assert mujoco.MjModel.from_xml_string(with_joint.text).njnt == 2
-    loose, tight = (np.mean([c.target_native for c in replay(e, refine=False).cases]) for e in (with_joint, without))
+    loose, tight = (
+        np.mean([c.target_native for c in replay(e, refine=False).cases]) for e in (with_joint, without)
+    )
     assert loose < 0.4 * tight
 
 
@@ -183,8 +222,8 @@ def test_unequal_constants_keep_both_ends_of_the_torque_speed_line():
 def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back():
     made = export(GEARED, "mujoco", joint="knee")
     spec = mujoco.MjSpec.from_string(
-        '<mujoco><worldbody><body><joint name="hip" armature="1" damping="3"/><geom size="0.1"/></body></worldbody>'
-        '<actuator><position joint="hip" kp="3"/></actuator></mujoco>'
+        '<mujoco><worldbody><body><joint name="hip" armature="1" damping="3"/><geom'
+        ' size="0.1"/></body></worldbody><actuator><position joint="hip" kp="3"/></actuator></mujoco>'
     )
     mj.apply(made, spec, "hip")
     model, alone = spec.compile(), mujoco.MjModel.from_xml_string(made.text)
@@ -218,7 +257,9 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     old = mj.read(tmp_path / "old.xml").actuator
     assert isinstance(old.drive, be.PositionDrive)
     law = actuator.drive
-    assert old.drive.volts_per_radian == pytest.approx(law.firmware_gain * law.proportional * law.supply, rel=1e-12)  # volts, not newton-metres
+    assert old.drive.volts_per_radian == pytest.approx(
+        law.firmware_gain * law.proportional * law.supply, rel=1e-12
+    )  # volts, not newton-metres
     assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
 
 
@@ -226,12 +267,15 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
 def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(tmp_path, mode, kind):
     (tmp_path / "motors.xml").write_text(
         "<mujocoinclude><actuator>"
-        '<general class="servo" name="knee" joint="knee" damping="0.035" armature="0.027" actearly="true" dyntype="dcmotor" dynprm="0 0 0 0 0 0 0 0 0 0" '
-        f'gaintype="dcmotor" biastype="dcmotor" gainprm="2.965 2.191 0 0 60.67 0 0.5 11.55 {mode}"/></actuator></mujocoinclude>'
+        '<general class="servo" name="knee" joint="knee" damping="0.035" armature="0.027" actearly="true"'
+        ' dyntype="dcmotor" dynprm="0 0 0 0 0 0 0 0 0 0" '
+        'gaintype="dcmotor" biastype="dcmotor" gainprm="2.965 2.191 0 0 60.67 0 0.5 11.55'
+        f' {mode}"/></actuator></mujocoinclude>'
     )
     model = (
-        '<mujoco><default><default class="servo"><general gear="3"/><joint frictionloss="0.1"/></default></default>'
-        '<worldbody><body><joint name="knee" class="servo"/><geom size="0.1" mass="1"/></body></worldbody><include file="motors.xml"/></mujoco>'
+        '<mujoco><default><default class="servo"><general gear="3"/><joint'
+        ' frictionloss="0.1"/></default></default><worldbody><body><joint name="knee" class="servo"/><geom'
+        ' size="0.1" mass="1"/></body></worldbody><include file="motors.xml"/></mujoco>'
     )
     (tmp_path / "arm.xml").write_text(model)
     found = mj.read(tmp_path / "arm.xml", "knee")
@@ -245,7 +289,9 @@ def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(t
 
 def test_a_step_that_cannot_hold_the_model_is_found():
     stiff = be.Actuator(
-        motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4), friction=dataclasses.replace(BRISTLE, stiffness=5000.0), drive=SERVO
+        motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4),
+        friction=dataclasses.replace(BRISTLE, stiffness=5000.0),
+        drive=SERVO,
     )
     made = export(stiff, "mujoco", timestep=0.005)
     assert made.findings
@@ -255,7 +301,9 @@ def test_a_step_that_cannot_hold_the_model_is_found():
 
 def test_a_replay_that_diverges_says_so():
     stuck = dataclasses.replace(BRISTLE, damping=500.0)  # explicit in the engine under Euler
-    made = export(be.Actuator(motor=STRONG, friction=stuck, drive=SERVO), "mujoco", timestep=0.005, integrator="Euler")
+    made = export(
+        be.Actuator(motor=STRONG, friction=stuck, drive=SERVO), "mujoco", timestep=0.005, integrator="Euler"
+    )
     assert made.findings
     with pytest.raises(InvalidValue, match="diverges at a step of 5 ms"):
         replay(made, refine=False)
@@ -268,7 +316,9 @@ def test_an_actuator_that_cannot_be_carried_is_refused():
 
 def test_a_linear_axis_is_told_in_metres():
     friction = be.Stribeck(coulomb=1.0, static=2.0, stribeck_velocity=0.1)
-    axis = be.Actuator(motor=STRONG, gearbox=be.Gearbox(ratio=100.0), friction=friction, drive=SERVO, motion="linear")
+    axis = be.Actuator(
+        motor=STRONG, gearbox=be.Gearbox(ratio=100.0), friction=friction, drive=SERVO, motion="linear"
+    )
     made = export(axis, "mujoco", method="formula")
     for words in (" mm RMS, at most ", "amplitude 0.5 m (or", " kg), at 11.55 V"):
         assert words in made.text

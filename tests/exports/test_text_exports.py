@@ -1,4 +1,5 @@
-"""mjlab, Isaac Lab and URDF: the text parses, names only what the target has, and its numbers are the motor's."""
+"""mjlab, Isaac Lab and URDF: the text parses, names only what the target has,
+and its numbers are the motor's."""
 
 from __future__ import annotations
 
@@ -13,12 +14,44 @@ from backemf.errors import InvalidValue, MissingValue
 from backemf.targets.export import export
 
 MJLAB = {
-    *("target_names_expr", "motor_params", "mode", "stiffness", "damping", "integral_gain", "integral_limit", "slew_rate", "voltage_limit"),
-    *("effort_limit", "gear", "inductance", "electrical_time_constant", "thermal", "cogging", "lugre", "armature", "frictionloss"),
+    *(
+        "target_names_expr",
+        "motor_params",
+        "mode",
+        "stiffness",
+        "damping",
+        "integral_gain",
+        "integral_limit",
+        "slew_rate",
+        "voltage_limit",
+    ),
+    *(
+        "effort_limit",
+        "gear",
+        "inductance",
+        "electrical_time_constant",
+        "thermal",
+        "cogging",
+        "lugre",
+        "armature",
+        "frictionloss",
+    ),
     *("viscous_damping", "delay_min_lag", "delay_max_lag"),
 }
-COMMON = {"joint_names_expr", "saturation_effort", "stiffness", "damping", "armature", "friction", "dynamic_friction", "viscous_friction"}
-ISAAC = {"2.3": COMMON | {"effort_limit", "velocity_limit"}, "3.0": COMMON | {"actuator_effort_limit", "actuator_velocity_limit"}}
+COMMON = {
+    "joint_names_expr",
+    "saturation_effort",
+    "stiffness",
+    "damping",
+    "armature",
+    "friction",
+    "dynamic_friction",
+    "viscous_friction",
+}
+ISAAC = {
+    "2.3": COMMON | {"effort_limit", "velocity_limit"},
+    "3.0": COMMON | {"actuator_effort_limit", "actuator_velocity_limit"},
+}
 GEARED = be.Actuator(
     motor=be.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7, limits=be.Limits(torque=0.02)),
     gearbox=be.Gearbox(ratio=100.0),
@@ -28,7 +61,11 @@ GEARED = be.Actuator(
 
 
 def keywords(text: str, name: str) -> dict[str, ast.expr]:
-    calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name]
+    calls = [
+        n
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
+    ]
     assert len(calls) == 1
     return {k.arg: k.value for k in calls[0].keywords if k.arg}
 

@@ -1,7 +1,8 @@
 """Exports in the simulator of this interpreter; prints one JSON object.
 
 python -m tests.exports.worker mujoco     every part, replayed in the installed MuJoCo
-python -m tests.exports.worker mjlab      the generated configurations built by mjlab itself, and what it made of them
+python -m tests.exports.worker mjlab      the generated configurations built by mjlab itself, and what it made
+of them
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ def names() -> list[str]:
 
 
 def without_dry_friction() -> dict[str, be.Actuator]:
-    """Actuators that a dcmotor holds whole and whose step we have a copy of: the engine's own solver is in no joint friction here."""
+    """Actuators that a dcmotor holds whole and whose step we have a copy of:
+    the engine's own solver is in no joint friction here."""
     servo = be.ServoDrive(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
     strong = be.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
-    bristle = be.LuGre(coulomb=0.05, static=0.07, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1)
+    bristle = be.LuGre(
+        coulomb=0.05, static=0.07, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1
+    )
     small = be.Motor(
         resistance=4.0,
         torque_constant=0.01,
@@ -44,11 +48,23 @@ def without_dry_friction() -> dict[str, be.Actuator]:
         cogging=be.Cogging(amplitude=2e-5, periods=12.0),
         limits=be.Limits(torque=0.02),
     )
-    gains = {"volts_per_radian": 40.0, "volts_per_radian_second": 20.0, "volt_seconds_per_radian": 0.3, "supply": 12.0, "slew": 6.0, "integral_limit": 0.2}
+    gains = {
+        "volts_per_radian": 40.0,
+        "volts_per_radian_second": 20.0,
+        "volt_seconds_per_radian": 0.3,
+        "supply": 12.0,
+        "slew": 6.0,
+        "integral_limit": 0.2,
+    }
     return {
         "resistive servo": be.Actuator(motor=strong, friction=be.Viscous(viscous=0.035), drive=servo),
         "bristle": be.Actuator(motor=strong, friction=bristle, drive=servo),
-        "everything on": be.Actuator(motor=small, gearbox=be.Gearbox(ratio=150.0, n_motors=2), friction=bristle, drive=be.PositionDrive(**gains)),
+        "everything on": be.Actuator(
+            motor=small,
+            gearbox=be.Gearbox(ratio=150.0, n_motors=2),
+            friction=bristle,
+            drive=be.PositionDrive(**gains),
+        ),
     }
 
 
@@ -70,7 +86,10 @@ def replayed(name: str) -> dict[str, Any]:
                 found["ratio"] = max(found.get("ratio", 0.0), case.worst_native / (case.refinement + 2e-3))
                 found["refinement"] = max(found.get("refinement", 0.0), case.refinement)
                 if case.worst_native > 1.3 * case.refinement + 2e-3:
-                    found["wrong"].append(f"{target} {case.name}: {case.worst_native:.3g} rad from backemf, own step error {case.refinement:.3g}")
+                    found["wrong"].append(
+                        f"{target} {case.name}: {case.worst_native:.3g} rad from backemf, own step error"
+                        f" {case.refinement:.3g}"
+                    )
         if run.worst_step_difference is not None:
             found["step"] = run.worst_step_difference
             if run.worst_step_difference > 1e-6:
@@ -95,7 +114,8 @@ def plain(dcmotor: DcMotor) -> dict[str, float]:
 
 
 def built_by_mjlab(name: str) -> dict[str, Any]:
-    """The generated file run, its configuration put onto a joint by mjlab, and the compiled dcmotor against ours."""
+    """The generated file run, its configuration put onto a joint by mjlab,
+    and the compiled dcmotor against ours."""
     actuator = actuator_named(name)
     try:
         made = export(actuator, "mjlab", joint="knee", method="formula")
@@ -104,7 +124,10 @@ def built_by_mjlab(name: str) -> dict[str, Any]:
     space: dict[str, Any] = {}
     exec(compile(made.text, f"{name}.py", "exec"), space)
     kind = "slide" if actuator.motion == "linear" else "hinge"
-    spec = mujoco.MjSpec.from_string(f'<mujoco><worldbody><body><joint name="knee" type="{kind}"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>')
+    spec = mujoco.MjSpec.from_string(
+        f'<mujoco><worldbody><body><joint name="knee" type="{kind}"/><geom size="0.1"'
+        ' mass="1"/></body></worldbody></mujoco>'
+    )
     space["ACTUATOR"].build(None, [0], ["knee"]).edit_spec(spec, ["knee"])
     model = spec.compile()
     theirs = plain(from_model(model, 0))
@@ -112,12 +135,24 @@ def built_by_mjlab(name: str) -> dict[str, Any]:
     friction, loss = side.friction, 0.0
     if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
         loss, friction = friction.coulomb, Viscous(viscous=friction.viscous)
-    ours = plain(from_actuator(be.Actuator(motor=side.motor, friction=friction, drive=side.drive, motion=side.motion), 1).dcmotor)
+    ours = plain(
+        from_actuator(
+            be.Actuator(motor=side.motor, friction=friction, drive=side.drive, motion=side.motion), 1
+        ).dcmotor
+    )
     # What mjlab puts onto the joint instead: inertia, drag and friction.
     J, drag = ours.pop("dcmotor.motor.rotor_inertia", 0.0), ours.pop("dcmotor.friction.viscous", 0.0)
-    joint = {"armature": (J, model.dof_armature[0]), "viscous": (drag, model.dof_damping[0]), "frictionloss": (loss, model.dof_frictionloss[0])}
+    joint = {
+        "armature": (J, model.dof_armature[0]),
+        "viscous": (drag, model.dof_damping[0]),
+        "frictionloss": (loss, model.dof_frictionloss[0]),
+    }
     pairs = {**{k: (v, theirs.get(k, 0.0)) for k, v in ours.items() if "delay" not in k}, **joint}
-    wrong = [f"{k}: {a:.9g} and {b:.9g}" for k, (a, b) in pairs.items() if not np.isclose(a, b, rtol=1e-9, atol=1e-15)]
+    wrong = [
+        f"{k}: {a:.9g} and {b:.9g}"
+        for k, (a, b) in pairs.items()
+        if not np.isclose(a, b, rtol=1e-9, atol=1e-15)
+    ]
     return {"name": name, "numbers": len(pairs), "wrong": wrong}
 
 

@@ -1,4 +1,5 @@
-"""Runs command lines one after another, with bounded time and memory, and says of each how it ended: one line of JSON."""
+"""Runs command lines one after another, with bounded time and memory, and says of each how it ended:
+one line of JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +18,17 @@ from .worker import bounded
 
 SECONDS = 40
 """What one command may take, on a busy machine."""
-LOADED = ("jax", "numba", "scipy.optimize", "scipy.signal", "mujoco", "matplotlib.pyplot", "plotly.graph_objects", "pint", "pyarrow.parquet")
+LOADED = (
+    "jax",
+    "numba",
+    "scipy.optimize",
+    "scipy.signal",
+    "mujoco",
+    "matplotlib.pyplot",
+    "plotly.graph_objects",
+    "pint",
+    "pyarrow.parquet",
+)
 
 
 def run(words: list[str]) -> tuple[int | str, str, str]:
@@ -33,13 +44,24 @@ def run(words: list[str]) -> tuple[int | str, str, str]:
             warnings.simplefilter("default")
             main()
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else f"exit with {ended.code!r}"
+        code = (
+            ended.code
+            if isinstance(ended.code, int)
+            else 0
+            if ended.code is None
+            else f"exit with {ended.code!r}"
+        )
     except BaseException as error:  # what the command line would call a fault of its own
         frames = [f for f in traceback.extract_tb(error.__traceback__) if "backemf" in f.filename]
-        code = f"{type(error).__name__} in {' < '.join(f'{Path(f.filename).name}:{f.lineno}' for f in frames[-1:-4:-1])}: {str(error)[:200]}"
+        code = (
+            f"{type(error).__name__} in"
+            f" {' < '.join(f'{Path(f.filename).name}:{f.lineno}' for f in frames[-1:-4:-1])}:"
+            f" {str(error)[:200]}"
+        )
     finally:
         sys.argv, sys.stdout, sys.stderr = kept
-    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]  # text over bytes in memory
+    # text over bytes in memory
+    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
     return code, texts[0], texts[1]
 
 

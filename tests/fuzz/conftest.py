@@ -11,9 +11,16 @@ from ..conftest import unavailable
 from .seeds import seeds
 
 FILES = {
-    "pendulum": "pendulum.json", "table": "table.csv", "sysid": "sysid.json", "mapping": "mapping.json", "sheet": "sheet.toml", "actuator": "actuator.json",
-    "fit": "fit.json", "mjcf explained": "model.xml", "mjcf read": "export.xml",
-}  # fmt: skip
+    "pendulum": "pendulum.json",
+    "table": "table.csv",
+    "sysid": "sysid.json",
+    "mapping": "mapping.json",
+    "sheet": "sheet.toml",
+    "actuator": "actuator.json",
+    "fit": "fit.json",
+    "mjcf explained": "model.xml",
+    "mjcf read": "export.xml",
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +42,11 @@ def inputs(tmp_path_factory, valid):
     for name, title, values in (
         ("coast.csv", "velocity [rad/s]", np.maximum(0.0, 5.0 - 2.0 * t - 0.3 * t**2)),
         ("heating.csv", "temperature [degC]", 25.0 + 40.0 * (1.0 - np.exp(-t))),
-        ("reversal.csv", "position_target [rad],position [rad]", np.stack([np.sin(6 * t), np.sin(6 * t) - 0.01 * np.sign(np.cos(6 * t))], axis=1)),
+        (
+            "reversal.csv",
+            "position_target [rad],position [rad]",
+            np.stack([np.sin(6 * t), np.sin(6 * t) - 0.01 * np.sign(np.cos(6 * t))], axis=1),
+        ),
     ):
         rows = [",".join(f"{x:.6f}" for x in (a, *np.atleast_1d(b))) for a, b in zip(t, values, strict=True)]
         (folder / name).write_text(f"time [s],{title}\n" + "\n".join(rows) + "\n")

@@ -1,4 +1,5 @@
-"""Runs commands in copies of itself and has each ended at a chosen moment, as a user or a crash would: one line of JSON about each."""
+"""Runs commands in copies of itself and has each ended at a chosen moment, as a user or a crash would:
+one line of JSON about each."""
 
 from __future__ import annotations
 
@@ -13,13 +14,22 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-LOADED = ("scipy.optimize", "matplotlib.pyplot", "mujoco", "plotly.graph_objects", "pint", "PIL.Image", "numba")
+LOADED = (
+    "scipy.optimize",
+    "matplotlib.pyplot",
+    "mujoco",
+    "plotly.graph_objects",
+    "pint",
+    "PIL.Image",
+    "numba",
+)
 """Loaded once, before the copies are made; JAX is not: its threads would not be copied."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def moments(folder: Path) -> Any:
-    """What tells the moment from Python's own audit events: "open" (to write), "rename" and "after", the first event past the rename."""
+    """What tells the moment from Python's own audit events:
+    "open" (to write), "rename" and "after", the first event past the rename."""
     renamed = False
     place = f"{folder}{os.sep}"
 
@@ -27,7 +37,11 @@ def moments(folder: Path) -> Any:
         nonlocal renamed
         if renamed:
             return "after"
-        inside = given and isinstance(given[0], (str, os.PathLike)) and os.path.abspath(os.fspath(given[0])).startswith(place)
+        inside = (
+            given
+            and isinstance(given[0], (str, os.PathLike))
+            and os.path.abspath(os.fspath(given[0])).startswith(place)
+        )
         if event == "open" and inside and (given[2] or 0) & WRITING:
             return "open"
         if event == "os.rename" and inside:

@@ -1,4 +1,5 @@
-"""Command lines that nobody should type: a whole one for every command, and what is put in the place of each of its words."""
+"""Command lines that nobody should type: a whole one for every command,
+and what is put in the place of each of its words."""
 
 from __future__ import annotations
 
@@ -9,33 +10,154 @@ import numpy as np
 
 
 class Line(NamedTuple):
-    """A command line: "{in}" stands for the folder of whole files; `broken` is (format, mutation number) of the file "{broken}"."""
+    """A command line: "{in}" stands for the folder of whole files;
+    `broken` is (format, mutation number) of the file "{broken}"."""
 
     words: tuple[str, ...]
     broken: tuple[str, int] | None = None
 
 
 LONG = "n" * 300
-NUMBERS = ("nan", "inf", "-inf", "-1", "0", "1e308", "-1e308", "1e-308", "1e999", "", "1,2", "one", "0x10", "\u0967", "1_000", "9" * 400)
+NUMBERS = (
+    "nan",
+    "inf",
+    "-inf",
+    "-1",
+    "0",
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "1e999",
+    "",
+    "1,2",
+    "one",
+    "0x10",
+    "\u0967",
+    "1_000",
+    "9" * 400,
+)
 COUNTS = ("-1", "0", "1.5", "nan", "", "many", "-9" * 40, "9" * 40)
 PLACES = (
-    "not there.json", "", ".", "..", "/dev/null", "a folder", "a folder/none.json", "old.json/x.json", "two\nlines.json", "-dash.json", f"{LONG}.json", LONG,
-    "gr\u00f6\u00dfe \u202e.json", "~nobody-of-this-name/x.json", "*.json", "[", "**/*.nothing", "\udcff.json", "file:///x.json", "x.json.gz", "old.json",
-    "a.hoot", "~", "locked.json",
-)  # fmt: skip
-OUTPUTS = ("old.json", ".", "a folder", "", "no/such/folder/x", "old.json/x", "/dev/null", LONG, "-dash", "neu \u00e4", "two\nlines", "m" * 250, "\udcff")
+    "not there.json",
+    "",
+    ".",
+    "..",
+    "/dev/null",
+    "a folder",
+    "a folder/none.json",
+    "old.json/x.json",
+    "two\nlines.json",
+    "-dash.json",
+    f"{LONG}.json",
+    LONG,
+    "gr\u00f6\u00dfe \u202e.json",
+    "~nobody-of-this-name/x.json",
+    "*.json",
+    "[",
+    "**/*.nothing",
+    "\udcff.json",
+    "file:///x.json",
+    "x.json.gz",
+    "old.json",
+    "a.hoot",
+    "~",
+    "locked.json",
+)
+OUTPUTS = (
+    "old.json",
+    ".",
+    "a folder",
+    "",
+    "no/such/folder/x",
+    "old.json/x",
+    "/dev/null",
+    LONG,
+    "-dash",
+    "neu \u00e4",
+    "two\nlines",
+    "m" * 250,
+    "\udcff",
+)
 WORDS = ("nonsense", "", "@", "\u00e4", "-", "None", LONG, "a\nb", "m4 ")
 MAPS = (
-    "position", "=", "position=", "=x", "position=x[", "position=x[parsec]", "position=x[deg],", "position=x,nan", "position=x,0", "time=row[ms],0",
-    "time=row[ms],-5", "time=row,1e308", "none=none", "none=position", "position=a@b@c", 'position="', "position=position,1e308", "position=position,1e-320",
-    "position=time", "{in}/mapping.json", "{in}/pendulum.json", "not there.json", "", "supply=none", "position=none",
-)  # fmt: skip
-COLUMNS = ("", ",", "nan,1", "1", "0,0", "1,x", "1e308,1e308", "1e-308,2e-308", "1;2", "-1,-2", "inf,1", "1,2,3,4,5", "9" * 400, "1,1")
-NAMES = ("", "a\"b<c>&'", "\u00e4", LONG, "a/b", "../out", "a\nb", "--", "-->", '"""', "\x01", ".", "class", "\udcff", "{x}", "%s")
+    "position",
+    "=",
+    "position=",
+    "=x",
+    "position=x[",
+    "position=x[parsec]",
+    "position=x[deg],",
+    "position=x,nan",
+    "position=x,0",
+    "time=row[ms],0",
+    "time=row[ms],-5",
+    "time=row,1e308",
+    "none=none",
+    "none=position",
+    "position=a@b@c",
+    'position="',
+    "position=position,1e308",
+    "position=position,1e-320",
+    "position=time",
+    "{in}/mapping.json",
+    "{in}/pendulum.json",
+    "not there.json",
+    "",
+    "supply=none",
+    "position=none",
+)
+COLUMNS = (
+    "",
+    ",",
+    "nan,1",
+    "1",
+    "0,0",
+    "1,x",
+    "1e308,1e308",
+    "1e-308,2e-308",
+    "1;2",
+    "-1,-2",
+    "inf,1",
+    "1,2,3,4,5",
+    "9" * 400,
+    "1,1",
+)
+NAMES = (
+    "",
+    "a\"b<c>&'",
+    "\u00e4",
+    LONG,
+    "a/b",
+    "../out",
+    "a\nb",
+    "--",
+    "-->",
+    '"""',
+    "\x01",
+    ".",
+    "class",
+    "\udcff",
+    "{x}",
+    "%s",
+)
 BENCHES = (
-    "", "pendulum", "pendulum,mass", "pendulum,mass=-1,length=0", "pendulum,mass=nan,length=1", "nonsense", "pendulum,foo=1", "recorded", "flywheel,inertia=0",
-    "pendulum,mass=1e308,length=1e308", "pendulum,,", "locked", "elevator,mass=1", ",", "recorded,torque=1", "flywheel,inertia=1e-300",
-)  # fmt: skip
+    "",
+    "pendulum",
+    "pendulum,mass",
+    "pendulum,mass=-1,length=0",
+    "pendulum,mass=nan,length=1",
+    "nonsense",
+    "pendulum,foo=1",
+    "recorded",
+    "flywheel,inertia=0",
+    "pendulum,mass=1e308,length=1e308",
+    "pendulum,,",
+    "locked",
+    "elevator,mass=1",
+    ",",
+    "recorded,torque=1",
+    "flywheel,inertia=1e-300",
+)
 SIZES = (
     "",
     "0x0",
@@ -67,14 +189,48 @@ TARGETS = (
 )
 
 VALUES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("files", "logs", "log", "part", "source", "model", "fit", "into", "sheet", "start", "motor"), PLACES),
+    **dict.fromkeys(
+        ("files", "logs", "log", "part", "source", "model", "fit", "into", "sheet", "start", "motor"), PLACES
+    ),
     **dict.fromkeys(("output", "plot", "save"), OUTPUTS),
-    **dict.fromkeys(("mass", "length", "angle", "arm_mass", "torque_constant", "static", "inertia", "power", "ambient", "threshold", "limit"), NUMBERS),
-    **dict.fromkeys(("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step"), NUMBERS),
+    **dict.fromkeys(
+        (
+            "mass",
+            "length",
+            "angle",
+            "arm_mass",
+            "torque_constant",
+            "static",
+            "inertia",
+            "power",
+            "ambient",
+            "threshold",
+            "limit",
+        ),
+        NUMBERS,
+    ),
+    **dict.fromkeys(
+        ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step"), NUMBERS
+    ),
     **dict.fromkeys(("steps", "median", "motors", "starts", "seed"), COUNTS),
     **dict.fromkeys(("current", "directions", "error", "register", "duty"), COLUMNS),
     **dict.fromkeys(("joint", "note"), NAMES),
-    **dict.fromkeys(("friction", "method", "integrator", "mechanism", "control", "units", "controller", "loop", "preset", "constants", "engine"), WORDS),
+    **dict.fromkeys(
+        (
+            "friction",
+            "method",
+            "integrator",
+            "mechanism",
+            "control",
+            "units",
+            "controller",
+            "loop",
+            "preset",
+            "constants",
+            "engine",
+        ),
+        WORDS,
+    ),
     "word": (*WORDS, *NUMBERS),
     "to": (*WORDS, *TARGETS),
     "map": MAPS,
@@ -83,13 +239,30 @@ VALUES: dict[str, tuple[str, ...]] = {
     "between": SPANS,
     "voltage": NUMBERS,
     "load": NUMBERS,
-    "free": (*WORDS, "motor", "motor.", "motor.nothing", "bench.mass", "drive.delay", "motor.resistance", "friction.coulomb.x"),
+    "free": (
+        *WORDS,
+        "motor",
+        "motor.",
+        "motor.nothing",
+        "bench.mass",
+        "drive.delay",
+        "motor.resistance",
+        "friction.coulomb.x",
+    ),
     "hold_out": (*WORDS, "gain=", "=8", "gain=nan", "foo=1", "[", "gain=8", "name=", "*", "length=1e308"),
-}  # fmt: skip
+}
 ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
-    **{(f"measure {command}", name): COLUMNS for command, name in (("resistance", "voltage"), ("no-load", "voltage"), ("no-load", "speed"))},
+    **{
+        (f"measure {command}", name): COLUMNS
+        for command, name in (("resistance", "voltage"), ("no-load", "voltage"), ("no-load", "speed"))
+    },
     **{("measure torque-constant", name): COLUMNS for name in ("load", "voltage")},
-    ("demo", "output"): ("old.json", "old.json/x", "/dev/null", LONG),  # a whole demonstration takes a minute: only what is refused
+    ("demo", "output"): (
+        "old.json",
+        "old.json/x",
+        "/dev/null",
+        LONG,
+    ),  # a whole demonstration takes a minute: only what is refused
     ("conform", "steps"): (*COUNTS, "20000"),
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
@@ -106,27 +279,39 @@ WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "replay": (("{in}/actuator.json", "{in}/pendulum.json"), ("--method", "formula")),
     "explain": (("{in}/model.xml",), ()),
     "report": (("{in}/fit.json", "{in}/pendulum.json"), ("--no-exports",)),
-    "render": (("{in}/actuator.json",), ("--log", "{in}/pendulum.json", "-o", "film.gif", "--size", "160x160", "--fps", "5")),
+    "render": (
+        ("{in}/actuator.json",),
+        ("--log", "{in}/pendulum.json", "-o", "film.gif", "--size", "160x160", "--fps", "5"),
+    ),
     "conform": (("{in}/export.xml",), ("--steps", "5")),
     "demo": ((), ("-o", "old.json")),
     "measure fall": ((), ("--mass", "0.33", "--length", "0.15", "--angle", "64")),
     "measure slip": ((), ("--mass", "0.33", "--length", "0.15", "--angle", "60")),
     "measure resistance": ((), ("--current", "0.6,1.2", "--voltage", "1.25,2.46")),
     "measure no-load": ((), ("--voltage", "3,6,9", "--speed", "1.7,3.47,5.2", "--resistance", "2.1")),
-    "measure torque-constant": ((), ("--load", "1.94,2.35", "--voltage", "3,3.5", "--resistance", "2.1", "--static", "0.212")),
+    "measure torque-constant": (
+        (),
+        ("--load", "1.94,2.35", "--voltage", "3,3.5", "--resistance", "2.1", "--static", "0.212"),
+    ),
     "measure firmware-gain": ((), ("--error", "0.14,0.28", "--register", "5,5", "--duty", "0.106,0.214")),
     "measure coast-down": (("{in}/coast.csv",), ("--inertia", "2e-4")),
     "measure thermal": (("{in}/heating.csv",), ("--power", "4.5")),
     "measure backlash": (("{in}/reversal.csv",), ()),
-}  # fmt: skip
+}
 """Command -> (its arguments, its options): what works, and what every line below is made from."""
 KINDS: dict[tuple[str, str], tuple[str, ...]] = {
-    **{key: ("pendulum", "table", "yaml", "arrays", "mat", "parquet", "mcap", "wpilog", "sysid") for key in (("log", "files"), ("check", "logs"))},
+    **{
+        key: ("pendulum", "table", "yaml", "arrays", "mat", "parquet", "mcap", "wpilog", "sysid")
+        for key in (("log", "files"), ("check", "logs"))
+    },
     **{(command, "start"): ("actuator", "sheet") for command in ("check", "fit")},
     **{(command, "source"): ("actuator", "fit", "bam") for command in ("export", "replay", "render")},
     **{("measure " + name, "log"): ("table", "pendulum") for name in ("coast-down", "thermal", "backlash")},
     **{(command, "map"): ("mapping",) for command in ("log", "fit", "characterize")},
-    **{key: ("pendulum", "table") for key in (("fit", "logs"), ("export", "log"), ("replay", "logs"), ("render", "log"))},
+    **{
+        key: ("pendulum", "table")
+        for key in (("fit", "logs"), ("export", "log"), ("replay", "logs"), ("render", "log"))
+    },
     ("characterize", "logs"): ("sysid", "wpilog", "table"),
     ("datasheet", "part"): ("sheet",),
     ("report", "fit"): ("fit",),
@@ -135,7 +320,7 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("explain", "model"): ("mjcf explained",),
     ("conform", "model"): ("mjcf read",),
     ("export", "into"): ("mjcf edited", "urdf edited"),
-}  # fmt: skip
+}
 """Which broken files an argument is given."""
 
 
@@ -153,7 +338,11 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "{in}/actuator.json --to mujoco --joint ../out -o .",
         "{in}/actuator.json -o x.xml",
     ),
-    "replay": ("{in}/actuator.json --to urdf", "{in}/actuator.json {in}/table.csv", "{in}/actuator.json {in}/actuator.json"),
+    "replay": (
+        "{in}/actuator.json --to urdf",
+        "{in}/actuator.json {in}/table.csv",
+        "{in}/actuator.json {in}/actuator.json",
+    ),
     "characterize": (
         "{in}/sysid.json --settle 1",
         "{in}/sysid.json --step 1",
@@ -165,7 +354,12 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "{in}/sysid.json {in}/sysid.json {in}/table.csv",
         "{in}/sysid.json --units feet --mechanism arm",
     ),
-    "fit": ("{in}/pendulum.json --start {in}/actuator.json --hold-out *", "{in}/pendulum.json", "--start mx-106", "{in}/table.csv --start mx-106"),
+    "fit": (
+        "{in}/pendulum.json --start {in}/actuator.json --hold-out *",
+        "{in}/pendulum.json",
+        "--start mx-106",
+        "{in}/table.csv --start mx-106",
+    ),
     "render": (
         "{in}/actuator.json --log {in}/pendulum.json -o film.avi",
         "{in}/actuator.json --log {in}/pendulum.json --log {in}/table.csv -o a.gif",
@@ -173,11 +367,21 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "{in}/actuator.json --log {in}/pendulum.json --between 5 6 -o a.gif",
         "{in}/fit.json --log {in}/coast.csv --bench locked -o a.gif --engine mujoco",
     ),
-    "report": ("{in}/actuator.json", "{in}/fit.json {in}/coast.csv --no-exports", "{in}/fit.json --no-exports --sheet {in}/fit.json", "{in}/pendulum.json"),
-    "log": ("{in} --save-map old.json", "{in}/*.csv --map position=position --map position=time", "--map position=x", "{in}/fit.json --save-map map.json"),
+    "report": (
+        "{in}/actuator.json",
+        "{in}/fit.json {in}/coast.csv --no-exports",
+        "{in}/fit.json --no-exports --sheet {in}/fit.json",
+        "{in}/pendulum.json",
+    ),
+    "log": (
+        "{in} --save-map old.json",
+        "{in}/*.csv --map position=position --map position=time",
+        "--map position=x",
+        "{in}/fit.json --save-map map.json",
+    ),
     "datasheet": ("mx-106 --plot sheet.bmp", "mx-106 mx-106", "mx-106 --nonsense", "--voltage"),
     "catalog": ("--help", "a b", "--version"),
-}  # fmt: skip
+}
 """Options that do not go together, and words too many or too few."""
 
 

@@ -1,4 +1,5 @@
-"""Ways to break a file: cut, flipped, re-encoded, with numbers that are none, sizes that lie, and nesting without end."""
+"""Ways to break a file: cut, flipped, re-encoded, with numbers that are none, sizes that lie,
+and nesting without end."""
 
 from __future__ import annotations
 
@@ -11,8 +12,28 @@ import numpy as np
 
 DEEP = 100_000
 NUMBER = re.compile(rb"-?\d+\.?\d*(?:e-?\d+)?")
-ODD = (b"NaN", b"Infinity", b"-1e999", b"1e308", b"9" * 5000, b"null", b'"text"', b"[]", b"{}", b"true", b"-0", b"")
-LIES = (b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x00\x00\x00\x80", b"\x00\x00\x00\x00", b"\xff" * 8, b"\x00\x00\x00\x00\x00\x00\x00\x7f")
+ODD = (
+    b"NaN",
+    b"Infinity",
+    b"-1e999",
+    b"1e308",
+    b"9" * 5000,
+    b"null",
+    b'"text"',
+    b"[]",
+    b"{}",
+    b"true",
+    b"-0",
+    b"",
+)
+LIES = (
+    b"\xff\xff\xff\xff",
+    b"\xff\xff\xff\x7f",
+    b"\x00\x00\x00\x80",
+    b"\x00\x00\x00\x00",
+    b"\xff" * 8,
+    b"\x00\x00\x00\x00\x00\x00\x00\x7f",
+)
 Broken = Iterator[tuple[str, bytes]]
 
 
@@ -77,7 +98,19 @@ def jsons(content: bytes, rng: np.random.Generator) -> Broken:
     yield "nested lists", b"[" * DEEP
     yield "nested lists, closed", b"[" * DEEP + b"]" * DEEP
     yield "nested objects", b'{"entries":' * DEEP + b"1" + b"}" * DEEP
-    for whole in (b"null", b"[]", b"{}", b"1", b'"text"', b"[[[]]]", b"[{}]", b"[null]", b'{"": 1}', b'{"\\ud800": 1}', b"NaN"):
+    for whole in (
+        b"null",
+        b"[]",
+        b"{}",
+        b"1",
+        b'"text"',
+        b"[[[]]]",
+        b"[{}]",
+        b"[null]",
+        b'{"": 1}',
+        b'{"\\ud800": 1}',
+        b"NaN",
+    ):
         yield f"only {whole.decode()}", whole
     if not isinstance(plain, dict):
         return
@@ -88,7 +121,13 @@ def jsons(content: bytes, rng: np.random.Generator) -> Broken:
             yield f"{key} is {wrong!r:.20}", json.dumps({**plain, key: wrong}).encode()
         again = content.rstrip()[:-1] + b", " + json.dumps(key).encode() + b": 7}"
         yield f"{key} twice", again
-        deep = json.dumps({**plain, key: 0}).encode().replace(f"{json.dumps(key)}: 0".encode(), f"{json.dumps(key)}: ".encode() + b"[" * DEEP + b"]" * DEEP)
+        deep = (
+            json.dumps({**plain, key: 0})
+            .encode()
+            .replace(
+                f"{json.dumps(key)}: 0".encode(), f"{json.dumps(key)}: ".encode() + b"[" * DEEP + b"]" * DEEP
+            )
+        )
         yield f"{key} nested", deep
     yield "a foreign key", json.dumps({**plain, "spaces and \u00fcmlauts": 1}).encode()
 
@@ -106,9 +145,18 @@ def xmls(content: bytes, rng: np.random.Generator) -> Broken:
     yield "a file from outside", (outside + body.replace('name="knee"', 'name="&f;"')).encode()
     tag = "body" if root == "mujoco" else "link"
     yield "nested", f"<{root}><worldbody>".encode() + f"<{tag}>".encode() * 20_000
-    yield "nested, closed", f"<{root}>".encode() + f"<{tag}>".encode() * 20_000 + f"</{tag}>".encode() * 20_000 + f"</{root}>".encode()
+    yield (
+        "nested, closed",
+        f"<{root}>".encode()
+        + f"<{tag}>".encode() * 20_000
+        + f"</{tag}>".encode() * 20_000
+        + f"</{root}>".encode(),
+    )
     yield "includes itself", body.replace("<worldbody>", '<worldbody><include file="model.xml"/>').encode()
-    yield "includes nothing", body.replace("<worldbody>", '<include file="not there.xml"/><worldbody>').encode()
+    yield (
+        "includes nothing",
+        body.replace("<worldbody>", '<include file="not there.xml"/><worldbody>').encode(),
+    )
     yield "includes its folder", body.replace("<worldbody>", '<include file="."/><worldbody>').encode()
     yield "only a comment", b"<!-- nothing -->"
     yield "another root", f"<x>{body}</x>".encode()
@@ -120,14 +168,19 @@ def xmls(content: bytes, rng: np.random.Generator) -> Broken:
     yield "> in an attribute", body.replace('name="knee"', 'name="a&gt;b>c"', 1).encode()
     for value in ("nan", "inf", "1e999", "", "text", "1 2 3 4 5 6 7 8 9", "-1", "0x10"):
         for found in [m for k, m in enumerate(re.finditer(r'="(-?[\d. ]+)"', body)) if k % 2 == 0]:
-            yield f"{value!r} at {found.start()}", (body[: found.start(1)] + value + body[found.end(1) :]).encode()
+            yield (
+                f"{value!r} at {found.start()}",
+                (body[: found.start(1)] + value + body[found.end(1) :]).encode(),
+            )
 
 
 def yamls() -> Broken:
     """YAML: tags that run code, anchors that multiply, and every type of scalar."""
     yield "a tag that runs code", b"!!python/object/apply:os.system ['true']"
     yield "a tag of its own", b"time: !x [0, 1]\nposition_rad: !!float nope\n"
-    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 10))
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 10)
+    )
     yield "an anchor bomb", bomb.encode()
     yield "an anchor bomb of signals", (bomb + "time: *a9\nposition_rad: *a9\n").encode()
     yield "an anchor to itself", b"a: &a [*a, 1]\ntime: *a\nposition_rad: *a\n"
@@ -140,7 +193,10 @@ def yamls() -> Broken:
     yield "dates", b"time: [2020-01-01, 2020-01-02]\nposition_rad: [1, 2]\n"
     yield "odd keys", b"? [1, 2]\n: 3\n? {a: 1}\n: 4\n1: 2\nnull: 3\n"
     yield "merge", b"a: &a {time: [0, 1]}\n<<: *a\n<<: 3\n"
-    yield "old numbers", b"time: [0, 1:30, 0o17, 0x1f, .inf, .nan, 1_000]\nposition_rad: [0, 1, 2, 3, 4, 5, 6]\n"
+    yield (
+        "old numbers",
+        b"time: [0, 1:30, 0o17, 0x1f, .inf, .nan, 1_000]\nposition_rad: [0, 1, 2, 3, 4, 5, 6]\n",
+    )
     yield "tabs", b"time:\n\t- 1\n\t- 2\n"
     yield "an endless number", b"time: [" + b"9" * 10_000 + b"]\nposition_rad: [1]\n"
 
@@ -152,27 +208,59 @@ def tomls() -> Broken:
     yield "nested inline tables", b"a = " + b"{a = " * 3_000 + b"1" + b"}" * 3_000
     head = b'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource = "s"\n'
     for entry in (
-        b"resistance = 2.1", b'resistance = "2.1 parsec"', b'resistance = "ohm"', b'resistance = ""', b'resistance = "nan ohm"', b'resistance = "inf ohm"',
-        b'resistance = "1e999 ohm"', b'resistance = "-1 ohm"', b'resistance = "0 ohm"', b"resistance = []", b'resistance = ["1 ohm", "2 ohm"]',
+        b"resistance = 2.1",
+        b'resistance = "2.1 parsec"',
+        b'resistance = "ohm"',
+        b'resistance = ""',
+        b'resistance = "nan ohm"',
+        b'resistance = "inf ohm"',
+        b'resistance = "1e999 ohm"',
+        b'resistance = "-1 ohm"',
+        b'resistance = "0 ohm"',
+        b"resistance = []",
+        b'resistance = ["1 ohm", "2 ohm"]',
         b"resistance = {}",
-        b'resistance = {value = "1 ohm", at = 3}', b"resistance = 2020-01-01", b"resistance = true", b'resistance = "2**99999999 ohm"',
-        b'resistance = "1 ohm**99999"', b'resistance = "(((((1 ohm"', b'resistance = "1 ohm ' + b"*m" * 5_000 + b'"', b'"" = "1 ohm"',
-        b'"spaces and \xc3\xbcmlauts" = "1 ohm"', b'resistance = "1 ohm"\nresistance = "2 ohm"', b'resistance = "__import__(\'os\')"',
+        b'resistance = {value = "1 ohm", at = 3}',
+        b"resistance = 2020-01-01",
+        b"resistance = true",
+        b'resistance = "2**99999999 ohm"',
+        b'resistance = "1 ohm**99999"',
+        b'resistance = "(((((1 ohm"',
+        b'resistance = "1 ohm ' + b"*m" * 5_000 + b'"',
+        b'"" = "1 ohm"',
+        b'"spaces and \xc3\xbcmlauts" = "1 ohm"',
+        b'resistance = "1 ohm"\nresistance = "2 ohm"',
+        b"resistance = \"__import__('os')\"",
         b'resistance = "1 \xce\xa9"',
-    ):  # fmt: skip
+    ):
         yield entry[:40].decode("utf-8", "replace"), head + b"[entries]\n" + entry + b"\n"
-    for line in (b"voltage = 12", b'voltage = ""', b"name = 3", b'kind = "house"', b'side = "left"', b"entries = 3", b"entries = []", b"[entries.a.b]\nc = 1"):
+    for line in (
+        b"voltage = 12",
+        b'voltage = ""',
+        b"name = 3",
+        b'kind = "house"',
+        b'side = "left"',
+        b"entries = 3",
+        b"entries = []",
+        b"[entries.a.b]\nc = 1",
+    ):
         key = line.split(b" ")[0]
         kept = b"\n".join(row for row in head.splitlines() if not row.startswith(key + b" "))
         yield line[:30].decode(), kept + b"\n" + line + b"\n"
     entries = b'[entries]\nresistance = "1 ohm"\n'
     for table in (
-        b"firmware = 3", b"quirks = 3", b"identified = 3", b"[firmware]\nproportional = {}", b'[firmware]\ntarget_rate = "x step/s"',
-        b'[firmware]\ntarget_rate = "1 step/s"\ncounts_per_turn = "0"', b"[identified]\na = 3", b"[identified.a]",
+        b"firmware = 3",
+        b"quirks = 3",
+        b"identified = 3",
+        b"[firmware]\nproportional = {}",
+        b'[firmware]\ntarget_rate = "x step/s"',
+        b'[firmware]\ntarget_rate = "1 step/s"\ncounts_per_turn = "0"',
+        b"[identified]\na = 3",
+        b"[identified.a]",
         b'[identified.a]\nsource = "s"\nfriction = []\nerror = 1\nparameters = {}',
         b'[identified.a]\nsource = "s"\nfriction = "m4"\nerror = "e"\nparameters = 3',
         b'[identified.a]\nsource = "s"\nfriction = "m4"\nerror = "e"\nparameters = {a = "x"}',
-    ):  # fmt: skip
+    ):
         yield table[:60].decode(), head + table + b"\n" + entries
     yield "only entries", b'[entries]\nresistance = "1 ohm"\n'
 
@@ -223,4 +311,7 @@ def nested_parts(content: dict[str, Any]) -> Broken:
         if isinstance(value, dict):
             for inner in value:
                 for wrong in (None, [], {}, "text", -1, 1e400, True, {"part": "Motor"}):
-                    yield f"{key}.{inner} is {wrong!r:.20}", json.dumps({**content, key: {**value, inner: wrong}}).encode()
+                    yield (
+                        f"{key}.{inner} is {wrong!r:.20}",
+                        json.dumps({**content, key: {**value, inner: wrong}}).encode(),
+                    )

@@ -45,7 +45,8 @@ MJCF = """<mujoco>
 """
 URDF = """<robot name="arm">
  <link name="base"/>
- <link name="leg"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+ <link name="leg"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0"
+   iyz="0"/></inertial></link>
  <joint name="knee" type="revolute">
   <parent link="base"/><child link="leg"/><axis xyz="0 1 0"/>
   <limit lower="-1" upper="1" effort="3" velocity="6"/>
@@ -53,7 +54,16 @@ URDF = """<robot name="arm">
  </joint>
 </robot>
 """
-BAM = {"kt": 1.5, "R": 2.1, "armature": 0.01, "friction_base": 0.05, "friction_viscous": 0.02, "model": "m1", "actuator": "mx106", "q_offset": 0.01}
+BAM = {
+    "kt": 1.5,
+    "R": 2.1,
+    "armature": 0.01,
+    "friction_base": 0.05,
+    "friction_viscous": 0.02,
+    "model": "m1",
+    "actuator": "mx106",
+    "q_offset": 0.01,
+}
 
 
 def servo() -> be.Actuator:
@@ -65,23 +75,57 @@ def servo() -> be.Actuator:
 
 
 def pendulum() -> str:
-    entries = [{"timestamp": float(t), "position": float(np.sin(t)), "goal_position": 0.5, "torque_enable": True, "input_volts": 15.0} for t in T]
-    return json.dumps({"mass": 0.5, "length": 0.1, "arm_mass": 0.09, "kp": 8, "vin": 15.0, "motor": "mx106", "trajectory": "lift", "entries": entries})
+    entries = [
+        {
+            "timestamp": float(t),
+            "position": float(np.sin(t)),
+            "goal_position": 0.5,
+            "torque_enable": True,
+            "input_volts": 15.0,
+        }
+        for t in T
+    ]
+    return json.dumps(
+        {
+            "mass": 0.5,
+            "length": 0.1,
+            "arm_mass": 0.09,
+            "kp": 8,
+            "vin": 15.0,
+            "motor": "mx106",
+            "trajectory": "lift",
+            "entries": entries,
+        }
+    )
 
 
 def table() -> str:
-    return "time [s],position [deg],voltage_target [V]\n" + "".join(f"{t:.3f},{10 * t:.4f},{np.sin(t):.4f}\n" for t in T)
+    return "time [s],position [deg],voltage_target [V]\n" + "".join(
+        f"{t:.3f},{10 * t:.4f},{np.sin(t):.4f}\n" for t in T
+    )
 
 
 def sysid() -> str:
     rows = [[float(t), 1.0, float(t) ** 2, 2.0 * float(t)] for t in T]
     tests = {name: rows for name in ("slow-forward", "slow-backward", "fast-forward", "fast-backward")}
-    return json.dumps({"sysid": True, "test": "Simple", "units": "Rotations", "unitsPerRotation": 1.0, **tests})
+    return json.dumps(
+        {"sysid": True, "test": "Simple", "units": "Rotations", "unitsPerRotation": 1.0, **tests}
+    )
 
 
 def mat(compressed: bool) -> bytes:
     out = io.BytesIO()
-    scipy.io.savemat(out, {"t": T, "q": np.degrees(T), "run": {"u": 2 * T, "m": np.stack([T, 3 * T])}, "kp": 8.0, "name": "rig"}, do_compression=compressed)
+    scipy.io.savemat(
+        out,
+        {
+            "t": T,
+            "q": np.degrees(T),
+            "run": {"u": 2 * T, "m": np.stack([T, 3 * T])},
+            "kp": 8.0,
+            "name": "rig",
+        },
+        do_compression=compressed,
+    )
     return out.getvalue()
 
 
@@ -90,7 +134,9 @@ def parquet() -> bytes:
     import pyarrow.parquet
 
     out = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table({"time": T, "position [rad]": T, "state": [[k, 2.0 * k] for k in range(N)]}), out)
+    pyarrow.parquet.write_table(
+        pyarrow.table({"time": T, "position [rad]": T, "state": [[k, 2.0 * k] for k in range(N)]}), out
+    )
     return out.getvalue()
 
 
@@ -100,13 +146,22 @@ def episodes() -> bytes:
 
     out = io.BytesIO()
     joints = [[float(k), 2.0 * k] for k in range(N)]
-    columns = {"observation.state": joints, "action": joints, "timestamp": T, "frame_index": np.arange(N), "episode_index": [0] * N}
+    columns = {
+        "observation.state": joints,
+        "action": joints,
+        "timestamp": T,
+        "frame_index": np.arange(N),
+        "episode_index": [0] * N,
+    }
     pyarrow.parquet.write_table(pyarrow.table(columns), out)
     return out.getvalue()
 
 
 def episode_facts() -> str:
-    features = {name: {"dtype": "float32", "shape": [2], "names": ["pan", "lift"]} for name in ("observation.state", "action")}
+    features = {
+        name: {"dtype": "float32", "shape": [2], "names": ["pan", "lift"]}
+        for name in ("observation.state", "action")
+    }
     return json.dumps({"codebase_version": "v3.0", "fps": 30, "features": features})
 
 
@@ -116,21 +171,36 @@ def mcap() -> bytes:
     stamp = "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
     bar = "=" * 80
     header = f"{bar}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n{bar}"
-    text = f"std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort\n{header}"
+    text = (
+        "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[]"
+        f" effort\n{header}"
+    )
     out = io.BytesIO()
     writer = Writer(out)
     schema = writer.register_msgdef("sensor_msgs/msg/JointState", text + stamp)
     for k in range(N):
         stamped = {"stamp": {"sec": 1_700_000_000, "nanosec": 10_000_000 * k}, "frame_id": ""}
-        message = {"header": stamped, "name": ["knee"], "position": [0.1 * k], "velocity": [], "effort": [1.0]}
-        writer.write_message("/joint_states", schema, message, log_time=1_700_000_000_000_000_000 + 10_000_000 * k)
+        message = {
+            "header": stamped,
+            "name": ["knee"],
+            "position": [0.1 * k],
+            "velocity": [],
+            "effort": [1.0],
+        }
+        writer.write_message(
+            "/joint_states", schema, message, log_time=1_700_000_000_000_000_000 + 10_000_000 * k
+        )
     writer.finish()
     return out.getvalue()
 
 
 def wpilib(folder: Path) -> bytes:
     logged = {"sysid-test-state-arm": ("string", "", [(1.0, "quasistatic-forward"), (2.0, "none")])}
-    for name, unit in (("voltage-pivot-arm", "Volt"), ("position-pivot-arm", "Rotation"), ("velocity-pivot-arm", "Rotation per Second")):
+    for name, unit in (
+        ("voltage-pivot-arm", "Volt"),
+        ("position-pivot-arm", "Rotation"),
+        ("velocity-pivot-arm", "Rotation per Second"),
+    ):
         logged[name] = ("double", unit, [(1.0 + float(t), float(t)) for t in T])
     path = wpilog.write_wpilog(folder / "seed.wpilog", logged)
     return path.read_bytes()
@@ -154,9 +224,19 @@ def fit(folder: Path) -> bytes:
     found = Found(path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0)
     begun = Start(cost=1.0, mae=0.01, ended="gradient", n_evaluations=5, parameters={"motor.resistance": 4.0})
     made = Fit(
-        actuator=servo(), parameters={"motor.resistance": found}, training={"a": 0.01}, held_out={"b": 0.02}, noise_floor=0.001, findings=(), starts=(begun,),
-        correlation=np.eye(1), substeps=2, seed=0, cpu_s=1.0, friction="coulomb",
-    )  # fmt: skip
+        actuator=servo(),
+        parameters={"motor.resistance": found},
+        training={"a": 0.01},
+        held_out={"b": 0.02},
+        noise_floor=0.001,
+        findings=(),
+        starts=(begun,),
+        correlation=np.eye(1),
+        substeps=2,
+        seed=0,
+        cpu_s=1.0,
+        friction="coulomb",
+    )
     return stored(folder, made)
 
 

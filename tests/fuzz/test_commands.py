@@ -1,4 +1,5 @@
-"""Every command with words and files that nobody should give it: it works or says why not, and leaves nothing behind."""
+"""Every command with words and files that nobody should give it:
+it works or says why not, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def worker(tmp_path_factory):
 
 
 def lines(name: str) -> list[Line]:
-    """The lines of one command: of every word some of the hostile values, the same ones each time, and switches among them."""
+    """The lines of one command: of every word some of the hostile values, the same ones each time,
+    and switches among them."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     parameters: list[Any] = COMMANDS[name].params  # type: ignore[attr-defined]  # of a command
     switches = [p.opts[0] for p in parameters if p.name in ("json", "strict", "force")]
@@ -48,7 +50,10 @@ def lines(name: str) -> list[Line]:
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() and p.name != "locked.json" else None for p in sorted(folder.rglob("*"))}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() if p.is_file() and p.name != "locked.json" else None
+        for p in sorted(folder.rglob("*"))
+    }
 
 
 def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> list[str]:
@@ -69,8 +74,17 @@ def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> li
             json.loads(out, parse_constant=lambda text: pytest.fail(text))
         except (ValueError, pytest.fail.Exception) as error:
             found.append(f"no JSON: {error} {out[:80]!r}")
-    allowed = {f"here/{p}" for option in ("-o", "--output", "--plot", "--save-map") for a, p in itertools.pairwise(words) if a == option}
-    new = {name for name in set(after) - set(before) if name.split("/")[-1].startswith(".") or name.endswith(".part") or (code and name not in allowed)}
+    allowed = {
+        f"here/{p}"
+        for option in ("-o", "--output", "--plot", "--save-map")
+        for a, p in itertools.pairwise(words)
+        if a == option
+    }
+    new = {
+        name
+        for name in set(after) - set(before)
+        if name.split("/")[-1].startswith(".") or name.endswith(".part") or (code and name not in allowed)
+    }
     if new:
         found.append(f"leaves {new}")
     lost = {name for name, content in before.items() if after.get(name, b"") != content}

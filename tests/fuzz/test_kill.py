@@ -1,4 +1,5 @@
-"""A command that is killed leaves the old file or the new one, whole; one that is interrupted leaves nothing else behind."""
+"""A command that is killed leaves the old file or the new one, whole;
+one that is interrupted leaves nothing else behind."""
 
 from __future__ import annotations
 
@@ -24,17 +25,48 @@ FIT = ("{in}/pendulum.json", "--start", "{in}/actuator.json", "--starts", "1")
 FILM = ("{in}/actuator.json", "--log", "{in}/pendulum.json", "--size", "160x160", "--fps", "10", "--force")
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fit": ("fit.json", ("fit", *FIT, "-o", "fit.json", "--force")),
-    "export": ("servo.xml", ("export", "{in}/actuator.json", "--to", "mujoco", "--method", "formula", "-o", "servo.xml", "--force")),
+    "export": (
+        "servo.xml",
+        (
+            "export",
+            "{in}/actuator.json",
+            "--to",
+            "mujoco",
+            "--method",
+            "formula",
+            "-o",
+            "servo.xml",
+            "--force",
+        ),
+    ),
     "export into": (
         "model.xml",
-        ("export", "{in}/actuator.json", "--to", "mujoco", "--method", "formula", "--joint", "knee", "--into", "model.xml", "--force"),
+        (
+            "export",
+            "{in}/actuator.json",
+            "--to",
+            "mujoco",
+            "--method",
+            "formula",
+            "--joint",
+            "knee",
+            "--into",
+            "model.xml",
+            "--force",
+        ),
     ),
-    "report": ("report.html", ("report", "{in}/fit.json", "{in}/pendulum.json", "--no-exports", "-o", "report.html", "--force")),
+    "report": (
+        "report.html",
+        ("report", "{in}/fit.json", "{in}/pendulum.json", "--no-exports", "-o", "report.html", "--force"),
+    ),
     "render gif": ("film.gif", ("render", *FILM, "-o", "film.gif")),
     "render mp4": ("film.mp4", ("render", *FILM, "-o", "film.mp4")),
     "datasheet": ("sheet.png", ("datasheet", "mx-106", "--plot", "sheet.png", "--force")),
     "characterize": ("tests.svg", ("characterize", "{in}/sysid.json", "--plot", "tests.svg", "--force")),
-    "log": ("map.json", ("log", "{in}/table.csv", "--map", "position=position[deg],-1", "--save-map", "map.json", "--force")),
+    "log": (
+        "map.json",
+        ("log", "{in}/table.csv", "--map", "position=position[deg],-1", "--save-map", "map.json", "--force"),
+    ),
 }
 """Name -> (the file that is written, the command line)."""
 

@@ -1,4 +1,5 @@
-"""Broken files of every format: each gives a result or an error that says why; never another exception, a crash, a hang or all of the memory."""
+"""Broken files of every format: each gives a result or an error that says why;
+never another exception, a crash, a hang or all of the memory."""
 
 from __future__ import annotations
 
@@ -16,13 +17,33 @@ from ..conftest import ROOT
 from . import mutations
 
 FORMATS = (
-    "pendulum", "arrays", "table", "yaml", "sysid", "wpilog", "mat", "mat compressed", "parquet", "lerobot", "lerobot facts", "mcap",
-    "mapping", "sheet", "actuator", "fit", "bam", "mjcf explained", "mjcf edited", "mjcf read", "urdf edited",
-)  # fmt: skip
+    "pendulum",
+    "arrays",
+    "table",
+    "yaml",
+    "sysid",
+    "wpilog",
+    "mat",
+    "mat compressed",
+    "parquet",
+    "lerobot",
+    "lerobot facts",
+    "mcap",
+    "mapping",
+    "sheet",
+    "actuator",
+    "fit",
+    "bam",
+    "mjcf explained",
+    "mjcf edited",
+    "mjcf read",
+    "urdf edited",
+)
 
 
 class Worker:
-    """A process that answers questions, such as what comes of reading a file; started anew where one brought it down."""
+    """A process that answers questions, such as what comes of reading a file;
+    started anew where one brought it down."""
 
     def __init__(self, errors: Path, module: str = "tests.fuzz.worker"):
         self.errors, self.module, self.process = errors, module, None
@@ -31,8 +52,19 @@ class Worker:
         if self.process is None:
             with self.errors.open("w") as file:
                 words = [sys.executable, "-m", self.module]
-                place = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-                self.process = subprocess.Popen(words, cwd=self.errors.parent, env=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True)
+                place = {
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+                }
+                self.process = subprocess.Popen(
+                    words,
+                    cwd=self.errors.parent,
+                    env=place,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=file,
+                    text=True,
+                )
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None

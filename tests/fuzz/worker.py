@@ -1,4 +1,5 @@
-"""Reads broken files one after another, with bounded time and memory, and says of each what came of it: one line of JSON."""
+"""Reads broken files one after another, with bounded time and memory, and says of each what came of it:
+one line of JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def openers() -> dict[str, Any]:
         return both
 
     def dataset(path: Path) -> None:
-        log("position=observation.state[deg]", "position_target=action[deg]")(next(p for p in path.parents if p.name == "set"))
+        log("position=observation.state[deg]", "position_target=action[deg]")(
+            next(p for p in path.parents if p.name == "set")
+        )
 
     def runs(reader: Any) -> Any:
         def first(path: Path) -> None:
@@ -95,7 +98,9 @@ def attempt(run: Any, path: Path) -> tuple[str, str]:
             run(path)
     except BackemfError as error:
         said = str(error)
-        return ("refused", said[:300]) if said.strip() else ("wrong", f"{type(error).__name__} without a text")
+        return (
+            ("refused", said[:300]) if said.strip() else ("wrong", f"{type(error).__name__} without a text")
+        )
     except Exception as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if "backemf" in f.filename]
         place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"

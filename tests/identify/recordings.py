@@ -65,12 +65,18 @@ def record(
     signals = {"position": seen, "position_target": run["position_target"]}
     if off_after is not None:
         signals["enabled"] = run["enabled"]
-    return be.log(f"log {seed}", run.time, bench=bench, settings={"drive.proportional": float(gain)}, **signals)
+    return be.log(
+        f"log {seed}", run.time, bench=bench, settings={"drive.proportional": float(gain)}, **signals
+    )
 
 
 def clean(seed: int) -> list[be.Log]:
     """Three sound logs with different loads, gains and motions."""
-    return [record(seed), record(seed + 1, mass=0.5, gain=8.0, command=steps), record(seed + 2, length=0.15, gain=32.0, command=sweep)]
+    return [
+        record(seed),
+        record(seed + 1, mass=0.5, gain=8.0, command=steps),
+        record(seed + 2, length=0.15, gain=32.0, command=sweep),
+    ]
 
 
 def changed(log: be.Log, **signals: be.Signal) -> be.Log:

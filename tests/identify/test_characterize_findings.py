@@ -1,4 +1,5 @@
-"""What goes wrong on robots: each slip has its finding; and what follows from gains: physics, constants, drivetrain, command line."""
+"""What goes wrong on robots: each slip has its finding; and what follows from gains:
+physics, constants, drivetrain, command line."""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ def test_a_hard_stop_is_found_and_left_out():
     t, u, p, v = record("dynamic-forward", WEAK, dt=0.01, T=3.0)
     hit = np.flatnonzero(p > 6.0)[0]
     p, v = np.where(np.arange(len(p)) >= hit, p[hit], p), np.where(np.arange(len(v)) >= hit, 0.0, v)
-    runs[2] = make_run("dynamic-forward", t, u, p, v + 0.01 * np.random.default_rng(0).standard_normal(len(v)))
+    runs[2] = make_run(
+        "dynamic-forward", t, u, p, v + 0.01 * np.random.default_rng(0).standard_normal(len(v))
+    )
     found = characterize(runs)
     said = next(f for f in found.findings if f.code == "hard_stop")
     assert said.numbers["time"] == pytest.approx(t[hit], abs=0.15)
@@ -104,9 +107,15 @@ def test_stiction_at_the_start_does_not_bend_the_gains():
 
 def test_an_arm_in_degrees_and_an_arm_without_position():
     runs = noisy(gravity=(0.0, 0.3, 0.0))
-    assert "units_suspect" in codes(characterize([replace(r, position=57.3 * r.position, velocity=57.3 * r.velocity) for r in runs], "arm"))
+    assert "units_suspect" in codes(
+        characterize(
+            [replace(r, position=57.3 * r.position, velocity=57.3 * r.velocity) for r in runs], "arm"
+        )
+    )
     with pytest.raises(MissingValue, match="an arm needs its position"):
-        characterize([replace(r, position=r.position[:0], position_time=r.position_time[:0]) for r in runs], "arm")
+        characterize(
+            [replace(r, position=r.position[:0], position_time=r.position_time[:0]) for r in runs], "arm"
+        )
 
 
 def test_a_test_whose_name_and_sign_disagree():
@@ -116,7 +125,22 @@ def test_a_test_whose_name_and_sign_disagree():
 
 def test_current_control_where_kV_may_be_zero():
     gains = (2.0, 0.0, 0.5)
-    runs = [make_run(t, *record(t, gains, slow=2.0, step=6.0, T=3.0, dt=0.01, noise=(0.02, 0.002), rng=np.random.default_rng(2))) for t in TESTS]
+    runs = [
+        make_run(
+            t,
+            *record(
+                t,
+                gains,
+                slow=2.0,
+                step=6.0,
+                T=3.0,
+                dt=0.01,
+                noise=(0.02, 0.002),
+                rng=np.random.default_rng(2),
+            ),
+        )
+        for t in TESTS
+    ]
     found = characterize(runs, control="current")
     assert found["kS"] == pytest.approx(2.0, rel=0.02)
     assert found["kA"] == pytest.approx(0.5, rel=0.02)
@@ -143,10 +167,19 @@ def drivetrain_runs():
     straight, turning = [], []
     for test in TESTS:
         for side in ("left", "right"):
-            straight.append(make_run(test, *record(test, WEAK, noise=(0.01, 0.001), rng=np.random.default_rng(7), **HOW), part=side))
+            straight.append(
+                make_run(
+                    test,
+                    *record(test, WEAK, noise=(0.01, 0.001), rng=np.random.default_rng(7), **HOW),
+                    part=side,
+                )
+            )
         t, u, p, v = record(test, (0.3, 0.5, 0.1), **HOW)
         turning.append(make_run(test, t, u, p, v, part="angular"))
-        turning += [make_run(test, t, s * u, s * p * 0.3, s * v * 0.3, part=f"{side} turning") for side, s in (("left", -1), ("right", 1))]
+        turning += [
+            make_run(test, t, s * u, s * p * 0.3, s * v * 0.3, part=f"{side} turning")
+            for side, s in (("left", -1), ("right", 1))
+        ]
     return straight, turning
 
 
@@ -157,7 +190,9 @@ def check_drivetrain(found):
     assert found.gains["kV"].unit == "V/(ft/s)"
     assert found.gains["kV_angular"].unit == "V/(rad/s)"
     assert set(found.feedback) == {"velocity", "position", "velocity_angular", "position_angular"}
-    assert found.feedback["velocity_angular"].kP == pytest.approx(velocity_gains(found["kV_angular"], found["kA_angular"]).kP)
+    assert found.feedback["velocity_angular"].kP == pytest.approx(
+        velocity_gains(found["kV_angular"], found["kA_angular"]).kP
+    )
 
 
 def test_drivetrain_straight_and_turning_with_its_track_width():
@@ -174,18 +209,29 @@ def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):
     straight, turning = drivetrain_runs()
 
     def log_run(start, run, motor, signals):
-        unit = {"voltage": "Volt", "position": "Radian" if motor == "gyro" else "Meter", "velocity": f"{'Radian' if motor == 'gyro' else 'Meter'} per Second"}
+        unit = {
+            "voltage": "Volt",
+            "position": "Radian" if motor == "gyro" else "Meter",
+            "velocity": f"{'Radian' if motor == 'gyro' else 'Meter'} per Second",
+        }
         for name in signals:
             values = run.input if name == "voltage" else getattr(run, name)
             rows = logged.setdefault(f"{name}-{motor}-drive", ("double", unit[name], []))[2]
             rows.extend((start + t, float(x)) for t, x in zip(run.time, values, strict=True))
 
     everything = ("voltage", "position", "velocity")
-    for k, runs in enumerate([straight[i : i + 2] for i in range(0, 8, 2)] + [turning[i : i + 3] for i in range(0, 12, 3)]):
+    for k, runs in enumerate(
+        [straight[i : i + 2] for i in range(0, 8, 2)] + [turning[i : i + 3] for i in range(0, 12, 3)]
+    ):
         logged["sysid-test-state-drive"][2].extend([(10.0 * k, runs[0].test), (10.0 * k + 5, "none")])
         for run in runs:
             side = run.part.split()[0]
-            log_run(10.0 * k, run, "gyro" if side == "angular" else f"drive-{side}", everything[1:] if side == "angular" else everything)
+            log_run(
+                10.0 * k,
+                run,
+                "gyro" if side == "angular" else f"drive-{side}",
+                everything[1:] if side == "angular" else everything,
+            )
     logs = mechanism_logs(str(wpilog.write_wpilog(tmp_path / "robot.wpilog", logged)))
     assert len(logs) == 8 + 12
     check_drivetrain(characterize(logs, "drivetrain", units="feet"))
@@ -201,7 +247,12 @@ def test_physics_there_and_back():
     assert back.resistance == pytest.approx(0.1, rel=0.02)
     assert back.predicted["kV"] == pytest.approx(0.4)
     assert not back.findings
-    slipped = characterize([replace(r, velocity=r.velocity / (2 * math.pi), position=r.position / (2 * math.pi)) for r in noisy(gains=tuple(expected))])
+    slipped = characterize(
+        [
+            replace(r, velocity=r.velocity / (2 * math.pi), position=r.position / (2 * math.pi))
+            for r in noisy(gains=tuple(expected))
+        ]
+    )
     said = physics(slipped, motor, ratio=20.0, n_motors=2).findings
     assert any(f.code == "units_suspect" and "rotations read as radians" in f.text for f in said)
     assert theoretical("neo", ratio=10.0, inertia=0.01).kV > 0
@@ -217,12 +268,25 @@ def test_constants_in_three_languages():
     assert "inline constexpr double kS = 0.25;" in cpp
     assert "feedforward{" not in cpp
     cpp = constants({**gains, "kG": 0.2}, mechanism="elevator", language="c++", units={"kV": "V/(m/s)"})
-    whole = "constants::kS * 1_V, constants::kG * 1_V, constants::kV * 1_V * 1_s / 1_m, constants::kA * 1_V * 1_s * 1_s / 1_m"
+    whole = (
+        "constants::kS * 1_V, constants::kG * 1_V, constants::kV * 1_V * 1_s / 1_m, constants::kA * 1_V * 1_s"
+        " * 1_s / 1_m"
+    )
     assert f"// frc::ElevatorFeedforward feedforward{{{whole}}};" in cpp
     simple = constants({"kS": 0.25, "kV": 3.0, "kA": 0.3}, language="c++", units={"kV": "V/(rot/s)"})
-    assert "// frc::SimpleMotorFeedforward<units::turns> feedforward{constants::kS * 1_V, constants::kV * 1_V * 1_s / 1_tr," in simple
+    assert (
+        "// frc::SimpleMotorFeedforward<units::turns> feedforward{constants::kS * 1_V, constants::kV * 1_V *"
+        " 1_s / 1_tr," in simple
+    )
     space: dict = {}
-    exec(constants({"kS": 1e-7, "kV": 3.0, "kA": 0.3, "kV_angular": 2.0}, language="python", feedback={"velocity": {"kP": 2.0, "kD": 0.0}}), space)
+    exec(
+        constants(
+            {"kS": 1e-7, "kV": 3.0, "kA": 0.3, "kV_angular": 2.0},
+            language="python",
+            feedback={"velocity": {"kP": 2.0, "kD": 0.0}},
+        ),
+        space,
+    )
     assert (space["kS"], space["kVAngular"], space["kPVelocity"]) == (1e-7, 2.0, 2.0)
     with pytest.raises(UnknownName, match="unknown language"):
         constants(gains, language="rust")
@@ -232,13 +296,23 @@ def test_constants_in_three_languages():
 
 def write_log(path, runs):
     logged = {"sysid-test-state-flywheel": ("string", "", [])}
-    for name, unit in (("voltage-m-flywheel", "Volt"), ("position-m-flywheel", "Rotation"), ("velocity-m-flywheel", "Rotation per Second")):
+    for name, unit in (
+        ("voltage-m-flywheel", "Volt"),
+        ("position-m-flywheel", "Rotation"),
+        ("velocity-m-flywheel", "Rotation per Second"),
+    ):
         logged[name] = ("double", unit, [])
     for k, run in enumerate(runs):
         start = 10.0 * k
         logged["sysid-test-state-flywheel"][2].extend([(start, run.test), (start + 9, "none")])
-        for name, values, scale in (("voltage", run.input, 1.0), ("position", run.position, 1 / (2 * math.pi)), ("velocity", run.velocity, 1 / (2 * math.pi))):
-            logged[f"{name}-m-flywheel"][2].extend((start + t, scale * float(x)) for t, x in zip(run.time, values, strict=True))
+        for name, values, scale in (
+            ("voltage", run.input, 1.0),
+            ("position", run.position, 1 / (2 * math.pi)),
+            ("velocity", run.velocity, 1 / (2 * math.pi)),
+        ):
+            logged[f"{name}-m-flywheel"][2].extend(
+                (start + t, scale * float(x)) for t, x in zip(run.time, values, strict=True)
+            )
     return wpilog.write_wpilog(path, logged)
 
 
@@ -251,7 +325,22 @@ def command_line():
 def test_command_line(tmp_path):
     path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
     plot = tmp_path / "fly.png"
-    told = ("--plot", plot, "--constants", "python", "--motor", "neo", "--ratio", "60", "--settle", "0.6", "--step", "1", "--controller", "ctre-v6")
+    told = (
+        "--plot",
+        plot,
+        "--constants",
+        "python",
+        "--motor",
+        "neo",
+        "--ratio",
+        "60",
+        "--settle",
+        "0.6",
+        "--step",
+        "1",
+        "--controller",
+        "ctre-v6",
+    )
     text = run(path, *told).stdout
     assert plot.stat().st_size > 10_000
     assert "kV = " in text
@@ -270,13 +359,28 @@ def test_command_line(tmp_path):
 
 def test_command_line_json(tmp_path):
     path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
-    out = json.loads(run(path, "--units", "rotations", "--json", "--settle", "0.6", "--step", "0.2", "--preset", "sysid:m-flywheel").stdout)
+    out = json.loads(
+        run(
+            path,
+            "--units",
+            "rotations",
+            "--json",
+            "--settle",
+            "0.6",
+            "--step",
+            "0.2",
+            "--preset",
+            "sysid:m-flywheel",
+        ).stdout
+    )
     gains = out["gains"]
     assert set(gains) == {"kS", "kV", "kA"}
     assert all(set(gain) == {"value", "low", "high", "unit"} for gain in gains.values())
     assert gains["kV"]["value"] == pytest.approx(1.5 * 2 * math.pi, rel=0.01)
     assert gains["kV"]["low"] < gains["kV"]["value"] < gains["kV"]["high"]
-    assert {"feedback", "findings", "r2", "timescale", "delay", "velocity_error", "tests", "method"} <= set(out)
+    assert {"feedback", "findings", "r2", "timescale", "delay", "velocity_error", "tests", "method"} <= set(
+        out
+    )
     assert set(out["feedback"]) == {"velocity", "position", "settling"}
     assert out["feedback"]["settling"]["step"] == 0.2
     assert out["r2"] > 0.99
@@ -292,10 +396,19 @@ def test_command_line_json(tmp_path):
 
 
 def test_command_line_by_current(tmp_path):
-    t, u, p, v = (np.concatenate(c) for c in zip(*(np.stack(record(test, (2.0, 0.0, 0.5), slow=2.0, step=6.0, T=3.0, dt=0.01)) for test in TESTS), strict=True))
+    t, u, p, v = (
+        np.concatenate(c)
+        for c in zip(
+            *(np.stack(record(test, (2.0, 0.0, 0.5), slow=2.0, step=6.0, T=3.0, dt=0.01)) for test in TESTS),
+            strict=True,
+        )
+    )
     clock = np.concatenate([4.0 * k + np.arange(300) * 0.01 for k in range(4)])
     del t
-    rows = ["time [s],current [A],position [rad],velocity [rad/s]", *(f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(clock, u, p, v, strict=True))]
+    rows = [
+        "time [s],current [A],position [rad],velocity [rad/s]",
+        *(f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(clock, u, p, v, strict=True)),
+    ]
     path = tmp_path / "current.csv"
     path.write_text("\n".join(rows))
     out = json.loads(command_line()(path, "--control", "current", "--json").stdout)
@@ -314,7 +427,9 @@ def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_inpu
     assert titles[-2].startswith("settling step: kP")
     assert "settles in 0.7" in titles[-2]
     assert "friction holds it off" in titles[-4]
-    assert len(figure_of(characterize(noisy()[2:], "simple")).panels) == 4  # nothing is determined, so there is no loop to show
+    assert (
+        len(figure_of(characterize(noisy()[2:], "simple")).panels) == 4
+    )  # nothing is determined, so there is no loop to show
 
 
 def test_position_alone_is_enough():

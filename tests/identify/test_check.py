@@ -28,7 +28,15 @@ def with_drifting_clock() -> list[be.Log]:
 
 def with_holes() -> list[be.Log]:
     log, lost = record(0), np.r_[100:110, 400:420]
-    return [changed(log, **{n: be.Signal(time=np.delete(s.time, lost), values=np.delete(s.values, lost)) for n, s in log.signals.items()})]
+    return [
+        changed(
+            log,
+            **{
+                n: be.Signal(time=np.delete(s.time, lost), values=np.delete(s.values, lost))
+                for n, s in log.signals.items()
+            },
+        )
+    ]
 
 
 DEFECTS: dict[str, Callable[[], list[be.Log]]] = {
@@ -41,7 +49,8 @@ DEFECTS: dict[str, Callable[[], list[be.Log]]] = {
     "no_reversal": lambda: [record(4, command=lambda t: 0.4 * t)],
     "one_load": lambda: [record(4), record(5, gain=8.0)],
 }
-"""The finding that a defect deserves, and logs with the defect: a delay of 7 ms, a clock 2 % slow, an encoder of 8 bits."""
+"""The finding that a defect deserves, and logs with the defect:
+a delay of 7 ms, a clock 2 % slow, an encoder of 8 bits."""
 
 
 @pytest.mark.parametrize("code", DEFECTS)
@@ -97,7 +106,9 @@ def test_expected_errors_agree_with_the_spread_of_fits():
     """Fit 12 noisy copies; the scatter of each determined parameter is what the check expects of it."""
     p = identifiability_problem(clean(0), SERVO, None, None)
     expected = {e.path: e.relative_error for e in identifiability(p)[0]}
-    found: dict[str, list[float]] = {path: [] for path in ("motor.rotor_inertia", "friction.coulomb", "friction.static")}
+    found: dict[str, list[float]] = {
+        path: [] for path in ("motor.rotor_inertia", "friction.coulomb", "friction.static")
+    }
     for seed in range(12):
         fit = be.fit(SERVO, clean(1000 + 10 * seed), n_starts=1, offset=False)
         for path, values in found.items():
@@ -110,7 +121,11 @@ def test_expected_errors_agree_with_the_spread_of_fits():
 def test_too_little_motion_and_no_bench_are_said():
     t = np.arange(0, 3, 0.005)
     still = be.log(
-        "still", t, position=1e-4 * np.random.default_rng(0).standard_normal(len(t)), position_target=sines(t), bench=be.Pendulum(mass=0.3, length=0.1)
+        "still",
+        t,
+        position=1e-4 * np.random.default_rng(0).standard_normal(len(t)),
+        position_target=sines(t),
+        bench=be.Pendulum(mass=0.3, length=0.1),
     )
     assert "no_motion" in [f.code for f in be.check([still], SERVO).findings]
     with pytest.raises(be.BackemfError, match="has no bench"):

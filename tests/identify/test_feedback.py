@@ -45,11 +45,19 @@ def test_unknown_preset_and_bad_tolerance():
         velocity_gains(kV, kA, max_effort=0)
 
 
-@pytest.mark.parametrize(("loop", "time", "step"), [("position", 0.5, 0.3), ("velocity", 0.2, 1.0), ("position", 1.0, 0.2)])
+@pytest.mark.parametrize(
+    ("loop", "time", "step"), [("position", 0.5, 0.3), ("velocity", 0.2, 1.0), ("position", 1.0, 0.2)]
+)
 def test_settling_design_settles_in_time_without_saturating(loop, time, step):
     design = settle(kV, kA, time=time, step=step, loop=loop, period=0.005)
     for kS in (0.0, 0.3, 1.0):  # friction is pushed against until it is there
-        found = step_response(settle(kV, kA, time=time, step=step, loop=loop, period=0.005, kS=kS), kS=kS, kV=kV, kA=kA, step=step)
+        found = step_response(
+            settle(kV, kA, time=time, step=step, loop=loop, period=0.005, kS=kS),
+            kS=kS,
+            kV=kV,
+            kA=kA,
+            step=step,
+        )
         assert found.settling_time < 1.15 * time
         assert found.overshoot < 0.02
         assert found.saturated == 0
@@ -57,7 +65,10 @@ def test_settling_design_settles_in_time_without_saturating(loop, time, step):
 
 
 def test_settling_design_counts_as_its_controller_does():
-    plain, talon = settle(kV, kA, time=0.5, step=0.3), settle(kV, kA, time=0.5, step=0.3, preset="ctre-v5", period=0.02, delay=0.0)
+    plain, talon = (
+        settle(kV, kA, time=0.5, step=0.3),
+        settle(kV, kA, time=0.5, step=0.3, preset="ctre-v5", period=0.02, delay=0.0),
+    )
     assert talon.kP == pytest.approx(plain.kP * 1023 / 12)
     assert talon.kD == pytest.approx(plain.kD * 1023 / 12 / 0.02)
     assert talon.volts_per_error == plain.volts_per_error
@@ -75,8 +86,17 @@ def test_step_response_shows_friction_delay_and_limit():
     free = step_response(gains, kS=0.0, kV=kV, kA=kA, step=1.0, duration=8)
     stuck = step_response(gains, kS=1.0, kV=kV, kA=kA, step=1.0, duration=20)
     assert abs(free.position[-1] - 1) < 1e-3
-    assert 0.05 < 1 - stuck.position[-1] <= 1.0 / gains.volts_per_error + 1e-3  # comes to rest where friction holds it
-    late = step_response(replace(gains, delay=0.3, volts_per_error=8 * gains.volts_per_error), kS=0.0, kV=kV, kA=kA, step=1.0, duration=4)
+    assert (
+        0.05 < 1 - stuck.position[-1] <= 1.0 / gains.volts_per_error + 1e-3
+    )  # comes to rest where friction holds it
+    late = step_response(
+        replace(gains, delay=0.3, volts_per_error=8 * gains.volts_per_error),
+        kS=0.0,
+        kV=kV,
+        kA=kA,
+        step=1.0,
+        duration=4,
+    )
     assert late.settling_time == math.inf  # a delay it was not designed for makes it swing
     assert step_response(gains, kS=0.0, kV=kV, kA=kA, step=10.0, limit=5.0).saturated > 0.1
 
@@ -92,7 +112,15 @@ def test_feedforward_for_one_period_reaches_the_next_velocity():
 
     for case in ((kV, kA), (0.0, 0.4), (1e-9, 0.4), (2.0, 0.001)):
         u = feedforward_step(1.0, 1.3, kS=0.7, kV=case[0], kA=case[1], kG=0.2, period=0.02)
-        _, v = step(Mechanism(friction=0.7, effort_per_velocity=case[0], effort_per_acceleration=case[1], gravity=0.2), 0.0, 1.0, u, 0.02)
+        _, v = step(
+            Mechanism(
+                friction=0.7, effort_per_velocity=case[0], effort_per_acceleration=case[1], gravity=0.2
+            ),
+            0.0,
+            1.0,
+            u,
+            0.02,
+        )
         assert v == pytest.approx(1.3, abs=1e-9)
     assert feedforward_step(1.0, -2.0, kS=0.7, kV=kV, kA=0.0) == pytest.approx(-0.7 - 2 * kV)
     assert feedforward_step(1.0, 1.3, kV=0.0, kA=0.4, period=0.02) == pytest.approx(0.3 * 0.4 / 0.02)

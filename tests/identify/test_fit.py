@@ -33,7 +33,10 @@ def start_from(truth: be.Actuator, factor: float = 1.6) -> be.Actuator:
         if path.startswith(("motor.", "friction.")):
             off[path] = value * (factor if k % 2 else 1 / factor)
     if "friction.static" in off:
-        off["friction.static"] = off["friction.coulomb"] + (truth.parameters["friction.static"] - truth.parameters["friction.coulomb"]) * factor
+        off["friction.static"] = (
+            off["friction.coulomb"]
+            + (truth.parameters["friction.static"] - truth.parameters["friction.coulomb"]) * factor
+        )
     return truth.replace(**off)
 
 
@@ -89,14 +92,24 @@ def test_logs_of_one_name_are_held_out_by_their_settings():
 
 
 def test_a_delay_is_found():
-    logs = [record(k, delay=0.0083, gain=g, mass=m) for k, (g, m) in enumerate([(16.0, 0.3), (8.0, 0.5), (32.0, 0.3)])]
+    logs = [
+        record(k, delay=0.0083, gain=g, mass=m)
+        for k, (g, m) in enumerate([(16.0, 0.3), (8.0, 0.5), (32.0, 0.3)])
+    ]
     found = be.fit(SERVO, logs, delay=True, n_starts=1)
     assert found.parameters["drive.delay"].value == pytest.approx(0.0083, abs=4e-4)
 
 
 def test_an_offset_of_the_encoder_is_found():
     logs = [
-        replace(log, signals={n: replace(s, values=s.values + (0.05 if n != "enabled" else 0.0)) for n, s in log.signals.items()}) for log in logs_with_off(0)
+        replace(
+            log,
+            signals={
+                n: replace(s, values=s.values + (0.05 if n != "enabled" else 0.0))
+                for n, s in log.signals.items()
+            },
+        )
+        for log in logs_with_off(0)
     ]
     found = be.fit(SERVO, logs, n_starts=1)
     assert found.parameters["bench.hanging"].value == pytest.approx(0.05, abs=2e-3)
@@ -109,7 +122,15 @@ def test_a_fit_is_stored_and_read_back(tmp_path):
     with pytest.raises(be.BackemfError, match="exists"):
         found.write(tmp_path / "fit.json")
     content = json.loads((tmp_path / "fit.json").read_text())
-    assert {"parameters", "training_mae", "held_out_mae", "noise_floor", "findings", "starts", "cpu_s"} <= set(content)
+    assert {
+        "parameters",
+        "training_mae",
+        "held_out_mae",
+        "noise_floor",
+        "findings",
+        "starts",
+        "cpu_s",
+    } <= set(content)
     (tmp_path / "cut.json").write_text((tmp_path / "fit.json").read_text()[:-100])
     with pytest.raises(be.BackemfError, match="not a JSON file"):
         be.Fit.read(tmp_path / "cut.json")
@@ -117,7 +138,9 @@ def test_a_fit_is_stored_and_read_back(tmp_path):
 
 def test_bad_requests_are_refused():
     logs = clean(0)
-    with pytest.raises(be.BackemfError, match=r"unknown parameter 'motor\.resistence'; did you mean 'motor\.resistance'"):
+    with pytest.raises(
+        be.BackemfError, match=r"unknown parameter 'motor\.resistence'; did you mean 'motor\.resistance'"
+    ):
         be.fit(SERVO, logs, free_paths=["motor.resistence"])
     with pytest.raises(be.BackemfError, match="expected the lower one first"):
         be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 3.0)})
@@ -139,8 +162,19 @@ def test_every_rung_has_a_start(name):
 
 def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
     """Logs made with Stribeck friction: Coulomb is poorer, richer rungs buy nothing."""
-    logs = [record(k, gain=g, mass=m, command=c) for k, (g, m, c) in enumerate(
-        [(8.0, 0.3, steps), (16.0, 0.5, sweep), (32.0, 0.3, sweep), (8.0, 0.5, sweep), (16.0, 0.3, steps), (32.0, 0.5, steps)])]  # fmt: skip
+    logs = [
+        record(k, gain=g, mass=m, command=c)
+        for k, (g, m, c) in enumerate(
+            [
+                (8.0, 0.3, steps),
+                (16.0, 0.5, sweep),
+                (32.0, 0.3, sweep),
+                (8.0, 0.5, sweep),
+                (16.0, 0.3, steps),
+                (32.0, 0.5, steps),
+            ]
+        )
+    ]
     found = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
     assert found.chosen == "stribeck"
     assert found.fit.friction == "stribeck"
@@ -151,8 +185,12 @@ def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
 COVERED = {
     "coulomb": be.Coulomb(coulomb=0.05, viscous=0.02),
     "stribeck": SERVO.friction,
-    "m4": be.M4(coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04),
-    "lugre": be.LuGre(coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1),
+    "m4": be.M4(
+        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
+    ),
+    "lugre": be.LuGre(
+        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
+    ),
 }
 
 

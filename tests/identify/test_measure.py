@@ -23,7 +23,9 @@ def test_firmware_gain_of_the_oscilloscope(mx, part, gain):
     data = mx(f"pwm_{part}.json")
     samples = data["samples"]
     error = [math.radians(s["target"] - s["position"]) for s in samples]
-    found = measure.firmware_gain(error, [s["kp"] for s in samples], [s["period"] / data["pwm_period"] for s in samples])
+    found = measure.firmware_gain(
+        error, [s["kp"] for s in samples], [s["period"] / data["pwm_period"] for s in samples]
+    )
     assert found.value == pytest.approx(gain, abs=5e-9)
     assert 0 < found.error < 0.002
 
@@ -40,11 +42,15 @@ def test_locked_rotor_resistance(mx):
 @pytest.mark.parametrize(("part", "value"), [("mx64", 0.158), ("mx106", 0.213)])
 def test_a_falling_arm_bounds_static_friction(mx, part, value):
     table = mx("bench_tables.json")["static_friction"][part]
-    found = measure.friction_from_fall(mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"]))
+    found = measure.friction_from_fall(
+        mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
+    )
     assert found.value is None
     assert found.low == pytest.approx(value, abs=6e-4)
     assert ">=" in str(found)
-    slip = measure.friction_from_slip(mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"]))
+    slip = measure.friction_from_slip(
+        mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
+    )
     assert slip.value == pytest.approx(found.low)
     assert slip.error > 0
 
@@ -60,7 +66,12 @@ def test_no_load_lines(mx, part, slope, intercept):
 
 def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
     loads = mx("bench_tables.json")["stall_static_load"]
-    torque = loads["mass_kg"] * be.Pendulum(mass=1, length=1).gravity * loads["length_m"] * np.cos(np.radians(np.array(loads["pos_deg"]) - 180))
+    torque = (
+        loads["mass_kg"]
+        * be.Pendulum(mass=1, length=1).gravity
+        * loads["length_m"]
+        * np.cos(np.radians(np.array(loads["pos_deg"]) - 180))
+    )
     static = measure.torque_constant_from_loads(torque, loads["V"], resistance=2.1, static=0.212)
     assert static.value is None
     assert static.low == pytest.approx(1.21, abs=0.01)
@@ -69,7 +80,10 @@ def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
     line = measure.no_load_line([float(v) for v in table], list(table.values()))
     fitted = measure.Measured(name="motor.torque_constant", unit="N m/A", value=2.2, error=0.02)
     (finding,) = measure.compare_torque_constants(
-        {"static loads": static, "no-load slope": line, "fitted": fitted}, load=torque, voltage=loads["V"], resistance=2.1
+        {"static loads": static, "no-load slope": line, "fitted": fitted},
+        load=torque,
+        voltage=loads["V"],
+        resistance=2.1,
     )
     assert finding.code == "torque_constants_disagree"
     assert "friction that grows with the load" in finding.text
@@ -80,15 +94,23 @@ def test_static_loads_from_both_directions_pin_the_torque_constant():
     K, R, f = 1.4, 2.0, 0.2
     load = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
     way = np.array([1, -1, 1, -1, 1, -1])
-    found = measure.torque_constant_from_loads(load, (load + way * f) * R / K, resistance=R, static=f, directions=way)
+    found = measure.torque_constant_from_loads(
+        load, (load + way * f) * R / K, resistance=R, static=f, directions=way
+    )
     assert found.value == pytest.approx(K)
     assert found.others["friction"].value == pytest.approx(f)
 
 
 def test_no_load_line_of_a_simulated_motor():
-    motor, friction = be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-3), be.Coulomb(coulomb=0.05, viscous=0.01)
+    motor, friction = (
+        be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-3),
+        be.Coulomb(coulomb=0.05, viscous=0.01),
+    )
     volts = [3.0, 6.0, 9.0, 12.0]
-    speeds = [be.simulate(be.Actuator(motor=motor, friction=friction), be.FreeShaft(), v, duration=1.0).velocity[-1] for v in volts]
+    speeds = [
+        be.simulate(be.Actuator(motor=motor, friction=friction), be.FreeShaft(), v, duration=1.0).velocity[-1]
+        for v in volts
+    ]
     found = measure.no_load_line(volts, speeds, resistance=2.0, torque_constant=0.5)
     assert found.value == pytest.approx(0.5 + 2.0 * 0.01 / 0.5, rel=1e-6)
     assert found.others["coulomb"].value == pytest.approx(0.05, rel=1e-5)
@@ -96,9 +118,17 @@ def test_no_load_line_of_a_simulated_motor():
 
 
 def coast(inertia: float, seed: int) -> be.Log:
-    actuator = be.Actuator(motor=be.Motor(resistance=2.0, torque_constant=0.5), friction=be.Coulomb(coulomb=0.02, viscous=3e-4), drive=be.Off())
+    actuator = be.Actuator(
+        motor=be.Motor(resistance=2.0, torque_constant=0.5),
+        friction=be.Coulomb(coulomb=0.02, viscous=3e-4),
+        drive=be.Off(),
+    )
     run = be.simulate(actuator, be.Flywheel(inertia=inertia), start={"velocity": 60.0}, duration=4.0, dt=0.01)
-    return be.log("coast", run.time, velocity=run.velocity + 0.05 * np.random.default_rng(seed).standard_normal(len(run)))
+    return be.log(
+        "coast",
+        run.time,
+        velocity=run.velocity + 0.05 * np.random.default_rng(seed).standard_normal(len(run)),
+    )
 
 
 def test_coast_down_and_inertia_from_two_of_them():
@@ -112,9 +142,13 @@ def test_coast_down_and_inertia_from_two_of_them():
 def test_heating_gives_thermal_constants():
     thermal = be.Thermal(resistance=12.0, capacitance=5.0, ambient=21.0, resistance_coefficient=0.0)
     motor = be.Motor(resistance=2.0, torque_constant=0.5, thermal=thermal)
-    run = be.simulate(be.Actuator(motor=motor), be.Locked(), be.step(-3.0, at=200.0, start=3.0), duration=400.0, dt=1.0)
+    run = be.simulate(
+        be.Actuator(motor=motor), be.Locked(), be.step(-3.0, at=200.0, start=3.0), duration=400.0, dt=1.0
+    )
     seen = np.round(run.temperature + 0.2 * np.random.default_rng(0).standard_normal(len(run)))
-    found = transients.thermal(be.log("heat", run.time, temperature=seen), power=2.0 * run.current**2, ambient=21.0)
+    found = transients.thermal(
+        be.log("heat", run.time, temperature=seen), power=2.0 * run.current**2, ambient=21.0
+    )
     assert found.value == pytest.approx(12.0, rel=0.03)
     assert found.others["capacitance"].value == pytest.approx(5.0, rel=0.05)
 
@@ -144,7 +178,11 @@ def test_bad_readings_are_refused():
 
 @pytest.mark.parametrize(
     ("n", "decimation", "said"),
-    [(120, 10, "push has 120 samples, to be thinned by 10; expected"), (500, 0, "expected thinning by 1"), (500, 10, "do not determine the answer")],
+    [
+        (120, 10, "push has 120 samples, to be thinned by 10; expected"),
+        (500, 0, "expected thinning by 1"),
+        (500, 10, "do not determine the answer"),
+    ],
 )
 def test_inverse_dynamics_needs_samples_in_motion(n, decimation, said):
     still = be.log("push", 1e-3 * np.arange(n), position=np.zeros(n), torque=np.ones(n))

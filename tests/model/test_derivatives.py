@@ -1,4 +1,5 @@
-"""Derivatives of one step by JAX: finite, and equal to finite differences, for every variant, at rest and at saturation."""
+"""Derivatives of one step by JAX: finite, and equal to finite differences, for every variant,
+at rest and at saturation."""
 
 from __future__ import annotations
 
@@ -20,13 +21,23 @@ MOMENTS = {
     "at rest": {"position": 0.12, "velocity": 0.0},
     "saturated": {"position": -2.0, "velocity": 0.5},
 }
-HIDDEN = {"current": 0.4, "bristle": 4e-4, "integral": 0.05, "setpoint": 0.5, "overload": 0.3, "winding_temperature": 41.0}
+HIDDEN = {
+    "current": 0.4,
+    "bristle": 4e-4,
+    "integral": 0.05,
+    "setpoint": 0.5,
+    "overload": 0.3,
+    "winding_temperature": 41.0,
+}
 
 
 def states_at(actuator, moment: str) -> np.ndarray:
     given = dict(MOMENTS[moment])
     if "rotor_position" in actuator.states:
-        given |= {"rotor_position": given["position"] + 0.004, "rotor_velocity": given["velocity"] * 1.1 + 0.01}
+        given |= {
+            "rotor_position": given["position"] + 0.004,
+            "rotor_velocity": given["velocity"] * 1.1 + 0.01,
+        }
     given |= {name: value for name, value in HIDDEN.items() if name in actuator.states}
     return np.array(list(actuator.initial_state(**given).values()))
 
@@ -58,26 +69,41 @@ def test_jax_agrees_with_finite_differences(name):
                 d = 1e-4 * max(abs(x[k]), 1e-2)
 
                 def central(d, k=k, x=x):
-                    return (np.asarray(both(x + d * np.eye(len(x))[k])[1]) - np.asarray(both(x - d * np.eye(len(x))[k])[1])) / (2 * d)
+                    return (
+                        np.asarray(both(x + d * np.eye(len(x))[k])[1])
+                        - np.asarray(both(x - d * np.eye(len(x))[k])[1])
+                    ) / (2 * d)
 
                 near = (4 * central(d / 2) - central(d)) / 3
                 rounding = 1e-14 * (np.abs(value) + 1e-3) / d
                 off = np.abs(exact[:, k] - near) - rounding
                 allowed = 2e-4 * np.maximum(np.abs(exact[:, k]), np.abs(near)) + 1e-9 * size + 1e-10
-                assert np.all(off <= allowed), f"{moment}: d {system.states[int(np.argmax(off - allowed))]} / d {parameter}: {exact[:, k]} against {near}"
+                assert np.all(off <= allowed), (
+                    f"{moment}: d {system.states[int(np.argmax(off - allowed))]} / d {parameter}:"
+                    f" {exact[:, k]} against {near}"
+                )
 
 
 def test_a_stuck_joint_forgets_its_velocity():
-    """From below stiction a small velocity is gone within the step, whatever its sign: the derivative at rest is zero."""
+    """From below stiction a small velocity is gone within the step, whatever its sign:
+    the derivative at rest is zero."""
     actuator, bench, inputs = variants()["friction-stribeck"]
     system = System(actuator=actuator, bench=bench, inputs=tuple(inputs))
     load = bench.load(0.9, 0.0, {})
     assert abs(load) > 0.15  # gravity exceeds friction here, so the drive holds it
-    held = {**inputs, "position_target": 0.9 - load * actuator.motor.resistance / actuator.motor.torque_constant / 30.0}
+    held = {
+        **inputs,
+        "position_target": 0.9 - load * actuator.motor.resistance / actuator.motor.torque_constant / 30.0,
+    }
     s = actuator.initial_state(position=0.9, setpoint=held["position_target"])
 
     def stepped(v):
-        after = system.step(tuple(system.parameters.values()), tuple(v if k == "velocity" else x for k, x in s.items()), tuple(held.values()), H)
+        after = system.step(
+            tuple(system.parameters.values()),
+            tuple(v if k == "velocity" else x for k, x in s.items()),
+            tuple(held.values()),
+            H,
+        )
         return jnp.asarray(after[1], float)
 
     with jax.enable_x64(True):

@@ -18,7 +18,12 @@ MOTOR = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J)
 
 
 def run(motor=MOTOR, bench=None, command=6.0, friction=None, gearbox=None, drive=None, **more):
-    actuator = be.Actuator(motor=motor, gearbox=gearbox or be.Gearbox(), friction=friction or be.Viscous(), drive=drive or be.VoltageDrive())
+    actuator = be.Actuator(
+        motor=motor,
+        gearbox=gearbox or be.Gearbox(),
+        friction=friction or be.Viscous(),
+        drive=drive or be.VoltageDrive(),
+    )
     return be.simulate(actuator, bench or be.FreeShaft(), command, **more)
 
 
@@ -36,7 +41,8 @@ def test_no_load_speed_with_coulomb_viscous_and_iron_drag():
     expected = (K * 6.0 / R - tau_c) / (K * K / R + B + K_fe)
     assert t.velocity[-1] == pytest.approx(expected, rel=1e-9)
     assert no_load_speed(motor, 6.0, tau_c, B) == pytest.approx(expected, rel=1e-12)
-    # With viscous drag alone it is document 001's v K / (K^2 + R B); document 001's equation 5 gives the current there.
+    # With viscous drag alone it is document 001's v K / (K^2 + R B); document 001's equation 5 gives the
+    # current there.
     assert no_load_speed(MOTOR, 6.0, 0.0, B) == pytest.approx(6.0 * K / (K * K + R * B), rel=1e-12)
     assert K * t.current[-1] == pytest.approx(tau_c + (B + K_fe) * t.velocity[-1], rel=1e-9)
 
@@ -44,7 +50,9 @@ def test_no_load_speed_with_coulomb_viscous_and_iron_drag():
 def test_torque_speed_gradient_is_minus_r_over_k_squared():
     speeds = []
     for load in (0.0, 0.05):
-        t = run(bench=be.Recorded(), command={"voltage_target": 6.0, "inertia": 1e-4, "load": -load}, duration=5.0)
+        t = run(
+            bench=be.Recorded(), command={"voltage_target": 6.0, "inertia": 1e-4, "load": -load}, duration=5.0
+        )
         speeds.append(t.velocity[-1])
     assert (speeds[1] - speeds[0]) / 0.05 == pytest.approx(-R / K**2, rel=1e-9)
 
@@ -59,7 +67,9 @@ def test_envelope_with_current_limit_is_a_parallelogram():
 
 def test_torque_limit_leaves_current_and_heating_alone():
     thermal = be.Thermal(resistance=5.0, capacitance=2.0, resistance_coefficient=0.0)
-    motor = be.Motor(resistance=R, torque_constant=K, limits=be.Limits(torque=0.02), rotor_inertia=J, thermal=thermal)
+    motor = be.Motor(
+        resistance=R, torque_constant=K, limits=be.Limits(torque=0.02), rotor_inertia=J, thermal=thermal
+    )
     t = run(motor=motor, bench=be.Locked(), duration=10.0, dt=0.1)
     assert t.current[-1] == pytest.approx(3.0)
     assert t.torque[-1] == pytest.approx(0.02)
@@ -80,7 +90,13 @@ def test_electrical_time_constant():
 
 
 def test_current_rate_limit_bounds_the_torque_ramp():
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, inductance=1e-3, limits=be.Limits(current_rate=500.0))
+    motor = be.Motor(
+        resistance=R,
+        torque_constant=K,
+        rotor_inertia=J,
+        inductance=1e-3,
+        limits=be.Limits(current_rate=500.0),
+    )
     t = run(motor=motor, bench=be.Locked(), duration=0.004, dt=0.001)
     assert t.current == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0], rel=1e-12)
 
@@ -104,14 +120,22 @@ def test_resistance_rises_with_temperature_and_lowers_the_torque():
 
 
 def test_magnets_weaken_with_temperature():
-    thermal = be.Thermal(resistance=2.0, capacitance=10.0, magnet_coefficient=-0.002, resistance_coefficient=0.0)
+    thermal = be.Thermal(
+        resistance=2.0, capacitance=10.0, magnet_coefficient=-0.002, resistance_coefficient=0.0
+    )
     motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
     t = run(motor=motor, bench=be.Locked(), duration=600.0, dt=1.0)
     assert t.torque[-1] == pytest.approx(K * (1 - 0.002 * 36.0) * 3.0, rel=1e-6)
 
 
 def test_two_thermal_nodes_reach_their_steady_state_and_keep_the_heat():
-    thermal = be.TwoNodeThermal(winding_resistance=2.0, housing_resistance=6.0, winding_capacitance=3.0, housing_capacitance=30.0, resistance_coefficient=0.0)
+    thermal = be.TwoNodeThermal(
+        winding_resistance=2.0,
+        housing_resistance=6.0,
+        winding_capacitance=3.0,
+        housing_capacitance=30.0,
+        resistance_coefficient=0.0,
+    )
     motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
     t = run(motor=motor, bench=be.Locked(), duration=3000.0, dt=1.0, energy=True)
     P = 18.0
@@ -140,7 +164,12 @@ def test_thermal_derating_lowers_the_current_to_its_safe_value():
 
 
 def test_peak_current_lasts_its_time_then_continuous():
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, limits=be.Limits(continuous_current=1.0, peak_current=2.5, peak_time=2.0))
+    motor = be.Motor(
+        resistance=R,
+        torque_constant=K,
+        rotor_inertia=J,
+        limits=be.Limits(continuous_current=1.0, peak_current=2.5, peak_time=2.0),
+    )
     t = run(motor=motor, bench=be.Locked(), duration=6.0, dt=0.01)
     assert t.current[t.time < 1.9] == pytest.approx(2.5)
     assert t.current[-1] == pytest.approx(1.0, rel=1e-3)
@@ -156,12 +185,17 @@ def test_torque_constant_saturates_with_current():
 @pytest.mark.parametrize("direction", [1.0, -1.0])
 def test_dahl_and_lugre_reach_their_steady_state(direction):
     w = 0.2 * direction
-    for friction in (FRICTIONS["dahl"], be.LuGre(coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4)):
+    for friction in (
+        FRICTIONS["dahl"],
+        be.LuGre(coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4),
+    ):
         g = friction.level(friction.stribeck(w), 0.0, 0.0, direction)
         z, torque = friction.bend(0.0, w, g, 50.0)
         assert z == pytest.approx(g / friction.stiffness * direction)
         _, torque = friction.bend(z, w, g, 0.01)
-        expected = (0.08 if isinstance(friction, be.Dahl) else 0.08 + 0.04 * math.exp(-((0.2 / 0.3) ** 2))) * direction
+        expected = (
+            0.08 if isinstance(friction, be.Dahl) else 0.08 + 0.04 * math.exp(-((0.2 / 0.3) ** 2))
+        ) * direction
         assert torque == pytest.approx(expected, rel=1e-12)
 
 
@@ -169,18 +203,23 @@ def test_stribeck_curve_falls_from_static_to_coulomb_and_rises_with_drag():
     f = be.Stribeck(coulomb=0.1, static=0.3, stribeck_velocity=0.5, stribeck_exponent=1.5, viscous=0.02)
     w = np.array([0.0, 0.5, 50.0])
     assert f.level(f.stribeck(w), 0.0, 0.0, 1.0) == pytest.approx([0.3, 0.1 + 0.2 / math.e, 0.1])
-    assert f.stribeck(-w) == pytest.approx(f.stribeck(w))  # |w / w_s|: the note's form grows for w < 0 and gamma = 1
+    assert f.stribeck(-w) == pytest.approx(
+        f.stribeck(w)
+    )  # |w / w_s|: the note's form grows for w < 0 and gamma = 1
     assert f.drag(50.0) == pytest.approx(1.0)
 
 
 def test_hysteresis_loop_area_is_the_dissipated_energy():
-    """A slow cycle with Dahl friction: the loop of friction torque over position encloses what the book calls friction."""
+    """A slow cycle with Dahl friction: the loop of friction torque over position encloses what the book calls
+    friction."""
     actuator = be.Actuator(
         motor=be.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=1e-3),
         friction=be.Dahl(coulomb=0.1, stiffness=5.0),
         drive=be.ImpedanceDrive(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.3),
     )
-    t = be.simulate(actuator, be.FreeShaft(), be.sine(0.1, 0.5), duration=6.0, dt=0.001, substeps=10, energy=True)
+    t = be.simulate(
+        actuator, be.FreeShaft(), be.sine(0.1, 0.5), duration=6.0, dt=0.001, substeps=10, energy=True
+    )
     one = slice(2000, 4001)  # one period after the first
     torque = 5.0 * t["bristle"][one]
     area = np.sum(0.5 * (torque[1:] + torque[:-1]) * np.diff(t.position[one]))
@@ -191,7 +230,13 @@ def test_hysteresis_loop_area_is_the_dissipated_energy():
 
 
 def everything_on(friction: be.Viscous) -> be.Actuator:
-    drive = be.PositionDrive(volts_per_radian=40.0, volts_per_radian_second=30.0, volt_seconds_per_radian=0.4, supply=18.0, slew=6.0)
+    drive = be.PositionDrive(
+        volts_per_radian=40.0,
+        volts_per_radian_second=30.0,
+        volt_seconds_per_radian=0.4,
+        supply=18.0,
+        slew=6.0,
+    )
     return be.Actuator(motor=RICH, gearbox=GEARED, friction=friction, drive=drive)
 
 
@@ -200,10 +245,20 @@ def test_electrical_power_is_work_plus_losses_plus_stored_energy(name):
     bench = be.Pendulum(mass=1.0, length=0.2, arm_mass=0.1)
     off = []
     for n in (10, 20):
-        t = be.simulate(everything_on(FRICTIONS[name]), bench, be.sine(1.2, 0.7), duration=3.0, dt=0.001, substeps=n, energy=True)
+        t = be.simulate(
+            everything_on(FRICTIONS[name]),
+            bench,
+            be.sine(1.2, 0.7),
+            duration=3.0,
+            dt=0.001,
+            substeps=n,
+            energy=True,
+        )
         e = t.energy
         lost = sum(e[part] for part in ("copper", "iron", "conversion", "friction", "gear", "load"))
-        off.append(np.max(np.abs(e["electrical"] - lost - (e["stored"] - e["stored"][0]))) / e["electrical"][-1])
+        off.append(
+            np.max(np.abs(e["electrical"] - lost - (e["stored"] - e["stored"][0]))) / e["electrical"][-1]
+        )
         assert all(e[part][-1] > 0 for part in ("copper", "iron", "conversion", "friction"))
     assert off[1] < 1e-6
     assert off[1] < 0.35 * off[0]  # second order: what is left is the step's, not a missing term
@@ -211,7 +266,8 @@ def test_electrical_power_is_work_plus_losses_plus_stored_energy(name):
 
 @pytest.mark.parametrize("load", [-0.4, 0.4])
 def test_gearbox_in_is_out_plus_loss_in_both_directions(load):
-    """At steady speed the output gets eta times the motor's torque when driven, and 1/eta times when it drives the motor."""
+    """At steady speed the output gets eta times the motor's torque when driven,
+    and 1/eta times when it drives the motor."""
     motor = be.Motor(resistance=1.0, torque_constant=0.05, rotor_inertia=1e-5)
     drive = be.VelocityDrive(volt_seconds_per_radian=5.0, volts_per_radian=50.0)
     t = run(
@@ -242,11 +298,20 @@ def test_gear_loss_counts_the_rotors_own_inertia():
 def test_motors_share_inertia_and_torque_and_drag_reflects_with_the_right_power():
     gearbox = be.Gearbox(ratio=10.0, n_motors=2)
     assert gearbox.output_inertia(1e-5) == pytest.approx(2e-3)
-    at_rotor = be.Stribeck(coulomb=1e-3, static=2e-3, stribeck_velocity=5.0, viscous=1e-5, viscous_quadratic=1e-7, viscous_cubic=1e-9)
+    at_rotor = be.Stribeck(
+        coulomb=1e-3,
+        static=2e-3,
+        stribeck_velocity=5.0,
+        viscous=1e-5,
+        viscous_quadratic=1e-7,
+        viscous_cubic=1e-9,
+    )
     at_output = gearbox.reflect(at_rotor)
     for w in (0.3, -2.0):
         assert at_output.drag(w) == pytest.approx(2 * 10 * at_rotor.drag(10 * w))
-        assert at_output.level(at_output.stribeck(w), 0, 0, 1.0) == pytest.approx(2 * 10 * at_rotor.level(at_rotor.stribeck(10 * w), 0, 0, 1.0))
+        assert at_output.level(at_output.stribeck(w), 0, 0, 1.0) == pytest.approx(
+            2 * 10 * at_rotor.level(at_rotor.stribeck(10 * w), 0, 0, 1.0)
+        )
 
 
 def test_backlash_lets_the_rotor_turn_before_the_output_moves():
@@ -256,7 +321,9 @@ def test_backlash_lets_the_rotor_turn_before_the_output_moves():
         gearbox=be.Gearbox(ratio=5.0, backlash=0.1, contact_stiffness=200.0, contact_damping=0.2),
         drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.5),
     )
-    t = be.simulate(actuator, be.Flywheel(inertia=5e-3), be.ramp(0.5, until=0.4), duration=1.0, dt=0.001, energy=False)
+    t = be.simulate(
+        actuator, be.Flywheel(inertia=5e-3), be.ramp(0.5, until=0.4), duration=1.0, dt=0.001, energy=False
+    )
     free = t["rotor_position"] < 0.05
     assert np.all(t.position[free] == 0)
     assert t["rotor_position"][-1] - t.position[-1] == pytest.approx(0.05, abs=0.01)
@@ -270,23 +337,56 @@ def test_document_004_in_volts_and_in_amperes():
     gearbox, friction = be.Gearbox(ratio=G, n_motors=n), be.Coulomb(coulomb=T_f, viscous=b)
     total = J_load + gearbox.output_inertia(J_r)
     volts = conversions.feedforward_voltage(
-        torque_constant=K_t, speed_constant=1 / K_t, resistance=0.5, ratio=G, n_motors=n, inertia=total, output_friction=T_f, viscous=b
+        torque_constant=K_t,
+        speed_constant=1 / K_t,
+        resistance=0.5,
+        ratio=G,
+        n_motors=n,
+        inertia=total,
+        output_friction=T_f,
+        viscous=b,
     )
-    t = run(motor=motor, gearbox=gearbox, friction=friction, bench=be.Flywheel(inertia=J_load), command=6.0, duration=8.0, dt=0.001)
+    t = run(
+        motor=motor,
+        gearbox=gearbox,
+        friction=friction,
+        bench=be.Flywheel(inertia=J_load),
+        command=6.0,
+        duration=8.0,
+        dt=0.001,
+    )
     assert pytest.approx(volts.kS + volts.kV * t.velocity[-1], rel=1e-6) == 6.0
     first = t.velocity[1] / 0.001
     assert pytest.approx(volts.kS + volts.kV * 0.5 * t.velocity[1] + volts.kA * first, rel=1e-5) == 6.0
-    amps = conversions.feedforward_current(torque_constant=K_t, ratio=G, n_motors=n, inertia=total, output_friction=T_f, viscous=b)
-    t = run(motor=motor, gearbox=gearbox, friction=friction, bench=be.Flywheel(inertia=J_load), drive=be.CurrentDrive(), command=2.0, duration=0.5)
+    amps = conversions.feedforward_current(
+        torque_constant=K_t, ratio=G, n_motors=n, inertia=total, output_friction=T_f, viscous=b
+    )
+    t = run(
+        motor=motor,
+        gearbox=gearbox,
+        friction=friction,
+        bench=be.Flywheel(inertia=J_load),
+        drive=be.CurrentDrive(),
+        command=2.0,
+        duration=0.5,
+    )
     rate = (t.velocity[301] - t.velocity[300]) / 0.001
-    assert pytest.approx(amps.kS + amps.kV * 0.5 * (t.velocity[300] + t.velocity[301]) + amps.kA * rate, rel=1e-6) == 2.0
+    assert (
+        pytest.approx(
+            amps.kS + amps.kV * 0.5 * (t.velocity[300] + t.velocity[301]) + amps.kA * rate, rel=1e-6
+        )
+        == 2.0
+    )
     motors = {"torque_constant": K_t, "ratio": G, "n_motors": n}
-    assert conversions.mechanism_from_voltage(volts, **motors, speed_constant=1 / K_t, resistance=0.5) == pytest.approx((total, T_f, b))
+    assert conversions.mechanism_from_voltage(
+        volts, **motors, speed_constant=1 / K_t, resistance=0.5
+    ) == pytest.approx((total, T_f, b))
     assert conversions.mechanism_from_current(amps, **motors) == pytest.approx((total, T_f, b))
 
 
 def test_effective_stiffness_and_damping_of_a_position_drive():
-    """Document 001, section 2.5: stiffness K k_p / R, damping K (K + k_d) / R; the free oscillation shows both."""
+    """Document 001, section 2.5: stiffness K k_p / R, damping K (K + k_d) / R;
+    the free oscillation shows both."""
     k_p, k_d, inertia = 8.0, 0.02, 2e-3
     stiffness, damping = K * k_p / R, K * (K + k_d) / R
     t = run(
@@ -299,7 +399,11 @@ def test_effective_stiffness_and_damping_of_a_position_drive():
     )
     total = inertia + J
     decay, frequency = damping / (2 * total), math.sqrt(stiffness / total - (damping / (2 * total)) ** 2)
-    expected = 0.1 * np.exp(-decay * t.time) * (np.cos(frequency * t.time) + decay / frequency * np.sin(frequency * t.time))
+    expected = (
+        0.1
+        * np.exp(-decay * t.time)
+        * (np.cos(frequency * t.time) + decay / frequency * np.sin(frequency * t.time))
+    )
     assert t.position == pytest.approx(expected, abs=2e-5)
 
 
@@ -308,7 +412,17 @@ def test_linearised_lugre_frequency():
     s0, s1, s2, inertia = 1000.0, 0.2, 0.05, 1e-2
     friction = be.LuGre(coulomb=1.0, static=1.5, stribeck_velocity=0.1, stiffness=s0, damping=s1, viscous=s2)
     motor, wheel = be.Motor(resistance=1.0, torque_constant=0.1), be.Flywheel(inertia=inertia)
-    t = run(friction=friction, motor=motor, bench=wheel, drive=be.Off(), command=None, start={"velocity": 1e-4}, duration=0.1, dt=1e-4, substeps=20)
+    t = run(
+        friction=friction,
+        motor=motor,
+        bench=wheel,
+        drive=be.Off(),
+        command=None,
+        start={"velocity": 1e-4},
+        duration=0.1,
+        dt=1e-4,
+        substeps=20,
+    )
     decay = (s1 + s2) / (2 * inertia)
     frequency = math.sqrt(s0 / inertia - decay**2)
     expected = 1e-4 / frequency * np.exp(-decay * t.time) * np.sin(frequency * t.time)
@@ -316,7 +430,9 @@ def test_linearised_lugre_frequency():
 
 
 def test_lugre_reports_when_it_is_not_passive():
-    lively = be.LuGre(coulomb=0.1, static=0.3, stribeck_velocity=0.1, stiffness=100.0, damping=1.0, viscous=0.1)
+    lively = be.LuGre(
+        coulomb=0.1, static=0.3, stribeck_velocity=0.1, stiffness=100.0, damping=1.0, viscous=0.1
+    )
     (finding,) = lively.findings()
     assert finding.code == "not_passive"
     assert finding.numbers["bound"] == pytest.approx(2.0)
@@ -336,7 +452,9 @@ def test_iron_loss_is_drag_and_heat():
     t = run(motor=motor, drive=be.Off(), command=None, start={"velocity": 100.0}, duration=1.0, energy=True)
     assert t.velocity[-1] == pytest.approx(100.0 * math.exp(-1e-4 / J), rel=1e-6)
     assert t.energy["iron"][-1] == pytest.approx(0.5 * J * (100.0**2 - t.velocity[-1] ** 2), rel=1e-6)
-    assert 0.2 * (t.temperature[-1] - 25.0) == pytest.approx(t.energy["iron"][-1], rel=1e-3)  # a little leaks out
+    assert 0.2 * (t.temperature[-1] - 25.0) == pytest.approx(
+        t.energy["iron"][-1], rel=1e-3
+    )  # a little leaks out
 
 
 def test_brake_stops_faster_than_open_terminals():
@@ -351,7 +469,9 @@ def test_brake_stops_faster_than_open_terminals():
 def test_pendulum_hangs_at_zero_and_tilt_takes_gravity_away():
     bench = BENCHES["pendulum"]
     assert bench.load(0.1, 0.0, {}) == pytest.approx(0.0)
-    assert bench.load(0.1 + math.pi / 2, 0.0, {}) == pytest.approx(-(0.4 + 0.05) * 9.80665 * math.cos(0.2) * 0.15)
+    assert bench.load(0.1 + math.pi / 2, 0.0, {}) == pytest.approx(
+        -(0.4 + 0.05) * 9.80665 * math.cos(0.2) * 0.15
+    )
     assert bench.inertia_at({}) == pytest.approx((0.4 + 0.1 / 3) * 0.15**2 + 1e-4)
 
 

@@ -17,7 +17,9 @@ M = Mechanism(friction=0.3, effort_per_velocity=1.2, effort_per_acceleration=0.2
 
 
 @pytest.mark.parametrize("kV", [1.2, 1e-7, 0.0, -0.4])
-@pytest.mark.parametrize(("v", "u"), [(0.0, 2.0), (1.0, 2.0), (1.0, 0.2), (1.0, -3.0), (-0.5, 1.0), (0.0, 0.2), (0.0, -0.35)])
+@pytest.mark.parametrize(
+    ("v", "u"), [(0.0, 2.0), (1.0, 2.0), (1.0, 0.2), (1.0, -3.0), (-0.5, 1.0), (0.0, 0.2), (0.0, -0.35)]
+)
 def test_one_long_step_is_many_short_ones(kV, v, u):
     m = Mechanism(friction=0.3, effort_per_velocity=kV, effort_per_acceleration=0.2, gravity=0.1)
     p, w = 0.0, v
@@ -38,7 +40,9 @@ def test_it_stops_exactly_and_stays():
 
 def test_acceleration_is_what_changes_the_velocity():
     for v, u in ((0.0, 2.0), (1.0, 0.2), (-1.0, 0.2), (0.0, 0.2)):
-        assert acceleration(M, 0.0, v, u) == pytest.approx((step(M, 0.0, v, u, 1e-7)[1] - v) / 1e-7, rel=1e-5, abs=1e-9)
+        assert acceleration(M, 0.0, v, u) == pytest.approx(
+            (step(M, 0.0, v, u, 1e-7)[1] - v) / 1e-7, rel=1e-5, abs=1e-9
+        )
 
 
 def test_an_arm_swings_with_the_energy_it_has():
@@ -58,9 +62,20 @@ def test_compiled_and_plain_loops_agree_with_their_derivatives(turning):
     outputs, slopes = kernels.sensitivities(p, s0, rows)
     plain, plain_slopes = np.empty_like(outputs), np.empty_like(slopes)
     batch = kernels.batch(rows)
-    given = (np.array([p]), np.array([s0]), np.zeros(1, int), batch.offsets, batch.values, batch.before, batch.switch, batch.dt)
+    given = (
+        np.array([p]),
+        np.array([s0]),
+        np.zeros(1, int),
+        batch.offsets,
+        batch.values,
+        batch.before,
+        batch.switch,
+        batch.dt,
+    )
     none = (0.0, np.empty(0), np.empty(0, bool), np.empty((0, 2)))
-    fallback.kernel("sensitivities", kernels.system, kernels.free, kernels.start)(0, 1, 1, *given, *none, plain, plain_slopes)
+    fallback.kernel("sensitivities", kernels.system, kernels.free, kernels.start)(
+        0, 1, 1, *given, *none, plain, plain_slopes
+    )
     np.testing.assert_allclose(outputs, plain, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(slopes, plain_slopes, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(kernels.trajectory(p, s0, rows), outputs[:, :2], rtol=1e-12, atol=1e-13)
@@ -68,6 +83,8 @@ def test_compiled_and_plain_loops_agree_with_their_derivatives(turning):
 
 def test_it_can_be_traced():
     system = MechanismSystem(mechanism=M)
-    slope = jax.jit(jax.grad(lambda h: system.step(tuple(system.parameters.values()), (0.0, 1.0), (2.0,), h)[1]))(0.01)
+    slope = jax.jit(
+        jax.grad(lambda h: system.step(tuple(system.parameters.values()), (0.0, 1.0), (2.0,), h)[1])
+    )(0.01)
     p, v = step(M, 0.0, 1.0, 2.0, 0.01)
     assert float(slope) == pytest.approx(acceleration(M, p, v, 2.0), rel=1e-4)

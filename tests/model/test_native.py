@@ -29,14 +29,18 @@ def test_second_order_while_nothing_sticks(name):
     """A voltage that keeps the joint turning: halving the step quarters the error."""
     actuator = be.Actuator(motor=PLAIN, friction=FRICTIONS[name])
     wheel, command = be.Flywheel(inertia=2e-3), be.sine(2.0, 1.5, offset=8.0)
-    changes = change_with_halving(actuator, wheel, command, (2, 4, 8, 16), duration=1.0, dt=0.005, start={"velocity": 10.0})
+    changes = change_with_halving(
+        actuator, wheel, command, (2, 4, 8, 16), duration=1.0, dt=0.005, start={"velocity": 10.0}
+    )
     ratios = np.array(changes[:-1]) / np.array(changes[1:])
     assert np.all(ratios > 3.5)
 
 
 @pytest.mark.parametrize("name", ["coulomb", "stribeck", "m4", "m6", "lugre"])
 def test_reversals_and_sticking_converge(name):
-    changes = change_with_halving(servo(FRICTIONS[name]), PENDULUM, be.sine(0.8, 0.6), (8, 16, 32, 64, 128), duration=3.0, dt=0.005)
+    changes = change_with_halving(
+        servo(FRICTIONS[name]), PENDULUM, be.sine(0.8, 0.6), (8, 16, 32, 64, 128), duration=3.0, dt=0.005
+    )
     assert changes[-1] < 0.35 * changes[0]
     assert changes[-1] < 2e-5
 
@@ -79,7 +83,14 @@ def test_it_comes_to_rest_at_exactly_zero_velocity():
 def test_no_drift_over_ten_minutes():
     """A spring and a mass without loss keep their amplitude and their phase."""
     actuator = be.Actuator(motor=be.Motor(resistance=1.0, torque_constant=0.1), drive=be.Off())
-    t = be.simulate(actuator, be.Spring(inertia=0.01, stiffness=1.0), start={"position": 1.0}, duration=600.0, dt=0.01, substeps=20)
+    t = be.simulate(
+        actuator,
+        be.Spring(inertia=0.01, stiffness=1.0),
+        start={"position": 1.0},
+        duration=600.0,
+        dt=0.01,
+        substeps=20,
+    )
     tail = t.time > 590.0
     assert np.max(np.abs(t.position[tail])) == pytest.approx(1.0, abs=1e-3)
 
@@ -87,10 +98,14 @@ def test_no_drift_over_ten_minutes():
 @pytest.mark.parametrize("stiffness", [1e3, 1e5, 1e7])
 @pytest.mark.parametrize("damping", [0.0, 5.0])
 def test_stiff_lugre_is_stable_at_any_step(stiffness, damping):
-    friction = be.LuGre(coulomb=0.05, static=0.08, stribeck_velocity=0.1, viscous=0.01, stiffness=stiffness, damping=damping)
+    friction = be.LuGre(
+        coulomb=0.05, static=0.08, stribeck_velocity=0.1, viscous=0.01, stiffness=stiffness, damping=damping
+    )
     fine = be.simulate(servo(friction), PENDULUM, be.square(0.5, 0.5), duration=4.0, dt=0.005, substeps=500)
     for n in (1, 2, 5):
-        coarse = be.simulate(servo(friction), PENDULUM, be.square(0.5, 0.5), duration=4.0, dt=0.005, substeps=n)
+        coarse = be.simulate(
+            servo(friction), PENDULUM, be.square(0.5, 0.5), duration=4.0, dt=0.005, substeps=n
+        )
         assert np.all(np.isfinite(coarse.position))
         assert np.max(np.abs(coarse.velocity)) < 1.2 * np.max(np.abs(fine.velocity))
         assert np.max(np.abs(coarse.position - fine.position)) < 0.05
@@ -99,7 +114,18 @@ def test_stiff_lugre_is_stable_at_any_step(stiffness, damping):
 @pytest.mark.parametrize("name", sorted(variants()))
 def test_every_variant_runs_and_converges(name):
     actuator, bench, inputs = variants()[name]
-    runs = [be.simulate(actuator, bench, inputs, duration=0.5, dt=0.005, substeps=n, start={"velocity": 0.0 if bench.locked else 0.3}) for n in (40, 80)]
+    runs = [
+        be.simulate(
+            actuator,
+            bench,
+            inputs,
+            duration=0.5,
+            dt=0.005,
+            substeps=n,
+            start={"velocity": 0.0 if bench.locked else 0.3},
+        )
+        for n in (40, 80)
+    ]
     for signal in actuator.states:
         assert np.all(np.isfinite(runs[0][signal]))
         scale = 1e-9 + np.max(np.abs(runs[1][signal]))

@@ -7,38 +7,92 @@ import backemf as be
 FRICTIONS = {
     "viscous": be.Viscous(viscous=0.02, viscous_quadratic=1e-3, viscous_cubic=1e-4),
     "coulomb": be.Coulomb(coulomb=0.08, viscous=0.02, asymmetry=0.1, offset=0.02),
-    "stribeck": be.Stribeck(coulomb=0.08, static=0.15, stribeck_velocity=0.4, stribeck_exponent=1.3, viscous=0.02),
-    "torque-proportional": be.TorqueProportional(coulomb=0.05, viscous=0.02, load_driving=0.2, load_back_driving=0.3),
+    "stribeck": be.Stribeck(
+        coulomb=0.08, static=0.15, stribeck_velocity=0.4, stribeck_exponent=1.3, viscous=0.02
+    ),
+    "torque-proportional": be.TorqueProportional(
+        coulomb=0.05, viscous=0.02, load_driving=0.2, load_back_driving=0.3
+    ),
     "m3": be.M3(coulomb=0.05, viscous=0.02, load=0.1),
     "m4": be.M4(coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05),
     "m5": be.M5(
-        coulomb=0.05, static=0.1, stribeck_velocity=0.4, stribeck_exponent=1.2, viscous=0.02,
-        load_motor=0.1, load_external=0.03, load_motor_stribeck=0.08, load_external_stribeck=0.05,
+        coulomb=0.05,
+        static=0.1,
+        stribeck_velocity=0.4,
+        stribeck_exponent=1.2,
+        viscous=0.02,
+        load_motor=0.1,
+        load_external=0.03,
+        load_motor_stribeck=0.08,
+        load_external_stribeck=0.05,
     ),
     "m6": be.M6(
-        coulomb=0.05, static=0.1, stribeck_velocity=0.4, stribeck_exponent=1.2, viscous=0.02, asymmetry=-0.05, offset=0.01,
-        load_motor=0.1, load_external=0.03, load_motor_stribeck=0.08, load_external_stribeck=0.05,
-        load_motor_quadratic=0.01, load_external_quadratic=0.005,
+        coulomb=0.05,
+        static=0.1,
+        stribeck_velocity=0.4,
+        stribeck_exponent=1.2,
+        viscous=0.02,
+        asymmetry=-0.05,
+        offset=0.01,
+        load_motor=0.1,
+        load_external=0.03,
+        load_motor_stribeck=0.08,
+        load_external_stribeck=0.05,
+        load_motor_quadratic=0.01,
+        load_external_quadratic=0.005,
     ),
     "dahl": be.Dahl(coulomb=0.08, viscous=0.02, stiffness=60.0),
-    "lugre": be.LuGre(coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4, damping_exponent=1.0),
+    "lugre": be.LuGre(
+        coulomb=0.08,
+        static=0.12,
+        stribeck_velocity=0.3,
+        viscous=0.05,
+        stiffness=80.0,
+        damping=0.4,
+        damping_exponent=1.0,
+    ),
     "load-lugre": be.LoadLuGre(
-        coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4, load=0.05, load_stribeck=0.03,
+        coulomb=0.08,
+        static=0.12,
+        stribeck_velocity=0.3,
+        viscous=0.05,
+        stiffness=80.0,
+        damping=0.4,
+        load=0.05,
+        load_stribeck=0.03,
     ),
 }
 
 PLAIN = be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
 RICH = be.Motor(
-    resistance=1.2, torque_constant=0.03, back_emf_constant=0.031, rotor_inertia=4e-6, inductance=6e-4, saturation_current=40.0, iron_loss=2e-6,
+    resistance=1.2,
+    torque_constant=0.03,
+    back_emf_constant=0.031,
+    rotor_inertia=4e-6,
+    inductance=6e-4,
+    saturation_current=40.0,
+    iron_loss=2e-6,
     thermal=be.Thermal(resistance=8.0, capacitance=12.0, magnet_coefficient=-0.001),
     cogging=be.Cogging(amplitude=2e-3, periods=12.0, phase=0.3),
 )
 LIMITED = be.Motor(
-    resistance=1.2, torque_constant=0.5, rotor_inertia=2e-3, inductance=2e-3,
-    thermal=be.TwoNodeThermal(winding_resistance=2.0, housing_resistance=6.0, winding_capacitance=3.0, housing_capacitance=30.0),
+    resistance=1.2,
+    torque_constant=0.5,
+    rotor_inertia=2e-3,
+    inductance=2e-3,
+    thermal=be.TwoNodeThermal(
+        winding_resistance=2.0, housing_resistance=6.0, winding_capacitance=3.0, housing_capacitance=30.0
+    ),
     limits=be.Limits(
-        current=6.0, torque=2.8, current_rate=4000.0, continuous_current=2.0, peak_current=7.0, peak_time=0.5,
-        safe_current=0.5, derating_start=30.0, derating_end=60.0,
+        current=6.0,
+        torque=2.8,
+        current_rate=4000.0,
+        continuous_current=2.0,
+        peak_current=7.0,
+        peak_time=0.5,
+        safe_current=0.5,
+        derating_start=30.0,
+        derating_end=60.0,
     ),
 )
 GEARED = be.Gearbox(ratio=30.0, n_motors=2, efficiency=0.85)
@@ -47,19 +101,47 @@ BACKLASH = be.Gearbox(ratio=2.0, backlash=0.02, contact_stiffness=300.0, contact
 DRIVES = {
     "off": (be.Off(), {}),
     "brake": (be.Brake(), {}),
-    "voltage": (be.VoltageDrive(supply=12.0, slew=200.0, command_low=-9.0, command_high=9.0), {"voltage_target": 4.0}),
+    "voltage": (
+        be.VoltageDrive(supply=12.0, slew=200.0, command_low=-9.0, command_high=9.0),
+        {"voltage_target": 4.0},
+    ),
     "current": (be.CurrentDrive(supply=12.0), {"current_target": 0.8}),
     "position": (
-        be.PositionDrive(volts_per_radian=30.0, volts_per_radian_second=20.0, volt_seconds_per_radian=0.3, supply=12.0, integral_limit=0.2, slew=8.0),
+        be.PositionDrive(
+            volts_per_radian=30.0,
+            volts_per_radian_second=20.0,
+            volt_seconds_per_radian=0.3,
+            supply=12.0,
+            integral_limit=0.2,
+            slew=8.0,
+        ),
         {"position_target": 0.9},
     ),
     "servo": (
-        be.ServoDrive(firmware_gain=0.158, proportional=16.0, derivative=2.0, firmware_derivative_gain=0.002, supply=12.0, duty_limit=0.96, deadband=0.01),
+        be.ServoDrive(
+            firmware_gain=0.158,
+            proportional=16.0,
+            derivative=2.0,
+            firmware_derivative_gain=0.002,
+            supply=12.0,
+            duty_limit=0.96,
+            deadband=0.01,
+        ),
         {"position_target": 0.9, "enabled": 1.0, "supply": 11.0},
     ),
-    "velocity": (be.VelocityDrive(volt_seconds_per_radian=2.0, volts_per_radian=10.0, supply=12.0, freeze_when_saturated=True), {"velocity_target": 3.0}),
+    "velocity": (
+        be.VelocityDrive(
+            volt_seconds_per_radian=2.0, volts_per_radian=10.0, supply=12.0, freeze_when_saturated=True
+        ),
+        {"velocity_target": 3.0},
+    ),
     "impedance": (
-        be.ImpedanceDrive(newton_metres_per_radian=6.0, newton_metre_seconds_per_radian=0.2, newton_metres_per_radian_second=2.0, supply=12.0),
+        be.ImpedanceDrive(
+            newton_metres_per_radian=6.0,
+            newton_metre_seconds_per_radian=0.2,
+            newton_metres_per_radian_second=2.0,
+            supply=12.0,
+        ),
         {"position_target": 0.9, "velocity_target": 0.1, "torque_target": 0.05},
     ),
     "impedance-voltage": (
@@ -86,16 +168,40 @@ def variants() -> dict[str, tuple[be.Actuator, be.Bench, dict[str, float]]]:
     pendulum = BENCHES["pendulum"]
     drive, inputs = DRIVES["position"]
     for name, friction in FRICTIONS.items():
-        found[f"friction-{name}"] = (be.Actuator(motor=PLAIN, friction=friction, drive=drive), pendulum, inputs)
+        found[f"friction-{name}"] = (
+            be.Actuator(motor=PLAIN, friction=friction, drive=drive),
+            pendulum,
+            inputs,
+        )
     for name, (law, asked) in DRIVES.items():
-        found[f"drive-{name}"] = (be.Actuator(motor=PLAIN, friction=FRICTIONS["stribeck"], drive=law), pendulum, asked)
+        found[f"drive-{name}"] = (
+            be.Actuator(motor=PLAIN, friction=FRICTIONS["stribeck"], drive=law),
+            pendulum,
+            asked,
+        )
     for name, bench in BENCHES.items():
         asked = {**inputs, **RECORDED} if name == "recorded" else inputs
-        found[f"bench-{name}"] = (be.Actuator(motor=PLAIN, friction=FRICTIONS["coulomb"], drive=drive), bench, asked)
+        found[f"bench-{name}"] = (
+            be.Actuator(motor=PLAIN, friction=FRICTIONS["coulomb"], drive=drive),
+            bench,
+            asked,
+        )
     for name, motor in {"rich": RICH, "limited": LIMITED}.items():
         gearbox = GEARED if name == "rich" else be.Gearbox(efficiency=0.9)
-        found[f"motor-{name}"] = (be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTIONS["m6"], drive=drive), pendulum, inputs)
-        found[f"motor-{name}-lugre"] = (be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTIONS["load-lugre"], drive=drive), pendulum, inputs)
+        found[f"motor-{name}"] = (
+            be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTIONS["m6"], drive=drive),
+            pendulum,
+            inputs,
+        )
+        found[f"motor-{name}-lugre"] = (
+            be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTIONS["load-lugre"], drive=drive),
+            pendulum,
+            inputs,
+        )
     for name in ("m4", "lugre", "viscous"):
-        found[f"backlash-{name}"] = (be.Actuator(motor=PLAIN, gearbox=BACKLASH, friction=FRICTIONS[name], drive=drive), pendulum, inputs)
+        found[f"backlash-{name}"] = (
+            be.Actuator(motor=PLAIN, gearbox=BACKLASH, friction=FRICTIONS[name], drive=drive),
+            pendulum,
+            inputs,
+        )
     return found

@@ -1,4 +1,5 @@
-"""Document 003's servo: its motor, its battery on the shaft, its plain Euler simulation at 0.1 ms, and its two ways of sampling."""
+"""Document 003's servo: its motor, its battery on the shaft, its plain Euler simulation at 0.1 ms,
+and its two ways of sampling."""
 
 from __future__ import annotations
 
@@ -54,8 +55,11 @@ class Article:
         return float(np.sqrt(np.sum((q[np.minimum(at, self.n)] - self.theta) ** 2)))
 
     def log(self, until: int) -> be.Log:
-        """The first samples on a fine grid that has every moment at which the command jumps; nothing is stretched."""
-        grid = np.unique(np.concatenate([self.time, np.arange(0, self.time[-1], 0.004), T0 + np.arange(0, 7)]))
+        """The first samples on a fine grid that has every moment at which the command jumps;
+        nothing is stretched."""
+        grid = np.unique(
+            np.concatenate([self.time, np.arange(0, self.time[-1], 0.004), T0 + np.arange(0, 7)])
+        )
         grid = grid[grid <= self.time[-1]]
         position = np.full(len(grid), np.nan)
         position[np.searchsorted(grid, self.time)[:until]] = self.theta[:until]

@@ -19,7 +19,9 @@ def mx106_fit():
         unavailable("the folder of recorded data (../shared/data)")
     sheet = be.Datasheet.read("mx-106")
     logs = be.read(str(SHARED / "mx106_pendulum" / "*.json"))
-    return be.fit(sheet.actuator(), logs, friction="m6", prior=sheet, n_starts=2), json.loads((SHARED / "mx106_pendulum_truth.json").read_text())
+    return be.fit(sheet.actuator(), logs, friction="m6", prior=sheet, n_starts=2), json.loads(
+        (SHARED / "mx106_pendulum_truth.json").read_text()
+    )
 
 
 @pytest.mark.slow
@@ -34,26 +36,42 @@ def test_mx106_truth_is_inside_the_joint_95_percent_region(mx106_fit):
     found, truth = mx106_fit
     N = found.actuator.gearbox.ratio
     known = {
-        "motor.resistance": truth["R"], "motor.torque_constant": truth["kt"] / N, "motor.rotor_inertia": truth["armature"] / N**2,
-        "friction.viscous": truth["friction_viscous"], "friction.stribeck_velocity": truth["dtheta_stribeck"], "friction.stribeck_exponent": truth["alpha"],
-        "friction.load_motor": truth["load_friction_motor"], "friction.load_external": truth["load_friction_external"],
-        "friction.load_motor_stribeck": truth["load_friction_motor_stribeck"], "friction.load_external_stribeck": truth["load_friction_external_stribeck"],
-        "friction.load_motor_quadratic": truth["load_friction_motor_quad"], "friction.load_external_quadratic": truth["load_friction_external_quad"],
-    }  # fmt: skip
+        "motor.resistance": truth["R"],
+        "motor.torque_constant": truth["kt"] / N,
+        "motor.rotor_inertia": truth["armature"] / N**2,
+        "friction.viscous": truth["friction_viscous"],
+        "friction.stribeck_velocity": truth["dtheta_stribeck"],
+        "friction.stribeck_exponent": truth["alpha"],
+        "friction.load_motor": truth["load_friction_motor"],
+        "friction.load_external": truth["load_friction_external"],
+        "friction.load_motor_stribeck": truth["load_friction_motor_stribeck"],
+        "friction.load_external_stribeck": truth["load_friction_external_stribeck"],
+        "friction.load_motor_quadratic": truth["load_friction_motor_quad"],
+        "friction.load_external_quadratic": truth["load_friction_external_quad"],
+    }
     paths = list(found.parameters)
     pick = [paths.index(p) for p in known]
     off = np.array([(known[p] - found.parameters[p].value) / found.parameters[p].error for p in known])
     correlation = found.correlation[np.ix_(pick, pick)]
     chi2 = off @ np.linalg.solve(correlation, off)
-    assert chi2 < distribution.ppf(0.95, len(known)), f"{chi2:.1f}, {dict(zip(known, np.round(off, 1), strict=True))}"
+    assert chi2 < distribution.ppf(0.95, len(known)), (
+        f"{chi2:.1f}, {dict(zip(known, np.round(off, 1), strict=True))}"
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("hold_out", "most"), [({"gain": 8}, 28.0), ({"length": 0.07}, 28.0), ([{"gain": 8}, {"length": 0.07}], 33.0)])
+@pytest.mark.parametrize(
+    ("hold_out", "most"),
+    [({"gain": 8}, 28.0), ({"length": 0.07}, 28.0), ([{"gain": 8}, {"length": 0.07}], 33.0)],
+)
 def test_sts3032_predicts_logs_it_never_saw(shared_data, hold_out, most):
     sheet = be.Datasheet.read("sts3032")
     logs = be.read(str(shared_data / "sts3032" / "*.json"))
     assert len(logs) == 64
     found = be.fit(sheet.actuator(), logs, friction="m4", prior=sheet, hold_out=hold_out, n_starts=1)
-    both = [v for k, v in found.held_out.items() if not isinstance(hold_out, list) or ("kp8" in k and "l0.07" in k)]
+    both = [
+        v
+        for k, v in found.held_out.items()
+        if not isinstance(hold_out, list) or ("kp8" in k and "l0.07" in k)
+    ]
     assert 1e3 * np.mean(both) < most

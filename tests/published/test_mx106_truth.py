@@ -1,4 +1,5 @@
-"""The accurate step on the finely integrated pendulum logs: the true parameters reach the noise floor, even in few substeps."""
+"""The accurate step on the finely integrated pendulum logs:
+the true parameters reach the noise floor, even in few substeps."""
 
 from __future__ import annotations
 
@@ -33,12 +34,16 @@ def true_servo(truth: dict, proportional: float) -> be.Actuator:
 
 @pytest.mark.parametrize(("substeps", "most"), [(None, 0.89), (5, 0.89), (1, 0.93)])
 def test_noise_floor(shared_data, substeps, most):
-    """The floor is 0.871 mrad; the start is one noisy sample, which costs the rest. One 5 ms step a sample costs little more."""
+    """The floor is 0.871 mrad; the start is one noisy sample, which costs the rest.
+    One 5 ms step a sample costs little more."""
     truth = json.loads((shared_data / "mx106_pendulum_truth.json").read_text())
     errors = []
     for path in sorted((shared_data / "mx106_pendulum").glob("*.json")):
         log = json.loads(path.read_text())
-        column = {k: np.array([entry[k] for entry in log["entries"]], float) for k in ("timestamp", "position", "goal_position", "torque_enable")}
+        column = {
+            k: np.array([entry[k] for entry in log["entries"]], float)
+            for k in ("timestamp", "position", "goal_position", "torque_enable")
+        }
         run = be.simulate(
             true_servo(truth, log["kp"]),
             be.Pendulum(mass=log["mass"], length=log["length"], arm_mass=log["arm_mass"]),

@@ -1,4 +1,5 @@
-"""The SG90 article's numbers, as published and at the true times; and the EMPS axis by regression and by simulation."""
+"""The SG90 article's numbers, as published and at the true times;
+and the EMPS axis by regression and by simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ def article(shared_data):
 
 @pytest.mark.parametrize(
     ("kp", "b", "published", "true"),
-    [(15.0, 7.045839391367083e-07, 3.056988, 3.937934), (15.0, 1.409168e-6, 1.458971, 1.465125), (13.9163, 1.78498e-6, None, 0.611943)],
+    [
+        (15.0, 7.045839391367083e-07, 3.056988, 3.937934),
+        (15.0, 1.409168e-6, 1.458971, 1.465125),
+        (13.9163, 1.78498e-6, None, 0.611943),
+    ],
 )
 def test_the_articles_errors(article, kp, b, published, true):
     if published is not None:
@@ -30,9 +35,15 @@ def test_the_articles_errors(article, kp, b, published, true):
 
 
 def test_the_articles_optimum_and_the_true_one(article):
-    for as_published, kp, b, least in ((True, 8.895, 1.4039e-6, 1.43569), (False, 13.9163, 1.78498e-6, 0.611943)):
+    for as_published, kp, b, least in (
+        (True, 8.895, 1.4039e-6, 1.43569),
+        (False, 13.9163, 1.78498e-6, 0.611943),
+    ):
         found = minimize(
-            lambda x, s=as_published: article.error(x[0], 1e-6 * x[1], as_published=s), [15.0, 1.409168], method="nelder-mead", options={"fatol": 1e-7}
+            lambda x, s=as_published: article.error(x[0], 1e-6 * x[1], as_published=s),
+            [15.0, 1.409168],
+            method="nelder-mead",
+            options={"fatol": 1e-7},
         )
         assert found.fun == pytest.approx(least, abs=1e-5)
         assert found.x == pytest.approx([kp, 1e6 * b], rel=2e-3)
@@ -41,7 +52,9 @@ def test_the_articles_optimum_and_the_true_one(article):
 def test_a_better_model_predicts_the_second_half(article):
     """Fitted on the first 107 samples; the article's two parameters score 0.48365 on the rest."""
     start = servo(15.0, 1.409168e-6)
-    start = replace(start, friction=be.Coulomb(coulomb=0.002, viscous=start.friction.viscous)).replace(**{"motor.rotor_inertia": 1e-13})
+    start = replace(start, friction=be.Coulomb(coulomb=0.002, viscous=start.friction.viscous)).replace(
+        **{"motor.rotor_inertia": 1e-13}
+    )
     free = ["drive.volts_per_radian", "friction.viscous", "friction.coulomb"]
     found = be.fit(start, [article.log(107)], free_paths=free, n_starts=2)
     assert article.score(found.actuator, 107) < 0.48
@@ -50,21 +63,48 @@ def test_a_better_model_predicts_the_second_half(article):
 def test_emps_by_inverse_dynamics_and_by_simulation(shared_data):
     from scipy.io import loadmat
 
-    mat = {k: np.ravel(v) for k, v in loadmat(shared_data / "emps" / "DATA_EMPS.mat").items() if not k.startswith("__")}
+    mat = {
+        k: np.ravel(v)
+        for k, v in loadmat(shared_data / "emps" / "DATA_EMPS.mat").items()
+        if not k.startswith("__")
+    }
     gain = float(mat["gtau"][0])
-    log = be.log("emps", mat["t"], position=mat["qm"], position_target=mat["qg"], torque=gain * mat["vir"], bench=be.FreeShaft(), motion="linear")
+    log = be.log(
+        "emps",
+        mat["t"],
+        position=mat["qm"],
+        position_target=mat["qg"],
+        torque=gain * mat["vir"],
+        bench=be.FreeShaft(),
+        motion="linear",
+    )
     found = inverse_dynamics(log)
     for name, value in {"inertia": 95.109, "viscous": 203.50, "coulomb": 20.394, "offset": -3.165}.items():
         assert found.others[name].value == pytest.approx(value, rel=0.01)
     assert found.others["force_error"].value == pytest.approx(0.04083, abs=3e-4)
     loop = gain * 243.45
     axis = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=90.0), friction=be.Coulomb(coulomb=18.0, viscous=180.0, offset=0.1), motion="linear",
+        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=90.0),
+        friction=be.Coulomb(coulomb=18.0, viscous=180.0, offset=0.1),
+        motion="linear",
         drive=be.ImpedanceDrive(newton_metres_per_radian=160.18 * loop, newton_metre_seconds_per_radian=loop),
-    )  # fmt: skip
-    free = ["motor.rotor_inertia", "friction.viscous", "friction.coulomb", "friction.offset", "drive.newton_metres_per_radian"]
+    )
+    free = [
+        "motor.rotor_inertia",
+        "friction.viscous",
+        "friction.coulomb",
+        "friction.offset",
+        "drive.newton_metres_per_radian",
+    ]
     moved = replace(log, signals={k: v for k, v in log.signals.items() if k != "torque"})
     fit = be.fit(axis, [moved], free_paths=free, n_starts=1)
-    run = be.simulate(fit.actuator, be.FreeShaft(), log["position_target"], time=log.time, start={"position": mat["qm"][0]}, substeps=2)
+    run = be.simulate(
+        fit.actuator,
+        be.FreeShaft(),
+        log["position_target"],
+        time=log.time,
+        start={"position": mat["qm"][0]},
+        substeps=2,
+    )
     assert np.linalg.norm(run.position - mat["qm"]) / np.linalg.norm(mat["qm"]) < 3e-5
     assert fit.parameters["motor.rotor_inertia"].unit == "kg"

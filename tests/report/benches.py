@@ -10,7 +10,11 @@ from backemf.errors import NotAvailable
 from ..conftest import unavailable
 
 MOTOR = be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
-SERVO = be.Actuator(motor=MOTOR, friction=be.Coulomb(coulomb=0.05, viscous=0.02), drive=be.PositionDrive(volts_per_radian=8.0, voltage_limit=7.4))
+SERVO = be.Actuator(
+    motor=MOTOR,
+    friction=be.Coulomb(coulomb=0.05, viscous=0.02),
+    drive=be.PositionDrive(volts_per_radian=8.0, voltage_limit=7.4),
+)
 
 
 def pendulum_log(offset: float = 0.0, **changes: object) -> be.Log:
@@ -18,7 +22,12 @@ def pendulum_log(offset: float = 0.0, **changes: object) -> be.Log:
     bench = be.Pendulum(mass=0.3, length=0.1)
     time = 0.01 * np.arange(51)
     run = be.simulate(SERVO, bench, {"position_target": np.full(51, 1.0)}, time=time, substeps=5)
-    given: dict = {"position": run.position + offset, "position_target": run["position_target"], "bench": bench, **changes}
+    given: dict = {
+        "position": run.position + offset,
+        "position_target": run["position_target"],
+        "bench": bench,
+        **changes,
+    }
     return be.log("swing", time, **{k: v for k, v in given.items() if v is not None})
 
 

@@ -25,9 +25,31 @@ def logs() -> list[be.Log]:
 def fit(logs) -> be.Fit:
     found = be.fit(SERVO, logs, hold_out=["log 2"], prior={"motor.resistance": (3.8, 0.2)}, n_starts=1)
     rungs = (
-        Tried(friction="coulomb", n_parameters=7, training_mae=2e-3, held_out_mae=4e-3, standard_error=5e-4, chosen=False),
-        Tried(friction="stribeck", n_parameters=9, training_mae=5e-4, held_out_mae=6e-4, standard_error=1e-4, chosen=True),
-        Tried(friction="m6", n_parameters=None, training_mae=None, held_out_mae=None, standard_error=0.0, chosen=False, reason="<b>not finite</b>"),
+        Tried(
+            friction="coulomb",
+            n_parameters=7,
+            training_mae=2e-3,
+            held_out_mae=4e-3,
+            standard_error=5e-4,
+            chosen=False,
+        ),
+        Tried(
+            friction="stribeck",
+            n_parameters=9,
+            training_mae=5e-4,
+            held_out_mae=6e-4,
+            standard_error=1e-4,
+            chosen=True,
+        ),
+        Tried(
+            friction="m6",
+            n_parameters=None,
+            training_mae=None,
+            held_out_mae=None,
+            standard_error=0.0,
+            chosen=False,
+            reason="<b>not finite</b>",
+        ),
     )
     return replace(found, logs=tuple(Recorded.of(log) for log in logs), rungs=rungs, judged_on="one log")
 

@@ -1,4 +1,5 @@
-"""The page in a real browser: every figure drawn, nothing fetched, nothing complained of, wide, narrow and on paper."""
+"""The page in a real browser: every figure drawn, nothing fetched, nothing complained of, wide,
+narrow and on paper."""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ from backemf.report import html
 from ..conftest import unavailable
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,10 @@ def opened(request, browser, place):
     page = browser.new_page(viewport={"width": width, "height": height})
     complaints: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: (complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
     page.on("request", lambda request: asked.append(request.url))
@@ -78,18 +88,24 @@ def test_every_figure_is_drawn(opened, place):
 def test_the_page_never_scrolls_sideways(opened):
     page, _, _ = opened
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    outside = """[...document.querySelectorAll('main > section *')].filter(e => !e.closest('.scroll') && !e.closest('.plot')
-        && e.getBoundingClientRect().right > window.innerWidth + 1).map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
+    outside = """[...document.querySelectorAll('main > section *')].filter(e =>
+        !e.closest('.scroll') && !e.closest('.plot')
+        && e.getBoundingClientRect().right > window.innerWidth + 1)
+        .map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
     assert page.evaluate(outside) == []
 
 
 def test_labels_of_a_figure_are_not_cut_or_tiny(opened):
     page, _, _ = opened
-    cut = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => { const box = p.getBoundingClientRect();
-        return [...p.querySelectorAll('.xtick text, .ytick text, .xtitle, .ytitle, .y2title, .legendtext')].filter(t => {
+    cut = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => {
+        const box = p.getBoundingClientRect();
+        return [...p.querySelectorAll('.xtick text, .ytick text, .xtitle, .ytitle, .y2title, .legendtext')]
+            .filter(t => {
             const r = t.getBoundingClientRect();
-            return r.left < box.left - 2 || r.right > box.right + 2 || r.top < box.top - 2 || r.bottom > box.bottom + 2
-                || parseFloat(getComputedStyle(t).fontSize) < 11; }).map(t => p.id + ': ' + t.textContent); })"""
+            return r.left < box.left - 2 || r.right > box.right + 2
+                || r.top < box.top - 2 || r.bottom > box.bottom + 2
+                || parseFloat(getComputedStyle(t).fontSize) < 11; })
+            .map(t => p.id + ': ' + t.textContent); })"""
     assert page.evaluate(cut) == []
 
 
@@ -100,9 +116,15 @@ def test_it_prints_with_whole_figures(opened):
     assert 5 <= pages <= 16
     assert complaints == []
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    widths = page.evaluate("[...document.querySelectorAll('.js-plotly-plot .main-svg')].map(s => parseFloat(s.getAttribute('width')))")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot .main-svg')].map(s =>"
+        " parseFloat(s.getAttribute('width')))"
+    )
     assert max(widths) <= 680  # the paper is 182 mm, 688 px, between its margins
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     page.wait_for_timeout(100)
-    after = page.evaluate("[...document.querySelectorAll('.js-plotly-plot')].map(p => [p._fullLayout.height, p.getBoundingClientRect().height])")
+    after = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')].map(p => [p._fullLayout.height,"
+        " p.getBoundingClientRect().height])"
+    )
     assert all(abs(drawn - place) <= 1 for drawn, place in after), after

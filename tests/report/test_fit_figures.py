@@ -22,14 +22,20 @@ MOTOR = be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
 
 def test_both_renderers_draw_every_figure_of_a_report(made, tmp_path):
     drawn = [b.figure for s in sections(made) for b in s.blocks if isinstance(b, Drawing)]
-    kinds = {("bars", any(p.bars for f in drawn for p in f.panels)), ("grid", any(p.grid for f in drawn for p in f.panels))}
+    kinds = {
+        ("bars", any(p.bars for f in drawn for p in f.panels)),
+        ("grid", any(p.grid for f in drawn for p in f.panels)),
+    }
     assert kinds == {("bars", True), ("grid", True)}
     for k, figure in enumerate(drawn):
         if k and figure.title == "log 1":
             continue  # one log stands for all: drawing takes time
         path = render.save(figure, tmp_path / f"{k}.png")
         assert path.read_bytes().startswith(b"\x89PNG")
-        n = sum(len(p.lines) + 2 * len(p.regions) + (p.bars is not None) + (p.grid is not None) for p in figure.panels)
+        n = sum(
+            len(p.lines) + 2 * len(p.regions) + (p.bars is not None) + (p.grid is not None)
+            for p in figure.panels
+        )
         assert sum(len(plot["data"]) for plot in plotly_page.plots(figure)) == n
 
 
@@ -47,18 +53,33 @@ def test_thinning_keeps_extremes_and_order():
 
 
 @pytest.mark.parametrize(
-    ("values", "kind"), [(np.linspace(0, 6, 1000), "f4"), (1e9 + np.linspace(0, 1, 1000), "f8"), ([3.0, 3.0], "f4"), ([math.nan, 1.0], "f4")]
+    ("values", "kind"),
+    [
+        (np.linspace(0, 6, 1000), "f4"),
+        (1e9 + np.linspace(0, 1, 1000), "f8"),
+        ([3.0, 3.0], "f4"),
+        ([math.nan, 1.0], "f4"),
+    ],
 )
 def test_numbers_survive_packing(values, kind):
     packed = plotly_page.packed(values)
     assert packed["dtype"] == kind
     back = np.frombuffer(base64.b64decode(packed["bdata"]), f"<{kind}")
-    assert np.allclose(back, values, rtol=0, atol=1e-5 * max(np.ptp(np.nan_to_num(values)), 1e-9), equal_nan=True)
+    assert np.allclose(
+        back, values, rtol=0, atol=1e-5 * max(np.ptp(np.nan_to_num(values)), 1e-9), equal_nan=True
+    )
 
 
 def test_text_for_plotly_is_escaped():
     figure = Figure(
-        title="", panels=[Panel(lines=[Line(x=[0, 1], y=[0, 1], label="<a href='x'>"), Line(x=[0, 1], y=[1, 0], label="b")], x_label="<x>", y_label="y")]
+        title="",
+        panels=[
+            Panel(
+                lines=[Line(x=[0, 1], y=[0, 1], label="<a href='x'>"), Line(x=[0, 1], y=[1, 0], label="b")],
+                x_label="<x>",
+                y_label="y",
+            )
+        ],
     )
     text = plotly_page.dumps(plotly_page.plots(figure))
     assert "<" not in text
@@ -70,8 +91,13 @@ def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
     figure = friction_figures.hysteresis(actuator, 0.3, "")
     assert figure is not None
     (loop,) = figure.panels[0].lines  # this friction does not see the load: one loop
-    assert abs(np.trapezoid(loop.y, 1e-3 * np.asarray(loop.x))) == pytest.approx(4 * 0.05 * friction_figures.STROKE, rel=5e-3)
-    assert friction_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.1)), 0.0, "") is None
+    assert abs(np.trapezoid(loop.y, 1e-3 * np.asarray(loop.x))) == pytest.approx(
+        4 * 0.05 * friction_figures.STROKE, rel=5e-3
+    )
+    assert (
+        friction_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.1)), 0.0, "")
+        is None
+    )
 
 
 def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
@@ -112,7 +138,9 @@ def test_heating_times_are_those_of_the_closed_form():
 
 def test_the_envelope_speaks_of_metres_on_a_linear_axis():
     actuator = be.Actuator(motor=MOTOR, gearbox=be.Gearbox(ratio=100.0), motion="linear")
-    panel = sheet_figures.envelope(actuator, 12.0, "", points=[Line(x=[0.05], y=[3.0], style="dots")]).panels[0]
+    panel = sheet_figures.envelope(actuator, 12.0, "", points=[Line(x=[0.05], y=[3.0], style="dots")]).panels[
+        0
+    ]
     assert (panel.x_label, panel.y_label) == ("speed at the output [m/s]", "force at the output [N]")
     assert panel.lines[-1].x[0] == 0.05
 
@@ -120,7 +148,9 @@ def test_the_envelope_speaks_of_metres_on_a_linear_axis():
 def test_stall_and_no_load_are_those_of_the_closed_forms():
     actuator = be.Actuator(motor=MOTOR, friction=be.Coulomb(coulomb=0.05, viscous=0.02))
     assert stated.stall_torque(actuator, 12.0) == pytest.approx(0.9 * 12 / 4 - 0.05)
-    assert stated.no_load_speed(actuator, 12.0) == pytest.approx(closed_form(MOTOR, 12.0, coulomb=0.05, viscous=0.02), rel=1e-6)
+    assert stated.no_load_speed(actuator, 12.0) == pytest.approx(
+        closed_form(MOTOR, 12.0, coulomb=0.05, viscous=0.02), rel=1e-6
+    )
 
 
 def test_correlations_and_errors_are_the_fits(fit):

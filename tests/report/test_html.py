@@ -24,7 +24,20 @@ from backemf.tables import number
 from ..identify.recordings import SERVO, record
 from .conftest import HOSTILE
 
-ORDER = ["verdict", "logs", "parameters", "findings", "predictions", "friction", "envelope", "hysteresis", "thermal", "identifiability", "ladder", "exports"]
+ORDER = [
+    "verdict",
+    "logs",
+    "parameters",
+    "findings",
+    "predictions",
+    "friction",
+    "envelope",
+    "hysteresis",
+    "thermal",
+    "identifiability",
+    "ladder",
+    "exports",
+]
 
 
 class Page(HTMLParser):
@@ -108,7 +121,11 @@ def test_every_parameter_stands_with_its_error_and_what_was_stated(page, fit):
 
 
 def test_logs_stand_with_their_roles_and_errors(page, fit, logs):
-    rows = {row[0]: row for row in page.rows if row and row[0] in {log.name for log in logs} and len(row) == 6 and "pendulum" in row[4]}
+    rows = {
+        row[0]: row
+        for row in page.rows
+        if row and row[0] in {log.name for log in logs} and len(row) == 6 and "pendulum" in row[4]
+    }
     assert set(rows) == {log.name for log in logs}
     for name, row in rows.items():
         assert row[1].startswith("held out" if name in fit.held_out else "training")
@@ -132,7 +149,11 @@ def test_ladder_findings_and_exports_are_told(page, fit, made: Report):
         assert " ".join(f.text.split()) in page.visible
         assert f.remedy in page.visible
     assert made.exports is not None
-    replayed = {row[0]: row for row in page.rows if len(row) == 6 and row[1] == "log 2" and row[0].startswith("mujoco")}
+    replayed = {
+        row[0]: row
+        for row in page.rows
+        if len(row) == 6 and row[1] == "log 2" and row[0].startswith("mujoco")
+    }
     assert set(replayed) == {"mujoco", "mujoco-classic"}
     for e in made.exports:
         for case in (c for r in e.replays for c in r.cases if c.name == "log 2"):
@@ -145,17 +166,29 @@ def test_a_hostile_name_is_only_text(text, page):
     assert "onerror=alert(1)>" not in text
     assert html_.escape(HOSTILE) in text
     assert HOSTILE in page.visible
-    assert [attrs.get("type", "") for tag, attrs in page.tags if tag == "script"] == ["application/json", "", ""]
+    assert [attrs.get("type", "") for tag, attrs in page.tags if tag == "script"] == [
+        "application/json",
+        "",
+        "",
+    ]
     assert "img" not in [tag for tag, _ in page.tags]
     assert "<" not in figures_text(text)
 
 
 def test_nothing_is_fetched_and_only_its_own_scripts_may_run(text, page):
-    policy = next(attrs["content"] for tag, attrs in page.tags if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attrs["content"]
+        for tag, attrs in page.tags
+        if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     for script in re.findall(r"<script>(.*?)</script>", text, re.DOTALL):
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
-    assert not [attrs for tag, attrs in page.tags if attrs.get("src") or (tag == "link" and not attrs["href"].startswith("data:"))]
+    assert not [
+        attrs
+        for tag, attrs in page.tags
+        if attrs.get("src") or (tag == "link" and not attrs["href"].startswith("data:"))
+    ]
 
 
 def test_every_axis_has_a_unit_and_every_plot_data(text):
@@ -170,10 +203,23 @@ def test_every_axis_has_a_unit_and_every_plot_data(text):
 
 def test_json_says_the_same(made: Report, fit):
     told = json.loads(json.dumps(made.summary(), allow_nan=False))
-    assert {"fit", "backemf", "date", "verdict", "parameters", "performance", "findings", "logs", "ladder", "exports"} <= set(told)
+    assert {
+        "fit",
+        "backemf",
+        "date",
+        "verdict",
+        "parameters",
+        "performance",
+        "findings",
+        "logs",
+        "ladder",
+        "exports",
+    } <= set(told)
     assert {"value", "error", "unit", "stated", "ratio", "z"} <= set(told["parameters"]["friction.coulomb"])
     assert told["parameters"]["friction.coulomb"]["value"] == fit.parameters["friction.coulomb"].value
-    assert {row["name"]: row["error"] for row in told["logs"]}["log 2"] == pytest.approx(fit.held_out["log 2"], rel=1e-6)
+    assert {row["name"]: row["error"] for row in told["logs"]}["log 2"] == pytest.approx(
+        fit.held_out["log 2"], rel=1e-6
+    )
     assert {e["target"] for e in told["exports"]} >= {"mujoco", "mujoco-classic", "urdf"}
 
 
@@ -207,7 +253,9 @@ def test_ten_long_logs_stay_small_and_keep_their_peaks(fit):
     text = html.page(report(fit, long, exported=False))
     assert len(text.encode()) < 8e6
     assert "stretches of 30001 samples" in text
-    recorded = next(t for t in next(p for p in figures_of(text) if len(p["data"]) == 4)["data"] if t["name"] == "recorded")
+    recorded = next(
+        t for t in next(p for p in figures_of(text) if len(p["data"]) == 4)["data"] if t["name"] == "recorded"
+    )
     y = np.frombuffer(base64.b64decode(recorded["y"]["bdata"]), recorded["y"]["dtype"])
     assert len(y) <= 3000
     assert np.max(y) == pytest.approx(np.degrees(np.max(long[0]["position"])), rel=1e-5)
@@ -227,7 +275,13 @@ def test_it_is_written_whole_and_nothing_is_overwritten(fit, tmp_path):
 
 @pytest.mark.parametrize(
     ("times_noise", "codes", "held_out", "expected"),
-    [(1.0, (), True, "good"), (1.0, (), False, "fair"), (3.0, (), True, "fair"), (1.0, ("at_bound",), True, "fair"), (20.0, ("model_error",), True, "poor")],
+    [
+        (1.0, (), True, "good"),
+        (1.0, (), False, "fair"),
+        (3.0, (), True, "fair"),
+        (1.0, ("at_bound",), True, "fair"),
+        (20.0, ("model_error",), True, "poor"),
+    ],
 )
 def test_levels_of_the_verdict(fit, times_noise, codes, held_out, expected):
     found = tuple(be.Finding(code=c, text="it is so.", remedy="mend it") for c in codes)
@@ -244,9 +298,20 @@ def test_logs_are_found_where_the_fit_says_or_beside_it(fit, tmp_path):
     (tmp_path / "logs").mkdir()
     for name in ("a.json", "logs/b.json", "logs/c.json"):
         (tmp_path / name).write_text("{}")
-    sources = [str(tmp_path / "a.json"), "a.json", "elsewhere/logs/b.json", "/gone/with/all/logs/c.json", "gone.json", ""]
+    sources = [
+        str(tmp_path / "a.json"),
+        "a.json",
+        "elsewhere/logs/b.json",
+        "/gone/with/all/logs/c.json",
+        "gone.json",
+        "",
+    ]
     asked = replace(fit, logs=tuple(replace(fit.logs[0], source=s) for s in sources))
-    assert stored_logs(asked, tmp_path) == [tmp_path / "a.json", tmp_path / "logs/b.json", tmp_path / "logs/c.json"]
+    assert stored_logs(asked, tmp_path) == [
+        tmp_path / "a.json",
+        tmp_path / "logs/b.json",
+        tmp_path / "logs/c.json",
+    ]
 
 
 def test_benches_in_words():
@@ -260,13 +325,26 @@ def test_a_simulated_servo_can_be_drawn_with_everything(logs):
     warm = be.Thermal(resistance=18.0, capacitance=8.0)
     actuator = replace(
         SERVO,
-        motor=replace(SERVO.motor, thermal=warm, limits=be.Limits(current=1.6, safe_current=0.5, derating_start=60, derating_end=90)),
-        friction=be.LuGre(coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1),
+        motor=replace(
+            SERVO.motor,
+            thermal=warm,
+            limits=be.Limits(current=1.6, safe_current=0.5, derating_start=60, derating_end=90),
+        ),
+        friction=be.LuGre(
+            coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
+        ),
     )
-    with_current = replace(logs[0], signals={**logs[0].signals, "current": be.Signal(time=logs[0].time, values=np.zeros(len(logs[0])))})
-    fitted = be.fit(SERVO, logs[:1], free_paths=["motor.resistance", "friction.coulomb", "friction.static"], n_starts=1)
+    with_current = replace(
+        logs[0],
+        signals={**logs[0].signals, "current": be.Signal(time=logs[0].time, values=np.zeros(len(logs[0])))},
+    )
+    fitted = be.fit(
+        SERVO, logs[:1], free_paths=["motor.resistance", "friction.coulomb", "friction.static"], n_starts=1
+    )
     found = report(replace(fitted, actuator=actuator, friction="lugre"), [with_current], exported=False)
     drawn = {s.key: [b.figure for b in s.blocks if isinstance(b, Drawing)] for s in sections(found)}
-    assert [len(drawn[key]) for key in ("friction", "envelope", "hysteresis", "thermal", "identifiability")] == [1, 1, 1, 2, 2]
+    assert [
+        len(drawn[key]) for key in ("friction", "envelope", "hysteresis", "thermal", "identifiability")
+    ] == [1, 1, 1, 2, 2]
     assert len(drawn["predictions"][0].panels) == 3
     assert "presliding" in html.page(found)

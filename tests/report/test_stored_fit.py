@@ -1,4 +1,5 @@
-"""A stored fit remembers its logs and its ladder, older files still read, and draws follow the errors it states."""
+"""A stored fit remembers its logs and its ladder, older files still read,
+and draws follow the errors it states."""
 
 from __future__ import annotations
 
@@ -15,8 +16,23 @@ from ..identify.recordings import clean
 
 
 def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
-    rung = Tried(friction="stribeck", n_parameters=9, training_mae=5e-4, held_out_mae=6e-4, standard_error=1e-4, chosen=True)
-    lost = Tried(friction="m6", n_parameters=None, training_mae=None, held_out_mae=None, standard_error=0.0, chosen=False, reason="not finite")
+    rung = Tried(
+        friction="stribeck",
+        n_parameters=9,
+        training_mae=5e-4,
+        held_out_mae=6e-4,
+        standard_error=1e-4,
+        chosen=True,
+    )
+    lost = Tried(
+        friction="m6",
+        n_parameters=None,
+        training_mae=None,
+        held_out_mae=None,
+        standard_error=0.0,
+        chosen=False,
+        reason="not finite",
+    )
     logs = tuple(Recorded.of(log) for log in clean(0))
     told = replace(fit, logs=logs, rungs=(rung, lost), judged_on="one log")
     told.write(tmp_path / "fit.json")
@@ -24,7 +40,9 @@ def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
     assert back == told
     assert back.logs == logs
     assert back.logs[1].bench == be.Pendulum(mass=0.5, length=0.1, arm_mass=0.03)
-    assert (back.logs[0].duration, back.logs[0].rate, back.logs[0].n_samples) == pytest.approx((6.0, 200.0, 1201))
+    assert (back.logs[0].duration, back.logs[0].rate, back.logs[0].n_samples) == pytest.approx(
+        (6.0, 200.0, 1201)
+    )
     assert back.rungs == (rung, lost)
 
 

@@ -8,7 +8,10 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import TARGETS, export, parse_target, write_all
 
-SERVO = be.Actuator(motor=be.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02), drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0))
+SERVO = be.Actuator(
+    motor=be.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02),
+    drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0),
+)
 
 
 def test_names_and_versions():

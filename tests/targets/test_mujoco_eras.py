@@ -36,7 +36,11 @@ def motor_with(inductive: bool = True, **controller) -> DcMotor:
 
 def run(dcmotor: DcMotor, version: str, integrator: str, scale: float) -> np.ndarray:
     joint = Joint(inertia=0.01, load=lambda q, v: -0.4 * np.sin(q))
-    engine, state, rows = Engine(version=version, integrator=integrator, timestep=1e-3), initial_state(dcmotor, position=0.3), []
+    engine, state, rows = (
+        Engine(version=version, integrator=integrator, timestep=1e-3),
+        initial_state(dcmotor, position=0.3),
+        [],
+    )
     for k in range(600):
         u = 2.5 * np.sin(0.01 * k) + 1.5 * (k > 250)
         state = step(dcmotor, joint, engine, state, (scale * u,))
@@ -46,7 +50,16 @@ def run(dcmotor: DcMotor, version: str, integrator: str, scale: float) -> np.nda
 
 CASES_1 = [
     {"inputs": "position", "kp": 9.0, "kd": 0.4},
-    {"inputs": "position", "kp": 9.0, "ki": 12.0, "kd": 0.4, "slew": 4.0, "integral_limit": 0.2, "voltage_limit": 8.0, "ctrlrange": RANGE},
+    {
+        "inputs": "position",
+        "kp": 9.0,
+        "ki": 12.0,
+        "kd": 0.4,
+        "slew": 4.0,
+        "integral_limit": 0.2,
+        "voltage_limit": 8.0,
+        "ctrlrange": RANGE,
+    },
     {"inputs": "voltage"},
     {"inputs": "voltage", "slew": 20.0, "voltage_limit": 2.0, "ctrlrange": RANGE},
     {"inputs": "voltage", "slew": 20.0, "inductive": False},
@@ -56,7 +69,16 @@ CASES_1 = [
     {"inputs": "velocity", "kp": -0.08},
 ]
 CASES_2 = [
-    {"inputs": ("pos",), "kp": 0.4, "ki": 0.5, "kd": 0.02, "slew": 4.0, "integral_limit": 0.2, "voltage_limit": 8.0, "ctrlrange": RANGE},
+    {
+        "inputs": ("pos",),
+        "kp": 0.4,
+        "ki": 0.5,
+        "kd": 0.02,
+        "slew": 4.0,
+        "integral_limit": 0.2,
+        "voltage_limit": 8.0,
+        "ctrlrange": RANGE,
+    },
     {"inputs": ("pos",), "kp": 0.4, "kd": 0.001},
     {"inputs": ("vel",), "kd": 0.03, "slew": 20.0, "voltage_limit": 3.0, "ctrlrange": RANGE},
     {"inputs": ("vel",), "kp": 0.05, "kd": 0.03},
@@ -67,14 +89,21 @@ CASES_2 = [
 
 
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
-@pytest.mark.parametrize("case", [*CASES_1, *CASES_2], ids=lambda c: " ".join(f"{k}" for k in c if k != "inputs") + f" {c['inputs']}")
+@pytest.mark.parametrize(
+    "case",
+    [*CASES_1, *CASES_2],
+    ids=lambda c: " ".join(f"{k}" for k in c if k != "inputs") + f" {c['inputs']}",
+)
 def test_same_motion_in_both_eras(case, integrator):
     """3.11 and 3.12 differ in their controllers only, so the same voltage is the same trajectory."""
     given = motor_with(**case)
     first = given.controller.era
     other = (gains_to_era2 if first == 1 else gains_to_era1)(given)
     versions = ("3.11.0", "3.12.0") if first == 1 else ("3.12.0", "3.11.0")
-    a, b = run(given, versions[0], integrator, 1.0), run(other.dcmotor, versions[1], integrator, other.ctrl_scale)
+    a, b = (
+        run(given, versions[0], integrator, 1.0),
+        run(other.dcmotor, versions[1], integrator, other.ctrl_scale),
+    )
     assert other.dcmotor.controller.era != first
     assert np.max(np.abs(a - b) / np.max(np.abs(a), axis=0)) < 1e-9
 
@@ -95,7 +124,9 @@ def test_there_and_back(case):
     there = gains_to_era2(given)
     back = gains_to_era1(there.dcmotor)
     assert there.ctrl_scale * back.ctrl_scale == pytest.approx(1.0)
-    assert (back.dcmotor.controller.kp, back.dcmotor.controller.kd) == pytest.approx((given.controller.kp, given.controller.kd))
+    assert (back.dcmotor.controller.kp, back.dcmotor.controller.kd) == pytest.approx(
+        (given.controller.kp, given.controller.kd)
+    )
     assert gains_to_era2(there.dcmotor) == (there.dcmotor, 1.0)
     assert gains_to_era1(given) == (given, 1.0)
 
@@ -103,12 +134,24 @@ def test_there_and_back(case):
 @pytest.mark.parametrize(
     ("convert", "given", "text"),
     [
-        (gains_to_era2, {"inputs": "velocity", "kp": 0.5, "ki": 3.0}, "era 1's velocity input with ki > 0 has no equivalent in era 2"),
+        (
+            gains_to_era2,
+            {"inputs": "velocity", "kp": 0.5, "ki": 3.0},
+            "era 1's velocity input with ki > 0 has no equivalent in era 2",
+        ),
         (gains_to_era2, {"inputs": "velocity"}, "era 1's velocity input with kp = 0 ignores its command"),
-        (gains_to_era2, {"inputs": "voltage", "voltage_limit": 5.0, "inductive": False}, "era 1's voltage input with a voltage limit, a thermal model"),
+        (
+            gains_to_era2,
+            {"inputs": "voltage", "voltage_limit": 5.0, "inductive": False},
+            "era 1's voltage input with a voltage limit, a thermal model",
+        ),
         (gains_to_era1, {"inputs": ("pos", "vel")}, "the inputs are 'pos vel'; era 1 has exactly one input"),
         (gains_to_era1, {"inputs": ()}, "the inputs are 'none'; era 1 has exactly one input"),
-        (gains_to_era1, {"inputs": ("ff",), "kd": 0.0032, "voltage_limit": 4.0, "inductive": False}, "this law is a plain voltage with a limit"),
+        (
+            gains_to_era1,
+            {"inputs": ("ff",), "kd": 0.0032, "voltage_limit": 4.0, "inductive": False},
+            "this law is a plain voltage with a limit",
+        ),
     ],
 )
 def test_no_equivalent(convert, given, text):

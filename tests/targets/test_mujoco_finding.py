@@ -20,7 +20,14 @@ def servo(stiffness: float, damping: float = 0.0, control: str = "pos"):
     gains = (1e-3, 0.0, 4e-7) if control == "pos" else ()
     return compile_dcmotor(
         DcMotorAttributes(
-            resistance=(2.6,), motorconst=(0.0047,), armature=(2.4e-7,), damping=(1e-7,), gear=(GEAR,), lugre=lugre, controller=gains, input=control
+            resistance=(2.6,),
+            motorconst=(0.0047,),
+            armature=(2.4e-7,),
+            damping=(1e-7,),
+            gear=(GEAR,),
+            lugre=lugre,
+            controller=gains,
+            input=control,
         ),
         "4.0.0",
     )
@@ -69,7 +76,10 @@ def test_an_actuator_is_looked_at_too():
 
 def test_a_shorter_step_is_closer():
     reference = accurate(servo(60.0, 0.5, "voltage"), INERTIA)
-    errors = [scheme(reference, Engine(integrator="Euler", timestep=h)).position for h in (0.005, 0.002, 0.001, 0.0005)]
+    errors = [
+        scheme(reference, Engine(integrator="Euler", timestep=h)).position
+        for h in (0.005, 0.002, 0.001, 0.0005)
+    ]
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] == pytest.approx(errors[0] / 10, rel=0.1)  # first order
     with pytest.raises(InvalidValue, match=r"timestep is 0.003 s; expected a whole fraction of 0.01 s"):

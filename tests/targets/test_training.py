@@ -1,4 +1,5 @@
-"""The training file: it stands alone, moves as the engine does, sticks in a real simulator, and draws what it says."""
+"""The training file: it stands alone, moves as the engine does, sticks in a real simulator,
+and draws what it says."""
 
 from __future__ import annotations
 
@@ -23,13 +24,23 @@ from ..conftest import ROOT, unavailable
 torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=4.0, torque_constant=0.01, back_emf_constant=0.011, rotor_inertia=1e-7, thermal=be.Thermal(resistance=8.0, capacitance=12.0)),
+    motor=be.Motor(
+        resistance=4.0,
+        torque_constant=0.01,
+        back_emf_constant=0.011,
+        rotor_inertia=1e-7,
+        thermal=be.Thermal(resistance=8.0, capacitance=12.0),
+    ),
     gearbox=be.Gearbox(ratio=100.0),
     friction=be.Stribeck(coulomb=0.05, static=0.055, stribeck_velocity=0.1, viscous=0.01),
     drive=be.PositionDrive(volts_per_radian=40.0, volt_seconds_per_radian=0.2, supply=12.0, slew=8.0),
 )
 FITTED = ("motor.resistance", "friction.coulomb", "friction.viscous")
-SPREAD = Spread(errors=dict(zip(FITTED, (0.2, 0.005, 0.002), strict=True)), correlation=[[1.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 1.0]], held_out=0.004)
+SPREAD = Spread(
+    errors=dict(zip(FITTED, (0.2, 0.005, 0.002), strict=True)),
+    correlation=[[1.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 1.0]],
+    held_out=0.004,
+)
 PARTS = ("mx-106/m6", "xl430-w250", "sts3215-7.4v")
 
 
@@ -41,7 +52,12 @@ def _torch():
 
 def made(actuator: be.Actuator = SERVO, to: str = "torch", **settings) -> types.ModuleType:
     module = types.ModuleType("training_file")
-    exec(compile(export(actuator, to, joint="knee", **settings).text, "knee_torch.py", "exec", dont_inherit=True), module.__dict__)
+    exec(
+        compile(
+            export(actuator, to, joint="knee", **settings).text, "knee_torch.py", "exec", dont_inherit=True
+        ),
+        module.__dict__,
+    )
     return module
 
 
@@ -65,7 +81,13 @@ def test_its_own_joints_move_as_the_engines_do():
         joints = file.Actuator(n, 3, inertia=0.004, dtype=torch.float64)
         asked = 0.4 * np.sin(9 * t) + 0.2
         found = [joints.step(float(u), h, load=0.05)[0][n - 1, 2].item() for u in asked[:-1]]
-        engine = be.simulate(actuator, be.Recorded(), {"position_target": asked, "inertia": 0.004, "load": 0.05}, time=t, substeps=1)
+        engine = be.simulate(
+            actuator,
+            be.Recorded(),
+            {"position_target": asked, "inertia": 0.004, "load": 0.05},
+            time=t,
+            substeps=1,
+        )
         np.testing.assert_allclose(found, engine.position[1:], atol=1e-11)
 
 
@@ -107,13 +129,15 @@ def test_gradients_flow_and_are_finite(part):
 
 
 def test_dry_friction_sticks_in_the_real_mujoco():
-    """A pendulum held by friction alone, the drive commanding less than it takes: it must not creep, and a motion must be the engine's."""
+    """A pendulum held by friction alone, the drive commanding less than it takes:
+    it must not creep, and a motion must be the engine's."""
     if not importlib.util.find_spec("mujoco"):
         unavailable("mujoco")
     mujoco: Any = importlib.import_module("mujoco")
     joints = made().Actuator(1, 1, inertia=0.004, dtype=torch.float64)
     model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco><option timestep="0.001" integrator="Euler"/><worldbody><body><joint name="j" axis="0 1 0" armature="{float(joints.armature)}"/>
+        f"""<mujoco><option timestep="0.001" integrator="Euler"/><worldbody><body><joint name="j" axis="0 1 0"
+          armature="{float(joints.armature)}"/>
         <inertial pos="0 0 -0.05" mass="0.04" diaginertia="0.0039 0.0039 0.0039"/></body></worldbody>
         <actuator><motor joint="j"/></actuator></mujoco>"""
     )
@@ -136,7 +160,8 @@ def test_dry_friction_sticks_in_the_real_mujoco():
 
 @pytest.mark.parametrize("share", [0.5, 1.0, 1.3])
 def test_sticking_forgives_an_inertia_that_is_wrong(share):
-    """Up to 4/3 of the true one: beyond, what the load was taken for overshoots, and a stuck joint chatters."""
+    """Up to 4/3 of the true one: beyond, what the load was taken for overshoots,
+    and a stuck joint chatters."""
     joints = made().Actuator(1, 1, inertia=0.004, dtype=torch.float64)
     armature, h, q, v = float(joints.armature), 2e-3, 0.3, 0.0
     J, speeds = 0.004 + armature, []
@@ -164,13 +189,18 @@ def test_draws_have_the_stated_size_and_correlation():
         assert abs(np.corrcoef(x.T)[0, 1]) < 0.03  # each joint is a unit of its own
     ratio = joints.parameters["motor.back_emf_constant"] / joints.parameters["motor.torque_constant"]
     assert torch.allclose(ratio, torch.tensor(1.1, dtype=torch.float64))  # they move together
-    assert joints.offset.abs().mean().item() == pytest.approx(0.004, rel=0.03)  # the held-out mean absolute error
+    assert joints.offset.abs().mean().item() == pytest.approx(
+        0.004, rel=0.03
+    )  # the held-out mean absolute error
     names = {"motor.inductance", "motor.rotor_inertia", "gearbox.ratio"} & set(file.PARAMETERS)
     assert all(joints.parameters[path].dim() == 0 for path in names)  # what nobody spread is one number
 
 
 def test_draws_stay_in_range_order_and_their_own_environments():
-    wide = Spread(errors={"friction.coulomb": 0.05, "friction.static": 0.05}, units={"motor.resistance": 2.0, ("friction.coulomb",): 0.5})
+    wide = Spread(
+        errors={"friction.coulomb": 0.05, "friction.static": 0.05},
+        units={"motor.resistance": 2.0, ("friction.coulomb",): 0.5},
+    )
     assert [f.code for f in export(SERVO, "torch", spread=wide).findings] == ["loosely_known"]
     joints = made(spread=wide).Actuator(2000, 2, inertia=0.004, randomise=("parameter_error", "unit_spread"))
     p = joints.parameters
@@ -183,14 +213,21 @@ def test_draws_stay_in_range_order_and_their_own_environments():
     changed = (joints.parameters["motor.resistance"] != before).any(dim=1).nonzero().flatten().tolist()
     assert changed == [7]
     assert torch.isfinite(joints.compute(0.5, torch.zeros(2000, 2), torch.zeros(2000, 2), 2e-3)).all()
-    same = [made(spread=wide).Actuator(5, 2, inertia=0.004, randomise=("unit_spread",), seed=3).parameters["motor.resistance"] for _ in range(2)]
+    same = [
+        made(spread=wide)
+        .Actuator(5, 2, inertia=0.004, randomise=("unit_spread",), seed=3)
+        .parameters["motor.resistance"]
+        for _ in range(2)
+    ]
     assert torch.equal(*same)
 
 
 def test_nothing_is_drawn_unless_asked_for():
     joints = made(spread=SPREAD).Actuator(4, 2, inertia=0.004)
     assert {path: x.item() for path, x in joints.parameters.items()} == SERVO.parameters
-    with pytest.raises(ValueError, match="unknown randomisation 'friction'; valid: parameter_error, unit_spread, held_out"):
+    with pytest.raises(
+        ValueError, match="unknown randomisation 'friction'; valid: parameter_error, unit_spread, held_out"
+    ):
         made().Actuator(4, 2, inertia=0.004, randomise=("friction",))
     with pytest.raises(ValueError, match="this file holds no numbers for 'held_out'; export a fit"):
         made().Actuator(4, 2, inertia=0.004, randomise=("held_out",))
@@ -199,8 +236,16 @@ def test_nothing_is_drawn_unless_asked_for():
 @pytest.mark.parametrize(
     ("spread", "error", "words"),
     [
-        ({"errors": {"motor.resistance": -1.0}}, InvalidValue, "spread.errors has -1.0 for 'motor.resistance'; expected a number of at least 0"),
-        ({"errors": {"motor.resistance": 1.0}, "correlation": [[1.0, 0.0]]}, InvalidValue, r"correlation has shape \(1, 2\); expected 1 x 1"),
+        (
+            {"errors": {"motor.resistance": -1.0}},
+            InvalidValue,
+            "spread.errors has -1.0 for 'motor.resistance'; expected a number of at least 0",
+        ),
+        (
+            {"errors": {"motor.resistance": 1.0}, "correlation": [[1.0, 0.0]]},
+            InvalidValue,
+            r"correlation has shape \(1, 2\); expected 1 x 1",
+        ),
         ({"held_out": float("nan")}, InvalidValue, "spread.held_out is nan"),
         ({"errors": {"motor.resistence": 1.0}}, UnknownName, "did you mean 'motor.resistance'"),
         ({"units": {"friction.load": 0.1}}, UnknownName, "unknown parameter 'friction.load'"),
@@ -213,9 +258,13 @@ def test_a_spread_is_checked(spread, error, words):
 
 def test_a_fits_numbers_become_a_spread():
     r = np.array([[1.0, 0.2, 0.5], [0.2, 1.0, 0.1], [0.5, 0.1, 1.0]])
-    spread = Spread.of(SERVO, {"motor.resistance": 0.2, "bench.mass": 0.01, "friction.viscous": 0.002}, r, held_out=0.003)
+    spread = Spread.of(
+        SERVO, {"motor.resistance": 0.2, "bench.mass": 0.01, "friction.viscous": 0.002}, r, held_out=0.003
+    )
     assert spread.errors == {"motor.resistance": 0.2, "friction.viscous": 0.002}
-    np.testing.assert_allclose(np.array(spread.cholesky()) @ np.array(spread.cholesky()).T, [[1.0, 0.5], [0.5, 1.0]], atol=1e-8)
+    np.testing.assert_allclose(
+        np.array(spread.cholesky()) @ np.array(spread.cholesky()).T, [[1.0, 0.5], [0.5, 1.0]], atol=1e-8
+    )
     text = export(SERVO, "torch", spread=spread).text
     assert "the fit's standard errors" in text
     assert "an assumption of backemf, not a measurement" in text
@@ -248,7 +297,10 @@ def test_only_a_training_file_takes_a_spread():
 def test_a_voltage_has_no_place_in_a_simulators_commands():
     motor = be.Actuator(motor=SERVO.motor, drive=be.VoltageDrive(supply=12.0))
     assert made(motor).Actuator(2, 2, inertia=0.01).compute(6.0, 0.0, 0.0, 2e-3).shape == (2, 2)
-    with pytest.raises(InvalidValue, match="mjlab asks for positions, velocities and efforts; VoltageDrive follows voltage_target"):
+    with pytest.raises(
+        InvalidValue,
+        match="mjlab asks for positions, velocities and efforts; VoltageDrive follows voltage_target",
+    ):
         export(motor, "torch@mjlab")
 
 
@@ -276,7 +328,11 @@ def test_isaac_labs_class_has_isaac_labs_form(monkeypatch):
     assert cfg.dt == 0.005
     assert cfg.friction == cfg.viscous_friction == cfg.stiffness == 0.0
     actuator = cfg.class_type(cfg, ["a", "b"], slice(None), 3, "cpu", armature=0.0)
-    action = types.SimpleNamespace(joint_positions=torch.full((3, 2), 0.5), joint_velocities=torch.zeros(3, 2), joint_efforts=torch.zeros(3, 2))
+    action = types.SimpleNamespace(
+        joint_positions=torch.full((3, 2), 0.5),
+        joint_velocities=torch.zeros(3, 2),
+        joint_efforts=torch.zeros(3, 2),
+    )
     given = actuator.compute(action, torch.zeros(3, 2), torch.zeros(3, 2))
     expected = file.Actuator(3, 2, inertia=0.004).compute(0.5, torch.zeros(3, 2), torch.zeros(3, 2), 0.005)
     assert torch.equal(given.joint_efforts, expected)
@@ -297,24 +353,39 @@ def test_mjlabs_class_has_mjlabs_form(monkeypatch):
         def reset(self, env_ids=None):
             self.resets += 1
 
-    cfg_class = dataclasses.make_dataclass("ActuatorCfg", [("target_names_expr", tuple), ("transmission_type", str, "joint")], kw_only=True)
+    cfg_class = dataclasses.make_dataclass(
+        "ActuatorCfg", [("target_names_expr", tuple), ("transmission_type", str, "joint")], kw_only=True
+    )
     inside = types.SimpleNamespace(Actuator=Base, ActuatorCfg=cfg_class)
     stand_in(monkeypatch, "mjlab")
     stand_in(monkeypatch, "mjlab.actuator", actuator=inside)
     stand_in(monkeypatch, "mjlab.utils")
-    stand_in(monkeypatch, "mjlab.utils.spec", create_motor_actuator=lambda spec, name, **settings: (name, settings))
+    stand_in(
+        monkeypatch, "mjlab.utils.spec", create_motor_actuator=lambda spec, name, **settings: (name, settings)
+    )
     file = made(to="torch@mjlab")
-    actuator = file.KneeActuatorCfg(target_names_expr=("knee",), inertia=0.004).build(None, [0, 1], ["a", "b"])
+    actuator = file.KneeActuatorCfg(target_names_expr=("knee",), inertia=0.004).build(
+        None, [0, 1], ["a", "b"]
+    )
     actuator.edit_spec(None, ["a", "b"])
     assert actuator._mjs_actuators[1][0] == "b"
     assert actuator._mjs_actuators[1][1]["armature"] == pytest.approx(1e-3)
-    actuator.initialize(types.SimpleNamespace(opt=types.SimpleNamespace(timestep=0.005)), None, types.SimpleNamespace(nworld=3), "cpu")
+    actuator.initialize(
+        types.SimpleNamespace(opt=types.SimpleNamespace(timestep=0.005)),
+        None,
+        types.SimpleNamespace(nworld=3),
+        "cpu",
+    )
     zero = torch.zeros(3, 2)
-    cmd = types.SimpleNamespace(position_target=zero + 0.5, velocity_target=zero, effort_target=zero, pos=zero, vel=zero)
+    cmd = types.SimpleNamespace(
+        position_target=zero + 0.5, velocity_target=zero, effort_target=zero, pos=zero, vel=zero
+    )
     plain = file.Actuator(3, 2, inertia=0.004)
     first = plain.compute(0.5, zero, zero, 0.005)
     assert torch.equal(actuator.compute(cmd), first)
-    assert torch.equal(actuator.compute(cmd), first)  # asked again before the physics moved: nothing has happened in between
+    assert torch.equal(
+        actuator.compute(cmd), first
+    )  # asked again before the physics moved: nothing has happened in between
     actuator.update(0.005)
     assert torch.equal(actuator.compute(cmd), plain.compute(0.5, zero, zero, 0.005))
     actuator.reset([1])

@@ -14,25 +14,68 @@ def characterize(
     logs: Annotated[list[str], typer.Argument(help="WPILOG, SysId JSON, CSV or any other recordings.")],
     mechanism: Annotated[str, typer.Option(help="simple, elevator, arm or drivetrain.")] = "simple",
     control: Annotated[str, typer.Option(help="What was commanded: voltage or current.")] = "voltage",
-    units: Annotated[str | None, typer.Option(help="Unit of the gains: radians, degrees, rotations, meters, feet or inches.")] = None,
-    method: Annotated[str | None, typer.Option(help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered.")] = None,
-    median: Annotated[int, typer.Option(help="Window of the classic regression's median filter; 1 is none.")] = 1,
-    threshold: Annotated[float | None, typer.Option(help="Velocity below which a regression leaves samples out, in units per second.")] = None,
-    controller: Annotated[str, typer.Option(help="Of the feedback gains: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom.")] = "wpilib",
-    settle: Annotated[float | None, typer.Option(help="Also design feedback that settles within 2 % in this time [s]; needs --step.")] = None,
-    step: Annotated[float | None, typer.Option(help="The step that is to settle, in the unit of the gains.")] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(help="Unit of the gains: radians, degrees, rotations, meters, feet or inches."),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered."
+        ),
+    ] = None,
+    median: Annotated[
+        int, typer.Option(help="Window of the classic regression's median filter; 1 is none.")
+    ] = 1,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Velocity below which a regression leaves samples out, in units per second."),
+    ] = None,
+    controller: Annotated[
+        str,
+        typer.Option(help="Of the feedback gains: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom."),
+    ] = "wpilib",
+    settle: Annotated[
+        float | None,
+        typer.Option(help="Also design feedback that settles within 2 % in this time [s]; needs --step."),
+    ] = None,
+    step: Annotated[
+        float | None, typer.Option(help="The step that is to settle, in the unit of the gains.")
+    ] = None,
     loop: Annotated[str, typer.Option(help="What --settle designs: position or velocity.")] = "position",
-    limit: Annotated[float | None, typer.Option(help="Largest input, for --settle and the step responses: 12 V, or the largest current of the tests.")] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            help=(
+                "Largest input, for --settle and the step responses: 12 V, or the largest current of the"
+                " tests."
+            )
+        ),
+    ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor, phoenix:TalonFX-3. Found where clear.")
+        str | None,
+        typer.Option(
+            help=(
+                "Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor,"
+                " phoenix:TalonFX-3. Found where clear."
+            )
+        ),
     ] = None,
     map: Maps = None,
     between: Between = None,
-    motor: Annotated[str | None, typer.Option(help="Motor of the catalogue, to back out inertia and friction; needs --ratio.")] = None,
-    ratio: Annotated[float | None, typer.Option(help="Rotor turns per output turn; rotor radians per metre on a linear axis.")] = None,
+    motor: Annotated[
+        str | None,
+        typer.Option(help="Motor of the catalogue, to back out inertia and friction; needs --ratio."),
+    ] = None,
+    ratio: Annotated[
+        float | None,
+        typer.Option(help="Rotor turns per output turn; rotor radians per metre on a linear axis."),
+    ] = None,
     motors: Annotated[int, typer.Option(help="Number of motors.")] = 1,
     constants: Annotated[str | None, typer.Option(help="Print constants: java, c++ or python.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw tests, residuals and step response into this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw tests, residuals and step response into this file.")
+    ] = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -81,7 +124,9 @@ def characterize(
         if source is not None:
             out["constants"] = source
         if back is not None:
-            out["physics"] = {k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")} | {"predicted": dict(back.predicted)}
+            out["physics"] = {
+                k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")
+            } | {"predicted": dict(back.predicted)}
             out["findings"] += plain_findings(back.findings)
         print_json(out)
     else:
@@ -107,9 +152,22 @@ def _constants(found: Any, mechanism: str, language: str) -> str:
 def _show_physics(back: Any) -> None:
     from ..tables import number
 
-    words = (("inertia", "kg m^2 or kg"), ("friction", "N m or N"), ("viscous", "N m s/rad or N s/m"), ("gravity", "N m or N"), ("resistance", "ohm"))
-    known = [f"{name} {number(getattr(back, name))} {unit}" for name, unit in words if getattr(back, name) is not None]
+    words = (
+        ("inertia", "kg m^2 or kg"),
+        ("friction", "N m or N"),
+        ("viscous", "N m s/rad or N s/m"),
+        ("gravity", "N m or N"),
+        ("resistance", "ohm"),
+    )
+    known = [
+        f"{name} {number(getattr(back, name))} {unit}"
+        for name, unit in words
+        if getattr(back, name) is not None
+    ]
     typer.echo("behind the gains: " + "; ".join(known))
-    typer.echo("the motor alone predicts " + ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items()))
+    typer.echo(
+        "the motor alone predicts "
+        + ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
+    )
     for f in back.findings:
         typer.echo(f"- {f.code}: {f.text}\n  {f.remedy}")

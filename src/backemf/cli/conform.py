@@ -25,8 +25,26 @@ def conform(
 
     found = run(model, steps=steps)
     if json:
-        rows = [{"actuator": r.actuator, "joint": r.joint, "worst": r.worst, "differences": r.differences, "note": r.note} for r in found]
+        rows = [
+            {
+                "actuator": r.actuator,
+                "joint": r.joint,
+                "worst": r.worst,
+                "differences": r.differences,
+                "note": r.note,
+            }
+            for r in found
+        ]
         print_json({"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows})
         return
-    cells = [(r.actuator, r.joint, "-" if r.worst is None else f"{r.worst:.1e}", " ".join(r.differences) or "nothing", r.note) for r in found]
+    cells = [
+        (
+            r.actuator,
+            r.joint,
+            "-" if r.worst is None else f"{r.worst:.1e}",
+            " ".join(r.differences) or "nothing",
+            r.note,
+        )
+        for r in found
+    ]
     typer.echo(table(cells, ["actuator", "joint", "worst difference", "compared", "note"]))

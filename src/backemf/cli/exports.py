@@ -1,4 +1,5 @@
-"""`backemf export`, `backemf replay` and `backemf explain`: an actuator for a simulator, what was lost, and the proof."""
+"""`backemf export`, `backemf replay` and `backemf explain`:
+an actuator for a simulator, what was lost, and the proof."""
 
 from __future__ import annotations
 
@@ -11,15 +12,31 @@ import typer
 from .terminal import Force, Json, Maps, Strict, end, plain_findings, print_json, working
 
 Source = Annotated[
-    str, typer.Argument(help="A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6, or a BAM parameter file.")
+    str,
+    typer.Argument(
+        help=(
+            "A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6,"
+            " or a BAM parameter file."
+        )
+    ),
 ]
 TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, urdf, bam or torch"
 Joint = Annotated[str, typer.Option("--joint", help="Name of the joint.")]
-Method = Annotated[str, typer.Option("--method", help="'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method", help="'simulation' fits what the target cannot hold, 'formula' uses closed forms."
+    ),
+]
 Timestep = Annotated[float, typer.Option("--timestep", help="Of the target's simulation, in seconds.")]
-Integrator = Annotated[str, typer.Option("--integrator", help="Of MuJoCo: Euler, implicitfast, implicit or RK4.")]
+Integrator = Annotated[
+    str, typer.Option("--integrator", help="Of MuJoCo: Euler, implicitfast, implicit or RK4.")
+]
 Amplitude = Annotated[float, typer.Option("--amplitude", help="Of the reference motions, in rad or m.")]
-Load = Annotated[float, typer.Option("--load", help="Of the reference motions: gravity torque as a share of the stall torque.")]
+Load = Annotated[
+    float,
+    typer.Option("--load", help="Of the reference motions: gravity torque as a share of the stall torque."),
+]
 
 
 def actuator_of(source: str) -> tuple[Any, list[str]]:
@@ -27,7 +44,9 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
     from ..model.actuator import Actuator
 
     if not source.endswith(".json"):
-        return Actuator.read(source), [f"catalogue: {source}" if not source.endswith(".toml") else f"datasheet: {Path(source).name}"]
+        return Actuator.read(source), [
+            f"catalogue: {source}" if not source.endswith(".toml") else f"datasheet: {Path(source).name}"
+        ]
     from ..errors import MissingValue
 
     try:
@@ -41,7 +60,11 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
         from ..targets import bam
 
         found = bam.read(source)
-        offset = [] if found.offset is None else [f"q_offset {found.offset:g} rad of the recordings is not part of the actuator"]
+        offset = (
+            []
+            if found.offset is None
+            else [f"q_offset {found.offset:g} rad of the recordings is not part of the actuator"]
+        )
         return found.actuator, [f"BAM parameters {name}, model {found.model} of {found.name}", *offset]
     if isinstance(content, dict) and content.get("noun") == "Fit":
         from ..identify.result import Fit
@@ -63,22 +86,47 @@ def _logs(paths: list[str], maps: list[str] | None, shown: bool) -> list[Any]:
 
 def export(
     source: Source,
-    to: Annotated[list[str], typer.Option("--to", help=f"{TARGETS}; with a version as in mujoco@3.12. May be given several times.")],
+    to: Annotated[
+        list[str],
+        typer.Option(
+            "--to", help=f"{TARGETS}; with a version as in mujoco@3.12. May be given several times."
+        ),
+    ],
     joint: Joint = "joint",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write, or a folder; without it the text is printed.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write, or a folder; without it the text is printed."),
+    ] = None,
     into: Annotated[
-        Path | None, typer.Option("--into", help="Edit this MJCF or URDF in place of the joint's old actuator (with -o: into another file).")
+        Path | None,
+        typer.Option(
+            "--into",
+            help="Edit this MJCF or URDF in place of the joint's old actuator (with -o: into another file).",
+        ),
     ] = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
     amplitude: Amplitude = 0.5,
     load: Load = 0.25,
-    backlash: Annotated[bool, typer.Option("--backlash", help="In MuJoCo: carry the gearbox's play as an extra joint.")] = False,
-    log: Annotated[list[str] | None, typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated.")] = None,
+    backlash: Annotated[
+        bool, typer.Option("--backlash", help="In MuJoCo: carry the gearbox's play as an extra joint.")
+    ] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated."),
+    ] = None,
     map: Maps = None,
-    note: Annotated[list[str] | None, typer.Option("--note", help="Where the numbers came from; may be repeated.")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Also replay the reference motions, or the --log recordings, in the installed MuJoCo.")] = False,
+    note: Annotated[
+        list[str] | None, typer.Option("--note", help="Where the numbers came from; may be repeated.")
+    ] = None,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Also replay the reference motions, or the --log recordings, in the installed MuJoCo.",
+        ),
+    ] = False,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -96,13 +144,30 @@ def export(
         raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets expected a folder that exists")
     actuator, notes = actuator_of(source)
     logs = _logs(log, map, not json) if log else None
-    settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator, "amplitude": amplitude, "load": load, "backlash": backlash}
+    settings: dict[str, Any] = {
+        "method": method,
+        "timestep": timestep,
+        "integrator": integrator,
+        "amplitude": amplitude,
+        "load": load,
+        "backlash": backlash,
+    }
     with working("exporting", not json) as say:
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
             drawn = {"spread": _spread(source)} if target.partition("@")[0] == "torch" else {}
-            made.append(run(actuator, target, joint=joint, notes=[*notes, *(note or [])], logs=logs, **drawn, **settings))
+            made.append(
+                run(
+                    actuator,
+                    target,
+                    joint=joint,
+                    notes=[*notes, *(note or [])],
+                    logs=logs,
+                    **drawn,
+                    **settings,
+                )
+            )
         written, changes = _written(made, into, output, joint, force)
         shown = []
         for one in made:
@@ -137,10 +202,14 @@ def _spread(source: str) -> Any:
         fit = Fit.read(source)
     except BackemfError:
         return None
-    return Spread.of(fit.actuator, {path: p.error for path, p in fit.parameters.items()}, fit.correlation, fit.held_out_mae)
+    return Spread.of(
+        fit.actuator, {path: p.error for path, p in fit.parameters.items()}, fit.correlation, fit.held_out_mae
+    )
 
 
-def _written(made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool) -> tuple[list[Path], list[str]]:
+def _written(
+    made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool
+) -> tuple[list[Path], list[str]]:
     """(files written, changes made in the user's own model): all of them, or none."""
     if into is not None:
         from ..targets.into import into as edit
@@ -151,13 +220,26 @@ def _written(made: list[Any], into: Path | None, output: Path | None, joint: str
         return [], []
     from ..files import write_all
 
-    return write_all({place: text for one in made for place, text in one.places(output).items()}, force=force), []
+    return (
+        write_all({place: text for one in made for place, text in one.places(output).items()}, force=force),
+        [],
+    )
 
 
 def _plain(made: Any, found: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
     """An export as data: what `--json` prints of it."""
-    lost = {"dropped": _effects(made.dropped), "approximated": _effects(made.approximated), "replay": found and found[1]}
-    named = {"target": made.target, "version": made.version, "joint": made.joint, "numbers": dict(made.numbers), "range": made.range}
+    lost = {
+        "dropped": _effects(made.dropped),
+        "approximated": _effects(made.approximated),
+        "replay": found and found[1],
+    }
+    named = {
+        "target": made.target,
+        "version": made.version,
+        "joint": made.joint,
+        "numbers": dict(made.numbers),
+        "range": made.range,
+    }
     return {"files": dict(made.files), **lost, **named, "findings": plain_findings(made.findings)}
 
 
@@ -171,9 +253,14 @@ def _replayed(made: Any, logs: list[Any] | None) -> tuple[str, dict[str, Any]]:
 
 def replay(
     source: Source,
-    logs: Annotated[list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")] = None,
+    logs: Annotated[
+        list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")
+    ] = None,
     to: Annotated[str, typer.Option("--to", help="mujoco or mujoco-classic.")] = "mujoco",
-    log: Annotated[list[str] | None, typer.Option("--log", help="Other recordings, to fit the export to; may be repeated.")] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option("--log", help="Other recordings, to fit the export to; may be repeated."),
+    ] = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -189,7 +276,9 @@ def replay(
     actuator, notes = actuator_of(source)
     recordings, fitted = (_logs(given, map, not json) if given else None for given in (logs, log))
     with working("exporting", not json) as say:
-        made = run(actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=fitted)
+        made = run(
+            actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=fitted
+        )
         say("replaying")
         text, report = _replayed(made, recordings)
     if json:
@@ -198,7 +287,9 @@ def replay(
     typer.echo(f"{made}\n\n{text}")
 
 
-def explain(model: Annotated[Path, typer.Argument(help="An MJCF file.")], strict: Strict = False, json: Json = False) -> None:
+def explain(
+    model: Annotated[Path, typer.Argument(help="An MJCF file.")], strict: Strict = False, json: Json = False
+) -> None:
     """Every actuator of a model in physical terms, and what looks wrong.
 
     Example: backemf explain arm.xml

@@ -12,7 +12,14 @@ from .terminal import Force, Json, Maps, Strict, Working, end, keep, plain_findi
 
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
-    str, typer.Option("--start", help="What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet or a stored actuator.")
+    str,
+    typer.Option(
+        "--start",
+        help=(
+            "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet or a"
+            " stored actuator."
+        ),
+    ),
 ]
 
 
@@ -35,9 +42,13 @@ def read_logs(files: list[str], maps: list[str] | None, shown: bool = True) -> l
 def check(
     logs: Logs,
     start: StartFrom,
-    friction: Annotated[str | None, typer.Option("--friction", help="Another friction model than the start's.")] = None,
+    friction: Annotated[
+        str | None, typer.Option("--friction", help="Another friction model than the start's.")
+    ] = None,
     map: Maps = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if the verdict is not 'fit'.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if the verdict is not 'fit'.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Inspect recordings before a fit: are they sound, and what can they tell?
@@ -54,7 +65,14 @@ def check(
     found = run(recordings, actuator, prior=sheet)
     if json:
         rows = [
-            {"path": p.path, "value": p.value, "unit": p.unit, "relative_error": p.relative_error, "from_data": p.from_data, "determined": p.determined}
+            {
+                "path": p.path,
+                "value": p.value,
+                "unit": p.unit,
+                "relative_error": p.relative_error,
+                "from_data": p.from_data,
+                "determined": p.determined,
+            }
             for p in found.parameters
         ]
         counts = {"verdict": found.verdict, "n_logs": found.n_logs, "n_samples": found.n_samples}
@@ -85,7 +103,9 @@ def parse_hold_out(text: list[str] | None) -> Any:
         try:
             found.append({key: float(value) if key != "name" else value})
         except ValueError:
-            raise InvalidValue(f"--hold-out is {one!r}; expected a number behind the =, as in gain=8") from None
+            raise InvalidValue(
+                f"--hold-out is {one!r}; expected a number behind the =, as in gain=8"
+            ) from None
     return found
 
 
@@ -93,10 +113,27 @@ def fit(
     logs: Logs,
     start: StartFrom,
     friction: Annotated[
-        str | None, typer.Option("--friction", help="coulomb, stribeck, torque-proportional, m3 to m6, dahl, lugre, load-lugre; or ladder for all.")
+        str | None,
+        typer.Option(
+            "--friction",
+            help=(
+                "coulomb, stribeck, torque-proportional, m3 to m6, dahl, lugre, load-lugre; or ladder for"
+                " all."
+            ),
+        ),
     ] = None,
-    free: Annotated[list[str] | None, typer.Option("--free", help="Parameters to free, by path, beside the usual ones. May be given several times.")] = None,
-    hold_out: Annotated[list[str] | None, typer.Option("--hold-out", help="Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")] = None,
+    free: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--free", help="Parameters to free, by path, beside the usual ones. May be given several times."
+        ),
+    ] = None,
+    hold_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hold-out", help="Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern."
+        ),
+    ] = None,
     map: Maps = None,
     starts: Annotated[int, typer.Option("--starts", help="How many starts at most.")] = 6,
     seed: Annotated[int, typer.Option("--seed", help="Of the random starts.")] = 0,

@@ -20,9 +20,16 @@ IN_FULL = 4
 def log(
     files: Annotated[list[str], typer.Argument(help='Files, folders or patterns such as "logs/*.json".')],
     map: Annotated[
-        list[str] | None, typer.Option("--map", help="What is what: position=motor_pos[deg],-1 (repeat it), or a saved mapping (.json).", metavar="TEXT")
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="What is what: position=motor_pos[deg],-1 (repeat it), or a saved mapping (.json).",
+            metavar="TEXT",
+        ),
     ] = None,
-    save: Annotated[Path | None, typer.Option("--save-map", help="Save the mapping into this file, for --map.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save-map", help="Save the mapping into this file, for --map.")
+    ] = None,
     force: Force = False,
     full: Annotated[bool, typer.Option("--full", help="Show every recording in full.")] = False,
     strict: Strict = False,
@@ -50,7 +57,11 @@ def log(
     if save is not None and not json:
         typer.echo(f"\nwrote {save}")
     if all(found.log is None for found in looks):
-        typer.echo(f"backemf: nothing can be read of {', '.join(dict.fromkeys(found.file for found in looks))}; the reason is given with each", err=True)
+        typer.echo(
+            f"backemf: nothing can be read of {', '.join(dict.fromkeys(found.file for found in looks))}; the"
+            " reason is given with each",
+            err=True,
+        )
         raise typer.Exit(2)
     end([f for s in summaries for f in s["findings"]], strict)
 
@@ -96,7 +107,9 @@ def describe(found: Look) -> dict[str, Any]:
             }
         )
     return {
-        "name": log.name if log is not None else found.recording.name if found.recording is not None else None,
+        "name": (
+            log.name if log is not None else found.recording.name if found.recording is not None else None
+        ),
         "file": found.file,
         "format": found.recording.format if found.recording is not None else None,
         "problem": found.problem or None,
@@ -106,7 +119,13 @@ def describe(found: Look) -> dict[str, Any]:
         "settings": dict(log.settings) if log is not None else {},
         "channels": channels,
         "signals": signals,
-        "conversions": list(log.conversions if log is not None else found.recording.notes if found.recording is not None else ()),
+        "conversions": list(
+            log.conversions
+            if log is not None
+            else found.recording.notes
+            if found.recording is not None
+            else ()
+        ),
         "findings": plain_findings(log.findings if log is not None else ()),
     }
 
@@ -132,24 +151,53 @@ def _in_full(s: dict[str, Any]) -> str:
             )
             for c in s["channels"]
         ]
-        parts.append("Channels, as written:\n" + tables.table(rows, ("channel", "unit", "samples", "lowest", "highest", "read as")))
+        parts.append(
+            "Channels, as written:\n"
+            + tables.table(rows, ("channel", "unit", "samples", "lowest", "highest", "read as"))
+        )
     if s["signals"]:
         rows = [
-            (g["name"], g["unit"], g["samples"], *(tables.number(x) for x in (g["rate"], _milli(g["jitter"]), _milli(g["gap"]), g["low"], g["high"])))
+            (
+                g["name"],
+                g["unit"],
+                g["samples"],
+                *(
+                    tables.number(x)
+                    for x in (g["rate"], _milli(g["jitter"]), _milli(g["gap"]), g["low"], g["high"])
+                ),
+            )
             for g in s["signals"]
         ]
         parts.append(
-            "Signals, in SI:\n" + tables.table(rows, ("signal", "unit", "samples", "rate [Hz]", "jitter [ms]", "longest step [ms]", "lowest", "highest"))
+            "Signals, in SI:\n"
+            + tables.table(
+                rows,
+                (
+                    "signal",
+                    "unit",
+                    "samples",
+                    "rate [Hz]",
+                    "jitter [ms]",
+                    "longest step [ms]",
+                    "lowest",
+                    "highest",
+                ),
+            )
         )
     if s["bench"]:
-        fields = ", ".join(f"{k} {v:g}" for k, v in s["bench"].items() if k != "part" and isinstance(v, int | float))
+        fields = ", ".join(
+            f"{k} {v:g}" for k, v in s["bench"].items() if k != "part" and isinstance(v, int | float)
+        )
         parts.append(f"Bench: {s['bench']['part']}, {fields}")
     if s["settings"]:
         parts.append("Settings: " + ", ".join(f"{k} = {v:g}" for k, v in s["settings"].items()))
     if s["conversions"]:
         parts.append("What was done:\n" + "\n".join(f"  - {text}" for text in s["conversions"]))
     if s["findings"]:
-        parts.append("Findings:\n" + "\n".join(f"  - {f['code']}: {f['text']}\n    {f['remedy']}" for f in s["findings"]))
+        parts.append(
+            "Findings:\n"
+            + "\n".join(f"  - {f['code']}: {f['text']}\n    {f['remedy']}" for f in s["findings"])
+        )
     if s["problem"]:
         parts.append(f"Cannot be read: {s['problem']}")
     return "\n\n".join(parts)
@@ -162,9 +210,22 @@ def _briefly(summaries: list[dict[str, Any]]) -> None:
     for s in (s for s in summaries if s["signals"]):
         first = s["signals"][0]
         codes = " ".join(dict.fromkeys(f["code"] for f in s["findings"])) or "-"
-        rows.append((s["name"], first["samples"], tables.number(s["duration"]), tables.number(first["rate"]), tables.number(_milli(first["jitter"])), codes))
-    typer.echo(tables.table(rows, ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")))
-    typer.echo(f"\n{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full.")
+        rows.append(
+            (
+                s["name"],
+                first["samples"],
+                tables.number(s["duration"]),
+                tables.number(first["rate"]),
+                tables.number(_milli(first["jitter"])),
+                codes,
+            )
+        )
+    typer.echo(
+        tables.table(rows, ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings"))
+    )
+    typer.echo(
+        f"\n{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
+    )
     for s in (s for s in summaries if not s["signals"]):
         typer.echo(f"\nCannot be read: {s['file']}: {s['problem']}")
 

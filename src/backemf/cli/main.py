@@ -34,7 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="From a motor's datasheet and bench logs to an actuator model you can trust.",
-    epilog="Exit codes: 0 done, 1 there are findings and --strict was given, 2 the request or its input is wrong.",
+    epilog=(
+        "Exit codes: 0 done, 1 there are findings and --strict was given, 2 the request or its input is"
+        " wrong."
+    ),
 )
 app.command()(sheets.catalog)
 app.command()(sheets.datasheet)
@@ -53,7 +56,10 @@ app.command()(demo.demo)
 
 
 @app.callback(invoke_without_command=True)
-def root(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
     if version:
         typer.echo(f"backemf {__version__}")
         raise typer.Exit
@@ -62,16 +68,24 @@ def root(context: typer.Context, version: bool = typer.Option(False, "--version"
 
 
 def main() -> None:
-    """Run the command line. A deliberate error is printed without a traceback and exits with 2, an interruption with 130."""
-    for stream in (sys.stdout, sys.stderr):  # a console that cannot show a letter gets a mark in its place, not an end
+    """Run the command line. A deliberate error is printed without a traceback and exits with 2,
+    an interruption with 130."""
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # a console that cannot show a letter gets a mark in its place, not an end
         with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # absent where a stream was replaced
+            # absent where a stream was replaced
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         app()
     except BackemfError as error:
         _fail(str(error))
     except RecursionError:
-        _fail("the input is nested too deeply; expected a file of the formats that `backemf log --help` and the documentation name")
+        _fail(
+            "the input is nested too deeply; expected a file of the formats that `backemf log --help` and the"
+            " documentation name"
+        )
     except MemoryError:
         _fail("there is not enough memory for this; give fewer or shorter recordings")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
@@ -82,11 +96,17 @@ def main() -> None:
         typer.echo("backemf: interrupted", err=True)
         sys.exit(130)
     except OSError as error:
-        _fail(f"{error.filename or 'a file'}: {error.strerror or error}; expected a file that can be read, or a place that can be written")
+        _fail(
+            f"{error.filename or 'a file'}: {error.strerror or error}; expected a file that can be read, or a"
+            " place that can be written"
+        )
     except Exception as error:
         if os.environ.get("BACKEMF_TRACEBACK"):
             raise
-        _fail(f"{FAULT}: {type(error).__name__}: {error}; with BACKEMF_TRACEBACK=1 in the environment it says where: please report that")
+        _fail(
+            f"{FAULT}: {type(error).__name__}: {error}; with BACKEMF_TRACEBACK=1 in the environment it says"
+            " where: please report that"
+        )
 
 
 def _fail(text: str) -> None:

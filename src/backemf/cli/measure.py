@@ -10,7 +10,9 @@ import typer
 from .terminal import Json, Strict, end, plain_findings, print_findings, print_json
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Bench arithmetic with honest errors: value, error, what was assumed, what would sharpen it."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Bench arithmetic with honest errors: value, error, what was assumed, what would sharpen it.",
 )
 Mass = Annotated[float, typer.Option(help="Mass at the end of the arm [kg].")]
 Length = Annotated[float, typer.Option(help="Length of the arm [m].")]
@@ -55,25 +57,47 @@ def _plain(m: Any) -> dict[str, Any]:
 
 
 @app.command()
-def fall(mass: Mass, length: Length, angle: Angle, arm_mass: ArmMass = 0.0, strict: Strict = False, json: Json = False) -> None:
+def fall(
+    mass: Mass,
+    length: Length,
+    angle: Angle,
+    arm_mass: ArmMass = 0.0,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
     """Static friction from where a falling arm came to rest: a bound.
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
     """
     from ..identify.measure import friction_from_fall
 
-    _show(friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
+    _show(
+        friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
+        json,
+        strict,
+    )
 
 
 @app.command()
-def slip(mass: Mass, length: Length, angle: Angle, arm_mass: ArmMass = 0.0, strict: Strict = False, json: Json = False) -> None:
+def slip(
+    mass: Mass,
+    length: Length,
+    angle: Angle,
+    arm_mass: ArmMass = 0.0,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
     """Static friction from the angle at which a raised arm starts to slip: a value.
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60
     """
     from ..identify.measure import friction_from_slip
 
-    _show(friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
+    _show(
+        friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
+        json,
+        strict,
+    )
 
 
 @app.command()
@@ -91,8 +115,12 @@ def resistance(current: Column, voltage: Column, strict: Strict = False, json: J
 def no_load(
     voltage: Column,
     speed: Column,
-    resistance: Annotated[float | None, typer.Option(help="Resistance [ohm], to get friction torques.")] = None,
-    torque_constant: Annotated[float | None, typer.Option(help="Torque constant [N m/A], to split off viscous friction.")] = None,
+    resistance: Annotated[
+        float | None, typer.Option(help="Resistance [ohm], to get friction torques.")
+    ] = None,
+    torque_constant: Annotated[
+        float | None, typer.Option(help="Torque constant [N m/A], to split off viscous friction.")
+    ] = None,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -102,7 +130,16 @@ def no_load(
     """
     from ..identify.measure import no_load_line
 
-    _show(no_load_line(_numbers("voltage", voltage), _numbers("speed", speed), resistance=resistance, torque_constant=torque_constant), json, strict)
+    _show(
+        no_load_line(
+            _numbers("voltage", voltage),
+            _numbers("speed", speed),
+            resistance=resistance,
+            torque_constant=torque_constant,
+        ),
+        json,
+        strict,
+    )
 
 
 @app.command("torque-constant")
@@ -111,7 +148,9 @@ def torque_constant(
     voltage: Column,
     resistance: Annotated[float, typer.Option(help="Resistance [ohm].")],
     static: Annotated[float, typer.Option(help="Static friction [N m].")],
-    directions: Annotated[str | None, typer.Option(help="For each reading 1 if the arm last moved up, -1 if down.")] = None,
+    directions: Annotated[
+        str | None, typer.Option(help="For each reading 1 if the arm last moved up, -1 if down.")
+    ] = None,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -122,18 +161,34 @@ def torque_constant(
     from ..identify.measure import torque_constant_from_loads
 
     ways = None if directions is None else _numbers("directions", directions)
-    _show(torque_constant_from_loads(_numbers("load", load), _numbers("voltage", voltage), resistance=resistance, static=static, directions=ways), json, strict)
+    _show(
+        torque_constant_from_loads(
+            _numbers("load", load),
+            _numbers("voltage", voltage),
+            resistance=resistance,
+            static=static,
+            directions=ways,
+        ),
+        json,
+        strict,
+    )
 
 
 @app.command("firmware-gain")
-def firmware_gain(error: Column, register: Column, duty: Column, strict: Strict = False, json: Json = False) -> None:
+def firmware_gain(
+    error: Column, register: Column, duty: Column, strict: Strict = False, json: Json = False
+) -> None:
     """Firmware gain H from position error [rad], gain register and duty on an oscilloscope.
 
     Example: backemf measure firmware-gain --error 0.14,0.28 --register 5,5 --duty 0.106,0.214
     """
     from ..identify.measure import firmware_gain as measure
 
-    _show(measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)), json, strict)
+    _show(
+        measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)),
+        json,
+        strict,
+    )
 
 
 @app.command("coast-down")
@@ -157,7 +212,9 @@ def coast_down(
 def thermal(
     log: Annotated[str, typer.Argument(help="A recording of temperature.")],
     power: Annotated[float, typer.Option(help="Constant heating power [W].")],
-    ambient: Annotated[float | None, typer.Option(help="Ambient temperature [degC]; the first sample's unless given.")] = None,
+    ambient: Annotated[
+        float | None, typer.Option(help="Ambient temperature [degC]; the first sample's unless given.")
+    ] = None,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -173,7 +230,11 @@ def thermal(
 
 @app.command()
 def backlash(
-    log: Annotated[str, typer.Argument(help="A slow reversal: drive side as position_target, output as position.")], strict: Strict = False, json: Json = False
+    log: Annotated[
+        str, typer.Argument(help="A slow reversal: drive side as position_target, output as position.")
+    ],
+    strict: Strict = False,
+    json: Json = False,
 ) -> None:
     """Backlash from slow reversals.
 

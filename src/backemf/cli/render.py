@@ -35,7 +35,9 @@ def _bench(text: str) -> Any:
         try:
             fields[key.strip()] = float(value)
         except ValueError:
-            raise InvalidValue(f"--bench has {one!r}; expected a number in SI behind the =, as in mass=0.5") from None
+            raise InvalidValue(
+                f"--bench has {one!r}; expected a number in SI behind the =, as in mass=0.5"
+            ) from None
     return BENCHES[name](**fields)
 
 
@@ -54,14 +56,30 @@ def _source(text: str) -> Any:
 def render(
     source: Source,
     log: Annotated[str, typer.Option("--log", help="The recording, of any format that can be read.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The film: a file that ends in .mp4 or .gif.")],
-    engine: Annotated[str, typer.Option("--engine", help="Where the model's motion comes from: backemf, or mujoco to replay its export.")] = "backemf",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The film: a file that ends in .mp4 or .gif.")
+    ],
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", help="Where the model's motion comes from: backemf, or mujoco to replay its export."
+        ),
+    ] = "backemf",
     speed: Annotated[float, typer.Option("--speed", help="1 is real time, 0.5 half of it.")] = 1.0,
-    fps: Annotated[float | None, typer.Option("--fps", help="Pictures per second; without it 30, or 20 in a gif.")] = None,
+    fps: Annotated[
+        float | None, typer.Option("--fps", help="Pictures per second; without it 30, or 20 in a gif.")
+    ] = None,
     size: Annotated[str, typer.Option("--size", help="Width x height in pixels, both even.")] = "960x540",
-    between: Annotated[tuple[float, float] | None, typer.Option("--between", help="Show only this part of the recording [s].")] = None,
+    between: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--between", help="Show only this part of the recording [s]."),
+    ] = None,
     bench: Annotated[
-        str | None, typer.Option("--bench", help="What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI.")
+        str | None,
+        typer.Option(
+            "--bench",
+            help="What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI.",
+        ),
     ] = None,
     map: Maps = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the film if it exists.")] = False,
@@ -79,18 +97,35 @@ def render(
     wanted = _size(size)
     logs = read(log, bench=_bench(bench) if bench else None, map=map or None, between=between)
     if len(logs) != 1:
-        raise InvalidValue(f"{log} holds {len(logs)} recordings: {', '.join(one.name for one in logs[:8])}; a film shows one, so name one file")
+        raise InvalidValue(
+            f"{log} holds {len(logs)} recordings: {', '.join(one.name for one in logs[:8])}; a film shows"
+            " one, so name one file"
+        )
     with working("drawing", not json) as say:
 
         def note(done: int, total: int) -> None:
             say("drawing", done / total)
 
-        made = film(_source(source), logs[0], output, engine=engine, name=_name(source), speed=speed, fps=fps, size=wanted, force=force, progress=note)
+        made = film(
+            _source(source),
+            logs[0],
+            output,
+            engine=engine,
+            name=_name(source),
+            speed=speed,
+            fps=fps,
+            size=wanted,
+            force=force,
+            progress=note,
+        )
     if json:
         print_json(made.to_dict())
         return
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
-    typer.echo(f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS {1e3 * made.rms:.3g} {unit}")
+    typer.echo(
+        f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
+        f" {1e3 * made.rms:.3g} {unit}"
+    )
 
 
 def _name(source: str) -> str:

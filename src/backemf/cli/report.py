@@ -12,11 +12,24 @@ from .terminal import Force, Json, Maps, Strict, end, keep, print_json, working
 
 def report(
     fit: Annotated[Path, typer.Argument(help="A stored fit (JSON), as `backemf fit -o` writes it.")],
-    logs: Annotated[list[str] | None, typer.Argument(help="Its recordings: files, folders or patterns; without any, those that the fit remembers.")] = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Its recordings: files, folders or patterns; without any, those that the fit remembers."
+        ),
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("report.html"),
-    sheet: Annotated[str | None, typer.Option("--sheet", help="A datasheet to compare with: a part of the catalogue, or a TOML file.")] = None,
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", help="A datasheet to compare with: a part of the catalogue, or a TOML file."),
+    ] = None,
     map: Maps = None,
-    exports: Annotated[bool, typer.Option("--exports/--no-exports", help="Export to every target, and replay where the simulator is here.")] = True,
+    exports: Annotated[
+        bool,
+        typer.Option(
+            "--exports/--no-exports", help="Export to every target, and replay where the simulator is here."
+        ),
+    ] = True,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -37,7 +50,9 @@ def report(
     printed = parts.sheet(sheet) if sheet is not None else None
     with working("report", not json) as say:
         files = [str(path) for path in logs or stored_logs(found, fit.parent)]
-        recordings = read(*files, map=map or None, progress=lambda name, share: say(f"read {name}")) if files else []
+        recordings = (
+            read(*files, map=map or None, progress=lambda name, share: say(f"read {name}")) if files else []
+        )
         made = run(found, recordings, sheet=printed, exported=exports, name=fit.name, progress=say)
         written = html.write(made, output, force=force)
     if json:

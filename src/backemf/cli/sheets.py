@@ -10,7 +10,12 @@ import typer
 from .terminal import Force, Json, Strict, end, keep, plain_findings, print_json
 
 
-def catalog(word: Annotated[str, typer.Argument(help="Show only parts whose name, maker or kind has this word.")] = "", json: Json = False) -> None:
+def catalog(
+    word: Annotated[
+        str, typer.Argument(help="Show only parts whose name, maker or kind has this word.")
+    ] = "",
+    json: Json = False,
+) -> None:
     """List the parts that come with backemf.
 
     Example: backemf catalog dynamixel
@@ -24,12 +29,24 @@ def catalog(word: Annotated[str, typer.Argument(help="Show only parts whose name
         if word.lower() not in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
             continue
         codes = [f.code for f in sheet.reconciled.findings]
-        rows.append({"name": name, "maker": sheet.maker, "kind": sheet.kind, "title": sheet.name, "findings": codes, "identified": sorted(sheet.identified)})
+        rows.append(
+            {
+                "name": name,
+                "maker": sheet.maker,
+                "kind": sheet.kind,
+                "title": sheet.name,
+                "findings": codes,
+                "identified": sorted(sheet.identified),
+            }
+        )
     if json:
         print_json({"parts": rows})
         return
     if not rows:
-        typer.echo(f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}")
+        typer.echo(
+            f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all"
+            f" {len(parts.names())}"
+        )
         return
     quiet = ("missing", "gear_efficiency")
     shown = [
@@ -49,8 +66,13 @@ def catalog(word: Annotated[str, typer.Argument(help="Show only parts whose name
 
 def datasheet(
     part: Annotated[str, typer.Argument(help="Name of a part in the catalogue, or a TOML file.")],
-    voltage: Annotated[float | None, typer.Option("--voltage", help="Supply voltage; the sheet's own unless given.")] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw torque, speed, power and heating into this file (png, svg, pdf).")] = None,
+    voltage: Annotated[
+        float | None, typer.Option("--voltage", help="Supply voltage; the sheet's own unless given.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw torque, speed, power and heating into this file (png, svg, pdf)."),
+    ] = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -107,8 +129,13 @@ def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
         "source": sheet.source,
         "quirks": list(sheet.quirks),
         "printed": printed,
-        "constants": {k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in solved.constants.items()},
-        "derived": {k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in derived_at(sheet, voltage).items()},
+        "constants": {
+            k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in solved.constants.items()
+        },
+        "derived": {
+            k: {"value": c.value, "error": c.error, "unit": c.unit}
+            for k, c in derived_at(sheet, voltage).items()
+        },
         "findings": plain_findings(solved.findings),
         "assumed": list(solved.assumed),
     }
@@ -121,16 +148,42 @@ def _print(sheet: Any, summary: dict[str, Any]) -> None:
     rows = []
     for e in summary["printed"]:
         predicted = "-" if e["predicted"] is None else tables.number(e["predicted"])
-        verdict = "-" if e["within_rounding"] is None else "yes" if e["within_rounding"] else f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
+        verdict = (
+            "-"
+            if e["within_rounding"] is None
+            else "yes"
+            if e["within_rounding"]
+            else f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
+        )
         at = f"{e['voltage']:g} V, {e['side']}" + (f", {e['kind']}" if e["kind"] else "")
-        rows.append((e["name"].replace("_", " "), e["text"], at, tables.number(e["value"]), predicted, e["unit"], verdict))
-    typer.echo(tables.table(rows, ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding")))
+        rows.append(
+            (
+                e["name"].replace("_", " "),
+                e["text"],
+                at,
+                tables.number(e["value"]),
+                predicted,
+                e["unit"],
+                verdict,
+            )
+        )
+    typer.echo(
+        tables.table(rows, ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding"))
+    )
     where = "at the rotor" if "N" in summary["constants"] or sheet.kind == "motor" else "at the output"
     typer.echo(f"\nConstants, {where}:")
-    typer.echo(tables.table([(k, c["value"], c["error"], c["unit"]) for k, c in summary["constants"].items()], ("symbol", "value", "error", "unit")))
+    typer.echo(
+        tables.table(
+            [(k, c["value"], c["error"], c["unit"]) for k, c in summary["constants"].items()],
+            ("symbol", "value", "error", "unit"),
+        )
+    )
     typer.echo(f"\nWhat follows at {summary['voltage']:g} V:")
     typer.echo(
-        tables.table([(k.replace("_", " "), c["value"], c["error"], c["unit"]) for k, c in summary["derived"].items()], ("quantity", "value", "error", "unit"))
+        tables.table(
+            [(k.replace("_", " "), c["value"], c["error"], c["unit"]) for k, c in summary["derived"].items()],
+            ("quantity", "value", "error", "unit"),
+        )
     )
     for title, lines in (
         ("Findings", [f"{f['code']}: {f['text']}\n    {f['remedy']}" for f in summary["findings"]]),

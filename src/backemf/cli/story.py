@@ -33,7 +33,9 @@ def servo() -> Actuator:
             limits=Limits(current=2.4, safe_current=0.3, derating_start=55.0, derating_end=80.0),
         ),
         gearbox=Gearbox(ratio=210.0, efficiency=0.9),
-        friction=M4(coulomb=0.05, static=0.11, stribeck_velocity=0.12, viscous=0.02, load=0.03, load_stribeck=0.05),
+        friction=M4(
+            coulomb=0.05, static=0.11, stribeck_velocity=0.12, viscous=0.02, load=0.03, load_stribeck=0.05
+        ),
         drive=ServoDrive(firmware_gain=0.16, proportional=32.0, supply=12.0, duty_limit=0.97),
     )
 
@@ -48,7 +50,11 @@ def bands(run: Trajectory) -> list[Band]:
     """What happens when, for the plots."""
     slip = slip_begins(run)
     found = [Band(low=0.5, high=1.3, label="lifts"), Band(low=CUT, high=END, label="off")]
-    return found if slip is None else [*found, Band(low=float(run.time[slip]), high=CUT, label="too warm to hold: it slips")]
+    return (
+        found
+        if slip is None
+        else [*found, Band(low=float(run.time[slip]), high=CUT, label="too warm to hold: it slips")]
+    )
 
 
 def rows(run: Trajectory) -> list[tuple[str, str, float, float, float]]:

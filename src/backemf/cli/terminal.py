@@ -15,8 +15,15 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are findings.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what exists.")]
-Maps = Annotated[list[str] | None, typer.Option("--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times.")]
-Between = Annotated[tuple[float, float] | None, typer.Option("--between", help="Keep only this part of each recording [s].")]
+Maps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", help="How to read a signal: position=motor_pos[deg],-1. May be given several times."
+    ),
+]
+Between = Annotated[
+    tuple[float, float] | None, typer.Option("--between", help="Keep only this part of each recording [s].")
+]
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -67,7 +74,8 @@ def keep(path: Path | None, force: bool) -> None:
 
 
 class Working:
-    """Says what is being done and how far it is: `say("start 2 of 6", 0.33)`; without a share only the words change."""
+    """Says what is being done and how far it is: `say("start 2 of 6", 0.33)`;
+    without a share only the words change."""
 
     def __init__(self, bar: Any = None, task: Any = None):
         self._bar, self._task = bar, task
@@ -77,18 +85,37 @@ class Working:
             return
         from rich.markup import escape
 
-        self._bar.update(self._task, description=escape(text), **({} if share is None else {"completed": share, "total": 1.0}))
+        self._bar.update(
+            self._task,
+            description=escape(text),
+            **({} if share is None else {"completed": share, "total": 1.0}),
+        )
 
 
 @contextlib.contextmanager
 def working(title: str, wanted: bool = True) -> Iterator[Working]:
-    """A line on the terminal while something takes long: what is done, a bar, time gone and time left. Silent where nobody watches."""
+    """A line on the terminal while something takes long: what is done, a bar, time gone and time left.
+    Silent where nobody watches."""
     if not (wanted and sys.stderr.isatty()):
         yield Working()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield Working(bar, bar.add_task(title, total=None))

@@ -43,7 +43,8 @@ class Relation(NamedTuple):
     """Values of the entries -> (one way, the other way)."""
     unit: str
     allowed: tuple[float, float] = (1.0, 1.0)
-    """Ratios that physics explains: behind gears torque per ampere may fall short of the back-EMF constant."""
+    """Ratios that physics explains: behind gears torque per ampere may fall short of the back-EMF constant.
+    """
 
     def ratio(self, values: tuple[float, ...]) -> float:
         left, right = self.sides(values)
@@ -55,9 +56,14 @@ class Relation(NamedTuple):
         rounding = 0.0
         for k, e in enumerate(self.entries):
             moved = tuple(v * (1 + e.half / e.value) if j == k else v for j, v in enumerate(values))
-            rounding += abs(math.log(self.ratio(moved) / ratio)) if self.ratio(moved) > 0 and ratio > 0 else math.inf
+            rounding += (
+                abs(math.log(self.ratio(moved) / ratio)) if self.ratio(moved) > 0 and ratio > 0 else math.inf
+            )
         slack = min(rounding, most_rounding) + MARGIN
-        return ratio > 0 and math.log(self.allowed[0]) - slack <= math.log(ratio) <= math.log(self.allowed[1]) + slack
+        return (
+            ratio > 0
+            and math.log(self.allowed[0]) - slack <= math.log(ratio) <= math.log(self.allowed[1]) + slack
+        )
 
 
 def relations(sheet: Datasheet) -> Iterator[Relation]:
@@ -70,7 +76,15 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
             volts = {
                 e.voltage
                 for e in found
-                if e.name not in ("resistance", "torque_constant", "back_emf_constant", "speed_constant", "rotor_inertia", "inductance")
+                if e.name
+                not in (
+                    "resistance",
+                    "torque_constant",
+                    "back_emf_constant",
+                    "speed_constant",
+                    "rotor_inertia",
+                    "inductance",
+                )
             }
             if len(sided) <= 1 and len(volts) <= 1:
                 yield found
@@ -78,9 +92,15 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
     gears = (LEAST_EFFICIENCY, 1.0)
 
     def explained(e: tuple[Entry, ...]) -> tuple[float, float]:
-        return gears if sheet.kind != "motor" and any(x.side == "output" for x in e if ENTRIES[x.name].gear) else (1.0, 1.0)
+        return (
+            gears
+            if sheet.kind != "motor" and any(x.side == "output" for x in e if ENTRIES[x.name].gear)
+            else (1.0, 1.0)
+        )
 
-    check_conversion = "compare the entry's unit and its conditions with the sheet; measure the one that matters most"
+    check_conversion = (
+        "compare the entry's unit and its conditions with the sheet; measure the one that matters most"
+    )
     for e in together("torque_constant", "back_emf_constant"):
         yield Relation(
             "torque_and_back_emf_constant",
@@ -125,7 +145,12 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
     for constant in ("torque_constant", "back_emf_constant"):
         for e in together("stall_torque", constant, "stall_current"):
             yield Relation(
-                "stall_torque", f"stall torque and {constant.replace('_', ' ')} x stall current", check_conversion, e, lambda v: (v[0], v[1] * v[2]), "N m"
+                "stall_torque",
+                f"stall torque and {constant.replace('_', ' ')} x stall current",
+                check_conversion,
+                e,
+                lambda v: (v[0], v[1] * v[2]),
+                "N m",
             )
         for e in together("no_load_speed", constant, "resistance", "no_load_current"):
             yield Relation(
@@ -137,22 +162,55 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
                 "rad/s",
             )
         for e in together("speed_torque_gradient", "resistance", constant):
-            yield Relation("gradient", "speed/torque gradient and R / K^2", check_conversion, e, lambda v: (v[0], v[1] / v[2] ** 2), "rad/(s N m)")
+            yield Relation(
+                "gradient",
+                "speed/torque gradient and R / K^2",
+                check_conversion,
+                e,
+                lambda v: (v[0], v[1] / v[2] ** 2),
+                "rad/(s N m)",
+            )
         for e in together("mechanical_time_constant", "resistance", "rotor_inertia", constant):
             yield Relation(
-                "mechanical_time_constant", "mechanical time constant and R J / K^2", check_conversion, e, lambda v: (v[0], v[1] * v[2] / v[3] ** 2), "s"
+                "mechanical_time_constant",
+                "mechanical time constant and R J / K^2",
+                check_conversion,
+                e,
+                lambda v: (v[0], v[1] * v[2] / v[3] ** 2),
+                "s",
             )
         for e in together("nominal_torque", constant, "nominal_current"):
-            yield Relation("nominal_torque", f"nominal torque and {constant.replace('_', ' ')} x nominal current", check_conversion, e, nominal(sheet), "N m")
+            yield Relation(
+                "nominal_torque",
+                f"nominal torque and {constant.replace('_', ' ')} x nominal current",
+                check_conversion,
+                e,
+                nominal(sheet),
+                "N m",
+            )
     for e in together("electrical_time_constant", "inductance", "resistance"):
-        yield Relation("electrical_time_constant", "electrical time constant and L / R", check_conversion, e, lambda v: (v[0], v[1] / v[2]), "s")
+        yield Relation(
+            "electrical_time_constant",
+            "electrical time constant and L / R",
+            check_conversion,
+            e,
+            lambda v: (v[0], v[1] / v[2]),
+            "s",
+        )
     ratio = sheet.get("gear_ratio")
     for name, found in by.items():
         for a, b in itertools.combinations(found, 2):
-            if a.voltage != b.voltage or a.temperature != b.temperature or a.kind != b.kind or (a.side != b.side and (ratio is None or ENTRIES[name].lossy)):
+            if (
+                a.voltage != b.voltage
+                or a.temperature != b.temperature
+                or a.kind != b.kind
+                or (a.side != b.side and (ratio is None or ENTRIES[name].lossy))
+            ):
                 continue
             n = 1.0 if ratio is None else ratio.value
-            ka, kb = (n ** ENTRIES[name].gear if e.side == "rotor" and a.side != b.side else 1.0 for e in (a, b))
+            ka, kb = (
+                n ** ENTRIES[name].gear if e.side == "rotor" and a.side != b.side else 1.0 for e in (a, b)
+            )
             yield Relation(
                 f"{name}_twice",
                 f"{name.replace('_', ' ')} printed twice",
@@ -206,7 +264,8 @@ def judge(sheet: Datasheet) -> Verdict:
 
 
 def _slips(rows: list[Relation], broken: list[Relation]) -> list[tuple[Entry, float, str]]:
-    """Single entries that, multiplied by one of the usual factors, would make every relation they stand in hold."""
+    """Single entries that, multiplied by one of the usual factors,
+    would make every relation they stand in hold."""
     found = []
     for entry in {id(e): e for r in broken for e in r.entries if e.kind != "assumed"}.values():
         mine = [r for r in rows if any(e is entry for e in r.entries)]
@@ -223,7 +282,8 @@ def _slips(rows: list[Relation], broken: list[Relation]) -> list[tuple[Entry, fl
 
 
 def findings(sheet: Datasheet, verdict: Verdict, solved: Reconciled) -> list[Finding]:
-    """Contradictions, slips that would explain them, implausible values, and what is missing for which effect."""
+    """Contradictions, slips that would explain them, implausible values,
+    and what is missing for which effect."""
     found: dict[tuple[str, tuple[str, ...]], Finding] = {}
     for r in verdict.broken:
         left, right = r.sides(tuple(e.value for e in r.entries))
@@ -233,7 +293,10 @@ def findings(sheet: Datasheet, verdict: Verdict, solved: Reconciled) -> list[Fin
             (r.code, tuple(sorted(e.name for e in r.entries))),
             Finding(
                 code=r.code,
-                text=f"{r.text} disagree: {number(left)} against {number(right)} {r.unit}, a factor of {number(left / right, 3)}{remark}.",
+                text=(
+                    f"{r.text} disagree: {number(left)} against {number(right)} {r.unit}, a factor of"
+                    f" {number(left / right, 3)}{remark}."
+                ),
                 remedy=r.remedy,
                 numbers={"left": left, "right": right, "ratio": left / right},
             ),
@@ -244,14 +307,23 @@ def findings(sheet: Datasheet, verdict: Verdict, solved: Reconciled) -> list[Fin
 def _slip_finding(verdict: Verdict) -> list[Finding]:
     if not verdict.slips:
         return []
-    ways = [f"{e} is too {'small' if f > 1 else 'large'} by a factor of {name}" for e, f, name in verdict.slips]
+    ways = [
+        f"{e} is too {'small' if f > 1 else 'large'} by a factor of {name}" for e, f, name in verdict.slips
+    ]
     sure = verdict.left_out is not None
     text = "; or ".join(ways) + (
-        ". With that, every relation it stands in holds; it is left out of the solution." if sure else ". Each alone would reconcile the sheet."
+        ". With that, every relation it stands in holds; it is left out of the solution."
+        if sure
+        else ". Each alone would reconcile the sheet."
     )
     names = " or ".join(dict.fromkeys(e.name for e, _, _ in verdict.slips))
     return [
-        Finding(code="unit_slip", text=text, remedy=f"look up the unit and the convention of {names} on the sheet", numbers={"factor": verdict.slips[0][1]})
+        Finding(
+            code="unit_slip",
+            text=text,
+            remedy=f"look up the unit and the convention of {names} on the sheet",
+            numbers={"factor": verdict.slips[0][1]},
+        )
     ]
 
 
@@ -263,8 +335,14 @@ def _values(sheet: Datasheet, solved: Reconciled) -> list[Finding]:
             found.append(
                 Finding(
                     code="implausible_efficiency",
-                    text=f"the sheet needs a gear efficiency of {number(eta.value, 3)}: stall torque and speed do not belong to one motor.",
-                    remedy="measure the no-load speed and the locked-rotor current; a stall torque limited by the electronics also looks like this",
+                    text=(
+                        f"the sheet needs a gear efficiency of {number(eta.value, 3)}: stall torque and speed"
+                        " do not belong to one motor."
+                    ),
+                    remedy=(
+                        "measure the no-load speed and the locked-rotor current; a stall torque limited by"
+                        " the electronics also looks like this"
+                    ),
                     numbers={"efficiency": eta.value},
                 )
             )
@@ -272,18 +350,30 @@ def _values(sheet: Datasheet, solved: Reconciled) -> list[Finding]:
             found.append(
                 Finding(
                     code="gear_efficiency",
-                    text=f"torque per ampere is {number(eta.value, 3)} of the back-EMF constant: the gears must have that efficiency.",
+                    text=(
+                        f"torque per ampere is {number(eta.value, 3)} of the back-EMF constant: the gears"
+                        " must have that efficiency."
+                    ),
                     remedy="nothing to mend; back-driving it takes accordingly more",
                     numbers={"efficiency": eta.value},
                 )
             )
     for rated, most in (("nominal_torque", "stall_torque"), ("nominal_current", "stall_current")):
         a, b = sheet.get(rated), sheet.get(most)
-        if a is not None and b is not None and a.side == b.side and a.value > 0.6 * b.value and a.kind != "peak":
+        if (
+            a is not None
+            and b is not None
+            and a.side == b.side
+            and a.value > 0.6 * b.value
+            and a.kind != "peak"
+        ):
             found.append(
                 Finding(
                     code="peak_as_continuous",
-                    text=f"{a} is {number(a.value / b.value, 2)} of the {most.replace('_', ' ')}: that looks like a peak value printed as continuous.",
+                    text=(
+                        f"{a} is {number(a.value / b.value, 2)} of the {most.replace('_', ' ')}: that looks"
+                        " like a peak value printed as continuous."
+                    ),
                     remedy="do not hold it for long before its heating is measured",
                     numbers={"ratio": a.value / b.value},
                 )
@@ -303,5 +393,14 @@ def _missing(sheet: Datasheet) -> list[Finding]:
     lacking = {effect: sorted(names) for effect, names in effects.items() if not has & names}
     if not lacking:
         return []
-    text = "; ".join(f"{effect} ({' or '.join(n.replace('_', ' ') for n in names)})" for effect, names in lacking.items())
-    return [Finding(code="missing", text=f"the sheet has nothing on {text}.", remedy="measure it, or fit it from a log", numbers={})]
+    text = "; ".join(
+        f"{effect} ({' or '.join(n.replace('_', ' ') for n in names)})" for effect, names in lacking.items()
+    )
+    return [
+        Finding(
+            code="missing",
+            text=f"the sheet has nothing on {text}.",
+            remedy="measure it, or fit it from a log",
+            numbers={},
+        )
+    ]

@@ -1,4 +1,5 @@
-"""Datasheet: the numbers a maker prints, as text with unit, source and conditions, read from a small TOML file."""
+"""Datasheet: the numbers a maker prints, as text with unit, source and conditions,
+read from a small TOML file."""
 
 from __future__ import annotations
 
@@ -35,9 +36,33 @@ FIRMWARE = {
     "counts_per_turn": "1",
     "target_rate": "rad/s",
 }
-_TOP = ("name", "maker", "kind", "motor", "side", "voltage", "temperature", "source", "quirks", "entries", "firmware", "identified")
+_TOP = (
+    "name",
+    "maker",
+    "kind",
+    "motor",
+    "side",
+    "voltage",
+    "temperature",
+    "source",
+    "quirks",
+    "entries",
+    "firmware",
+    "identified",
+)
 _IDENTIFIED = {"source": str, "friction": str, "error": str, "parameters": dict}
-_ENTRY = ("value", "voltage", "temperature", "side", "convention", "kind", "source", "page", "note", "tolerance")
+_ENTRY = (
+    "value",
+    "voltage",
+    "temperature",
+    "side",
+    "convention",
+    "kind",
+    "source",
+    "page",
+    "note",
+    "tolerance",
+)
 
 
 class DatasheetError(BackemfError, ValueError):
@@ -70,7 +95,9 @@ class Entry:
         return self.printed.half * dc_factor(self.name, self.convention)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.printed.text}" + (f" at {self.voltage:g} V" if self.voltage is not None else "")
+        return f"{self.name} {self.printed.text}" + (
+            f" at {self.voltage:g} V" if self.voltage is not None else ""
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,16 +157,19 @@ class Datasheet:
         return reconcile(self)
 
     def actuator(self, *, voltage: float | None = None, control: str | None = None) -> Actuator:
-        """The actuator this sheet describes; `control` is 'voltage', 'position' (a servo's default) or 'current'."""
+        """The actuator this sheet describes; `control` is 'voltage',
+        'position' (a servo's default) or 'current'."""
         from .suggest import actuator
 
         return actuator(self, voltage=voltage, control=control)
 
 
 def dc_factor(name: str, convention: str) -> float:
-    """What turns a brushless motor's printed number into that of its equivalent DC motor (line-to-line EMF amplitude and DC current).
+    """What turns a brushless motor's printed number into that of its equivalent DC motor (line-to-line EMF
+    amplitude and DC current).
 
-    With phase amplitude I the equivalent current is sqrt(3)/2 I, so that torque = K I_dc and copper loss = R_line I_dc^2.
+    With phase amplitude I the equivalent current is sqrt(3)/2 I, so that torque = K I_dc and copper loss =
+    R_line I_dc^2.
     """
     words = convention.split()
     current = {"peak": 3**0.5 / 2, "rms": 1.5**0.5}
@@ -162,18 +192,31 @@ class _Reader:
         self.text, self.name = text, name
         try:
             self.toml = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError, and so is an integer without end
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # TOMLDecodeError is a ValueError, and so is an integer without end
             raise DatasheetError(f"{name}: not a TOML file: {error}") from None
 
     def fail(self, key: str, reason: object) -> DatasheetError:
-        line = next((k for k, row in enumerate(self.text.splitlines(), 1) if re.match(rf"\s*\"?{re.escape(key)}\"?\s*[=\].]", row)), None)
+        line = next(
+            (
+                k
+                for k, row in enumerate(self.text.splitlines(), 1)
+                if re.match(rf"\s*\"?{re.escape(key)}\"?\s*[=\].]", row)
+            ),
+            None,
+        )
         if line is None:
             line = next((k for k, row in enumerate(self.text.splitlines(), 1) if key in row), None)
         return DatasheetError(f"{self.name}{f', line {line}' if line else ''}: {reason}")
 
     def need(self, key: str) -> Any:
         if key not in self.toml:
-            raise DatasheetError(f"{self.name}: {key!r} is missing; a datasheet needs name, maker, kind, side, voltage, source and [entries]")
+            raise DatasheetError(
+                f"{self.name}: {key!r} is missing; a datasheet needs name, maker, kind, side, voltage, source"
+                " and [entries]"
+            )
         return self.toml[key]
 
     def choice(self, key: str, value: Any, valid: tuple[str, ...]) -> str:
@@ -194,7 +237,11 @@ class _Reader:
         kind = self.choice("kind", self.need("kind"), KINDS)
         side = self.choice("side", self.need("side"), SIDES)
         voltage = self.number("voltage", self.need("voltage"), "V").value
-        temperature = self.number("temperature", self.toml["temperature"], "degC").value if "temperature" in self.toml else None
+        temperature = (
+            self.number("temperature", self.toml["temperature"], "degC").value
+            if "temperature" in self.toml
+            else None
+        )
         table = self.need("entries")
         if not isinstance(table, dict) or not table:
             raise self.fail("entries", "[entries] is empty; expected at least one printed number")
@@ -246,7 +293,9 @@ class _Reader:
             printed=printed,
             side=at,
             voltage=self.number(key, table["voltage"], "V").value if "voltage" in table else voltage,
-            temperature=self.number(key, table["temperature"], "degC").value if "temperature" in table else None,
+            temperature=(
+                self.number(key, table["temperature"], "degC").value if "temperature" in table else None
+            ),
             convention=table.get("convention", ""),
             kind=table.get("kind", ""),
             source=table.get("source", ""),
@@ -286,17 +335,32 @@ class _Reader:
         for label, table in self.table("identified").items():
             where = f"identified.{label}"
             if not isinstance(table, dict):
-                raise self.fail(label, f"{where} is {table!r:.40}; expected a table with source, friction, error and parameters")
+                raise self.fail(
+                    label,
+                    f"{where} is {table!r:.40}; expected a table with source, friction, error and parameters",
+                )
             for key, kind in _IDENTIFIED.items():
                 if key not in table:
-                    raise self.fail(where, f"{where} has no {key!r}; expected source, friction, error and parameters")
+                    raise self.fail(
+                        where, f"{where} has no {key!r}; expected source, friction, error and parameters"
+                    )
                 if not isinstance(table[key], kind):
-                    raise self.fail(where, f"{where}.{key} is {table[key]!r:.40}; expected {'a table of numbers' if kind is dict else 'text'}")
+                    raise self.fail(
+                        where,
+                        f"{where}.{key} is {table[key]!r:.40}; expected"
+                        f" {'a table of numbers' if kind is dict else 'text'}",
+                    )
             for path, value in table["parameters"].items():
                 if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise self.fail(path, f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI")
+                    raise self.fail(
+                        path, f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI"
+                    )
             numbers = {path: float(value) for path, value in table["parameters"].items()}
-            found[label] = Identified(**{key: table[key] for key in ("source", "friction", "error")}, parameters=numbers, other=table.get("other", {}))
+            found[label] = Identified(
+                **{key: table[key] for key in ("source", "friction", "error")},
+                parameters=numbers,
+                other=table.get("other", {}),
+            )
         return found
 
 
@@ -310,14 +374,24 @@ def json_schema() -> dict[str, Any]:
                 "type": "object",
                 "required": ["value"],
                 "additionalProperties": False,
-                "properties": {k: text for k in _ENTRY} | {"side": {"enum": [*SIDES]}, "kind": {"enum": [*STATUS]}, "convention": {"enum": [*CONVENTIONS]}},
+                "properties": (
+                    {k: text for k in _ENTRY}
+                    | {
+                        "side": {"enum": [*SIDES]},
+                        "kind": {"enum": [*STATUS]},
+                        "convention": {"enum": [*CONVENTIONS]},
+                    }
+                ),
             },
         ]
     }
     entries = {}
     for name, kind in ENTRIES.items():
         for spelling in (name, *kind.aliases):
-            entries[spelling] = {"description": f"{kind.text} [{kind.unit}]", "oneOf": [*one["oneOf"], {"type": "array", "items": one}]}
+            entries[spelling] = {
+                "description": f"{kind.text} [{kind.unit}]",
+                "oneOf": [*one["oneOf"], {"type": "array", "items": one}],
+            }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "backemf datasheet",
@@ -334,8 +408,17 @@ def json_schema() -> dict[str, Any]:
             "kind": {"enum": [*KINDS]},
             "motor": {"enum": [*MOTORS]},
             "side": {"enum": [*SIDES]},
-            "entries": {"type": "object", "additionalProperties": False, "properties": entries, "minProperties": 1},
-            "firmware": {"type": "object", "additionalProperties": False, "properties": {k: one for k in FIRMWARE}},
+            "entries": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": entries,
+                "minProperties": 1,
+            },
+            "firmware": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {k: one for k in FIRMWARE},
+            },
             "identified": {"type": "object"},
         },
     }

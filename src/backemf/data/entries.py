@@ -1,4 +1,5 @@
-"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (document 001, table 19)."""
+"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (document 001,
+table 19)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ class Kind(NamedTuple):
     aliases: tuple[str, ...]
     text: str
     gear: int = 0
-    """Power of the gear ratio N with which it grows from rotor to output: +1 a torque, -1 a speed, 2 an inertia."""
+    """Power of the gear ratio N with which it grows from rotor to output:
+    +1 a torque, -1 a speed, 2 an inertia."""
     lossy: bool = False
     """Whether the gears' efficiency also acts on it."""
 
@@ -22,7 +24,9 @@ class Kind(NamedTuple):
 ENTRIES: dict[str, Kind] = {
     "nominal_voltage": Kind("V", ("Un", "VDC", "U", "rated_voltage"), "voltage the entries hold at"),
     "voltage_range": Kind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
-    "resistance": Kind("ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"),
+    "resistance": Kind(
+        "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
+    ),
     "inductance": Kind("H", ("L", "terminal_inductance"), "terminal inductance"),
     "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt"), "torque per ampere", 1, True),
     "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke"), "back-EMF per speed", 1),
@@ -33,7 +37,9 @@ ENTRIES: dict[str, Kind] = {
     "stall_current": Kind("A", ("IA", "Is"), "current at standstill"),
     "nominal_speed": Kind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
     "nominal_torque": Kind("N m", ("MN", "Tc", "rated_torque"), "torque it can give forever", 1, True),
-    "nominal_current": Kind("A", ("IN", "Ic", "rated_current", "continuous_current"), "current it can carry forever"),
+    "nominal_current": Kind(
+        "A", ("IN", "Ic", "rated_current", "continuous_current"), "current it can carry forever"
+    ),
     "peak_torque": Kind("N m", ("Mpk", "Tp", "max_torque"), "torque for a short time", 1, True),
     "peak_current": Kind("A", ("Ipk", "max_current"), "current for a short time"),
     "max_efficiency": Kind("1", ("eta_max",), "best efficiency of the motor"),

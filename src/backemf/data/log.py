@@ -1,4 +1,5 @@
-"""Log: a recording in SI, with the bench it was made on, and a record of everything that was converted or guessed."""
+"""Log: a recording in SI, with the bench it was made on,
+and a record of everything that was converted or guessed."""
 
 from __future__ import annotations
 
@@ -13,8 +14,19 @@ from ..errors import InvalidValue, SignalError, UnknownName
 from ..findings import Finding
 from ..model.bench import Bench
 
-MEASURED = ("position", "velocity", "current", "voltage", "torque", "temperature", "supply", "inertia", "load")
-"""What a recording may have measured: values at their own moments. Inertia and load belong to a Recorded bench."""
+MEASURED = (
+    "position",
+    "velocity",
+    "current",
+    "voltage",
+    "torque",
+    "temperature",
+    "supply",
+    "inertia",
+    "load",
+)
+"""What a recording may have measured: values at their own moments.
+Inertia and load belong to a Recorded bench."""
 ASKED = ("position_target", "velocity_target", "torque_target", "voltage_target", "current_target", "enabled")
 """What was asked: values that hold until the next one."""
 UNITS = {
@@ -47,12 +59,19 @@ class Signal:
     def __post_init__(self) -> None:
         time, values = np.asarray(self.time, float), np.asarray(self.values, float)
         if time.ndim != 1 or time.shape != values.shape or len(time) == 0:
-            raise SignalError(f"a signal has {time.shape} times and {values.shape} values; expected one row each, as long as each other")
+            raise SignalError(
+                f"a signal has {time.shape} times and {values.shape} values; expected one row each, as long"
+                " as each other"
+            )
         if not np.isfinite(time).all():
-            raise SignalError(f"the time of a signal is not finite at sample {int(np.argmax(~np.isfinite(time)))}")
+            raise SignalError(
+                f"the time of a signal is not finite at sample {int(np.argmax(~np.isfinite(time)))}"
+            )
         if np.any(np.diff(time) <= 0):
             k = int(np.argmax(np.diff(time) <= 0)) + 1
-            raise SignalError(f"the time of a signal does not increase at sample {k}: {time[k - 1]:g} s, then {time[k]:g} s")
+            raise SignalError(
+                f"the time of a signal does not increase at sample {k}: {time[k - 1]:g} s, then {time[k]:g} s"
+            )
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "values", values)
 
@@ -76,20 +95,31 @@ class Signal:
 
     def held(self, times: np.ndarray) -> np.ndarray:
         """The value in force at each time: the newest sample not later; before the first, the first."""
-        return self.values[np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self.values) - 1)]
+        return self.values[
+            np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self.values) - 1)
+        ]
 
     def measured(self, times: np.ndarray) -> np.ndarray:
         """Samples taken at (almost) these times, NaN where there is none; nothing is interpolated."""
         step = np.median(np.diff(self.time)) if len(self.time) > 1 else np.inf
-        k = np.clip(np.searchsorted(self.time, times), 1, len(self.time) - 1) if len(self.time) > 1 else np.zeros(len(times), int)
-        k = k - (np.abs(times - self.time[k - 1]) <= np.abs(times - self.time[k])) if len(self.time) > 1 else k
+        k = (
+            np.clip(np.searchsorted(self.time, times), 1, len(self.time) - 1)
+            if len(self.time) > 1
+            else np.zeros(len(times), int)
+        )
+        k = (
+            k - (np.abs(times - self.time[k - 1]) <= np.abs(times - self.time[k]))
+            if len(self.time) > 1
+            else k
+        )
         near = np.abs(self.time[k] - times) <= 1e-3 * step + 1e-9
         return np.where(near, self.values[k], np.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
-    """A recording. Its clock is that of its position (or of its first measured signal); nothing is stretched."""
+    """A recording. Its clock is that of its position (or of its first measured signal);
+    nothing is stretched."""
 
     name: str
     signals: Mapping[str, Signal]
@@ -122,7 +152,8 @@ class Log:
         return next((name for name in MEASURED if name in self.signals), next(iter(self.signals)))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """A signal on the log's clock: held where it was asked, as sampled (NaN elsewhere) where it was measured."""
+        """A signal on the log's clock: held where it was asked,
+        as sampled (NaN elsewhere) where it was measured."""
         if name == "time":
             return self.time
         if name not in self.signals:
@@ -130,7 +161,11 @@ class Log:
         signal = self.signals[name]
         if signal.time is self.time or np.array_equal(signal.time, self.time):
             return signal.values
-        return signal.held(self.time) if name in ASKED or name in ("supply", "inertia", "load") else signal.measured(self.time)
+        return (
+            signal.held(self.time)
+            if name in ASKED or name in ("supply", "inertia", "load")
+            else signal.measured(self.time)
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self.signals
@@ -146,11 +181,28 @@ class Log:
             if np.any(keep):
                 cut[name] = Signal(time=signal.time[keep], values=signal.values[keep])
         if not cut:
-            raise SignalError(f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to {self.time[-1]:g} s")
+            raise SignalError(
+                f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to"
+                f" {self.time[-1]:g} s"
+            )
         return replace(self, signals=cut, conversions=(*self.conversions, f"cut to {start:g} .. {end:g} s"))
 
 
-def log(name: str, time: Any, *, bench: Bench | None = None, settings: Mapping[str, float] | None = None, motion: str = "rotary", **signals: Any) -> Log:
+def log(
+    name: str,
+    time: Any,
+    *,
+    bench: Bench | None = None,
+    settings: Mapping[str, float] | None = None,
+    motion: str = "rotary",
+    **signals: Any,
+) -> Log:
     """A log from arrays that share one clock: `log("step 1", t, position=q, voltage_target=v, bench=...)`."""
     time = np.asarray(time, float)
-    return Log(name=name, signals={k: Signal(time=time, values=v) for k, v in signals.items()}, bench=bench, settings=settings or {}, motion=motion)
+    return Log(
+        name=name,
+        signals={k: Signal(time=time, values=v) for k, v in signals.items()},
+        bench=bench,
+        settings=settings or {},
+        motion=motion,
+    )

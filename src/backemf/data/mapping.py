@@ -1,4 +1,5 @@
-"""One mapping for every format: `position=motor_pos[deg],-1` says which channel a signal is, in which unit and with which sign."""
+"""One mapping for every format: `position=motor_pos[deg],-1` says which channel a signal is,
+in which unit and with which sign."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SIGNALS = ("time", *MEASURED, *ASKED)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
     rf"^(?P<channel>\"[^\"]+\"|'[^']+'|.+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?"
-    rf"(?:\s*,\s*(?P<factor>{_NUMBER})(?:/(?P<divisor>{_NUMBER}))?\s*(?P<offset>[+-]\s*{_NUMBER})?)?(?:\s*@\s*(?P<clock>.+?))?$"
+    rf"(?:\s*,\s*(?P<factor>{_NUMBER})(?:/(?P<divisor>{_NUMBER}))?\s*(?P<offset>[+-]\s*{_NUMBER})?)?"
+    r"(?:\s*@\s*(?P<clock>.+?))?$"
 )
 
 
@@ -53,7 +55,9 @@ class Source:
         numbers = f",{_digits(self.factor)}" if self.factor != 1 or self.offset else ""
         if self.offset:
             numbers += ("+" if self.offset > 0 else "") + _digits(self.offset)
-        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}" + (f"@{self.clock}" if self.clock else "")
+        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}" + (
+            f"@{self.clock}" if self.clock else ""
+        )
 
 
 def _digits(value: float) -> str:
@@ -61,11 +65,15 @@ def _digits(value: float) -> str:
 
 
 def parse(text: str) -> Source:
-    """A source from text: `position=motor_pos[deg],-1`, `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`."""
+    """A source from text: `position=motor_pos[deg],-1`,
+    `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`."""
     signal, equals, rest = (part.strip() for part in text.partition("="))
     match = _TEXT.match(rest)
     if not equals or not signal or match is None:
-        raise MappingError(f"{text!r} is not a mapping; expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'")
+        raise MappingError(
+            f"{text!r} is not a mapping; expected signal=channel[unit],factor such as"
+            " 'position=motor_pos[deg],-1'"
+        )
     if signal not in (*SIGNALS, NONE):
         raise UnknownName(f"signal in {text!r}", signal, SIGNALS)
     channel = match["channel"]
@@ -82,11 +90,19 @@ def parse(text: str) -> Source:
     unit = (match["unit"] or "").strip()
     if unit and signal != NONE:
         names.to_si(unit, signal, signal)
-    return Source(signal=signal, channel=channel, unit=unit, factor=factor, offset=offset, clock=(match["clock"] or "").strip())
+    return Source(
+        signal=signal,
+        channel=channel,
+        unit=unit,
+        factor=factor,
+        offset=offset,
+        clock=(match["clock"] or "").strip(),
+    )
 
 
 def mapping(given: Any) -> tuple[Source, ...]:
-    """A mapping from whatever says it: text, several texts, a dictionary, a saved file, or a mapping already."""
+    """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
+    or a mapping already."""
     if given is None:
         return ()
     if isinstance(given, Source):
@@ -100,7 +116,10 @@ def mapping(given: Any) -> tuple[Source, ...]:
         return _checked([parse(f"{signal}={text}") for signal, text in texts])
     if isinstance(given, Iterable):
         return _checked([source for item in given for source in mapping(item)])
-    raise MappingError(f"the mapping is {given!r}; expected text such as 'position=motor_pos[deg],-1', a list of them, or a file")
+    raise MappingError(
+        f"the mapping is {given!r}; expected text such as 'position=motor_pos[deg],-1', a list of them, or a"
+        " file"
+    )
 
 
 def _checked(sources: list[Source]) -> tuple[Source, ...]:
@@ -128,7 +147,9 @@ def read(path: Path | str) -> tuple[Source, ...]:
     """A saved mapping."""
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
-        raise MappingError(f"{path} holds no mapping; expected the one key 'map' with an object of signal: channel")
+        raise MappingError(
+            f"{path} holds no mapping; expected the one key 'map' with an object of signal: channel"
+        )
     return mapping(content["map"])
 
 
@@ -148,7 +169,8 @@ class Plan:
 
 
 def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
-    """What was told comes first; the rest is recognised by what the format or the name says. Two answers are a problem, not a choice."""
+    """What was told comes first; the rest is recognised by what the format or the name says.
+    Two answers are a problem, not a choice."""
     sources, problems, unused = [], [], []
     taken = {s.signal for s in told}
     for source in told:
@@ -159,7 +181,10 @@ def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
             clock = _find(channels, source.clock).name if source.clock else ""
             unit = source.unit or names.recognise(channel.name, channel.unit).unit
             if unit == MUST_TELL:
-                problems.append(f"{channel.name!r} comes in no stated unit: write {source.signal}={channel.name}[deg], or whichever unit it is in")
+                problems.append(
+                    f"{channel.name!r} comes in no stated unit: write {source.signal}={channel.name}[deg], or"
+                    " whichever unit it is in"
+                )
             sources.append(Source(**{**vars(source), "channel": channel.name, "clock": clock, "unit": unit}))
     used = {s.channel for s in sources} | {s.clock for s in sources} | {name for name, _ in unused}
     claims: dict[str, list[tuple[Channel, str]]] = {}
@@ -174,26 +199,43 @@ def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
         elif guess.misfit and not channel.signal and taken.issuperset(names.recognise(guess.bare).signals):
             unused.append((channel.name, "its signal is mapped to another channel, or left out"))
         elif guess.misfit and not channel.signal:
-            problems.append(f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert: {_ask(channel.name, guess.bare)}")
+            problems.append(
+                f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert:"
+                f" {_ask(channel.name, guess.bare)}"
+            )
         elif not signals:
             unused.append((channel.name, "not recognised"))
         elif not free:
             unused.append((channel.name, "its signal is mapped to another channel, or left out"))
         elif len(signals) > 1:
             problems.append(
-                f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}: write {signals[0]}={channel.name}[unit], or none={channel.name}"
+                f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}: write"
+                f" {signals[0]}={channel.name}[unit], or none={channel.name}"
             )
         else:
             claims.setdefault(free[0], []).append((channel, guess.unit))
     for signal, found in claims.items():
         if len(found) > 1:
             listed = " and ".join(repr(c.name) for c, _ in found)
-            problems.append(f"{listed} may each be {signal}: write {signal}={found[0][0].name}, and none={found[-1][0].name} for what is not wanted")
+            problems.append(
+                f"{listed} may each be {signal}: write {signal}={found[0][0].name}, and"
+                f" none={found[-1][0].name} for what is not wanted"
+            )
         elif found[0][1] == MUST_TELL:
             name = found[0][0].name
-            problems.append(f"{name!r} is {signal}, but the file states no unit: write {signal}={name}[deg], or whichever unit it is in")
+            problems.append(
+                f"{name!r} is {signal}, but the file states no unit: write {signal}={name}[deg], or whichever"
+                " unit it is in"
+            )
         else:
-            sources.append(Source(signal=signal, channel=found[0][0].name, unit=found[0][1], by="format" if found[0][0].signal else "name"))
+            sources.append(
+                Source(
+                    signal=signal,
+                    channel=found[0][0].name,
+                    unit=found[0][1],
+                    by="format" if found[0][0].signal else "name",
+                )
+            )
     return Plan(sources=tuple(sources), unused=tuple(unused), problems=tuple(problems))
 
 
@@ -213,7 +255,9 @@ def _find(channels: Sequence[Channel], name: str) -> Channel:
         if len(found) == 1:
             return found[0]
         if found:
-            raise ReadError(f"{name!r} may be {' or '.join(repr(c.name) for c in found)}; write the whole name")
+            raise ReadError(
+                f"{name!r} may be {' or '.join(repr(c.name) for c in found)}; write the whole name"
+            )
     if name == ROW:
         return Channel(name=ROW)
     raise UnknownName("channel", name, [c.name for c in channels])

@@ -18,10 +18,16 @@ from .readers.to_log import to_log
 from .readers.wpilog_runs import Window, find_runs, windows_of
 
 
-def mechanism_logs(*paths: str, map: Sequence[str] | None = None, preset: str | None = None, between: tuple[float, float] | None = None) -> list[Log]:
+def mechanism_logs(
+    *paths: str,
+    map: Sequence[str] | None = None,
+    preset: str | None = None,
+    between: tuple[float, float] | None = None,
+) -> list[Log]:
     """The runs in files: by the states of a SysId routine, by SysId's own JSON, else each file as it is.
 
-    `map` names the entries, `preset` the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3"; `between` keeps that part of each [s].
+    `map` names the entries, `preset` the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3";
+    `between` keeps that part of each [s].
     """
     logs: list[Log] = []
     for path in find(*paths):
@@ -29,7 +35,15 @@ def mechanism_logs(*paths: str, map: Sequence[str] | None = None, preset: str | 
         if found is None:
             logs += read(path, map=map or None, between=between)
             continue
-        logs += found if between is None else [log.between(*between) for log in found if log.time[0] <= between[1] and log.time[-1] >= between[0]]
+        logs += (
+            found
+            if between is None
+            else [
+                log.between(*between)
+                for log in found
+                if log.time[0] <= between[1] and log.time[-1] >= between[0]
+            ]
+        )
     return logs
 
 
@@ -62,7 +76,11 @@ def _mapped(path: Path, map: Sequence[str]) -> list[Log]:
     logged = wpilog.read_entries(path)
     log = to_log(wpilog.whole(path, logged), mapping(list(map)))
     windows = windows_of(logged)
-    return [_run(log, window) for window in windows if np.any((log.time >= window.start) & (log.time < window.end))] or [log]
+    return [
+        _run(log, window)
+        for window in windows
+        if np.any((log.time >= window.start) & (log.time < window.end))
+    ] or [log]
 
 
 def _run(log: Log, window: Window) -> Log:
@@ -75,10 +93,18 @@ def _run(log: Log, window: Window) -> Log:
         if name.startswith(("voltage", "current")):
             before = np.flatnonzero(signal.time < window.start)
             if len(before) and (not len(times) or times[0] > window.start):
-                times, values = np.insert(times, 0, window.start), np.insert(values, 0, signal.values[before[-1]])
+                times, values = (
+                    np.insert(times, 0, window.start),
+                    np.insert(values, 0, signal.values[before[-1]]),
+                )
             if len(times) and times[-1] < end:
                 times, values = np.append(times, end), np.append(values, values[-1])
         if len(times):
             signals[name] = Signal(time=times, values=values)
     name = f"{window.test} {window.mechanism} ({log.name} {window.number})".replace("  ", " ")
-    return replace(log, name=name, signals=signals, conversions=(*log.conversions, f"run {window.number} of {window.test}"))
+    return replace(
+        log,
+        name=name,
+        signals=signals,
+        conversions=(*log.conversions, f"run {window.number} of {window.test}"),
+    )

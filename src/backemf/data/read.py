@@ -33,9 +33,10 @@ def read(
 ) -> list[Log]:
     """Read recordings: files, folders, datasets, or patterns such as "logs/*.json".
 
-    `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved file.
-    `bench` and `settings` hold for every log and come before what the files say; `between` keeps that part of each [s].
-    Files that cannot be read are named in a warning; it is an error if none can.
+    `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
+    file.
+    `bench` and `settings` hold for every log and come before what the files say; `between` keeps that part of
+    each [s]. Files that cannot be read are named in a warning; it is an error if none can.
     """
     told = mapping(map)
     logs: list[Log] = []
@@ -53,13 +54,23 @@ def read(
     if broken and not logs:
         raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
     if broken:
-        warnings.warn(BackemfWarning(f"{len(broken)} of {len(files)} files cannot be read and are left out:\n  " + "\n  ".join(broken)), stacklevel=2)
+        warnings.warn(
+            BackemfWarning(
+                f"{len(broken)} of {len(files)} files cannot be read and are left out:\n  "
+                + "\n  ".join(broken)
+            ),
+            stacklevel=2,
+        )
     return logs
 
 
 def _told_apart(logs: list[Log]) -> list[Log]:
-    """Logs of one name get their folder's name before it, and a number behind it where that does not help: errors are kept by name."""
-    for rename in (lambda log, k: f"{Path(log.source).parent.name}/{log.name}" if log.source else log.name, lambda log, k: f"{log.name} ({k})"):
+    """Logs of one name get their folder's name before it,
+    and a number behind it where that does not help: errors are kept by name."""
+    for rename in (
+        lambda log, k: f"{Path(log.source).parent.name}/{log.name}" if log.source else log.name,
+        lambda log, k: f"{log.name} ({k})",
+    ):
         count = Counter(log.name for log in logs)
         seen: Counter[str] = Counter()
         fresh = []
@@ -98,7 +109,9 @@ def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | N
                 log = to_log(recording, told)
                 looks.append(Look(file=str(path), recording=recording, plan=steps, log=log))
             except BackemfError as error:
-                looks.append(Look(file=str(path), recording=recording, plan=steps, log=None, problem=str(error)))
+                looks.append(
+                    Look(file=str(path), recording=recording, plan=steps, log=None, problem=str(error))
+                )
     return looks
 
 
@@ -112,7 +125,10 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
         if path.is_dir():
             inside = [path] if lerobot.is_dataset(path) else _inside(path)
             if not inside:
-                raise ReadError(f"no recordings in the folder {str(given)!r}; expected files that end in {', '.join(SUFFIXES)}")
+                raise ReadError(
+                    f"no recordings in the folder {str(given)!r}; expected files that end in"
+                    f" {', '.join(SUFFIXES)}"
+                )
             found.update(dict.fromkeys(inside))
         elif path.exists():
             found[path] = None
@@ -121,19 +137,28 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
             matches = [Path(m) for m in matches if Path(m).is_file() or lerobot.is_dataset(Path(m))]
             if not matches:
                 what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
-                raise ReadError(f"{what} {str(given)!r} (looked in {Path.cwd() if not path.is_absolute() else path.parent})")
+                raise ReadError(
+                    f"{what} {str(given)!r} (looked in"
+                    f" {Path.cwd() if not path.is_absolute() else path.parent})"
+                )
             found.update(dict.fromkeys(matches))
     return list(found)
 
 
 def _inside(folder: Path) -> list[Path]:
     """The recordings directly in a folder; a ROS bag's description of itself is none."""
-    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in SUFFIXES and not p.name.startswith("."))
+    files = sorted(
+        p
+        for p in folder.iterdir()
+        if p.is_file() and p.suffix.lower() in SUFFIXES and not p.name.startswith(".")
+    )
     bag = any(p.suffix.lower() == ".mcap" for p in files)
     return [p for p in files if not (bag and p.name == "metadata.yaml")]
 
 
-def _recordings(path: Path, told: Sequence[Source], progress: Progress | None, strict: bool = True) -> list[Recording]:
+def _recordings(
+    path: Path, told: Sequence[Source], progress: Progress | None, strict: bool = True
+) -> list[Recording]:
     """The raw recordings of a file, with the values that the mapping needs."""
 
     def keep(channels: Sequence[Channel]) -> Collection[str]:
@@ -155,14 +180,20 @@ def _recordings(path: Path, told: Sequence[Source], progress: Progress | None, s
         raise ReadError(f"cannot be opened: {error.strerror or error}") from None
 
 
-def _finished(log: Log, bench: Bench | None, between: tuple[float, float] | None, settings: Mapping[str, float] | None) -> Log:
+def _finished(
+    log: Log, bench: Bench | None, between: tuple[float, float] | None, settings: Mapping[str, float] | None
+) -> Log:
     if bench is not None:
         kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
         words = (*log.conversions, f"bench as told: {bench}")
         log = replace(log, bench=bench, findings=kept, conversions=words)
     if settings:
         told = ", ".join(f"{k} = {v:g}" for k, v in settings.items())
-        log = replace(log, settings={**log.settings, **settings}, conversions=(*log.conversions, f"settings as told: {told}"))
+        log = replace(
+            log,
+            settings={**log.settings, **settings},
+            conversions=(*log.conversions, f"settings as told: {told}"),
+        )
     return log if between is None else log.between(*between)
 
 

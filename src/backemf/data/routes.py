@@ -1,4 +1,5 @@
-"""The source documents' own arithmetic on a sheet, step by step, so that their published numbers can be compared with ours."""
+"""The source documents' own arithmetic on a sheet, step by step,
+so that their published numbers can be compared with ours."""
 
 from __future__ import annotations
 
@@ -30,9 +31,19 @@ def document_000(sheet: Datasheet, *, volts_per_degree: float, gravity: float | 
     The document converts kilogram-centimetres with g = 9.8; give `gravity=9.8` for its published numbers.
     """
     tau = need(sheet, "stall_torque").value * (1.0 if gravity is None else gravity / GRAVITY)
-    R, i_0, w_0 = need(sheet, "resistance").value, need(sheet, "no_load_current").value, need(sheet, "no_load_speed").value
+    R, i_0, w_0 = (
+        need(sheet, "resistance").value,
+        need(sheet, "no_load_current").value,
+        need(sheet, "no_load_speed").value,
+    )
     K_m, K_b = tau / need(sheet, "stall_current").value, (sheet.voltage - R * i_0) / w_0
-    return Document000(K_m, K_b, servo_actuator(torque_constant=K_m, back_emf_constant=K_b, resistance=R, volts_per_degree=volts_per_degree))
+    return Document000(
+        K_m,
+        K_b,
+        servo_actuator(
+            torque_constant=K_m, back_emf_constant=K_b, resistance=R, volts_per_degree=volts_per_degree
+        ),
+    )
 
 
 class Document003(NamedTuple):
@@ -46,7 +57,8 @@ class Document003(NamedTuple):
 
 
 def document_003(sheet: Datasheet, *, as_published: bool = False) -> Document003:
-    """R = V / i_stall, k_t = tau_stall / (G i_stall), b = k_t i_0 / w_0; `as_published` keeps the article's 2 pi / 180 per degree."""
+    """R = V / i_stall, k_t = tau_stall / (G i_stall), b = k_t i_0 / w_0;
+    `as_published` keeps the article's 2 pi / 180 per degree."""
     G, i_stall = need(sheet, "gear_ratio").value, need(sheet, "stall_current").value
     printed = next(e for e in sheet.all("no_load_speed") if e.side == "output")
     w_0 = G * printed.value * (2.0 if as_published else 1.0)

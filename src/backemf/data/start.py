@@ -1,4 +1,5 @@
-"""How a log begins and what it asks: position and velocity at its first sample, the signals that a drive follows, the bench."""
+"""How a log begins and what it asks: position and velocity at its first sample,
+the signals that a drive follows, the bench."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from .log import Log
 def bench_of(log: Log) -> Bench:
     """What the output carried."""
     if log.bench is None:
-        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in read(..., bench=be.Pendulum(mass=..., length=...))")
+        raise MissingValue(
+            f"{log.name} has no bench; say what the output carried, as in read(...,"
+            " bench=be.Pendulum(mass=..., length=...))"
+        )
     return log.bench
 
 
@@ -22,12 +26,16 @@ def targets(log: Log, drive: Drive) -> list[str]:
     if len(drive.targets) > 1:  # any of them will do
         return [n for n in drive.targets if n in log]
     if drive.target and drive.target not in log:
-        raise MissingValue(f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has: {', '.join(log.signals)}")
+        raise MissingValue(
+            f"{log.name} has no {drive.target!r}, which {type(drive).__name__} follows; it has:"
+            f" {', '.join(log.signals)}"
+        )
     return list(drive.targets)
 
 
 def noise_of(values: np.ndarray) -> float:
-    """Standard deviation of the noise of a smooth signal: from its fourth differences, and at least its quantisation's."""
+    """Standard deviation of the noise of a smooth signal:
+    from its fourth differences, and at least its quantisation's."""
     seen = values[np.isfinite(values)]
     if len(seen) < 8:
         return 0.0
@@ -37,11 +45,15 @@ def noise_of(values: np.ndarray) -> float:
     grain = float(np.min(steps)) if len(steps) else 0.0
     counts = seen / grain if grain > 0 else seen
     quantised = grain > 0 and np.median(np.abs(counts - counts[0] - np.round(counts - counts[0]))) < 1e-3
-    return max(float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0)), grain / np.sqrt(12.0) if quantised else 0.0)
+    return max(
+        float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0)),
+        grain / np.sqrt(12.0) if quantised else 0.0,
+    )
 
 
 def start_of(log: Log) -> tuple[float, float]:
-    """Position and velocity at a log's first sample: a cubic through as many first samples as it fits; at rest unless it clearly moves."""
+    """Position and velocity at a log's first sample: a cubic through as many first samples as it fits;
+    at rest unless it clearly moves."""
     q, t = log["position"], log.time - log.time[0]
     good = np.isfinite(q)
     q, t = q[good], t[good]

@@ -21,7 +21,19 @@ from ..model.thermal import Thermal, TwoNodeThermal
 
 VERSION = 1
 PARTS: dict[str, type] = {
-    cls.__name__: cls for cls in (Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox, *FRICTIONS.values(), *DRIVES.values(), *BENCHES.values())
+    cls.__name__: cls
+    for cls in (
+        Actuator,
+        Motor,
+        Limits,
+        Thermal,
+        TwoNodeThermal,
+        Cogging,
+        Gearbox,
+        *FRICTIONS.values(),
+        *DRIVES.values(),
+        *BENCHES.values(),
+    )
 }
 
 
@@ -47,16 +59,23 @@ def load(fields: Any, where: str = "the file") -> Any:
         raise StoreError(f"{where}: expected an object with the key 'part', found {type(fields).__name__}")
     if not isinstance(fields["part"], str) or fields["part"] not in PARTS:
         raise StoreError(f"{where}: {UnknownName('part', fields['part'], PARTS)}")
-    given = {k: load(v, f"{where}, {k}") if isinstance(v, dict) else v for k, v in fields.items() if k != "part"}
+    given = {
+        k: load(v, f"{where}, {k}") if isinstance(v, dict) else v for k, v in fields.items() if k != "part"
+    }
     try:
         made = PARTS[fields["part"]](**given)
     except BackemfError as error:
         raise StoreError(f"{where}: {error}") from None
     kinds = typing.get_type_hints(type(made))
-    for f in dataclasses.fields(made):  # a part by itself trusts what is no plain number: an engine may be at work
+    for f in dataclasses.fields(
+        made
+    ):  # a part by itself trusts what is no plain number: an engine may be at work
         value, kind = getattr(made, f.name), float | None if "unit" in f.metadata else kinds[f.name]
         if not isinstance(value, kind):
-            raise StoreError(f"{where}: {f.name} is {value!r:.40}; expected {f.metadata.get('unit') or getattr(kind, '__name__', 'a part of its own kind')}")
+            raise StoreError(
+                f"{where}: {f.name} is {value!r:.40}; expected"
+                f" {f.metadata.get('unit') or getattr(kind, '__name__', 'a part of its own kind')}"
+            )
     return made
 
 
@@ -80,7 +99,11 @@ def read_json(path: Path | str) -> dict[str, Any]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise StoreError(f"there is no file {str(path)!r}") from None
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise StoreError(f"{path}: not a JSON file that can be read: {error}") from None
     if not isinstance(content, dict) or "backemf" not in content:
         raise StoreError(f"{path}: not written by backemf: the key 'backemf' with a version is missing")
@@ -90,7 +113,8 @@ def read_json(path: Path | str) -> dict[str, Any]:
 
 
 def actuator(source: Path | str) -> Actuator:
-    """An actuator from a stored JSON file, a part of the catalogue, a datasheet in TOML, or an identified set "part/set"."""
+    """An actuator from a stored JSON file, a part of the catalogue, a datasheet in TOML,
+    or an identified set "part/set"."""
     from . import parts
 
     text = str(source)

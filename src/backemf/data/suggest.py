@@ -18,7 +18,8 @@ from .reconcile import Reconciled
 
 CONTROLS = ("voltage", "position", "current")
 STIFF = 10.0
-"""Without firmware numbers a position drive reaches full voltage at an error of 1/STIFF rad; said among the assumptions."""
+"""Without firmware numbers a position drive reaches full voltage at an error of 1/STIFF rad;
+said among the assumptions."""
 
 
 def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | None = None) -> Actuator:
@@ -37,26 +38,40 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
             raise missing(sheet, what, remedy)
     c = {name: constant.value for name, constant in solved.constants.items()}
     gearbox = Gearbox(ratio=c.get("N", 1.0), efficiency=min(c["eta"], 1.0) if "eta" in c else None)
-    # The printed drag is what the motor feels; at the output, behind the gears, that much less of it is friction.
+    # The printed drag is what the motor feels; at the output, behind the gears, that much less of it is
+    # friction.
     eta = gearbox.efficiency or 1.0
     drag: Viscous = Coulomb(coulomb=eta * c.get("tau_c", 0.0), viscous=eta * c.get("B", 0.0))
-    return Actuator(motor=_motor(sheet, solved, c), gearbox=gearbox, friction=gearbox.reflect(drag), drive=_drive(sheet, V, control))
+    return Actuator(
+        motor=_motor(sheet, solved, c),
+        gearbox=gearbox,
+        friction=gearbox.reflect(drag),
+        drive=_drive(sheet, V, control),
+    )
 
 
 def _motor(sheet: Datasheet, solved: Reconciled, c: dict[str, float]) -> Motor:
     thermal: Any = None
     extra = {}
-    for field, name in (("ambient", "ambient_temperature"), ("reference", "reference_temperature"), ("resistance_coefficient", "resistance_coefficient")):
+    for field, name in (
+        ("ambient", "ambient_temperature"),
+        ("reference", "reference_temperature"),
+        ("resistance_coefficient", "resistance_coefficient"),
+    ):
         entry = sheet.get(name)
         if entry is not None:
             extra[field] = entry.value
     if solved.thermal:
-        thermal = (TwoNodeThermal if "winding_resistance" in solved.thermal else Thermal)(**solved.thermal, **extra)
+        thermal = (TwoNodeThermal if "winding_resistance" in solved.thermal else Thermal)(
+            **solved.thermal, **extra
+        )
     cogging = None
     peak, poles, slots = sheet.get("cogging_torque"), sheet.get("n_poles"), sheet.get("n_slots")
     if peak is not None and poles is not None and slots is not None:
         amplitude = peak.value / (c.get("N", 1.0) if peak.side == "output" else 1.0)
-        cogging = Cogging(amplitude=amplitude, periods=float(math.lcm(round(poles.value), round(slots.value))))
+        cogging = Cogging(
+            amplitude=amplitude, periods=float(math.lcm(round(poles.value), round(slots.value)))
+        )
     limit = sheet.get("peak_current")
     return Motor(
         resistance=c["R"],
@@ -102,4 +117,8 @@ def from_identified(sheet: Datasheet, found: Identified) -> Actuator:
         if part not in fields:
             raise UnknownName("part of an identified set", part, fields)
         fields[part][name] = value
-    return Actuator(motor=Motor(**fields["motor"]), friction=FRICTIONS[found.friction](**fields["friction"]), drive=_drive(sheet, sheet.voltage, None))
+    return Actuator(
+        motor=Motor(**fields["motor"]),
+        friction=FRICTIONS[found.friction](**fields["friction"]),
+        drive=_drive(sheet, sheet.voltage, None),
+    )

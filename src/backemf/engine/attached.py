@@ -1,12 +1,13 @@
 """An actuator on a joint that somebody else moves: the torque it puts there, found with its own time step.
 
-A simulator that owns the joint knows position and velocity and asks for a torque. The actuator takes the step it would
-take with the joint's inertia and the load on it, and gives the mean torque of that step,
+A simulator that owns the joint knows position and velocity and asks for a torque. The actuator takes the step
+it would take with the joint's inertia and the load on it, and gives the mean torque of that step,
 
     effort = J (v' - v) / h - load
 
-so that a simulator which adds h (effort + load) / J to the velocity arrives where the actuator's own step does: sticking,
-stops inside the step and stiff bristles included. J is what the simulator accelerates: the joint's inertia and its armature.
+so that a simulator which adds h (effort + load) / J to the velocity arrives where the actuator's own step
+does: sticking, stops inside the step and stiff bristles included. J is what the simulator accelerates: the
+joint's inertia and its armature.
 """
 
 from __future__ import annotations
@@ -22,29 +23,41 @@ from .system import System
 
 @dataclass(frozen=True, kw_only=True)
 class Attached(System):
-    """A system whose step gives the effort after the states. Its bench is `Recorded`: inertia and load come with the command."""
+    """A system whose step gives the effort after the states. Its bench is `Recorded`:
+    inertia and load come with the command."""
 
-    def step(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[Scalar, ...]:
+    def step(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[Scalar, ...]:
         after = System.step(self, p, s, u, h)
         v = self.states.index("velocity")
         return *after, self.moved(p, u) * (after[v] - s[v]) / h - self.asked(u)["load"]
 
     def armature(self, p: Sequence[Scalar]) -> Scalar:
-        """Inertia that the simulator must add to the joint: the rotors', unless backlash parts them from it [kg m^2]."""
+        """Inertia that the simulator must add to the joint:
+        the rotors', unless backlash parts them from it [kg m^2]."""
         actuator, _ = self.with_parameters(p)
-        return 0.0 if actuator.gearbox.backlash is not None else inertias(actuator, Recorded(), {"inertia": 0.0})[1]
+        return (
+            0.0
+            if actuator.gearbox.backlash is not None
+            else inertias(actuator, Recorded(), {"inertia": 0.0})[1]
+        )
 
     def moved(self, p: Sequence[Scalar], u: Sequence[Scalar]) -> Scalar:
         """J: the inertia that the effort and the load accelerate [kg m^2]."""
         return self.asked(u)["inertia"] + self.armature(p)
 
-    def load_seen(self, p: Sequence[Scalar], u: Sequence[Scalar], v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar) -> Scalar:
-        """The load that must have acted over the last h seconds, in which an effort took the joint from v_before to v [N m]."""
+    def load_seen(
+        self, p: Sequence[Scalar], u: Sequence[Scalar], v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar
+    ) -> Scalar:
+        """The load that must have acted over the last h seconds,
+        in which an effort took the joint from v_before to v [N m]."""
         return self.moved(p, u) * (v - v_before) / h - effort
 
 
 def attached(actuator: Actuator) -> Attached:
-    """The system of an actuator on a joint that somebody else moves; its inputs are inertia, load and what its drive follows."""
+    """The system of an actuator on a joint that somebody else moves;
+    its inputs are inertia, load and what its drive follows."""
     drive = actuator.drive
     targets = drive.targets
     return Attached(actuator=actuator, bench=Recorded(), inputs=("inertia", "load", *targets))

@@ -22,7 +22,9 @@ class Booked(System):
     def key(self) -> tuple:
         return (*super().key, "energy")
 
-    def step(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[Scalar, ...]:
+    def step(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[Scalar, ...]:
         n = len(self.actuator.states)
         plain = System(actuator=self.actuator, bench=self.bench, inputs=self.inputs, outputs=self.outputs)
         after, moved = plain.step_with_energy(p, s[:n], u, h)

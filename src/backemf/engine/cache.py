@@ -1,8 +1,10 @@
-"""Compiled kernels on disk: one directory per kernel with its source, numba's machine code and a list of checksums.
+"""Compiled kernels on disk: one directory per kernel with its source, numba's machine code and a list of
+checksums.
 
-A directory is built under a private name and renamed into place when it is complete, so several processes can build
-the same kernel at once and a reader never sees half of one. Whatever does not match its checksum is built again. The
-name is a hash of everything the kernel depends on, so an upgrade of anything simply finds nothing.
+A directory is built under a private name and renamed into place when it is complete, so several processes can
+build the same kernel at once and a reader never sees half of one. Whatever does not match its checksum is
+built again. The name is a hash of everything the kernel depends on, so an upgrade of anything simply finds
+nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _one_at_a_time = threading.RLock()
 
 
 def directory() -> Path | None:
-    """Where kernels are kept: the user's cache directory, or a temporary one of this process, or None where nothing can be written."""
+    """Where kernels are kept: the user's cache directory, or a temporary one of this process,
+    or None where nothing can be written."""
     return _usable(os.environ.get(VARIABLE, ""))
 
 
@@ -64,15 +67,22 @@ def _of_user() -> Path:
 
 @functools.cache
 def environment() -> tuple[str, ...]:
-    """What a kernel depends on besides its structure: our sources, the versions of what compiles it, and the processor."""
+    """What a kernel depends on besides its structure:
+    our sources, the versions of what compiles it, and the processor."""
     from llvmlite import binding
 
     sources = hashlib.sha256()
     for room in ("model", "engine"):
         for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
             sources.update(path.name.encode() + path.read_bytes())
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("jax", "numba", "llvmlite", "numpy")]
-    processor = (binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
+    versions = [
+        f"{name} {importlib.metadata.version(name)}" for name in ("jax", "numba", "llvmlite", "numpy")
+    ]
+    processor = (
+        binding.get_default_triple(),
+        binding.get_host_cpu_name(),
+        binding.get_host_cpu_features().flatten(),
+    )
     return (sources.hexdigest(), *versions, platform.python_implementation(), sys.version, *processor)
 
 
@@ -84,7 +94,8 @@ def name_of(*parts: object) -> str:
 def load(name: str | None, write: Callable[[], str]) -> types.ModuleType:
     """The compiled module of that name; if there is none, `write` gives its source.
 
-    Without a name the source itself is one: for physics that came from outside this package, which can change unnoticed.
+    Without a name the source itself is one: for physics that came from outside this package, which can change
+    unnoticed.
     """
     with _one_at_a_time:
         text = None
@@ -111,13 +122,15 @@ def clear() -> None:
 
 
 def _kernels(root: Path, *, private: bool = False) -> list[Path]:
-    """Our directories, oldest first; `private` also gives those under construction, or left behind by a process that died."""
+    """Our directories, oldest first; `private` also gives those under construction,
+    or left behind by a process that died."""
     pattern = re.compile(r"\.?[0-9a-f]{32}(\.[0-9a-f]{32})?" if private else r"[0-9a-f]{32}")
     return sorted((p for p in root.iterdir() if pattern.fullmatch(p.name)), key=lambda p: p.stat().st_mtime)
 
 
 def _read(path: Path, name: str) -> types.ModuleType | None:
-    """The kernel in a directory, or None if it is not there or not as it was left; what is broken is removed."""
+    """The kernel in a directory, or None if it is not there or not as it was left;
+    what is broken is removed."""
     try:
         expected = json.loads((path / _LIST).read_text("utf-8"))
         if expected == _checksums(path):
@@ -150,7 +163,11 @@ def _build(root: Path, name: str, text: str) -> types.ModuleType:
 
 def _prune(root: Path) -> None:
     with contextlib.suppress(OSError):
-        left_behind = [p for p in _kernels(root, private=True) if p.name.startswith(".") and p.stat().st_mtime < time.time() - 86400]
+        left_behind = [
+            p
+            for p in _kernels(root, private=True)
+            if p.name.startswith(".") and p.stat().st_mtime < time.time() - 86400
+        ]
         for path in [*_kernels(root)[:-MOST], *left_behind]:
             shutil.rmtree(path, ignore_errors=True)
 

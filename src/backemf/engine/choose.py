@@ -1,7 +1,7 @@
 """The choice between two numbers as one machine instruction, for compiled code.
 
-`a if c else b` would be a branch in the program, and a step has a hundred of them: numba's analysis takes time that
-grows with their square, and overflows Python's stack where there are many.
+`a if c else b` would be a branch in the program, and a step has a hundred of them: numba's analysis takes
+time that grows with their square, and overflows Python's stack where there are many.
 """
 
 from __future__ import annotations

@@ -35,16 +35,21 @@ def chirp(amplitude: float, low: float, high: float, duration: float, *, offset:
     """A sine whose frequency rises linearly from `low` to `high` hertz over `duration` seconds."""
     if duration <= 0:
         raise InvalidValue(f"chirp duration is {duration:g} s; expected more than 0")
-    return lambda t: offset + amplitude * np.sin(2 * np.pi * (low * t + (high - low) * t * t / (2 * duration)))
+    return lambda t: (
+        offset + amplitude * np.sin(2 * np.pi * (low * t + (high - low) * t * t / (2 * duration)))
+    )
 
 
-def square(amplitude: float, frequency: float, *, duty: float = 0.5, offset: float = 0.0, at: float = 0.0) -> Command:
+def square(
+    amplitude: float, frequency: float, *, duty: float = 0.5, offset: float = 0.0, at: float = 0.0
+) -> Command:
     """`offset + amplitude` for the first `duty` share of each period, `offset - amplitude` for the rest."""
     return lambda t: offset + amplitude * np.where(((t - at) * frequency) % 1.0 < duty, 1.0, -1.0)
 
 
 def random_binary(amplitude: float, hold: float, *, seed: int, offset: float = 0.0) -> Command:
-    """Jumps at random between the two signs; each value is held for a whole number of `hold` seconds, the first also before 0."""
+    """Jumps at random between the two signs; each value is held for a whole number of `hold` seconds,
+    the first also before 0."""
     if hold <= 0:
         raise InvalidValue(f"random_binary hold is {hold:g} s; expected more than 0")
 
@@ -57,7 +62,8 @@ def random_binary(amplitude: float, hold: float, *, seed: int, offset: float = 0
 
 
 def held(times: np.ndarray, values: np.ndarray) -> Command:
-    """Recorded values: each holds from its own time until the next; the first also before, the last also after."""
+    """Recorded values: each holds from its own time until the next;
+    the first also before, the last also after."""
     times, values = np.asarray(times, float), np.asarray(values, float)
     if times.shape != values.shape or times.ndim != 1 or len(times) == 0:
         raise InvalidValue(f"held needs as many times as values; got {times.shape} and {values.shape}")

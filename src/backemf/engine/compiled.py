@@ -1,4 +1,5 @@
-"""From a system's structure to a compiled function: loaded from the disk, or traced, lowered, written and compiled."""
+"""From a system's structure to a compiled function:
+loaded from the disk, or traced, lowered, written and compiled."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Structure:
         return Structure(dataclasses.replace(self.system, outputs=("position",)))
 
     def name(self, *parts: object) -> str | None:
-        """What the disk knows it by; nothing where a part came from outside these rooms, because its code may change unnoticed."""
+        """What the disk knows it by; nothing where a part came from outside these rooms,
+        because its code may change unnoticed."""
         if not all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes):
             return None
         return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)
@@ -44,8 +46,16 @@ def _classes(owner: Any) -> set[type]:
     return {type(owner)}.union(*(_classes(x) for x in inside if dataclasses.is_dataclass(x)))
 
 
-def kernel(kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool, fallback: bool) -> Callable[..., None]:
-    """A compiled loop; where that cannot be, the reference in its place (with `fallback`), or an error that says why."""
+def kernel(
+    kind: str,
+    structure: Structure,
+    free: tuple[str, ...],
+    start: tuple[str, ...],
+    delayed: bool,
+    fallback: bool,
+) -> Callable[..., None]:
+    """A compiled loop; where that cannot be, the reference in its place (with `fallback`),
+    or an error that says why."""
     if kind in ("trajectory", "cost"):
         free, start = (), ()  # without derivatives it does not matter what is free
     if kind == "trajectory":
@@ -62,7 +72,9 @@ def kernel(kind: str, structure: Structure, free: tuple[str, ...], start: tuple[
 
 
 @functools.lru_cache(maxsize=256)
-def _kernel(kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool) -> types.ModuleType | NotLowered:
+def _kernel(
+    kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool
+) -> types.ModuleType | NotLowered:
     def write() -> str:
         from .lower import lower  # imports JAX, which a kernel found on the disk does not need
         from .templates import kernel_source
@@ -101,9 +113,15 @@ def _load(name: str | None, write: Callable[[], str]) -> types.ModuleType | NotL
     except Exception as error:
         if not (type(error).__module__.startswith("numba") or isinstance(error, RecursionError)):
             raise
-        return NotLowered(f"numba could not compile its step ({type(error).__name__}: {str(error).strip().splitlines()[0]})")
+        return NotLowered(
+            f"numba could not compile its step ({type(error).__name__}: {str(error).strip().splitlines()[0]})"
+        )
 
 
 @functools.cache
 def _warn(cause: str) -> None:
-    warnings.warn(f"cannot compile this actuator: {cause}. The reference engine runs it instead, more slowly.", BackemfWarning, stacklevel=6)
+    warnings.warn(
+        f"cannot compile this actuator: {cause}. The reference engine runs it instead, more slowly.",
+        BackemfWarning,
+        stacklevel=6,
+    )

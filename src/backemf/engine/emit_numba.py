@@ -84,8 +84,10 @@ Decision = tuple[int, bool]
 
 
 class _Branching:
-    """One line for each node, in order. A selection is one instruction like any other, unless a costly term is needed only
-    where it falls one way, such as a division when a joint stops: then it becomes a branch, with what it needs inside."""
+    """One line for each node, in order. A selection is one instruction like any other, unless a costly term
+    is needed only where it falls one way, such as a division when a joint stops: then it becomes a branch,
+    with what it needs inside.
+    """
 
     def __init__(self, nodes: list[Node], roots: Iterable[Node]):
         self.nodes, needed_if = {node.index for node in nodes}, _needed_if(nodes, roots)
@@ -97,7 +99,8 @@ class _Branching:
         self.write(nodes, frozenset(), "")
 
     def write(self, nodes: Iterable[Node], given: frozenset[Decision], indent: str) -> None:
-        """Write what is not known yet where these decisions are given; leave out what is only needed if more of them are."""
+        """Write what is not known yet where these decisions are given;
+        leave out what is only needed if more of them are."""
         for node in nodes:
             known = any(earlier <= given for earlier in self.written[node.index])
             if known or not self.needed_if[node.index] <= given:
@@ -106,7 +109,10 @@ class _Branching:
             decided = [way for index, way in given if node.op == "select" and index == node.operands[0].index]
             if decided:
                 self.lines.append(f"{indent}{text(node)} = {text(node.operands[2 if decided[0] else 1])}")
-            elif node.op == "select" and self.worth_a_branch & {(node.operands[0].index, True), (node.operands[0].index, False)}:
+            elif node.op == "select" and self.worth_a_branch & {
+                (node.operands[0].index, True),
+                (node.operands[0].index, False),
+            }:
                 condition, no, yes = node.operands
                 for header, way, operand in ((f"if {text(condition)}:", True, yes), ("else:", False, no)):
                     self.lines.append(indent + header)
@@ -139,7 +145,8 @@ def loads(names: Iterable[str], roots: Iterable[Node], array: str) -> list[str]:
 class Scratch:
     """One flat array Z, laid out in rows of `width` numbers, that holds everything with lanes.
 
-    One array and not several, because then the compiler knows that they do not overlap and uses vector instructions.
+    One array and not several, because then the compiler knows that they do not overlap and uses vector
+    instructions.
     """
 
     lanes: int
@@ -159,7 +166,8 @@ class Scratch:
 class LaneCode:
     """The tangents of one function: the body of its loop over lanes, and the seeds to be stored before it.
 
-    `tangents` is where the states' tangents begin in Z; the results go to `results`, which may be the same place.
+    `tangents` is where the states' tangents begin in Z; the results go to `results`, which may be the same
+    place.
     """
 
     function: Function
@@ -171,12 +179,21 @@ class LaneCode:
 
     def __post_init__(self) -> None:
         vectors = _needed(self.function)
-        read = sorted({k for form in [*vectors.values(), *self.function.tangents] for k in _parts(form) if k.startswith("d")})
+        read = sorted(
+            {
+                k
+                for form in [*vectors.values(), *self.function.tangents]
+                for k in _parts(form)
+                if k.startswith("d")
+            }
+        )
         width = self.scratch.width
         self.body += [f"{k} = Z[{self.tangents + int(k[1:]) * width} + j]" for k in read]
         for name, what in vectors.items():
             if isinstance(what, Choice):
-                self.body.append(f"{name} = choose({text(what.condition)}, {what.yes or 0.0}, {what.no or 0.0})")
+                self.body.append(
+                    f"{name} = choose({text(what.condition)}, {what.yes or 0.0}, {what.no or 0.0})"
+                )
             else:
                 self.body.append(f"{name} = {self.written(what)}")
         for i, form in enumerate(self.function.tangents):

@@ -1,8 +1,9 @@
 """A traced step as straight-line torch code: many actuators at once, and as exact in 32 bits as that allows.
 
-Every state is advanced by its change, `after = state + change`, and the change itself is written without the state it is
-added to wherever the traced formula lets the two cancel. In 64 bits that is the same number; in 32 bits it keeps
-the digits that `after - state` would lose, and what the addition rounds away can be carried to the next step.
+Every state is advanced by its change, `after = state + change`, and the change itself is written without the
+state it is added to wherever the traced formula lets the two cancel. In 64 bits that is the same number; in
+32 bits it keeps the digits that `after - state` would lose, and what the addition rounds away can be carried
+to the next step.
 """
 
 from __future__ import annotations
@@ -62,7 +63,13 @@ TORCH: dict[str, str] = {
     "select": "torch.where({0}, {2}, {1})",
 }
 """The rows of `primitives.PRIMITIVES`, in torch. Operands are names or numbers, as there."""
-_NUMBERS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "neg": lambda a: -a}
+_NUMBERS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+}
 _SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
 
 
@@ -71,12 +78,13 @@ class Emitted(NamedTuple):
 
     source: str
     summed: tuple[bool, ...]
-    """For each state, whether it is a sum of changes, so that what one addition rounds away belongs to the next.
-    A state that a branch sets outright, as sticking sets the velocity to exactly 0, is not."""
+    """For each state, whether it is a sum of changes, so that what one addition rounds away belongs to the
+    next. A state that a branch sets outright, as sticking sets the velocity to exactly 0, is not."""
 
 
 def emit(system: Attached) -> Emitted:
-    """Five functions; p, s and u are lists in the order of the system's names, `kept` is what the `prepare` of the same kind gave.
+    """Five functions; p, s and u are lists in the order of the system's names, `kept` is what the `prepare`
+    of the same kind gave.
 
     prepare(p, h, dtype)           what parameters and step length decide
     advance(kept, s, u)            [change of every state, then the effort]
@@ -91,28 +99,72 @@ def emit(system: Attached) -> Emitted:
     h = graph.leaf("h", Level.LENGTH)
 
     def traced(function: Any, *given: Node) -> list[Node]:
-        return evaluate(trace(function, len(given)), given, Tangents(graph))  # type: ignore[return-value]  # nothing moves, so all are nodes
+        # nothing moves, so all are nodes
+        return evaluate(trace(function, len(given)), given, Tangents(graph))  # type: ignore[return-value]
 
-    *after, effort = traced(lambda *x: system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1]), *p, *s, *u, h)
+    *after, effort = traced(
+        lambda *x: system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1]), *p, *s, *u, h
+    )
     armature = traced(lambda *x: (system.armature(x),), *p)
     seen = [graph.leaf(name, Level.STATE) for name in ("v_before", "v", "effort")]
-    load = traced(lambda *x: (system.load_seen(x[:n_p], x[n_p : n_p + n_u], *x[n_p + n_u :]),), *p, *u, *seen, h)
+    load = traced(
+        lambda *x: (system.load_seen(x[:n_p], x[n_p : n_p + n_u], *x[n_p + n_u :]),), *p, *u, *seen, h
+    )
     changes = [change(graph, node, leaf) for node, leaf in zip(after, s, strict=True)]
-    written = [graph.apply("sub", node, leaf) if c is None else c for node, leaf, c in zip(after, s, changes, strict=True)]
+    written = [
+        graph.apply("sub", node, leaf) if c is None else c
+        for node, leaf, c in zip(after, s, changes, strict=True)
+    ]
     v = system.states.index("velocity")
     effort = _without(graph, effort, after[v], s[v], written[v])
     *written, effort = tidy(graph, [*written, effort])
     source = Source()
-    _function(source, "prepare(p, h, dtype)", "What the parameters and the step length alone decide.", [], kept := _kept([*written, effort]), n_p)
-    _function(source, "advance(kept, s, u)", "Changes of the states over a step, then the effort.", kept, [*written, effort], n_p, n_s, n_u)
+    _function(
+        source,
+        "prepare(p, h, dtype)",
+        "What the parameters and the step length alone decide.",
+        [],
+        kept := _kept([*written, effort]),
+        n_p,
+    )
+    _function(
+        source,
+        "advance(kept, s, u)",
+        "Changes of the states over a step, then the effort.",
+        kept,
+        [*written, effort],
+        n_p,
+        n_s,
+        n_u,
+    )
     _function(source, "prepare_load(p, h, dtype)", "The same for `load_seen`.", [], kept := _kept(load), n_p)
-    _function(source, "load_seen(kept, u, v_before, v, effort)", "The load that acted over the last step.", kept, load, n_p, 0, n_u)
-    _function(source, "prepare_armature(p, h, dtype)", "Inertia that the simulator must add to the joint.", [], armature, n_p)
-    return Emitted(str(source), tuple(c is not None and node.op != "select" for node, c in zip(after, changes, strict=True)))
+    _function(
+        source,
+        "load_seen(kept, u, v_before, v, effort)",
+        "The load that acted over the last step.",
+        kept,
+        load,
+        n_p,
+        0,
+        n_u,
+    )
+    _function(
+        source,
+        "prepare_armature(p, h, dtype)",
+        "Inertia that the simulator must add to the joint.",
+        [],
+        armature,
+        n_p,
+    )
+    return Emitted(
+        str(source),
+        tuple(c is not None and node.op != "select" for node, c in zip(after, changes, strict=True)),
+    )
 
 
 def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
-    """`node - leaf` with the leaf cancelled, or None where the formula does not show it as something added."""
+    """`node - leaf` with the leaf cancelled, or None where the formula does not show it as
+    something added."""
     if node is leaf:
         return graph.constant(0.0)
     a, b = (node.operands[-2], node.operands[-1]) if len(node.operands) > 1 else (node, node)
@@ -130,13 +182,17 @@ def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
     if node.op in ("select", "max", "min"):  # less the leaf on both sides, the same one is taken
         pair = [change(graph, x, leaf) for x in (a, b)]
         if pair != [None, None]:
-            pair = [graph.apply("sub", x, leaf) if c is None else c for x, c in zip((a, b), pair, strict=True)]
-            return graph.apply(node.op, *node.operands[:-2], *pair)  # type: ignore[arg-type]  # no None is left
+            pair = [
+                graph.apply("sub", x, leaf) if c is None else c for x, c in zip((a, b), pair, strict=True)
+            ]
+            # no None is left
+            return graph.apply(node.op, *node.operands[:-2], *pair)  # type: ignore[arg-type]
     return None
 
 
 def _relaxed(graph: Graph, goal: Node, moved: Node, leaf: Node) -> Node | None:
-    """goal + (leaf - goal) e  is a change of (leaf - goal) (e - 1), and exp(x) - 1 has all its digits as expm1(x)."""
+    """goal + (leaf - goal) e  is a change of (leaf - goal) (e - 1),
+    and exp(x) - 1 has all its digits as expm1(x)."""
     if moved.op != "mul":
         return None
     for away, left in (moved.operands, moved.operands[::-1]):
@@ -160,7 +216,8 @@ def _without(graph: Graph, node: Node, after: Node, before: Node, difference: No
 
 
 def tidy(graph: Graph, roots: Sequence[Node]) -> list[Node]:
-    """The same terms without what adds or multiplies with nothing; numbers are finite here, so 0 times any of them is 0."""
+    """The same terms without what adds or multiplies with nothing;
+    numbers are finite here, so 0 times any of them is 0."""
     found: dict[int, Node] = {}
     for node in reachable(roots):
         operands = [found[x.index] for x in node.operands]
@@ -184,8 +241,18 @@ def _kept(roots: Sequence[Node]) -> list[Node]:
     return list({x.index: x for x in used if x.level in _SLOW and _number(x) is None}.values())
 
 
-def _function(source: Source, signature: str, what: str, kept: Sequence[Node], results: Sequence[Node], n_p: int, n_s: int = 0, n_u: int = 0) -> None:
-    """A function that unpacks what it is given, computes the results, and returns them: the slow ones in `dtype`."""
+def _function(
+    source: Source,
+    signature: str,
+    what: str,
+    kept: Sequence[Node],
+    results: Sequence[Node],
+    n_p: int,
+    n_s: int = 0,
+    n_u: int = 0,
+) -> None:
+    """A function that unpacks what it is given, computes the results, and returns them:
+    the slow ones in `dtype`."""
     slow = signature.startswith("prepare")
     source.add("", "")
     with source.block(f"def {signature}:"):
@@ -193,7 +260,14 @@ def _function(source: Source, signature: str, what: str, kept: Sequence[Node], r
         nodes, known = reachable(results), {x.index for x in kept}
         used = {node.value for node in nodes if node.op == "leaf"}
         names = [("p", n_p)] if slow else [("s", n_s), ("u", n_u)]
-        source.add(*[f"{letter}{i} = {letter}[{i}]" for letter, n in names for i in range(n) if f"{letter}{i}" in used])
+        source.add(
+            *[
+                f"{letter}{i} = {letter}[{i}]"
+                for letter, n in names
+                for i in range(n)
+                if f"{letter}{i}" in used
+            ]
+        )
         source.add("one = torch.ones((), dtype=h.dtype, device=h.device)" if slow else "one = kept[0]")
         source.add(*[f"{text(x)} = kept[{i}]" for i, x in enumerate(kept, 1)])
         wanted = Lines(results, known)
@@ -206,18 +280,26 @@ def _function(source: Source, signature: str, what: str, kept: Sequence[Node], r
 
 
 class Lines:
-    """`lines`, one for each node that is not known yet. A name is used again once nobody reads it any more, so that its memory is."""
+    """`lines`, one for each node that is not known yet.
+    A name is used again once nobody reads it any more, so that its memory is."""
 
     def __init__(self, results: Sequence[Node], known: set[int]):
         waiting, wanted = list(results), {}
         while waiting:
             node = waiting.pop()
-            if node.index not in wanted and node.index not in known and node.operands and _number(node) is None:
+            if (
+                node.index not in wanted
+                and node.index not in known
+                and node.operands
+                and _number(node) is None
+            ):
                 wanted[node.index] = node
                 waiting += node.operands
         nodes = [wanted[index] for index in sorted(wanted)]
         self.names: dict[int, str] = {}
-        last = {x.index: k for k, node in enumerate(nodes) for x in node.operands} | {x.index: len(nodes) for x in results}
+        last = {x.index: k for k, node in enumerate(nodes) for x in node.operands} | {
+            x.index: len(nodes) for x in results
+        }
         free: list[str] = []
         self.lines: list[str] = []
         for k, node in enumerate(nodes):
@@ -238,23 +320,31 @@ class Lines:
         return f"{written} * one" if tensor else written
 
     def written(self, node: Node) -> str:
-        """A node's formula. Numbers stay numbers where torch takes them; where it would have none to go by, the first becomes a tensor."""
+        """A node's formula. Numbers stay numbers where torch takes them;
+        where it would have none to go by, the first becomes a tensor."""
         op, operands = node.op, node.operands
         numbers = [_number(x) is not None for x in operands]
         if op in ("max", "min") and any(numbers):
             x, limit = (operands[1], operands[0]) if numbers[0] else operands
             return f"torch.clamp({self.name(x)}, {'min' if op == 'max' else 'max'}={self.name(limit)})"
         if op == "select":
-            return TORCH[op].format(self.name(operands[0]), self.name(operands[1]), self.name(operands[2], tensor=all(numbers[1:])))
+            return TORCH[op].format(
+                self.name(operands[0]),
+                self.name(operands[1]),
+                self.name(operands[2], tensor=all(numbers[1:])),
+            )
         if op not in TORCH:
             raise NotLowered(f"the primitive {op!r} has no row in the table of torch primitives")
-        return TORCH[op].format(*(self.name(x, tensor=all(numbers) and k == 0) for k, x in enumerate(operands)))
+        return TORCH[op].format(
+            *(self.name(x, tensor=all(numbers) and k == 0) for k, x in enumerate(operands))
+        )
 
 
 def _number(node: Node) -> float | bool | None:
     """The value of a node that is a number, or plain arithmetic of numbers; None for everything else."""
     if node.op == "constant":
-        return node.value if isinstance(node.value, bool) else float(node.value)  # type: ignore[arg-type]  # a constant's value is a number
+        # a constant's value is a number
+        return node.value if isinstance(node.value, bool) else float(node.value)  # type: ignore[arg-type]
     if node.op not in _NUMBERS or node.level is not Level.CONSTANT:
         return None
     values = [_number(x) for x in node.operands]

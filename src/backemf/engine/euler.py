@@ -1,6 +1,8 @@
-"""The plain scheme of many published simulations: semi-implicit Euler, with every torque taken at the start of the step.
+"""The plain scheme of many published simulations: semi-implicit Euler, with every torque taken at the start
+of the step.
 
-It is there to reproduce published numbers to their last digit; for everything else the accurate step is better.
+It is there to reproduce published numbers to their last digit; for everything else the accurate step is
+better.
 """
 
 from __future__ import annotations
@@ -16,12 +18,18 @@ from .system import System
 
 @dataclass(frozen=True, kw_only=True)
 class EulerSystem(System):
-    """A system that steps as v += h a(q, v), q += h v; for actuators without hidden states or dry friction."""
+    """A system that steps as v += h a(q, v), q += h v;
+    for actuators without hidden states or dry friction."""
 
-    def step(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[Scalar, ...]:
+    def step(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[Scalar, ...]:
         actuator, bench = self.with_parameters(p)
         if self.states != ("position", "velocity") or actuator.friction.dry:
-            raise NotLowered("plain Euler steps carry position and velocity alone; use the accurate step for sticking and hidden states")
+            raise NotLowered(
+                "plain Euler steps carry position and velocity alone; use the accurate step for sticking and"
+                " hidden states"
+            )
         state, inputs = self.named(s), self.asked(u)
         v = state["velocity"]
         t = over(actuator, bench, state, inputs, v, 0.0 * h)

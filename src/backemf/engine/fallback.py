@@ -1,4 +1,5 @@
-"""The kernels' loops once more, plainly, in JAX: what runs where a step cannot be compiled, and what tests compare with.
+"""The kernels' loops once more, plainly, in JAX: what runs where a step cannot be compiled, and what tests
+compare with.
 
 Same arguments, same results, written into the same arrays; derivatives by `jax.jacfwd`.
 """
@@ -37,32 +38,58 @@ class _Outputs:
 
     def __init__(self, system: System, free: Sequence[str], start: Sequence[str]):
         self.system, self.start = system, [system.states.index(name) for name in start]
-        self.free, self.delay = [list(system.parameters).index(path) for path in free], list(free).index(DELAY) if DELAY in free else None
-        self.pairs = [(system.states.index(q), system.states.index(w)) for q, w in PAIRS if q in system.states]
+        self.free, self.delay = (
+            [list(system.parameters).index(path) for path in free],
+            list(free).index(DELAY) if DELAY in free else None,
+        )
+        self.pairs = [
+            (system.states.index(q), system.states.index(w)) for q, w in PAIRS if q in system.states
+        ]
         self.values = jax.jit(self.function)
         self.slopes = jax.jit(jax.jacfwd(self.function))
 
-    def case(self, c: int, n: int, P: Any, S: Any, which: Any, offsets: Any, values: Any, before: Any, switch: Any, dt: Any,
-             bandwidth: float, seen: Any, reset: Any, reset_to: Any) -> tuple[slice, tuple[Any, ...]]:  # fmt: skip
+    def case(
+        self,
+        c: int,
+        n: int,
+        P: Any,
+        S: Any,
+        which: Any,
+        offsets: Any,
+        values: Any,
+        before: Any,
+        switch: Any,
+        dt: Any,
+        bandwidth: float,
+        seen: Any,
+        reset: Any,
+        reset_to: Any,
+    ) -> tuple[slice, tuple[Any, ...]]:
         """The samples of a case, and the arguments of `function` for it."""
         at = slice(offsets[which[c]], offsets[which[c] + 1])
         size = at.stop - at.start
         seen = seen[at] if len(seen) else np.full(size, np.nan)
-        reset, reset_to = (reset[at], reset_to[at]) if len(reset) else (np.zeros(size, bool), np.zeros((size, 2)))
+        reset, reset_to = (
+            (reset[at], reset_to[at]) if len(reset) else (np.zeros(size, bool), np.zeros((size, 2)))
+        )
         rows = (values[at], before[at], switch[at], dt[at], seen, reset, reset_to)
         chosen = np.concatenate([P[c, self.free], S[c, self.start]])
         return at, (chosen, P[c], S[c], rows, n, bandwidth)
 
     def function(self, chosen: Any, p: Any, s: Any, rows: Any, n: Any, bandwidth: Any) -> Any:
         system, n_free = self.system, len(self.free)
-        later = 0.0 if self.delay is None else chosen[self.delay] - lax.stop_gradient(chosen[self.delay])  # 0, with a slope of 1
+        later = (
+            0.0 if self.delay is None else chosen[self.delay] - lax.stop_gradient(chosen[self.delay])
+        )  # 0, with a slope of 1
         p = tuple(p.at[jnp.array(self.free, int)].set(chosen[:n_free]))
         s = tuple(s.at[jnp.array(self.start, int)].set(chosen[n_free:]))
 
         def sample(carry: Any, row: Any) -> Any:
             s, passed = carry
             values, before, switch, dt, seen, reset, reset_to = row
-            noted = jnp.stack([jnp.asarray(y) for y in system.observe(p, s, tuple(jnp.where(switch > 0, before, values)))])
+            noted = jnp.stack(
+                [jnp.asarray(y) for y in system.observe(p, s, tuple(jnp.where(switch > 0, before, values)))]
+            )
             s = self.corrected(s, passed, bandwidth, seen, reset, reset_to)
 
             def substep(j: Any, s: Any) -> Any:
@@ -84,12 +111,27 @@ class _Outputs:
         return tuple(s)
 
 
-def _trajectory(outputs: _Outputs, first: int, last: int, n: int, P: Any, S: Any, which: Any, offsets: Any, values: Any, before: Any, switch: Any, dt: Any,
-                states: Any) -> None:  # fmt: skip
+def _trajectory(
+    outputs: _Outputs,
+    first: int,
+    last: int,
+    n: int,
+    P: Any,
+    S: Any,
+    which: Any,
+    offsets: Any,
+    values: Any,
+    before: Any,
+    switch: Any,
+    dt: Any,
+    states: Any,
+) -> None:
     for c in range(first, last):
         at = slice(offsets[which[c]], offsets[which[c] + 1])
         held = slice(at.start, at.stop - 1)
-        states[at] = reference.run(outputs.system, P[c], S[c], Held(values[held], before[held], switch[held], dt[held]), n)[0]
+        states[at] = reference.run(
+            outputs.system, P[c], S[c], Held(values[held], before[held], switch[held], dt[held]), n
+        )[0]
 
 
 def _sensitivities(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
@@ -107,7 +149,10 @@ def _normal(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> Non
             at, arguments = outputs.case(c, n, *given)
             y, J = np.asarray(outputs.values(*arguments)), np.asarray(outputs.slopes(*arguments))
         cost[c], weight, error = _judged(y, measured[at], weights[at] if stride else weights, robust)
-        JtJ[c], Jtr[c] = np.einsum("ki,kia,kib->ab", weight, J, J), np.einsum("ki,ki,kia->a", weight, error, J)
+        JtJ[c], Jtr[c] = (
+            np.einsum("ki,kia,kib->ab", weight, J, J),
+            np.einsum("ki,ki,kia->a", weight, error, J),
+        )
 
 
 def _cost(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
@@ -119,13 +164,17 @@ def _cost(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
         cost[c] = _judged(y, measured[at], weights[at] if stride else weights, robust)[0]
 
 
-def _judged(y: np.ndarray, measured: np.ndarray, weights: np.ndarray, robust: float) -> tuple[float, np.ndarray, np.ndarray]:
+def _judged(
+    y: np.ndarray, measured: np.ndarray, weights: np.ndarray, robust: float
+) -> tuple[float, np.ndarray, np.ndarray]:
     """(cost, weight in the normal equations, error), with 0 where nothing was measured."""
     there = ~np.isnan(measured)
     error = np.where(there, y - measured, 0.0)
     size = np.abs(weights * error)
     beyond = size > robust
-    cost = np.where(beyond, robust * (size - 0.5 * robust) if np.isfinite(robust) else np.inf, 0.5 * size * size)
+    cost = np.where(
+        beyond, robust * (size - 0.5 * robust) if np.isfinite(robust) else np.inf, 0.5 * size * size
+    )
     weight = weights * weights * np.where(beyond, robust / np.where(beyond, size, 1.0), 1.0)
     return float(np.sum(cost[there])), np.where(there, weight, 0.0), error
 
@@ -135,7 +184,14 @@ class PlainStepper:
 
     def __init__(self, system: System):
         self.WIDTH = len(system.parameters)
-        self.once = jax.jit(jax.vmap(lambda p, s, u, h: jnp.stack([jnp.asarray(x) for x in system.step(tuple(p), tuple(s), tuple(u), h)]), (0, 0, 0, None)))
+        self.once = jax.jit(
+            jax.vmap(
+                lambda p, s, u, h: jnp.stack(
+                    [jnp.asarray(x) for x in system.step(tuple(p), tuple(s), tuple(u), h)]
+                ),
+                (0, 0, 0, None),
+            )
+        )
 
     def prepare(self, P: np.ndarray, H: np.ndarray) -> None:
         H[:] = P

@@ -1,15 +1,17 @@
-"""What lies between a trace and its source text: shared terms sorted by how often they change, and tangents as linear forms.
+"""What lies between a trace and its source text: shared terms sorted by how often they change, and tangents
+as linear forms.
 
-A traced step is turned into a graph in which equal terms are one node. Every node has a level: terms of constants and
-parameters leave the time loop, terms of the step length and of the inputs leave the loop over substeps.
+A traced step is turned into a graph in which equal terms are one node. Every node has a level: terms of
+constants and parameters leave the time loop, terms of the step length and of the inputs leave the loop over
+substeps.
 
-Sensitivities are forward tangents. All of them, one lane per free parameter or start value, move through the same
-linear operations, so a tangent is written once as a linear form over *lane vectors*:
+Sensitivities are forward tangents. All of them, one lane per free parameter or start value, move through the
+same linear operations, so a tangent is written once as a linear form over *lane vectors*:
 
     tangent = c_0 d_0 + c_1 t_4 + ... + seeds
 
-d_i is the tangent of state i, t_k a vector computed on the way, the coefficients c are scalar nodes common to all
-lanes, and a seed adds a scalar to one lane alone: that is how a parameter enters.
+d_i is the tangent of state i, t_k a vector computed on the way, the coefficients c are scalar nodes common to
+all lanes, and a seed adds a scalar to one lane alone: that is how a parameter enters.
 """
 
 from __future__ import annotations
@@ -53,13 +55,16 @@ class Node:
 
 
 class Graph:
-    """Nodes in an order in which each follows its operands; asking for an equal term gives the node that is there."""
+    """Nodes in an order in which each follows its operands;
+    asking for an equal term gives the node that is there."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._known: dict[tuple, Node] = {}
 
-    def _node(self, op: str, operands: tuple[Node, ...], level: Level, value: float | bool | str | None = None) -> Node:
+    def _node(
+        self, op: str, operands: tuple[Node, ...], level: Level, value: float | bool | str | None = None
+    ) -> Node:
         key = (op, *(n.index for n in operands), type(value), repr(value))  # repr keeps 0.0 and -0.0 apart
         if key not in self._known:
             self._known[key] = Node(op, operands, level, len(self.nodes), value)
@@ -73,7 +78,8 @@ class Graph:
         return self._node("leaf", (), level, name)
 
     def apply(self, op: str, *operands: Node) -> Node:
-        """The term `op(operands)`, rewritten only where that gives the same number, or saves a division in the loop."""
+        """The term `op(operands)`, rewritten only where that gives the same number,
+        or saves a division in the loop."""
         a, b = operands[0], operands[-1]
         if op == "select" and (operands[1] is b or a.op == "constant"):
             return b if a.value else operands[1]
@@ -84,8 +90,13 @@ class Graph:
         if op == "neg" and a.op == "neg":
             return a.operands[0]
         # JAX divides by 1 or by 2 to share the derivative of max and min at a tie.
-        if op == "div" and b.op == "select" and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:]):
-            inverse = [self.constant(1.0 / x.value) for x in b.operands[1:]]  # type: ignore[operator]  # 1 or 2
+        if (
+            op == "div"
+            and b.op == "select"
+            and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:])
+        ):
+            # 1 or 2
+            inverse = [self.constant(1.0 / x.value) for x in b.operands[1:]]  # type: ignore[operator]
             return self.apply("mul", a, self.apply("select", b.operands[0], *inverse))
         if op == "div" and b.level < a.level and not a.is_constant(1.0):
             return self.apply("mul", a, self.apply("div", self.constant(1.0), b))
@@ -114,7 +125,8 @@ class Graph:
         return self.apply("add", a, b)
 
     def negative(self, a: Node) -> Node:
-        return self.constant(-a.value) if a.op == "constant" else self.apply("neg", a)  # type: ignore[operator]  # a number
+        # a number
+        return self.constant(-a.value) if a.op == "constant" else self.apply("neg", a)  # type: ignore[operator]
 
     def is_zero(self, node: Node) -> bool:
         """Zero by construction: JAX writes the absent tangents of its custom derivatives as 0 * c."""
@@ -169,19 +181,24 @@ class Tangents:
         return Form(each(a.lanes, b.lanes), each(a.seeds, b.seeds))
 
     def chosen(self, condition: Node, no: Form, yes: Form) -> Form:
-        """Where every vector is a state's, the coefficients are chosen, once for all lanes. A vector computed on the
-        way may be infinite in the branch that is not taken, and 0 times infinity is not 0: there the vectors are."""
+        """Where every vector is a state's, the coefficients are chosen, once for all lanes. A vector computed
+        on the way may be infinite in the branch that is not taken, and 0 times infinity is not 0: there the
+        vectors are.
+        """
         if any(k.startswith("t") for k in (*no.lanes, *yes.lanes)):
             return self._vector(Choice(condition, self._name(no), self._name(yes)))
         zero = self.graph.constant(0.0)
 
         def each(x: dict[_K, Node], y: dict[_K, Node]) -> dict[_K, Node]:
-            return {k: self.graph.apply("select", condition, x.get(k, zero), y.get(k, zero)) for k in {**x, **y}}
+            return {
+                k: self.graph.apply("select", condition, x.get(k, zero), y.get(k, zero)) for k in {**x, **y}
+            }
 
         return Form(each(no.lanes, yes.lanes), each(no.seeds, yes.seeds))
 
     def named(self, form: Form) -> Form:
-        """The same tangent as a single lane vector, so that it is computed once; seeds alone stay as they are."""
+        """The same tangent as a single lane vector, so that it is computed once;
+        seeds alone stay as they are."""
         return self._vector(form) if form.lanes and not _is_single(form) else form
 
     def _name(self, form: Form) -> str | None:
@@ -207,7 +224,8 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
     needed, uses = _needed(flat)
 
     def read(operand: object) -> Node | Form:
-        return found[operand] if isinstance(operand, Value) else graph.constant(operand)  # type: ignore[arg-type]  # a number
+        # a number
+        return found[operand] if isinstance(operand, Value) else graph.constant(operand)  # type: ignore[arg-type]
 
     for operation in flat.operations:
         if operation.result not in needed:
@@ -217,7 +235,8 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
             form = _linear(operation, operands, tangents)
             found[operation.result] = tangents.named(form) if uses[operation.result] > 1 else form
         else:
-            found[operation.result] = graph.apply(operation.name, *operands)  # type: ignore[arg-type]  # all nodes
+            # all nodes
+            found[operation.result] = graph.apply(operation.name, *operands)  # type: ignore[arg-type]
     return [read(x) for x in flat.results]
 
 
@@ -250,7 +269,9 @@ def _linear(operation: Operation, operands: list[Node | Form], tangents: Tangent
         if name == "select" and isinstance(operands[0], Node):
             return tangents.chosen(operands[0], a, b)
         return tangents.sum(a, tangents.scaled(b, graph.constant(-1.0)) if name == "sub" else b)
-    raise NotLowered(f"a tangent in the primitive {name!r}; a compiled derivative has only linear operations on tangents")
+    raise NotLowered(
+        f"a tangent in the primitive {name!r}; a compiled derivative has only linear operations on tangents"
+    )
 
 
 def as_form(x: Node | Form, tangents: Tangents) -> Form:
@@ -259,4 +280,7 @@ def as_form(x: Node | Form, tangents: Tangents) -> Form:
         return x
     if tangents.graph.is_zero(x):
         return ZERO
-    raise NotLowered("a derivative that is a number rather than a tangent; a compiled derivative has only linear operations on tangents")
+    raise NotLowered(
+        "a derivative that is a number rather than a tangent; a compiled derivative has only linear"
+        " operations on tangents"
+    )

@@ -14,7 +14,8 @@ from .trace import trace, trace_with_tangents
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """Results of a traced function as nodes, and their tangents as forms over the vectors computed on the way."""
+    """Results of a traced function as nodes, and their tangents as forms over the vectors computed on the
+    way."""
 
     values: list[Node]
     tangents: list[Form]
@@ -23,9 +24,9 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Lowered:
-    """Leaves are named p0, p1, ... for parameters, s for states, u for inputs, h for the step length; d are states'
-    tangents, and du0, du1, ... the change of the inputs per second of delay. There is a lane for each free parameter,
-    then one for each free start value."""
+    """Leaves are named p0, p1, ... for parameters, s for states, u for inputs, h for the step length; d are
+    states' tangents, and du0, du1, ... the change of the inputs per second of delay. There is a lane for each
+    free parameter, then one for each free start value."""
 
     step: Function
     observe: Function
@@ -42,7 +43,9 @@ class Lowered:
         return len(self.free) + len(self.start)
 
 
-def lower(system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), delayed: bool = False) -> Lowered:
+def lower(
+    system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), delayed: bool = False
+) -> Lowered:
     """Trace and lower a system, with tangents if anything is free."""
     names = list(system.parameters)
     n_p, n_s, n_u = len(names), len(system.states), len(system.inputs)
@@ -70,12 +73,15 @@ def lower(system: System, *, free: Sequence[str] = (), start: Sequence[str] = ()
     def lowered(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
         tangents = Tangents(graph)
         if not (free or start):
-            return Function(values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={})  # type: ignore[arg-type]  # values are nodes
+            return Function(
+                values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={}
+            )  # type: ignore[arg-type]  # values are nodes
         flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
         results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
         half = len(results) // 2
         forms = [as_form(x, tangents) for x in results[half:]]
-        return Function(values=results[:half], tangents=forms, vectors=tangents.vectors)  # type: ignore[arg-type]  # values are nodes
+        values: Any = results[:half]  # nodes, all of them
+        return Function(values=values, tangents=forms, vectors=tangents.vectors)
 
     return Lowered(
         step=lowered(step, [*p, *s, *u, h], moving + late),

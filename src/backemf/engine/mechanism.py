@@ -1,4 +1,5 @@
-"""A mechanism of gains as a system that the compiled loops run: trajectories, and exact sensitivities to every gain."""
+"""A mechanism of gains as a system that the compiled loops run:
+trajectories, and exact sensitivities to every gain."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .system import System
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismSystem:
-    """What `System` is for an actuator on a bench: the names of the numbers, the step and what can be seen."""
+    """What `System` is for an actuator on a bench:
+    the names of the numbers, the step and what can be seen."""
 
     mechanism: Mechanism
     inputs: tuple[str, ...] = ("effort",)
@@ -38,17 +40,24 @@ class MechanismSystem:
     def with_parameters(self, p: Sequence[Scalar]) -> Mechanism:
         return substitute(self.mechanism, dict(zip(self.parameters, p, strict=True)))
 
-    def step(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[Scalar, ...]:
+    def step(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[Scalar, ...]:
         return model.step(self.with_parameters(p), s[0], s[1], u[0], h)
 
     def observe(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        now = {"position": s[0], "velocity": s[1], "acceleration": model.acceleration(self.with_parameters(p), s[0], s[1], u[0])}
+        now = {
+            "position": s[0],
+            "velocity": s[1],
+            "acceleration": model.acceleration(self.with_parameters(p), s[0], s[1], u[0]),
+        }
         return tuple(now[name] for name in self.outputs)
 
 
 @functools.cache
 def mechanism_kernels(turning: bool) -> Kernels:
-    """The loops of a mechanism; `turning` is an arm, whose gravity changes with its angle. Every gain and the start are free."""
+    """The loops of a mechanism; `turning` is an arm, whose gravity changes with its angle.
+    Every gain and the start are free."""
     arm = {"gravity_cosine": 1.0, "gravity_sine": 1.0} if turning else {}
     system = MechanismSystem(mechanism=Mechanism(effort_per_acceleration=1.0, **arm))
     return kernels(cast("System", system), free=tuple(system.parameters), start=system.states)

@@ -20,7 +20,9 @@ def new_array(what: str, instead: str, *shape: int) -> np.ndarray:
     """An uninitialised array; the error names its size and what to use instead."""
     wanted = 8.0 * math.prod(shape)
     if wanted > UNASKED and wanted > 0.8 * (free := available()):
-        raise TooLarge(f"{what} of shape {shape} need {_bytes(wanted)}, and {_bytes(free)} of memory are free; {instead}")
+        raise TooLarge(
+            f"{what} of shape {shape} need {_bytes(wanted)}, and {_bytes(free)} of memory are free; {instead}"
+        )
     return np.empty(shape)
 
 
@@ -29,7 +31,9 @@ def available() -> float:
     try:
         if sys.platform.startswith("linux"):
             with open("/proc/meminfo", encoding="ascii") as file:
-                return next(float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+                return next(
+                    float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")
+                )
         if sys.platform == "win32":
             return _available_on_windows()
         return float(os.sysconf("SC_PHYS_PAGES")) * float(os.sysconf("SC_PAGE_SIZE"))
@@ -41,10 +45,13 @@ def _available_on_windows() -> float:
     import ctypes
 
     class Status(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_ulong) for name in ("length", "load")] + [(name, ctypes.c_ulonglong) for name in ("total", "free", *"abcde")]
+        _fields_ = [(name, ctypes.c_ulong) for name in ("length", "load")] + [
+            (name, ctypes.c_ulonglong) for name in ("total", "free", *"abcde")
+        ]
 
     status = Status(length=ctypes.sizeof(Status))
-    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]  # there on Windows only
+    # there on Windows only
+    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
     return float(status.free)
 
 

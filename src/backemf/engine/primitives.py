@@ -1,8 +1,10 @@
-"""The table of primitives: every scalar operation the engines understand, and how it is written in compiled Python.
+"""The table of primitives: every scalar operation the engines understand, and how it is written in compiled
+Python.
 
-Operands are always names or numbers, never longer expressions, so a template may repeat them. Whatever JAX says about
-an operation's value at a corner (a tie, a zero, a NaN) holds here too; `tests/engine/test_primitives.py` has a test
-for every row. Derivatives need no table: JAX has differentiated before we look.
+Operands are always names or numbers, never longer expressions, so a template may repeat them. Whatever JAX
+says about an operation's value at a corner (a tie, a zero, a NaN) holds here too;
+`tests/engine/test_primitives.py` has a test for every row. Derivatives need no table: JAX has differentiated
+before we look.
 """
 
 from __future__ import annotations
@@ -68,10 +70,40 @@ PRIMITIVES: dict[str, str] = {
 }
 
 COMMUTE = frozenset({"add", "mul", "eq", "ne", "and", "or", "xor"})
-"""Operations whose operands may be swapped: a + b and b + a are then one term. (max and min are not: of 0 and -0 the first wins.)"""
+"""Operations whose operands may be swapped: a + b and b + a are then one term. (max and min are not:
+of 0 and -0 the first wins.)"""
 
 COSTLY = frozenset(PRIMITIVES) & {
-    *("div", "rem", "pow", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "logistic", "erf"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *(
+        "div",
+        "rem",
+        "pow",
+        "sqrt",
+        "rsqrt",
+        "cbrt",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log1p",
+        "logistic",
+        "erf",
+    ),
+    *(
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+    ),
 }
 """Operations that take so long that a branch around them pays."""

@@ -59,16 +59,30 @@ def _trajectory(system: System, delayed: bool, with_energy: bool, p: Any, s0: An
     return states, jnp.concatenate([books, jnp.stack(last[1])[None]])
 
 
-def run(system: System, p: Any, s0: Any, rows: Held, substeps: int, *, with_energy: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
-    """States at every sample (one row more than the intervals), and energy moved since the start where asked for."""
+def run(
+    system: System, p: Any, s0: Any, rows: Held, substeps: int, *, with_energy: bool = False
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """States at every sample (one row more than the intervals),
+    and energy moved since the start where asked for."""
     with jax.enable_x64(True):
         f = _compiled(_ByKey(system), bool(np.any(rows.switch)), with_energy)
         args = tuple(jnp.asarray(float(x)) for x in p), tuple(jnp.asarray(float(x)) for x in s0)
-        states, books = f(*args, Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
+        states, books = f(
+            *args, Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps)
+        )
         return np.asarray(states), None if books is None else np.asarray(books)
 
 
 def function(system: System, rows: Held, substeps: int) -> Any:
-    """The trajectory as a plain function (p, s0) -> states, for JAX's own transformations; call it with 64-bit numbers on."""
+    """The trajectory as a plain function (p, s0) -> states, for JAX's own transformations;
+    call it with 64-bit numbers on."""
     delayed = bool(np.any(rows.switch))
-    return lambda p, s0: _trajectory(system, delayed, False, tuple(p), tuple(s0), Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), substeps)[0]
+    return lambda p, s0: _trajectory(
+        system,
+        delayed,
+        False,
+        tuple(p),
+        tuple(s0),
+        Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)),
+        substeps,
+    )[0]

@@ -1,4 +1,5 @@
-"""What the engines are fed: inputs held between samples, several logs in one batch, and corrections towards a recording."""
+"""What the engines are fed: inputs held between samples, several logs in one batch,
+and corrections towards a recording."""
 
 from __future__ import annotations
 
@@ -16,15 +17,17 @@ DELAY = "drive.delay"
 PAIRS = (("position", "velocity"), ("rotor_position", "rotor_velocity"))
 """States that a correction towards a recorded position moves; behind backlash the rotor moves along."""
 STEEPEST = 0.65
-"""Largest bandwidth times sample interval of the observer; a larger product counts as this one, or the correction would overshoot."""
+"""Largest bandwidth times sample interval of the observer;
+a larger product counts as this one, or the correction would overshoot."""
 
 
 class Held(NamedTuple):
     """Inputs held between samples: row k acts from sample k to k+1.
 
-    A delayed command changes inside an interval: `before` acts during its first `switch` share, `values` after.
-    `values` may have one row more than there are intervals: the inputs at the last sample, which an observation there
-    needs. Without it the last row is taken to hold on.
+    A delayed command changes inside an interval: `before` acts during its first `switch` share, `values`
+    after.
+    `values` may have one row more than there are intervals: the inputs at the last sample, which an
+    observation there needs. Without it the last row is taken to hold on.
     """
 
     values: Any
@@ -34,13 +37,18 @@ class Held(NamedTuple):
     """Length of each interval [s]."""
 
 
-def held(values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None) -> Held:
-    return Held(values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt)
+def held(
+    values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None
+) -> Held:
+    return Held(
+        values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """One log or several, one after the other: log l has the samples offsets[l] to offsets[l + 1] of every array."""
+    """One log or several, one after the other: log l has the samples offsets[l] to offsets[l + 1] of every
+    array."""
 
     values: np.ndarray
     before: np.ndarray
@@ -69,8 +77,8 @@ class Batch:
 class Observer(NamedTuple):
     """A correction of the state towards a recording at each sample, after the prediction there was noted.
 
-    position += 1.4 b dt (y - position), velocity += b^2 dt (y - position) for a bandwidth b and the interval dt before
-    the sample: a second-order observer, damped with 0.7.
+    position += 1.4 b dt (y - position), velocity += b^2 dt (y - position) for a bandwidth b and the interval
+    dt before the sample: a second-order observer, damped with 0.7.
     """
 
     bandwidth: float
@@ -90,7 +98,10 @@ class Resets(NamedTuple):
 
 def batch(logs: Held | Sequence[Held], n_inputs: int) -> Batch:
     """Check logs and put them one after the other."""
-    parts = [_checked(rows, n_inputs, "" if isinstance(logs, Held) else f" of log {i}") for i, rows in enumerate([logs] if isinstance(logs, Held) else logs)]
+    parts = [
+        _checked(rows, n_inputs, "" if isinstance(logs, Held) else f" of log {i}")
+        for i, rows in enumerate([logs] if isinstance(logs, Held) else logs)
+    ]
     if not parts:
         raise InvalidValue("no logs were given; expected at least one")
     offsets = np.cumsum([0, *(len(rows.values) for rows in parts)])
@@ -109,7 +120,10 @@ def _checked(rows: Held, n_inputs: int, where: str) -> Held:
     switch = _array(rows.switch, 1)
     for name, array in (("values", values), ("before", before), ("switch", switch)):
         if len(array) not in (n, n + 1):
-            raise SignalError(f"{name}{where} has {len(array)} rows for {n} intervals; expected {n}, or {n + 1} with the last sample's")
+            raise SignalError(
+                f"{name}{where} has {len(array)} rows for {n} intervals; expected {n}, or {n + 1} with the"
+                " last sample's"
+            )
     if values.shape[1] != n_inputs or before.shape[1] != n_inputs:
         raise SignalError(f"the rows{where} have {values.shape[1]} inputs; expected {n_inputs}")
     for name, array in (("values", values), ("before", before), ("switch", switch), ("dt", dt)):
@@ -119,14 +133,20 @@ def _checked(rows: Held, n_inputs: int, where: str) -> Held:
         raise SignalError(f"dt{where} is {dt[k]:g} s at interval {k}; expected more than 0")
     longer = _to_samples(values, n, values[-1:])
     return Held(
-        longer, longer if before is values else _to_samples(before, n, values[-1:]), _to_samples(switch, n, np.zeros(1)), _to_samples(dt, n, np.zeros(1))
+        longer,
+        longer if before is values else _to_samples(before, n, values[-1:]),
+        _to_samples(switch, n, np.zeros(1)),
+        _to_samples(dt, n, np.zeros(1)),
     )
 
 
 def _array(values: Any, dimensions: int) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != dimensions:
-        raise SignalError(f"an array of shape {array.shape} was given; expected {dimensions} dimension{'s' if dimensions > 1 else ''}")
+        raise SignalError(
+            f"an array of shape {array.shape} was given; expected {dimensions}"
+            f" dimension{'s' if dimensions > 1 else ''}"
+        )
     return writable(array)
 
 

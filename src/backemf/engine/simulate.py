@@ -39,15 +39,17 @@ def simulate(
 ) -> Trajectory:
     """Simulate an actuator on a bench.
 
-    command     a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's own target; or
-                a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a recorded bench.
+    command     a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's own
+                target; or a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a
+                recorded bench.
     duration    length in seconds, sampled every dt; or give the sample times themselves as `time`.
     start       states that do not start at rest, by name.
     substeps    integration steps per sample. Without it they are doubled until position changes by less than
                 `tolerance` (rad or m), never finer than 10 us.
     energy      also keep the energy book.
-    engine      'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is possible. The first
-                run of a new kind of actuator compiles for a second or two; the result is kept on disk.
+    engine      'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is
+                possible. The first run of a new kind of actuator compiles for a second or two; the result is
+                kept on disk.
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
@@ -60,20 +62,29 @@ def simulate(
         if not (is_number(value) and np.isfinite(value)):
             raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
     rows = _rows(actuator, inputs, times)
-    states, books, n, change = _run(_runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy)
+    states, books, n, change = _run(
+        _runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy
+    )
     found = {name: states[:, k] for k, name in enumerate(system.states)}
     found.update(signals(actuator, found, inputs))
-    found = {name: np.broadcast_to(np.asarray(value, float), times.shape).copy() for name, value in found.items()}
+    found = {
+        name: np.broadcast_to(np.asarray(value, float), times.shape).copy() for name, value in found.items()
+    }
     found.update({name: value for name, value in inputs.items() if name not in found})
     book = {}
     if books is not None:
         book = {name: books[:, k] for k, name in enumerate(energy_book.FLOWS)}
         book["stored"] = np.asarray(energy_book.stored(actuator, bench, found, inputs), float)
-    return Trajectory(time=times, signals=found, actuator=actuator, bench=bench, substeps=n, refinement=change, energy=book)
+    return Trajectory(
+        time=times, signals=found, actuator=actuator, bench=bench, substeps=n, refinement=change, energy=book
+    )
 
 
-def _runner(engine: str, system: System, s0: list[float], rows: Held) -> Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]:
-    """A function (substeps, energy) -> (states, energy moved since the start or None) on the engine asked for."""
+def _runner(
+    engine: str, system: System, s0: list[float], rows: Held
+) -> Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]:
+    """A function (substeps, energy) -> (states,
+    energy moved since the start or None) on the engine asked for."""
     p = list(system.parameters.values())
     if engine == "reference":
         from . import reference
@@ -86,13 +97,21 @@ def _runner(engine: str, system: System, s0: list[float], rows: Held) -> Callabl
         if not energy:
             return kernels(system, fallback=engine == "auto").trajectory(p, s0, rows, n), None
         booked = Booked(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
-        states = kernels(booked, fallback=engine == "auto").trajectory(p, [*s0, *[0.0] * len(energy_book.FLOWS)], rows, n)
+        states = kernels(booked, fallback=engine == "auto").trajectory(
+            p, [*s0, *[0.0] * len(energy_book.FLOWS)], rows, n
+        )
         return states[:, : len(s0)], states[:, len(s0) :]
 
     return run
 
 
-def _run(run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]], rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
+def _run(
+    run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]],
+    rows: Held,
+    substeps: int | None,
+    tolerance: float,
+    energy: bool,
+) -> Any:
     if substeps is not None:
         n = check_substeps(substeps)
         return *run(n, energy), n, None
@@ -107,8 +126,8 @@ def _run(run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]], rows:
         n = min(2 * n, most)
         fine, books = run(n, energy)
         previous, change = change, float(np.max(np.abs(fine[:, 0] - coarse[:, 0])))
-        # Halving the step quarters the error away from friction events and halves it at worst, so what is left is at
-        # most this change; two small changes in a row are asked for, because one can be luck.
+        # Halving the step quarters the error away from friction events and halves it at worst, so what is
+        # left is at most this change; two small changes in a row are asked for, because one can be luck.
         if (change <= 0.25 * tolerance and previous <= tolerance) or n >= most or not np.isfinite(change):
             return fine, books, n, change
         coarse = fine
@@ -123,12 +142,16 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
             raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
         if np.any(np.diff(times) <= 0):
             k = int(np.argmax(np.diff(times) <= 0))
-            raise SignalError(f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s")
+            raise SignalError(
+                f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s"
+            )
         return times
     if not (is_number(dt) and np.isfinite(dt) and dt > 0):
         raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
     if duration is None:
-        lengths = [len(v) for v in (command.values() if isinstance(command, Mapping) else [command]) if _is_series(v)]
+        lengths = [
+            len(v) for v in (command.values() if isinstance(command, Mapping) else [command]) if _is_series(v)
+        ]
         if not lengths:
             raise MissingValue("simulate needs a duration in seconds (or the sample times as time=...)")
         return np.arange(lengths[0]) * float(dt)
@@ -145,8 +168,15 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
     if command is not None and not isinstance(command, Mapping) and not drive.target:
-        raise InvalidValue(f"{type(drive).__name__} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'")
-    given = dict(command) if isinstance(command, Mapping) else ({} if command is None else {drive.target: command})
+        raise InvalidValue(
+            f"{type(drive).__name__} follows no command; leave it out, or give a mapping with 'enabled' or"
+            " 'supply'"
+        )
+    given = (
+        dict(command)
+        if isinstance(command, Mapping)
+        else ({} if command is None else {drive.target: command})
+    )
     impedance = isinstance(drive, ImpedanceDrive)
     valid = {"enabled", "supply", *bench.series, *([drive.target] if drive.target else [])}
     if impedance:
@@ -157,7 +187,10 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
     needed = [*bench.series] + ([drive.target] if drive.target and not impedance else [])
     for name in needed:
         if name not in given:
-            raise MissingValue(f"the command has no {name!r}; {type(drive).__name__} on {type(bench).__name__} needs: {', '.join(needed)}")
+            raise MissingValue(
+                f"the command has no {name!r}; {type(drive).__name__} on {type(bench).__name__} needs:"
+                f" {', '.join(needed)}"
+            )
     return {name: _series(name, given[name], times) for name in sorted(given)}
 
 
@@ -166,7 +199,10 @@ def _series(name: str, value: Any, times: np.ndarray) -> np.ndarray:
     try:
         values = np.asarray(given, float)
     except (TypeError, ValueError):
-        raise SignalError(f"{name} is {given!r:.60}; expected a number, as many numbers as there are samples, or a function of time") from None
+        raise SignalError(
+            f"{name} is {given!r:.60}; expected a number, as many numbers as there are samples, or a function"
+            " of time"
+        ) from None
     if values.ndim == 0:
         values = np.full(times.shape, float(values))
     if values.shape != times.shape:
@@ -185,9 +221,13 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarra
     if bench.locked:
         return
     if np.min(J_load + J_rotor) <= 0:
-        raise MissingValue(f"{type(bench).__name__} has no inertia and motor.rotor_inertia is 0; one of them must be above 0")
+        raise MissingValue(
+            f"{type(bench).__name__} has no inertia and motor.rotor_inertia is 0; one of them must be above 0"
+        )
     if actuator.gearbox.backlash is not None and (np.min(J_load) <= 0 or J_rotor <= 0):
-        raise MissingValue("backlash needs an inertia on both sides: motor.rotor_inertia and the bench's must be above 0")
+        raise MissingValue(
+            "backlash needs an inertia on both sides: motor.rotor_inertia and the bench's must be above 0"
+        )
 
 
 def _rows(actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray) -> Held:
@@ -200,15 +240,18 @@ def _rows(actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray) 
 
 
 def delayed(values: np.ndarray, times: np.ndarray, delay: float, moved: list[bool]) -> Held:
-    """Rows in which the marked columns come `delay` seconds late, switching inside an interval where they must.
+    """Rows in which the marked columns come `delay` seconds late, switching inside an interval where they
+    must.
 
-    With irregular samples an interval may see several changes; the last one before its end is kept in place, earlier
-    ones count from the interval's start.
+    With irregular samples an interval may see several changes; the last one before its end is kept in place,
+    earlier ones count from the interval's start.
     """
     starts, ends, dt = times[:-1], times[1:], np.diff(times)
     arrival = times + delay
     tiny = 1e-9 * dt
-    last = np.searchsorted(arrival, ends - tiny, side="left") - 1  # the newest command that arrives before the end
+    last = (
+        np.searchsorted(arrival, ends - tiny, side="left") - 1
+    )  # the newest command that arrives before the end
     first = np.searchsorted(arrival, starts + tiny, side="right") - 1  # the one in force at the start
     inside = last > first
     switch = np.where(inside, (arrival[np.maximum(last, 0)] - starts) / dt, 0.0)

@@ -1,8 +1,8 @@
 """One compiled step of many actuators at once, for simulations in which something else keeps the time.
 
-    servos = stepper([system] * 12)
-    state = servos.start(position=0.1)
-    state = servos(state, inputs, 0.002)
+servos = stepper([system] * 12)
+state = servos.start(position=0.1)
+state = servos(state, inputs, 0.002)
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from .system import System
 
 
 def stepper(systems: System | Sequence[System], n: int | None = None) -> Stepper:
-    """A stepper for n actuators of one system, or for several systems of equal structure, each with its own numbers."""
+    """A stepper for n actuators of one system, or for several systems of equal structure,
+    each with its own numbers."""
     if isinstance(systems, System):
         systems = [systems] * (1 if n is None else n)
     if n is not None and n != len(systems):
@@ -29,7 +30,8 @@ def stepper(systems: System | Sequence[System], n: int | None = None) -> Stepper
 
 
 class Stepper:
-    """`state = stepper(state, inputs, h)`: state is (n, n_states), inputs (n, n_inputs) in the order of `states` and `inputs`."""
+    """`state = stepper(state, inputs, h)`: state is (n, n_states), inputs (n,
+    n_inputs) in the order of `states` and `inputs`."""
 
     def __init__(self, systems: Sequence[System]):
         if not systems:
@@ -38,38 +40,66 @@ class Stepper:
         for i, other in enumerate(structures):
             if other != structures[0]:
                 raise InvalidValue(
-                    f"system {i} has another structure than system 0; expected the same parts and options with other numbers: use one stepper per structure"
+                    f"system {i} has another structure than system 0; expected the same parts and options"
+                    " with other numbers: use one stepper per structure"
                 )
         self._systems = list(systems)
         self.states, self.inputs = systems[0].states, systems[0].inputs
         functions = compiled.stepper(structures[0])
-        self._prepare, self._step, self._hoisted = functions.prepare, functions.step, np.empty((len(systems), functions.WIDTH))
+        self._prepare, self._step, self._hoisted = (
+            functions.prepare,
+            functions.step,
+            np.empty((len(systems), functions.WIDTH)),
+        )
         self._shapes = (len(systems), len(self.states)), (len(systems), len(self.inputs))
-        self.set_parameters(np.array([list(system.parameters.values()) for system in systems], float).reshape(len(systems), -1))
+        self.set_parameters(
+            np.array([list(system.parameters.values()) for system in systems], float).reshape(
+                len(systems), -1
+            )
+        )
 
     def __len__(self) -> int:
         return len(self._hoisted)
 
     def set_parameters(self, p: np.ndarray) -> None:
         """Other numbers for the same actuators: (n, n_parameters), in the order of `System.parameters`."""
-        self._prepare(writable(np.broadcast_to(np.asarray(p, float), (len(self), len(self._systems[0].parameters)))), self._hoisted)
+        self._prepare(
+            writable(np.broadcast_to(np.asarray(p, float), (len(self), len(self._systems[0].parameters)))),
+            self._hoisted,
+        )
 
     def start(self, **given: Any) -> np.ndarray:
         """The state at rest, with what is given put in: numbers, or one for each actuator."""
-        columns = {name: np.broadcast_to(np.asarray(value, float), len(self)) for name, value in given.items()}
-        rows = [system.actuator.initial_state(**{name: float(c[i]) for name, c in columns.items()}) for i, system in enumerate(self._systems)]
+        columns = {
+            name: np.broadcast_to(np.asarray(value, float), len(self)) for name, value in given.items()
+        }
+        rows = [
+            system.actuator.initial_state(**{name: float(c[i]) for name, c in columns.items()})
+            for i, system in enumerate(self._systems)
+        ]
         return np.array([list(row.values()) for row in rows], float)
 
-    def __call__(self, state: np.ndarray, inputs: np.ndarray, h: float, *, substeps: int = 1, out: np.ndarray | None = None) -> np.ndarray:
+    def __call__(
+        self,
+        state: np.ndarray,
+        inputs: np.ndarray,
+        h: float,
+        *,
+        substeps: int = 1,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
         """The state h seconds later, in `substeps` steps of equal length; `out` may be `state` itself."""
         if state.shape != self._shapes[0] or inputs.shape != self._shapes[1] or not h > 0:
             raise InvalidValue(
-                f"state has shape {state.shape}, inputs {inputs.shape}, and h is {h!r}; expected {self._shapes[0]} for {', '.join(self.states)}, "
-                f"{self._shapes[1]} for {', '.join(self.inputs) or 'no inputs'}, and a time above 0"
+                f"state has shape {state.shape}, inputs {inputs.shape}, and h is {h!r}; expected"
+                f" {self._shapes[0]} for {', '.join(self.states)}, {self._shapes[1]} for"
+                f" {', '.join(self.inputs) or 'no inputs'}, and a time above 0"
             )
         after = np.empty(self._shapes[0]) if out is None else out
         try:
             self._step(substeps, self._hoisted, state, inputs, h / substeps, after)
-        except TypeError:  # not arrays of 64-bit numbers, one row after the other: rare, so looked at only now
+        except (
+            TypeError
+        ):  # not arrays of 64-bit numbers, one row after the other: rare, so looked at only now
             self._step(substeps, self._hoisted, writable(state), writable(inputs), h / substeps, after)
         return after

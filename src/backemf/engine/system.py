@@ -14,7 +14,8 @@ from ..model.quantity import parameters, structure, substitute
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """The names of the numbers, and the step: `step(p, s, u, h) -> s'` on plain tuples in the order of these names.
+    """The names of the numbers, and the step: `step(p, s, u, h) -> s'` on plain tuples in the order of these
+    names.
 
     Parameters are the actuator's, by path, then the bench's, under `bench.`.
     """
@@ -44,14 +45,19 @@ class System:
         theirs = {path: v for path, v in values.items() if path not in mine}
         return substitute(self.actuator, mine), substitute(self.bench, theirs, "bench.")
 
-    def step(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[Scalar, ...]:
+    def step(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[Scalar, ...]:
         """The state after h seconds."""
         actuator, bench = self.with_parameters(p)
         after, _, _ = native.step(actuator, bench, self.named(s), self.asked(u), h)
         return tuple(after[name] for name in self.states)
 
-    def step_with_energy(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        """The state after h seconds, and the energy that moved meanwhile, in the order of `energy.FLOWS` [J]."""
+    def step_with_energy(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
+    ) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        """The state after h seconds, and the energy that moved meanwhile,
+        in the order of `energy.FLOWS` [J]."""
         actuator, bench = self.with_parameters(p)
         before, inputs = self.named(s), self.asked(u)
         after, w, t = native.step(actuator, bench, before, inputs, h)

@@ -1,8 +1,8 @@
 """A function of scalars, traced by JAX, as a flat list of scalar operations.
 
-JAX records what a function does as a nested program (a jaxpr). Here its inner calls are opened, both branches of a
-decision are computed and one is selected, and what only renames or reshapes a scalar disappears. What remains are
-operations from the table in `primitives.py`, one after the other, each with a result of its own.
+JAX records what a function does as a nested program (a jaxpr). Here its inner calls are opened, both branches
+of a decision are computed and one is selected, and what only renames or reshapes a scalar disappears. What
+remains are operations from the table in `primitives.py`, one after the other, each with a result of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from .primitives import PRIMITIVES
 
 
 class Value:
-    """The result of one operation, or an argument. Two values are the same only if they are the same object."""
+    """The result of one operation, or an argument.
+    Two values are the same only if they are the same object."""
 
     __slots__ = ()
 
@@ -44,9 +45,30 @@ class Flat(NamedTuple):
 
 
 # Primitives that wrap a program of their own and change nothing about it.
-_CALLS = {"jit", "pjit", "closed_call", "core_call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint"}
+_CALLS = {
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "eval_jaxpr",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "remat",
+    "remat2",
+    "checkpoint",
+}
 _INSIDE = ("jaxpr", "call_jaxpr")
-_SAME = {"copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "broadcast_in_dim", "squeeze", "reshape", "pvary"}
+_SAME = {
+    "copy",
+    "copy_p",
+    "name",
+    "stop_gradient",
+    "optimization_barrier",
+    "broadcast_in_dim",
+    "squeeze",
+    "reshape",
+    "pvary",
+}
 _RENAMED = {"add_any": "add", "select_n": "select"}
 _LONGEST_LOOP = 32
 """Turns of a counted loop inside a step that are written out one by one."""
@@ -56,15 +78,20 @@ def trace(function: Callable[..., Sequence[Any]], n_arguments: int) -> Flat:
     """Trace a function of that many 64-bit scalars that returns a sequence of scalars."""
     with jax.enable_x64(True):  # inside this block only: the caller's own JAX keeps its precision
         scalar = jax.ShapeDtypeStruct((), jnp.float64)
-        program = jax.make_jaxpr(lambda *x: tuple(jnp.asarray(y, jnp.float64) for y in function(*x)))(*[scalar] * n_arguments)
+        program = jax.make_jaxpr(lambda *x: tuple(jnp.asarray(y, jnp.float64) for y in function(*x)))(
+            *[scalar] * n_arguments
+        )
     flattening = _Flattening()
     arguments: list[Value] = [Value() for _ in range(n_arguments)]
     results = flattening.run(program, arguments)
     return Flat(arguments, flattening.operations, results)
 
 
-def trace_with_tangents(function: Callable[..., Sequence[Any]], n_arguments: int, moving: Sequence[int]) -> Flat:
-    """The same, with a tangent for each argument in `moving` appended to the arguments, and those of the results to the results."""
+def trace_with_tangents(
+    function: Callable[..., Sequence[Any]], n_arguments: int, moving: Sequence[int]
+) -> Flat:
+    """The same, with a tangent for each argument in `moving` appended to the arguments,
+    and those of the results to the results."""
 
     def both(*x: Any) -> tuple[Any, ...]:
         fixed, tangents = x[:n_arguments], x[n_arguments:]
@@ -103,9 +130,13 @@ class _Flattening:
         name, settings = equation.primitive.name, equation.params
         for result in equation.outvars:
             if result.aval.shape != ():
-                raise NotLowered(f"{name} makes an array of shape {result.aval.shape}; a compiled step has only scalars")
+                raise NotLowered(
+                    f"{name} makes an array of shape {result.aval.shape}; a compiled step has only scalars"
+                )
             if result.aval.dtype in (np.float32, np.float16):
-                raise NotLowered(f"{name} makes a {result.aval.dtype} number; a compiled step has only 64-bit numbers")
+                raise NotLowered(
+                    f"{name} makes a {result.aval.dtype} number; a compiled step has only 64-bit numbers"
+                )
         if name in _CALLS:
             return self.run(next(settings[key] for key in _INSIDE if key in settings), operands)
         if name == "cond":
@@ -119,14 +150,19 @@ class _Flattening:
     def decision(self, branches: Sequence[Any], operands: list[Operand]) -> list[Operand]:
         """Both branches are computed, then one is taken; so both must be defined everywhere."""
         if len(branches) != 2:
-            raise NotLowered(f"a switch of {len(branches)} branches; a compiled step has only decisions between two")
+            raise NotLowered(
+                f"a switch of {len(branches)} branches; a compiled step has only decisions between two"
+            )
         which, no, yes = operands[0], self.run(branches[0], operands[1:]), self.run(branches[1], operands[1:])
         return [self.do("select", which, a, b) for a, b in zip(no, yes, strict=True)]
 
     def loop(self, body: Any, turns: int, operands: list[Operand], n_carried: int) -> list[Operand]:
-        """A counted loop that carries scalars, written out turn by turn. (What it would read or write per turn are arrays.)"""
+        """A counted loop that carries scalars, written out turn by turn.
+        (What it would read or write per turn are arrays.)"""
         if turns > _LONGEST_LOOP:
-            raise NotLowered(f"a loop of {turns} turns inside a step; a compiled step has at most {_LONGEST_LOOP}")
+            raise NotLowered(
+                f"a loop of {turns} turns inside a step; a compiled step has at most {_LONGEST_LOOP}"
+            )
         fixed, carried = operands[:-n_carried], operands[-n_carried:]
         for _ in range(turns):
             carried = self.run(body, fixed + carried)
@@ -152,7 +188,10 @@ class _Flattening:
         if np.issubdtype(equation.outvars[0].aval.dtype, np.integer):
             return _count(name, operands)
         if name == "select" and len(operands) != 3:
-            raise NotLowered(f"a selection among {len(operands) - 1} values; a compiled step has only decisions between two")
+            raise NotLowered(
+                f"a selection among {len(operands) - 1} values; a compiled step has only decisions"
+                " between two"
+            )
         if name not in PRIMITIVES:
             raise NotLowered(f"the primitive {name!r} is not in the table of primitives")
         return self.do(name, *operands)
@@ -164,12 +203,20 @@ class _Flattening:
 
     def converted(self, operand: Operand, old: Any, new: Any) -> Operand:
         if not isinstance(operand, Value):
-            return bool(operand) if new == np.bool_ else float(operand) if np.issubdtype(new, np.floating) else int(operand)
+            return (
+                bool(operand)
+                if new == np.bool_
+                else float(operand)
+                if np.issubdtype(new, np.floating)
+                else int(operand)
+            )
         if old == np.bool_:  # as a number, or as the index of a branch, where it may stay as it is
             return self.do("number", operand) if np.issubdtype(new, np.floating) else operand
         if np.issubdtype(old, np.floating) and np.issubdtype(new, np.floating):
             return operand
-        raise NotLowered(f"a conversion from {old} to {new}; a compiled step has only 64-bit numbers and truth values")
+        raise NotLowered(
+            f"a conversion from {old} to {new}; a compiled step has only 64-bit numbers and truth values"
+        )
 
     def whole_power(self, x: Operand, exponent: int) -> Operand:
         """x**exponent by repeated squaring."""
@@ -190,7 +237,8 @@ def _count(name: str, operands: list[Operand]) -> int:
     """Whole-number arithmetic, which only the counter of a loop that is written out may need."""
     if name in ("add", "sub", "mul") and all(isinstance(x, int) for x in operands):
         a, b = operands
-        return {"add": a + b, "sub": a - b, "mul": a * b}[name]  # type: ignore[operator]  # whole numbers, as was asked above
+        # whole numbers, as was asked above
+        return {"add": a + b, "sub": a - b, "mul": a * b}[name]  # type: ignore[operator]
     raise NotLowered(f"{name} of whole numbers; a compiled step has only 64-bit numbers and truth values")
 
 

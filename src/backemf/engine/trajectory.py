@@ -16,8 +16,8 @@ from ..model.bench import Bench
 class Trajectory:
     """Signals by name, each as long as `time`: `trajectory.position`, or `trajectory["bristle"]`.
 
-    Sample k is the moment time[k], at which the command of row k takes over. `energy` holds, where it was asked for,
-    the energy moved since the start [J] by name, and what is stored.
+    Sample k is the moment time[k], at which the command of row k takes over. `energy` holds, where it was
+    asked for, the energy moved since the start [J] by name, and what is stored.
     """
 
     time: np.ndarray
@@ -27,7 +27,8 @@ class Trajectory:
     substeps: int
     """Integration steps per sample."""
     refinement: float | None = None
-    """Largest change of position [rad or m] when the substeps were doubled; None where the caller fixed their number."""
+    """Largest change of position [rad or m] when the substeps were doubled;
+    None where the caller fixed their number."""
     energy: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:

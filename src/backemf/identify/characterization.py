@@ -47,7 +47,9 @@ class Gain:
     def __str__(self) -> str:
         if self.value is None:
             return "not determined by these tests"
-        interval = "" if self.low is None or self.high is None else f" ({number(self.low)} to {number(self.high)})"
+        interval = (
+            "" if self.low is None or self.high is None else f" ({number(self.low)} to {number(self.high)})"
+        )
         return f"{number(self.value)}{interval} {self.unit}"
 
 
@@ -93,7 +95,10 @@ class Characterization:
             raise UnknownName("gain", name, self.gains)
         value = self.gains[name].value
         if value is None:
-            text = next((f.text for f in self.findings if f.code == "not_determined" and name in f.text), f"{name} is not determined by these tests")
+            text = next(
+                (f.text for f in self.findings if f.code == "not_determined" and name in f.text),
+                f"{name} is not determined by these tests",
+            )
             raise MissingValue(text)
         return value
 
@@ -115,7 +120,12 @@ class Characterization:
 
     def __str__(self) -> str:
         rows = [
-            (name, "not determined" if g.value is None else g.value, *("-" if x is None else x for x in (g.low, g.high)), g.unit)
+            (
+                name,
+                "not determined" if g.value is None else g.value,
+                *("-" if x is None else x for x in (g.low, g.high)),
+                g.unit,
+            )
             for name, g in self.gains.items()
         ]
         lines = [
@@ -130,9 +140,19 @@ class Characterization:
             ("R^2", self.r2, ""),
             ("velocity error", self.velocity_error, f"{_short(self.units)}/s"),
         ]
-        lines += ["; ".join(f"{name} {number(value)}{' ' if unit else ''}{unit}" for name, value, unit in facts if math.isfinite(value))]
+        lines += [
+            "; ".join(
+                f"{name} {number(value)}{' ' if unit else ''}{unit}"
+                for name, value, unit in facts
+                if math.isfinite(value)
+            )
+        ]
         for name, f in self.feedback.items():
-            lines.append(f"{name} feedback: kP {number(f.kP)}" + (f", kD {number(f.kD)}" if f.loop == "position" else "") + f" ({f.design})")
+            lines.append(
+                f"{name} feedback: kP {number(f.kP)}"
+                + (f", kD {number(f.kD)}" if f.loop == "position" else "")
+                + f" ({f.design})"
+            )
             if f.note:
                 lines.append(f"  {f.note}")
         lines += [f"- {f.code}: {f.text}\n  {f.remedy}" for f in self.findings]

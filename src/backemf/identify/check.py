@@ -1,7 +1,8 @@
 """The gate before a fit: are the recordings sound, and can they answer the question at all?
 
-Identifiability comes from exact sensitivities: the curvature of the errors in every direction of the free parameters, against
-the noise of the recording. A direction without curvature is a combination that the data leaves open.
+Identifiability comes from exact sensitivities: the curvature of the errors in every direction of the free
+parameters, against the noise of the recording. A direction without curvature is a combination that the data
+leaves open.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ DETERMINED = 0.15
 OPEN = 0.7
 """Share of its prior's width that an undetermined parameter still has after the data."""
 REMEDIES = {
-    (
-        "motor.resistance",
-        "motor.torque_constant",
-        "friction.viscous",
-    ): "record the current, lock the rotor for one reading, add a phase with the drive off, or give a datasheet as prior",
+    ("motor.resistance", "motor.torque_constant", "friction.viscous"): (
+        "record the current, lock the rotor for one reading, add a phase with the drive off, or give a"
+        " datasheet as prior"
+    ),
     ("motor.rotor_inertia",): "record fast reversals with a light load",
-    ("friction.static", "friction.stribeck_velocity", "friction.stribeck_exponent"): "record slow reversals that stick and slip",
+    (
+        "friction.static",
+        "friction.stribeck_velocity",
+        "friction.stribeck_exponent",
+    ): "record slow reversals that stick and slip",
     (
         "friction.load",
         "friction.load_stribeck",
@@ -87,10 +91,22 @@ class Check:
     n_samples: int = 0
 
     def __str__(self) -> str:
-        rows = [(p.path, p.value, p.unit, _percent(p.from_data), _percent(p.relative_error), "yes" if p.determined else "no") for p in self.parameters]
+        rows = [
+            (
+                p.path,
+                p.value,
+                p.unit,
+                _percent(p.from_data),
+                _percent(p.relative_error),
+                "yes" if p.determined else "no",
+            )
+            for p in self.parameters
+        ]
         text = table(rows, ("parameter", "around", "unit", "from data", "with prior", "determined"))
         notes = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
-        return f"{self.n_logs} logs, {self.n_samples} samples. Verdict: {self.verdict}.\n\n{text}" + (f"\n\nFindings:\n{notes}" if notes else "")
+        return f"{self.n_logs} logs, {self.n_samples} samples. Verdict: {self.verdict}.\n\n{text}" + (
+            f"\n\nFindings:\n{notes}" if notes else ""
+        )
 
 
 def _percent(x: float) -> str:
@@ -98,7 +114,11 @@ def _percent(x: float) -> str:
 
 
 def check(
-    logs: Sequence[Log], actuator: Actuator, *, free_paths: Sequence[str] | None = None, prior: Datasheet | Mapping[str, tuple[float, float]] | None = None
+    logs: Sequence[Log],
+    actuator: Actuator,
+    *,
+    free_paths: Sequence[str] | None = None,
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
 ) -> Check:
     """Inspect recordings before anything is fitted, and say what they can tell of an actuator."""
     long_enough(logs)
@@ -131,18 +151,29 @@ def check(
     )
 
 
-def identifiability_problem(logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any) -> Problem:
+def identifiability_problem(
+    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
+) -> Problem:
     """The fit's own problem at the start parameters."""
     actuator, guessed = fitted_drive(actuator, logs)
-    paths = list(free_paths) if free_paths is not None else default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
+    paths = (
+        list(free_paths)
+        if free_paths is not None
+        else default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
+    )
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
     return problem(actuator, logs, free(actuator, paths, prior=prior))
 
 
 def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
-    """A rotor inertia to start from where nobody printed one: a fifth of the lightest load's, at the rotor."""
-    loads = [float(np.min(log.bench.inertia_at({}))) for log in logs if log.bench is not None and not log.bench.series]
+    """A rotor inertia to start from where nobody printed one:
+    a fifth of the lightest load's, at the rotor."""
+    loads = [
+        float(np.min(log.bench.inertia_at({})))
+        for log in logs
+        if log.bench is not None and not log.bench.series
+    ]
     J = 0.2 * min(loads, default=1e-3) / actuator.gearbox.output_inertia(1.0)
     return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
 
@@ -153,12 +184,16 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
     H, _, _ = p.normal(x)
     _, error = p.free.prior()
     posterior = inverse(H + np.diag(1.0 / error**2))
-    vague = inverse(H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2)))  # next to no prior: what the data says alone
+    vague = inverse(
+        H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2))
+    )  # next to no prior: what the data says alone
     rows = []
     for k, q in enumerate(p.free.parameters):
         scale = 1.0
         if q.above is not None:  # the coordinate is the excess over another; report the error of the whole
-            scale = (q.start - p.free.base(q, {r.path: r.start for r in p.free.parameters}, p.fixed)) / max(q.start, 1e-300)
+            scale = (q.start - p.free.base(q, {r.path: r.start for r in p.free.parameters}, p.fixed)) / max(
+                q.start, 1e-300
+            )
         alone = math.sqrt(vague[k, k]) * scale
         rows.append(
             Expectation(
@@ -169,28 +204,46 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
                 from_data=alone if alone < 5 * WIDE * scale else math.inf,
             )
         )
-    # Combinations: directions in which the data says next to nothing, and the parameters whose error comes from there.
+    # Combinations: directions in which the data says next to nothing, and the parameters whose error comes
+    # from there.
     values, vectors = np.linalg.eigh(np.diag(error) @ H @ np.diag(error))
     combinations = []
     for value, vector in zip(values, vectors.T, strict=True):
         if value < 3.0:
             share = (error * vector) ** 2 / (value + (error / (20 * WIDE)).mean() ** 2) / np.diag(vague)
-            shares = {q.path: float(v) for q, v, s in zip(p.free.parameters, vector, share, strict=True) if s > 0.5}
+            shares = {
+                q.path: float(v) for q, v, s in zip(p.free.parameters, vector, share, strict=True) if s > 0.5
+            }
             if len(shares) > 1:
                 combinations.append(shares)
     return tuple(rows), combinations
 
 
-def _identifiability_findings(rows: Sequence[Expectation], combinations: Sequence[Mapping[str, float]]) -> list[Finding]:
+def _identifiability_findings(
+    rows: Sequence[Expectation], combinations: Sequence[Mapping[str, float]]
+) -> list[Finding]:
     found = []
     for shares in combinations:
         names = ", ".join(shares)
-        remedy = next((text for paths, text in REMEDIES.items() if set(paths) & set(shares)), "add a log that moves these differently, or give a prior")
-        found.append(Finding(code="only_in_combination", text=f"the data tells {names} only in combination, not apart.", remedy=remedy, numbers=dict(shares)))
+        remedy = next(
+            (text for paths, text in REMEDIES.items() if set(paths) & set(shares)),
+            "add a log that moves these differently, or give a prior",
+        )
+        found.append(
+            Finding(
+                code="only_in_combination",
+                text=f"the data tells {names} only in combination, not apart.",
+                remedy=remedy,
+                numbers=dict(shares),
+            )
+        )
     tied = {path for shares in combinations for path in shares}
     for row in rows:
         if not row.determined and row.path not in tied:
-            remedy = next((text for paths, text in REMEDIES.items() if row.path in paths), "add a log in which it matters, or give a prior")
+            remedy = next(
+                (text for paths, text in REMEDIES.items() if row.path in paths),
+                "add a log in which it matters, or give a prior",
+            )
             error = "not at all" if not math.isfinite(row.from_data) else f"to {100 * row.from_data:.0f} %"
             found.append(
                 Finding(
@@ -211,6 +264,8 @@ def _merged(found: Sequence[Finding]) -> list[Finding]:
     merged = []
     for group in by.values():
         first = group[0]
-        text = first.text if len(group) == 1 else f"{first.text.rstrip('.')}. The same in {len(group) - 1} more."
+        text = (
+            first.text if len(group) == 1 else f"{first.text.rstrip('.')}. The same in {len(group) - 1} more."
+        )
         merged.append(Finding(code=first.code, text=text, remedy=first.remedy, numbers=first.numbers))
     return merged

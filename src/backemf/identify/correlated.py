@@ -19,7 +19,8 @@ def autocorrelation(errors: np.ndarray) -> np.ndarray:
 
 
 def lag_alike(errors: np.ndarray) -> int:
-    """Samples over which errors stay alike: the first lag at which their autocorrelation is low; all of them where it never is."""
+    """Samples over which errors stay alike: the first lag at which their autocorrelation is low;
+    all of them where it never is."""
     low = np.flatnonzero(autocorrelation(errors) < UNLIKE)
     return int(low[0]) if len(low) else len(errors)
 

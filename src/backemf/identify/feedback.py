@@ -1,4 +1,5 @@
-"""Feedback gains from kV and kA: the linear-quadratic regulator with measurement delay, and a plain design for a settling time.
+"""Feedback gains from kV and kA: the linear-quadratic regulator with measurement delay, and a plain design
+for a settling time.
 
 Both come with a simulated step that includes friction, delay and the limit of the input.
 """
@@ -21,7 +22,8 @@ _NO_INERTIA = 1e-7
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """How a controller counts: output per volt, its unit of time, its period, and the delay of its velocity."""
+    """How a controller counts: output per volt, its unit of time, its period,
+    and the delay of its velocity."""
 
     name: str
     output: float
@@ -52,7 +54,8 @@ PRESETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """Gains in the controller's own counting, and the same in volts (or amperes) per unit, which is what a simulation needs."""
+    """Gains in the controller's own counting, and the same in volts (or amperes) per unit,
+    which is what a simulation needs."""
 
     loop: str
     """velocity or position."""
@@ -67,10 +70,14 @@ class Feedback:
     step: float | None = None
     """What it was designed to settle, where it was."""
     against_friction: float = 0.0
-    """Input added towards the target while it is more than 1 % of the step away; without it friction stops the motion early."""
+    """Input added towards the target while it is more than 1 % of the step away;
+    without it friction stops the motion early."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {k: getattr(self, k) for k in ("loop", "kP", "kD", "period", "delay", "design", "note", "step", "against_friction")}
+        return {
+            k: getattr(self, k)
+            for k in ("loop", "kP", "kD", "period", "delay", "design", "note", "step", "against_friction")
+        }
 
 
 def preset_of(name: str | Preset) -> Preset:
@@ -81,7 +88,9 @@ def preset_of(name: str | Preset) -> Preset:
     return PRESETS[name]
 
 
-def _regulator(A: np.ndarray, B: np.ndarray, q: list[float], r: float, period: float, delay: float) -> np.ndarray:
+def _regulator(
+    A: np.ndarray, B: np.ndarray, q: list[float], r: float, period: float, delay: float
+) -> np.ndarray:
     """K of the discrete regulator with weights 1/q^2 and 1/r^2, and of the state a delay later."""
     from scipy.linalg import expm, fractional_matrix_power, solve_discrete_are
 
@@ -115,13 +124,16 @@ def velocity_gains(
     delay: float | None = None,
     encoder_factor: float = 1.0,
 ) -> Feedback:
-    """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`. A mechanism without inertia needs none."""
+    """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
+    A mechanism without inertia needs none."""
     _checked(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
     p = preset_of(preset)
     T, d = p.period if period is None else period, p.delay if delay is None else delay
     K = 0.0
     if abs(kA) >= _NO_INERTIA:
-        K = float(_regulator(np.array([[-kV / kA]]), np.array([[1.0 / kA]]), [max_error], max_effort, T, d)[0, 0])
+        K = float(
+            _regulator(np.array([[-kV / kA]]), np.array([[1.0 / kA]]), [max_error], max_effort, T, d)[0, 0]
+        )
     return Feedback(
         loop="velocity",
         kP=K * p.output / (p.time * encoder_factor),
@@ -147,7 +159,12 @@ def position_gains(
     encoder_factor: float = 1.0,
 ) -> Feedback:
     """The regulator of position and velocity."""
-    _checked(max_position_error=max_position_error, max_velocity_error=max_velocity_error, max_effort=max_effort, encoder_factor=encoder_factor)
+    _checked(
+        max_position_error=max_position_error,
+        max_velocity_error=max_velocity_error,
+        max_effort=max_effort,
+        encoder_factor=encoder_factor,
+    )
     p = preset_of(preset)
     T, d = p.period if period is None else period, p.delay if delay is None else delay
     if abs(kA) < _NO_INERTIA:
@@ -155,7 +172,9 @@ def position_gains(
         K0, K1 = kV * float(K[0, 0]), 0.0
     else:
         A, B = np.array([[0.0, 1.0], [0.0, -kV / kA]]), np.array([[0.0], [1.0 / kA]])
-        K0, K1 = (float(x) for x in _regulator(A, B, [max_position_error, max_velocity_error], max_effort, T, d)[0])
+        K0, K1 = (
+            float(x) for x in _regulator(A, B, [max_position_error, max_velocity_error], max_effort, T, d)[0]
+        )
     return Feedback(
         loop="position",
         kP=K0 * p.output / encoder_factor,
@@ -164,7 +183,10 @@ def position_gains(
         volts_per_rate=K1,
         period=T,
         delay=d,
-        design=f"regulator, {p.name}: {max_position_error:g} and {max_velocity_error:g} off are worth {max_effort:g}",
+        design=(
+            f"regulator, {p.name}: {max_position_error:g} and {max_velocity_error:g} off are worth"
+            f" {max_effort:g}"
+        ),
     )
 
 
@@ -181,9 +203,11 @@ def settle(
     period: float | None = None,
     delay: float | None = None,
 ) -> Feedback:
-    """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the delay forbids it; the note says so.
+    """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the
+    delay forbids it; the note says so.
 
-    A position loop also pushes with kS towards its target until it is there; velocity gets kS from the feedforward.
+    A position loop also pushes with kS towards its target until it is there; velocity gets kS from the
+    feedforward.
     """
     p = preset_of(preset)
     T, d = p.period if period is None else period, p.delay if delay is None else delay
@@ -194,7 +218,9 @@ def settle(
         rate = 4.0 / time
         spare = 0.99 * limit - kS - kV * abs(step)  # a hair below the limit
         if spare <= 0:
-            raise InvalidValue(f"a velocity of {step:g} needs {kS + kV * abs(step):.3g}; the input is limited to {limit:g}")
+            raise InvalidValue(
+                f"a velocity of {step:g} needs {kS + kV * abs(step):.3g}; the input is limited to {limit:g}"
+            )
         reach = min(rate, (kV + spare / abs(step)) / kA, 0.5 / lag)
         K0, K1 = max(0.0, kA * reach - kV), 0.0
         if kA * rate <= kV:
@@ -212,9 +238,11 @@ def settle(
                 why = (
                     "the delay"
                     if slow == 0.3 / lag
-                    else "the mechanism's own damping"
-                    if slow == kV / (2 * kA) and spare / abs(step) > K0
-                    else "the limit of the input"
+                    else (
+                        "the mechanism's own damping"
+                        if slow == kV / (2 * kA) and spare / abs(step) > K0
+                        else "the limit of the input"
+                    )
                 )
                 note = f"{why} allows {4.0 / found:.3g} s, not {time:g} s"
             reach = rate
@@ -257,9 +285,18 @@ class StepResponse:
 
 
 def step_response(
-    feedback: Feedback, *, kS: float, kV: float, kA: float, kG: float = 0.0, step: float = 1.0, limit: float = 12.0, duration: float = 2.0
+    feedback: Feedback,
+    *,
+    kS: float,
+    kV: float,
+    kA: float,
+    kG: float = 0.0,
+    step: float = 1.0,
+    limit: float = 12.0,
+    duration: float = 2.0,
 ) -> StepResponse:
-    """Simulate a step with friction, delay and the limit of the input; the feedforward holds the target (velocity) or gravity (position)."""
+    """Simulate a step with friction, delay and the limit of the input;
+    the feedforward holds the target (velocity) or gravity (position)."""
     from .feedforward import feedforward
 
     _checked(kA=kA, limit=limit, duration=duration)
@@ -285,7 +322,13 @@ def step_response(
         effort[to] = u
     shown = (velocity if feedback.loop == "velocity" else position) / step
     outside = np.flatnonzero(np.abs(shown - 1) > 0.02)
-    settled = math.inf if len(outside) and outside[-1] == len(t) - 1 else float(t[outside[-1] + 1]) if len(outside) else 0.0
+    settled = (
+        math.inf
+        if len(outside) and outside[-1] == len(t) - 1
+        else float(t[outside[-1] + 1])
+        if len(outside)
+        else 0.0
+    )
     return StepResponse(
         time=t,
         position=position,

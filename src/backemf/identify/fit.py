@@ -1,4 +1,5 @@
-"""From logs to a model you can trust: multi-start least squares with an observer homotopy, priors, and errors that hold."""
+"""From logs to a model you can trust: multi-start least squares with an observer homotopy, priors,
+and errors that hold."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ N_STARTS = 6
 SAME = 2e-3
 """Relative difference of cost up to which two starts count as having found the same minimum."""
 GRAVITY_ERROR = 0.015
-"""How much gravity differs from place to place [m/s^2] (World Geodetic System 1984: 9.780 at the equator, 9.832 at the poles)."""
+"""How much gravity differs from place to place [m/s^2] (World Geodetic System 1984:
+9.780 at the equator, 9.832 at the poles)."""
 
 
 def fit(
@@ -52,10 +54,12 @@ def fit(
 ) -> Fit:
     """Fit an actuator to logs.
 
-    free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the logs call for
+    free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the
+                logs call for
     also        further parameters to free beside those
     prior       a datasheet, or path -> (value, standard error): combinations the data leaves open stay there
-    hold_out    logs to judge on and not to fit: {"gain": 8}, {"length": 0.07}, log names, or a function of a log
+    hold_out    logs to judge on and not to fit: {"gain": 8}, {"length": 0.07}, log names, or a function of a
+                log
     friction    another friction model to start with ("m4", "lugre", ...)
     delay       also find a delay of the command
     offset      on a pendulum, also find the position at which the arm hangs
@@ -73,7 +77,9 @@ def fit(
     ends, interrupted = _starts(p, first, n_starts, within, np.random.default_rng(seed), progress)
     best = min(ends, key=lambda m: m.cost)
     if not math.isfinite(best.cost):
-        raise InvalidValue("the simulation is not finite from any start; check the actuator's numbers and the logs' units")
+        raise InvalidValue(
+            "the simulation is not finite from any start; check the actuator's numbers and the logs' units"
+        )
     p, best = _polish(p, best)
     sure = uncertainty(p, best.x)
     found = _found(p, best.x, sure)
@@ -82,7 +88,11 @@ def fit(
     starts = tuple(
         Start(
             cost=m.cost,
-            mae=float(np.mean(list(mean_absolute_errors(p, m.x).values()))) if math.isfinite(m.cost) else math.inf,
+            mae=(
+                float(np.mean(list(mean_absolute_errors(p, m.x).values())))
+                if math.isfinite(m.cost)
+                else math.inf
+            ),
             ended=m.ended,
             n_evaluations=m.n_evaluations,
             parameters=p.free.to_values(m.x, p.fixed),
@@ -93,7 +103,12 @@ def fit(
     k = p.outputs.index("position")
     floor = float(p.sigma_noise[k]) * math.sqrt(2 / math.pi)
     times_noise = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
-    notes = [*of_parameters(p, best.x, found), *of_pairs(p.free.paths, correlation), *of_errors(after, held, times_noise), *of_search(guessed, interrupted)]
+    notes = [
+        *of_parameters(p, best.x, found),
+        *of_pairs(p.free.paths, correlation),
+        *of_errors(after, held, times_noise),
+        *of_search(guessed, interrupted),
+    ]
     return Fit(
         actuator=p.actuator_at(best.x),
         parameters=found,
@@ -141,22 +156,44 @@ def _problem(
         wanted.append("bench.hanging")
     extra = {"bench.hanging": 0.0} if hanging else {}
     stated = priors(actuator, prior)
-    if hanging and free_paths is None and len({log.bench.gravity for log in logs if isinstance(log.bench, Pendulum)}) == 1:
+    if (
+        hanging
+        and free_paths is None
+        and len({log.bench.gravity for log in logs if isinstance(log.bench, Pendulum)}) == 1
+    ):
         # Gravity is 9.78 to 9.83 m/s^2 depending on the place, and a swinging arm shows it.
         wanted.append("bench.gravity")
         extra["bench.gravity"] = next(log.bench.gravity for log in logs if isinstance(log.bench, Pendulum))
         stated.setdefault("bench.gravity", (extra["bench.gravity"], GRAVITY_ERROR))
-    if hanging and free_paths is None and all(isinstance(log.bench, Pendulum) and log.bench.arm_mass == 0 for log in logs):
+    if (
+        hanging
+        and free_paths is None
+        and all(isinstance(log.bench, Pendulum) and log.bench.arm_mass == 0 for log in logs)
+    ):
         # Nobody weighed the arm; it is found along, starting from next to nothing.
         wanted.append("bench.arm_mass")
-        extra["bench.arm_mass"] = 0.03 * min(log.bench.mass for log in logs if isinstance(log.bench, Pendulum))
+        extra["bench.arm_mass"] = 0.03 * min(
+            log.bench.mass for log in logs if isinstance(log.bench, Pendulum)
+        )
     if not wanted:
         raise MissingValue("no parameter is free; name at least one")
-    return problem(actuator, logs, free(actuator, wanted, extra, prior=stated, bounds=bounds), substeps=substeps, hanging=hanging), guessed
+    return (
+        problem(
+            actuator,
+            logs,
+            free(actuator, wanted, extra, prior=stated, bounds=bounds),
+            substeps=substeps,
+            hanging=hanging,
+        ),
+        guessed,
+    )
 
 
-def _starts(p: Problem, first: np.ndarray, n: int, within: float, rng: np.random.Generator, progress: Progress | None) -> tuple[list[Minimum], bool]:
-    """Optimise from several starts; stop early once two agree on the best, or the noise explains everything."""
+def _starts(
+    p: Problem, first: np.ndarray, n: int, within: float, rng: np.random.Generator, progress: Progress | None
+) -> tuple[list[Minimum], bool]:
+    """Optimise from several starts; stop early once two agree on the best,
+    or the noise explains everything."""
     ends: list[Minimum] = []
     noise_cost = 0.5 * p.n_measured
     try:
@@ -187,17 +224,23 @@ def _stages(p: Problem) -> tuple[float, ...]:
 
 
 def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:
-    """Settle with finer steps; then weigh the data by the scatter and correlation it really has, and large errors less.
+    """Settle with finer steps; then weigh the data by the scatter and correlation it really has, and large
+    errors less.
 
-    Where the model cannot follow the recording, errors are larger than the noise and last for many samples; taken at the
-    weight of independent noise they would drown every prior.
+    Where the model cannot follow the recording, errors are larger than the noise and last for many samples;
+    taken at the weight of independent noise they would drown every prior.
     """
     p = replace(p, substeps=2 * p.substeps)  # the search was coarse; what is reported is not
     finer = levenberg_marquardt(p, best.x, most=12, tolerance=1e-6)
     best = finer if math.isfinite(finer.cost) else best
     errors, _ = p.sensitivities(best.x)
     k = p.outputs.index("position")
-    scale = np.array([max(1.4826 * float(np.nanmedian(np.abs(column))), 1.0) if np.isfinite(column).any() else 1.0 for column in errors.T])
+    scale = np.array(
+        [
+            max(1.4826 * float(np.nanmedian(np.abs(column))), 1.0) if np.isfinite(column).any() else 1.0
+            for column in errors.T
+        ]
+    )
     if np.all(scale < 1.3):
         return p, best
     alike = float(np.median([correlation_time(np.nan_to_num(e[:, k])) for e in p.batch.split(errors)]))
@@ -224,8 +267,22 @@ def _found(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Found]:
         stated = None
         if q.stated:
             mean, spread_ = q.prior
-            stated = (mean, spread_) if q.signed else (p.free.base(q, values, p.fixed) + math.exp(mean), math.exp(mean) * spread_)
-        found[q.path] = Found(path=q.path, value=value, error=error, low=low, high=high, unit=q.unit, start=q.start, prior=stated, told_by=told)
+            stated = (
+                (mean, spread_)
+                if q.signed
+                else (p.free.base(q, values, p.fixed) + math.exp(mean), math.exp(mean) * spread_)
+            )
+        found[q.path] = Found(
+            path=q.path,
+            value=value,
+            error=error,
+            low=low,
+            high=high,
+            unit=q.unit,
+            start=q.start,
+            prior=stated,
+            told_by=told,
+        )
     return found
 
 

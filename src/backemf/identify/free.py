@@ -1,7 +1,8 @@
-"""Free parameters: which numbers may vary, between which bounds, in which coordinate, and what is believed of them before.
+"""Free parameters: which numbers may vary, between which bounds, in which coordinate, and what is believed of
+them before.
 
-Positive numbers vary as their logarithm; static friction as its excess over Coulomb friction, so that tau_s >= tau_c always holds;
-numbers that may be negative vary linearly.
+Positive numbers vary as their logarithm; static friction as its excess over Coulomb friction, so that tau_s
+>= tau_c always holds; numbers that may be negative vary linearly.
 """
 
 from __future__ import annotations
@@ -17,12 +18,20 @@ from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
 from ..model.quantity import quantities
 
-SIGNED = {"friction.offset": 1.0, "friction.asymmetry": 1.0, "bench.hanging": 0.3, "bench.tilt": 0.3, "motor.cogging.phase": 3.0}
-"""Parameters that may have either sign, with the size by which they are expected to differ from their start."""
+SIGNED = {
+    "friction.offset": 1.0,
+    "friction.asymmetry": 1.0,
+    "bench.hanging": 0.3,
+    "bench.tilt": 0.3,
+    "motor.cogging.phase": 3.0,
+}
+"""Parameters that may have either sign, with the size by which they are expected to differ from their start.
+"""
 ORDERED = {"friction.static": "friction.coulomb"}
 """Parameters that are at least as large as another."""
 WIDE = 2.0
-"""Standard error of the logarithm of a number nothing is known of but its start: a factor of seven either way."""
+"""Standard error of the logarithm of a number nothing is known of but its start:
+a factor of seven either way."""
 SMALLEST = 1e-6
 """Lower end of a positive parameter that may vanish, relative to its start."""
 OUTSIDE = {"bench.hanging": "rad", "bench.arm_mass": "kg", "bench.gravity": "m/s^2"}
@@ -42,7 +51,8 @@ class Parameter:
     prior: tuple[float, float]
     """(mean, standard error) in its own coordinate."""
     stated: bool = False
-    """Whether the prior is somebody's statement (a datasheet, the caller), not just a wide guess around the start."""
+    """Whether the prior is somebody's statement (a datasheet, the caller),
+    not just a wide guess around the start."""
 
     @property
     def signed(self) -> bool:
@@ -74,7 +84,11 @@ class Free:
         x = []
         for p in self.parameters:
             v = values[p.path]
-            x.append(v if p.signed else math.log(max(v - self.base(p, values, fixed), SMALLEST * max(abs(p.start), 1e-12))))
+            x.append(
+                v
+                if p.signed
+                else math.log(max(v - self.base(p, values, fixed), SMALLEST * max(abs(p.start), 1e-12)))
+            )
         return self.inside(np.array(x))
 
     def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
@@ -103,7 +117,9 @@ class Free:
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Means and standard errors in x."""
-        return np.array([p.prior[0] for p in self.parameters]), np.array([p.prior[1] for p in self.parameters])
+        return np.array([p.prior[0] for p in self.parameters]), np.array(
+            [p.prior[1] for p in self.parameters]
+        )
 
 
 def default_paths(actuator: Actuator) -> list[str]:
@@ -119,7 +135,8 @@ def free(
     prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Free:
-    """Make parameters free. `extra` are parameters outside the actuator (the bench's); `prior` a datasheet, or path -> (value, error)."""
+    """Make parameters free. `extra` are parameters outside the actuator (the bench's);
+    `prior` a datasheet, or path -> (value, error)."""
     known = {path: (f, value) for path, f, value in quantities(actuator)}
     stated = priors(actuator, prior)
     extra = extra or {}
@@ -133,13 +150,22 @@ def free(
     found = []
     for path in paths:
         # The actuator's own units: metres and newtons where the axis is linear.
-        unit, most = (actuator.unit(path), known[path][0].metadata["most"]) if path in known else (OUTSIDE.get(path, "1"), None)
+        unit, most = (
+            (actuator.unit(path), known[path][0].metadata["most"])
+            if path in known
+            else (OUTSIDE.get(path, "1"), None)
+        )
         found.append(_parameter(path, values, unit, most, stated.get(path), (bounds or {}).get(path)))
     return Free(tuple(found))
 
 
 def _parameter(
-    path: str, values: Mapping[str, float], unit: str, most: float | None, stated: tuple[float, float] | None, bound: tuple[float, float] | None
+    path: str,
+    values: Mapping[str, float],
+    unit: str,
+    most: float | None,
+    stated: tuple[float, float] | None,
+    bound: tuple[float, float] | None,
 ) -> Parameter:
     start = float(values[path])
     if bound is not None and not bound[0] < bound[1]:
@@ -148,7 +174,15 @@ def _parameter(
         size = SIGNED[path]
         low, high = bound or (start - 10 * size, start + 10 * size)
         mean, error = stated or (start, size)
-        return Parameter(path=path, start=start, unit=unit, low=low, high=high, prior=(mean, error), stated=stated is not None)
+        return Parameter(
+            path=path,
+            start=start,
+            unit=unit,
+            low=low,
+            high=high,
+            prior=(mean, error),
+            stated=stated is not None,
+        )
     above = ORDERED.get(path)
     base = float(values.get(above, 0.0)) if above else 0.0
     scale = max(start - base, 1e-3 * max(start, base), 1e-9)
@@ -164,10 +198,14 @@ def _parameter(
     else:
         value, error = stated
         prior = (math.log(max(value - base, 1e-300)), max(error / max(value - base, 1e-300), 1e-4))
-    return Parameter(path=path, start=start, unit=unit, low=low, high=high, prior=prior, stated=stated is not None)
+    return Parameter(
+        path=path, start=start, unit=unit, low=low, high=high, prior=prior, stated=stated is not None
+    )
 
 
-def priors(actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, float]] | None) -> dict[str, tuple[float, float]]:
+def priors(
+    actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, float]] | None
+) -> dict[str, tuple[float, float]]:
     """path -> (value, standard error) from a datasheet's constants, or as the caller states them."""
     if given is None:
         return {}
@@ -176,17 +214,26 @@ def priors(actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, floa
     c = given.reconciled.constants
     start = given.actuator()
     # Drag printed at no load belongs to no single friction parameter of a richer model; it is left out.
-    names = {"motor.resistance": "R", "motor.torque_constant": "K", "motor.rotor_inertia": "J", "motor.inductance": "L"}
+    names = {
+        "motor.resistance": "R",
+        "motor.torque_constant": "K",
+        "motor.rotor_inertia": "J",
+        "motor.inductance": "L",
+    }
     found = {}
     for path, name in names.items():
         if name in c and path in start.parameters and path in actuator.parameters:
             value = start.parameters[path]
-            found[path] = (value, value * max(c[name].error / c[name].value, 0.05))  # units of one type differ by some per cent
+            found[path] = (
+                value,
+                value * max(c[name].error / c[name].value, 0.05),
+            )  # units of one type differ by some per cent
     return found
 
 
 def spread(free_: Free, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:
-    """A random start: within a factor of `around` (log-uniform), but where something was stated no farther than twice its error."""
+    """A random start: within a factor of `around` (log-uniform),
+    but where something was stated no farther than twice its error."""
     moved = []
     for p, x in zip(free_.parameters, around, strict=True):
         width = 0.1 * SIGNED[p.path] if p.signed else math.log(factor)

@@ -23,12 +23,15 @@ def friction_name(friction: Viscous) -> str:
 
 
 def with_friction(actuator: Actuator, name: str) -> Actuator:
-    """The actuator with another friction: shared numbers are kept, new ones start at values that servos have."""
+    """The actuator with another friction: shared numbers are kept,
+    new ones start at values that servos have."""
     name = ALIASES.get(name.lower(), name.lower())
     if name not in FRICTIONS:
         raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
     old, gearbox = actuator.friction, actuator.gearbox
-    known = {f.name: getattr(old, f.name) for f in dataclasses.fields(old) if getattr(old, f.name) is not None}
+    known = {
+        f.name: getattr(old, f.name) for f in dataclasses.fields(old) if getattr(old, f.name) is not None
+    }
     supply = actuator.drive.supply or 12.0
     stall = float(gearbox.output_torque(actuator.motor.torque_constant) * supply / actuator.motor.resistance)
     speed = ideal_speed(actuator, supply)

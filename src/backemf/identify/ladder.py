@@ -1,4 +1,5 @@
-"""The friction ladder: fit every rung, judge each on logs it never saw, and take the simplest that is as good as the best."""
+"""The friction ladder: fit every rung, judge each on logs it never saw,
+and take the simplest that is as good as the best."""
 
 from __future__ import annotations
 
@@ -68,7 +69,9 @@ class Ladder:
         """The chosen rung's fit, which remembers the others."""
         found = next(r.fit for r in self.rungs if r.name == self.chosen)
         assert found is not None
-        return replace(found, rungs=tuple(r.tried(r.name == self.chosen) for r in self.rungs), judged_on=self.held_out)
+        return replace(
+            found, rungs=tuple(r.tried(r.name == self.chosen) for r in self.rungs), judged_on=self.held_out
+        )
 
     def __str__(self) -> str:
         rows = []
@@ -81,22 +84,35 @@ class Ladder:
             before = min(r.held_out, before) if before is not None else r.held_out
             mark = "chosen" if r.name == self.chosen else ""
             rows.append(
-                (r.name, str(len(r.fit.parameters)), f"{1e3 * r.fit.training_mae:.3f}", f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}", bought, mark)
+                (
+                    r.name,
+                    str(len(r.fit.parameters)),
+                    f"{1e3 * r.fit.training_mae:.3f}",
+                    f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}",
+                    bought,
+                    mark,
+                )
             )
         unit = "mrad" if self.fit.actuator.motion == "rotary" else "mm"
         head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
-        return f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest within one standard error of the best: {self.chosen}."
+        return (
+            f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest within one standard error of"
+            f" the best: {self.chosen}."
+        )
 
 
 def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
-    """Logs to judge on where nobody says: those of the middle gain, or else mass, where most logs have another; or every fourth log."""
+    """Logs to judge on where nobody says: those of the middle gain, or else mass,
+    where most logs have another; or every fourth log."""
     for key in ("gain", "mass"):
         values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
         middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
         if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
             return [{key: middle}], f"the logs with {key} {middle:g}"
     if len(logs) < 4:
-        raise InvalidValue(f"{len(logs)} logs are too few to hold some out; record more, or name hold_out yourself")
+        raise InvalidValue(
+            f"{len(logs)} logs are too few to hold some out; record more, or name hold_out yourself"
+        )
     names = [log.name for log in logs][1::4]
     return names, f"every fourth log ({len(names)} of {len(logs)})"
 
@@ -113,7 +129,8 @@ def ladder(
     progress: Progress | None = None,
     **more: Any,
 ) -> Ladder:
-    """Fit each friction of the ladder and judge it on held-out logs; each rung starts from the last one's winding and drag."""
+    """Fit each friction of the ladder and judge it on held-out logs;
+    each rung starts from the last one's winding and drag."""
     if hold_out is None:
         hold_out, words = default_hold_out(logs)
     else:
@@ -128,7 +145,17 @@ def ladder(
                 progress(f"{name}: {text}", cost, (k + share) / len(rungs))
 
         try:
-            one = fit(with_friction(start, name), logs, prior=prior, hold_out=hold_out, n_starts=n_starts, seed=seed, progress=note, also=also, **more)
+            one = fit(
+                with_friction(start, name),
+                logs,
+                prior=prior,
+                hold_out=hold_out,
+                n_starts=n_starts,
+                seed=seed,
+                progress=note,
+                also=also,
+                **more,
+            )
             found.append(Rung(name=name, fit=one))
             if one.held_out_mae is not None and one.held_out_mae <= min(r.held_out for r in found):
                 start = one.actuator

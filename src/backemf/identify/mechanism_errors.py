@@ -1,4 +1,5 @@
-"""How sure gains are: errors that hold where residuals stay alike over time, as those of a coarse encoder do."""
+"""How sure gains are: errors that hold where residuals stay alike over time,
+as those of a coarse encoder do."""
 
 from __future__ import annotations
 
@@ -11,8 +12,11 @@ from .mechanism_model import Model
 from .segments import Segment
 
 
-def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(covariance of the unknowns, directions without information), allowing for residuals that stay alike over time."""
+def covariance_of(
+    model: Model, x: np.ndarray, weights: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(covariance of the unknowns, directions without information),
+    allowing for residuals that stay alike over time."""
     residuals, slopes = model.linearised(x)
     meat = np.zeros((model.n_all, model.n_all))
     for k, s in enumerate(model.segments):
@@ -36,7 +40,9 @@ def covariance_of(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) ->
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
     covariance = inverse * np.outer(spread / alone, spread / alone)
-    lost &= np.linalg.norm(vectors[: model.n], axis=0) > 1e-3  # a first angle that nothing depends on says nothing about gains
+    lost &= (
+        np.linalg.norm(vectors[: model.n], axis=0) > 1e-3
+    )  # a first angle that nothing depends on says nothing about gains
     directions = (vectors[:, lost] / size[:, None]).T if lost.any() else np.zeros((0, model.n_all))
     return covariance, directions
 
@@ -60,7 +66,8 @@ def _memory(r: np.ndarray) -> int:
 
 
 def _crossing(s: Segment) -> int:
-    """Samples that a slow part of the motion spends on one step of the position's grid, whose errors are therefore alike."""
+    """Samples that a slow part of the motion spends on one step of the position's grid,
+    whose errors are therefore alike."""
     if not s.resolution:
         return 1
     slow = max(float(np.percentile(np.abs(s.smooth), 20)), 1e-12)
@@ -69,5 +76,6 @@ def _crossing(s: Segment) -> int:
 
 
 def _short_sample(n: int, length: int) -> float:
-    """How much a long-run sum grows for the samples that its window takes away at both ends; at most twice."""
+    """How much a long-run sum grows for the samples that its window takes away at both ends;
+    at most twice."""
     return n / max(n - 2 * length, 0.5 * n)

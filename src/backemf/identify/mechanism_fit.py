@@ -1,8 +1,9 @@
-"""Gains by simulation error: the mechanism is run with the recorded input and compared with the recorded motion.
+"""Gains by simulation error: the mechanism is run with the recorded input and compared with the recorded
+motion.
 
-Nothing is differentiated. Delays of velocity and position are unknowns like the gains; each channel weighs with the scatter it
-shows; a test's first position, and its first velocity where it does not begin at rest, are unknowns too. Errors allow for
-residuals that stay alike over time.
+Nothing is differentiated. Delays of velocity and position are unknowns like the gains; each channel weighs
+with the scatter it shows; a test's first position, and its first velocity where it does not begin at rest,
+are unknowns too. Errors allow for residuals that stay alike over time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class MechanismFit:
 
 
 def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarray:
-    """A start: the equation integrated over windows, which needs no derivative, at the delay that fits best."""
+    """A start: the equation integrated over windows, which needs no derivative,
+    at the delay that fits best."""
     best, found = math.inf, np.zeros(model.n)
     for delay in np.arange(0.0, LONGEST_DELAY, 0.01):
         rows, sides = [], []
@@ -89,7 +91,9 @@ def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarra
 
 def _weights(model: Model, x: np.ndarray) -> list[np.ndarray]:
     """Scatter of each channel from its residuals, and less weight for what lies far outside."""
-    residuals = [(model.measured(k) - model.stacked(x, k), model.n_velocity(k)) for k in range(len(model.segments))]
+    residuals = [
+        (model.measured(k) - model.stacked(x, k), model.n_velocity(k)) for k in range(len(model.segments))
+    ]
     v = np.concatenate([r[:n] for r, n in residuals]) * model.scale_v
     p = np.concatenate([r[n:] for r, n in residuals]) * model.scale_p
     n = max(len(v), len(p))
@@ -157,17 +161,21 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
 
 
 def _drifts(model: Model, x: np.ndarray) -> bool:
-    """Whether position leaves the prediction slowly, by more than its own noise: then its errors are the model's, not the sensor's."""
+    """Whether position leaves the prediction slowly, by more than its own noise:
+    then its errors are the model's, not the sensor's."""
     near, all_ = 0.0, 1e-300
     for k in range(len(model.segments)):
         r = (model.measured(k) - model.stacked(x, k))[model.n_velocity(k) :]
         near += float(r[1:] @ r[:-1]) if len(r) > 1 else 0.0
         all_ += float(r @ r)
-    return near / all_ > 0.8 and model.scale_p > 3 * max((s.noise_position for s in model.segments), default=0.0)
+    return near / all_ > 0.8 and model.scale_p > 3 * max(
+        (s.noise_position for s in model.segments), default=0.0
+    )
 
 
 def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[Model, np.ndarray]:
-    """The same with a velocity that is a mean over a window, as many controllers report it, where that explains it better."""
+    """The same with a velocity that is a mean over a window, as many controllers report it,
+    where that explains it better."""
     best = model.cost(x, weights)
     noise = max(s.noise_velocity for s in model.segments)
     if not model.has_position or model.i_dv is None or model.scale_v <= max(2 * noise, model.floor_v):
@@ -175,7 +183,12 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
     chosen, found = model, x
     for window in (0.01, 0.05, 0.1):
         other = Model(model.segments, model.mechanism, averaged=True)
-        other.pieces, other.starts, other.scale_v, other.scale_p = model.pieces, model.starts, model.scale_v, model.scale_p
+        other.pieces, other.starts, other.scale_v, other.scale_p = (
+            model.pieces,
+            model.starts,
+            model.scale_v,
+            model.scale_p,
+        )
         i = other.i_w if other.i_w is not None else 0
         start = np.insert(x, i, window)
         start[model.i_dv] = max(0.0, start[model.i_dv] - 0.5 * window)
@@ -191,10 +204,16 @@ def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length
     error, total = 0.0, 0.0
     everything = np.concatenate([s.velocity for s in model.segments])
     for side in (0, 1):
-        used = [(_stretch(s.velocity_time, length, side), _stretch(s.position_time, length, side)) for s in model.segments]
+        used = [
+            (_stretch(s.velocity_time, length, side), _stretch(s.position_time, length, side))
+            for s in model.segments
+        ]
         if not any(v.any() for v, _ in used) or all(v.all() for v, _ in used):
             return math.nan
-        part = [w * np.concatenate([v[: model.n_velocity(k)], p]) for k, (w, (v, p)) in enumerate(zip(weights, used, strict=True))]
+        part = [
+            w * np.concatenate([v[: model.n_velocity(k)], p])
+            for k, (w, (v, p)) in enumerate(zip(weights, used, strict=True))
+        ]
         y = model.solve(x, part, rounds=4)
         for k, s in enumerate(model.segments):
             r = (model.predicted_velocity(y, k) - s.velocity)[~used[k][0]]

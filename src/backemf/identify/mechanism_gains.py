@@ -24,7 +24,12 @@ def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> 
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
     out: dict[str, Interval] = {}
     for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
-        out[name] = _interval(float(fit.values[i]), float(errors[i]), bool(blind[i]), _widest(name, float(fit.values[i]), scale[i]))
+        out[name] = _interval(
+            float(fit.values[i]),
+            float(errors[i]),
+            bool(blind[i]),
+            _widest(name, float(fit.values[i]), scale[i]),
+        )
     if mechanism == "arm":
         out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
     return out
@@ -63,6 +68,9 @@ def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Inter
         return (None, None, None), (None, None, None)
     block = fit.covariance[3:5, 3:5]
     along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
-    error, angle = math.sqrt(max(float(along @ block @ along), 0.0)), math.sqrt(max(float(across @ block @ across), 0.0))
+    error, angle = (
+        math.sqrt(max(float(along @ block @ along), 0.0)),
+        math.sqrt(max(float(across @ block @ across), 0.0)),
+    )
     kG = _interval(size, error, blind, 0.1 * effort)
     return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

@@ -1,4 +1,5 @@
-"""The unknowns of a mechanism and its recordings -> weighted residuals, their derivatives, and the descent to the best."""
+"""The unknowns of a mechanism and its recordings -> weighted residuals, their derivatives,
+and the descent to the best."""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ DELAY_ASSUMED = 0.02
 class Model:
     """Unknowns -> weighted residuals and their derivatives.
 
-    The unknowns: gains (kA by its logarithm), delays of velocity and position, the window of an averaged velocity, then for each
-    segment its first velocity where it begins in motion, and its first angle where gravity depends on it. A velocity that is
-    nothing but differences of the position adds nothing to it, and is only predicted.
+    The unknowns: gains (kA by its logarithm), delays of velocity and position, the window of an averaged
+    velocity, then for each segment its first velocity where it begins in motion, and its first angle where
+    gravity depends on it. A velocity that is nothing but differences of the position adds nothing to it, and
+    is only predicted.
     """
 
     def __init__(self, segments: Sequence[Segment], mechanism: str, averaged: bool = False):
@@ -56,7 +58,8 @@ class Model:
         self.scale_p = max((s.noise_position for s in segments if len(s.position)), default=1.0)
         reach = min((float(np.ptp(s.position)) for s in segments if len(s.position)), default=1.0)
         self.floor_p = max(FLOOR * reach, 1e-12)
-        # A ramp alone cannot tell a delay from friction: without a step, sensors are taken to be about as late as they usually are.
+        # A ramp alone cannot tell a delay from friction: without a step, sensors are taken to be about as
+        # late as they usually are.
         self.assumed = 0.0 if any(not s.run.slow for s in segments) else 1.0 / DELAY_ASSUMED
         self.scale_p = max(self.scale_p, self.floor_p)
 
@@ -99,7 +102,8 @@ class Model:
         return float(s.velocity_time[0]) - self._delay(x, k)[1] - w, p0 - w * v0, v0
 
     def _moments(self, x: np.ndarray, k: int) -> list[np.ndarray]:
-        """When what was measured happened: velocity (the end and the beginning of what it is a mean of), then position."""
+        """When what was measured happened: velocity (the end and the beginning of what it is a mean of),
+        then position."""
         s, (_, d) = self.segments[k], self._delay(x, k)
         place = s.position_time - (float(x[self.i_dp]) if self.i_dp is not None else d)
         if not self.uses_velocity[k]:
@@ -109,11 +113,20 @@ class Model:
         return [s.velocity_time - d, s.velocity_time - d - float(x[self.i_w]), place]
 
     def one(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Velocity and position of a segment, the position's constant not yet adjusted; no velocity where position says it all."""
+        """Velocity and position of a segment, the position's constant not yet adjusted;
+        no velocity where position says it all."""
         s = self.segments[k]
         begin, (gains, gravity), moments = self._begin(x, k), self.gains(x), self._moments(x, k)
         if self.uses_velocity[k] and self.i_w is None:
-            return motion(s.time, s.input, start=begin, velocity_time=moments[0], position_time=moments[1], gains=gains, gravity=gravity)
+            return motion(
+                s.time,
+                s.input,
+                start=begin,
+                velocity_time=moments[0],
+                position_time=moments[1],
+                gains=gains,
+                gravity=gravity,
+            )
         *ends, p = positions(s.time, s.input, start=begin, moments=moments, gains=gains, gravity=gravity)
         return (ends[0] - ends[1]) / float(x[self.i_w]) if self.i_w is not None and ends else np.empty(0), p
 
@@ -123,10 +136,21 @@ class Model:
             return self.one(x, k)[0]
         s, (_, d) = self.segments[k], self._delay(x, k)
         step = float(np.median(np.diff(s.position_time)))
-        middle = 0.5 * step if len(s.velocity_time) and np.min(np.abs(s.position_time - s.velocity_time[0])) > 0.25 * step else 0.0
+        middle = (
+            0.5 * step
+            if len(s.velocity_time) and np.min(np.abs(s.position_time - s.velocity_time[0])) > 0.25 * step
+            else 0.0
+        )
         ends = s.velocity_time - d + middle
         gains, gravity = self.gains(x)
-        new, old = positions(s.time, s.input, start=self._begin(x, k), moments=[ends, ends - step], gains=gains, gravity=gravity)
+        new, old = positions(
+            s.time,
+            s.input,
+            start=self._begin(x, k),
+            moments=[ends, ends - step],
+            gains=gains,
+            gravity=gravity,
+        )
         return (new - old) / step
 
     def slopes(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -135,15 +159,27 @@ class Model:
         (kS, kV, kA), gravity = self.gains(x)
         begin = self._begin(x, k)
         moments = [*self._moments(x, k), np.array([begin[0]])]
-        *seen, first = sensitive_motion(s.time, s.input, start=begin, moments=moments, gains=(kS, kV, kA), gravity=gravity, turning=self.turning)
+        *seen, first = sensitive_motion(
+            s.time,
+            s.input,
+            start=begin,
+            moments=moments,
+            gains=(kS, kV, kA),
+            gravity=gravity,
+            turning=self.turning,
+        )
         a0, v0 = float(first.values[0, 2]), begin[2]
-        width = first.slopes.shape[2]  # gains, first position, first velocity; then the moment, and the time of the beginning
+        width = first.slopes.shape[
+            2
+        ]  # gains, first position, first velocity; then the moment, and the time of the beginning
         L = np.zeros((width + 2, self.n_all))
         for i, name in enumerate(self.names):
             L[{"kG": 3, "g_c": 4, "g_s": 5}.get(name, i), i] = kA if name == "kA" else 1.0
         p_row, v_row, moment, time = width - 2, width - 1, width, width + 1
         i_d, _ = self._delay(x, k)
-        if i_p is not None and len(self.pieces[k]) == 1:  # compared in pieces, a position no longer tells where it began
+        if (
+            i_p is not None and len(self.pieces[k]) == 1
+        ):  # compared in pieces, a position no longer tells where it began
             L[p_row, i_p] = 1.0
         if i_v is not None:
             L[v_row, i_v], L[time, i_d] = 1.0, -1.0
@@ -154,7 +190,11 @@ class Model:
             there = L.copy()
             there[moment, [i for i in late if i is not None]] = -1.0
             of_time = -(part.slopes[:, row, p_row] * v0 + part.slopes[:, row, v_row] * a0)
-            columns = [part.slopes[:, row, :], (part.moving * part.values[:, row + 1])[:, None], (part.moving * of_time)[:, None]]
+            columns = [
+                part.slopes[:, row, :],
+                (part.moving * part.values[:, row + 1])[:, None],
+                (part.moving * of_time)[:, None],
+            ]
             return np.concatenate(columns, axis=1) @ there
 
         p, J_p = seen[-1].values[:, 0], along(seen[-1], 0, [self.i_dp])
@@ -170,7 +210,8 @@ class Model:
         return np.concatenate([y for y, _ in out]), np.concatenate([J for _, J in out])
 
     def level(self, p: np.ndarray, k: int) -> np.ndarray:
-        """Position less its mean, piece by piece: where a mechanism was set down is not the question. (For an arm it is.)"""
+        """Position less its mean, piece by piece: where a mechanism was set down is not the question.
+        (For an arm it is.)"""
         starts = self.pieces[k]
         if not len(p) or (self.i_p0[k] is not None and len(starts) == 1):
             return p
@@ -179,7 +220,8 @@ class Model:
         return p - np.repeat(means, counts, axis=0)
 
     def cut(self, length: float) -> None:
-        """Compare position in pieces of this many seconds, so that a slow drift does not outweigh everything."""
+        """Compare position in pieces of this many seconds,
+        so that a slow drift does not outweigh everything."""
         for k, s in enumerate(self.segments):
             if len(s.position):
                 number = np.floor((s.position_time - s.position_time[0]) / length)
@@ -196,7 +238,9 @@ class Model:
 
     def measured(self, k: int) -> np.ndarray:
         s = self.segments[k]
-        return np.concatenate([s.velocity[: self.n_velocity(k)] / self.scale_v, self.level(s.position, k) / self.scale_p])
+        return np.concatenate(
+            [s.velocity[: self.n_velocity(k)] / self.scale_v, self.level(s.position, k) / self.scale_p]
+        )
 
     def linearised(self, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(residuals, derivatives of the prediction) by segment."""
@@ -230,7 +274,9 @@ class Model:
             for _ in range(12):
                 try:
                     step = np.linalg.solve(A + damping * np.diag(D), b)
-                except np.linalg.LinAlgError:  # nothing moves with these gains, so nothing can be learnt from them
+                except (
+                    np.linalg.LinAlgError
+                ):  # nothing moves with these gains, so nothing can be learnt from them
                     return x
                 step[2] = np.clip(step[2], -1.5, 1.5)
                 trial = self._bounded(x + step)

@@ -1,4 +1,5 @@
-"""Gains and physics, both ways: what a motor's gains tell of the mechanism, and what gains to expect before anything is built.
+"""Gains and physics, both ways: what a motor's gains tell of the mechanism, and what gains to expect before
+anything is built.
 
 Document 004, corrected: friction at the output counts once, and kS does not grow with the gear ratio.
 """
@@ -12,7 +13,13 @@ from typing import Any
 
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding
-from ..model.conversions import Feedforward, feedforward_current, feedforward_voltage, mechanism_from_current, mechanism_from_voltage
+from ..model.conversions import (
+    Feedforward,
+    feedforward_current,
+    feedforward_voltage,
+    mechanism_from_current,
+    mechanism_from_voltage,
+)
 from ..model.gearbox import Gearbox
 from ..model.motor import Motor
 from .characterize import UNITS, Characterization
@@ -57,14 +64,19 @@ def motor_named(motor: str | Motor) -> Motor:
 
 def _constants(motor: Motor, ratio: float, n_motors: int) -> dict[str, Any]:
     if ratio == 0 or n_motors < 1:
-        raise InvalidValue(f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one motor")
+        raise InvalidValue(
+            f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
+            " motor"
+        )
     return {"torque_constant": motor.torque_constant, "ratio": abs(ratio), "n_motors": n_motors}
 
 
 def _at_output(motor: Motor, ratio: float, n_motors: int) -> tuple[float, float]:
     """(torque for one ampere in each motor, inertia of all rotors), at the output."""
     gearbox = Gearbox(ratio=abs(ratio), n_motors=n_motors)
-    return float(gearbox.output_torque(motor.torque_constant)), float(gearbox.output_inertia(motor.rotor_inertia))
+    return float(gearbox.output_torque(motor.torque_constant)), float(
+        gearbox.output_inertia(motor.rotor_inertia)
+    )
 
 
 def _speed_constant(motor: Motor) -> float:
@@ -83,21 +95,37 @@ def theoretical(
     viscous: float = 0.0,
     units: str = "radians",
 ) -> Feedforward:
-    """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a linear axis ratio is rotor radians per metre."""
+    """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
+    linear axis ratio is rotor radians per metre."""
     m = motor_named(motor)
     common = _constants(m, ratio, n_motors)
     _, rotors = _at_output(m, ratio, n_motors)
-    more: dict[str, Any] = {"inertia": inertia + rotors, "motor_friction": motor_friction, "output_friction": output_friction, "viscous": viscous}
+    more: dict[str, Any] = {
+        "inertia": inertia + rotors,
+        "motor_friction": motor_friction,
+        "output_friction": output_friction,
+        "viscous": viscous,
+    }
     if control == "voltage":
-        found = feedforward_voltage(speed_constant=_speed_constant(m), resistance=m.resistance, **common, **more)
+        found = feedforward_voltage(
+            speed_constant=_speed_constant(m), resistance=m.resistance, **common, **more
+        )
     else:
         found = feedforward_current(**common, **more)
     size = UNITS[units][0]
     return Feedforward(found.kS, found.kV * size, found.kA * size)
 
 
-def physics(found: Characterization, motor: str | Motor, *, ratio: float, n_motors: int = 1, inertia: float | None = None) -> Physics:
-    """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included), gives the effective resistance."""
+def physics(
+    found: Characterization,
+    motor: str | Motor,
+    *,
+    ratio: float,
+    n_motors: int = 1,
+    inertia: float | None = None,
+) -> Physics:
+    """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
+    gives the effective resistance."""
     m = motor_named(motor)
     common = _constants(m, ratio, n_motors)
     size = UNITS[found.units][0]
@@ -111,26 +139,53 @@ def physics(found: Characterization, motor: str | Motor, *, ratio: float, n_moto
     resistance = None
     predicted: dict[str, float] = {}
     if found.control == "voltage":
-        back = mechanism_from_voltage(gains, speed_constant=_speed_constant(m), resistance=m.resistance, **common)
+        back = mechanism_from_voltage(
+            gains, speed_constant=_speed_constant(m), resistance=m.resistance, **common
+        )
         per_input = torque / m.resistance
         predicted["kV"] = abs(ratio) / _speed_constant(m) * size
         findings += _compare(kV, predicted["kV"], found)
         if inertia is not None:
             resistance = gains.kA * torque / inertia
             if resistance > 1.5 * m.resistance:
-                text = f"the effective resistance is {resistance:.3g} ohm, the motor's own {m.resistance:.3g} ohm."
+                text = (
+                    f"the effective resistance is {resistance:.3g} ohm, the motor's own {m.resistance:.3g}"
+                    " ohm."
+                )
                 findings.append(
-                    Finding(code="resistance_high", text=text, remedy="look at leads, connectors and current limits, or at the inertia that was given")
+                    Finding(
+                        code="resistance_high",
+                        text=text,
+                        remedy=(
+                            "look at leads, connectors and current limits, or at the inertia that was given"
+                        ),
+                    )
                 )
     else:
         back = mechanism_from_current(gains, **common)
         per_input = torque
         predicted["kV"] = 0.0
     if inertia is not None:
-        predicted["kA"] = theoretical(m, ratio=ratio, inertia=inertia - rotors, n_motors=n_motors, control=found.control, units=found.units).kA
+        predicted["kA"] = theoretical(
+            m,
+            ratio=ratio,
+            inertia=inertia - rotors,
+            n_motors=n_motors,
+            control=found.control,
+            units=found.units,
+        ).kA
     if back.inertia < rotors:
-        text = f"the gains give an inertia of {back.inertia:.3g}, less than that of the rotors alone, {rotors:.3g}."
-        findings.append(Finding(code="inertia_low", text=text, remedy="check the motor, the gear ratio and the unit of velocity"))
+        text = (
+            f"the gains give an inertia of {back.inertia:.3g}, less than that of the rotors alone,"
+            f" {rotors:.3g}."
+        )
+        findings.append(
+            Finding(
+                code="inertia_low",
+                text=text,
+                remedy="check the motor, the gear ratio and the unit of velocity",
+            )
+        )
     kG = values.get("kG")
     return Physics(
         inertia=back.inertia,
@@ -151,11 +206,16 @@ def _compare(kV: float, predicted: float, found: Characterization) -> list[Findi
     near = min(_SLIPS, key=lambda name: abs(math.log(abs(ratio) / _SLIPS[name])) if ratio else math.inf)
     slip = ratio > 0 and abs(math.log(ratio / _SLIPS[near])) < 0.2
     unit = found.gains["kV"].unit
-    text = f"kV is {kV:.4g} {unit}, {ratio:.3g} times what motor and gearing predict ({predicted:.4g})" + (f": as {near} gives." if slip else ".")
+    text = f"kV is {kV:.4g} {unit}, {ratio:.3g} times what motor and gearing predict ({predicted:.4g})" + (
+        f": as {near} gives." if slip else "."
+    )
     code = "units_suspect" if slip else "kV_unexpected"
     remedy = (
         "check the encoder's conversion factor"
         if slip
-        else "check the gear ratio, the number of motors and which motor it is; much viscous friction also raises kV"
+        else (
+            "check the gear ratio, the number of motors and which motor it is; much viscous friction also"
+            " raises kV"
+        )
     )
     return [Finding(code=code, text=text, remedy=remedy, numbers={"ratio": ratio})]

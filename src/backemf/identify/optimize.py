@@ -1,8 +1,10 @@
-"""Least squares with an observer homotopy: first let the simulation follow the recording, then let it go, step by step.
+"""Least squares with an observer homotopy: first let the simulation follow the recording, then let it go,
+step by step.
 
-Friction makes many local minima, because a slip that comes a little late costs as much as one that never comes. While an
-observer pulls the state towards the recording those minima are gone; fitted at 120 rad/s and less, and then without it, the
-parameters arrive where a plain fit rarely does. Gradients are exact throughout.
+Friction makes many local minima, because a slip that comes a little late costs as much as one that never
+comes. While an observer pulls the state towards the recording those minima are gone; fitted at 120 rad/s and
+less, and then without it, the parameters arrive where a plain fit rarely does. Gradients are exact
+throughout.
 """
 
 from __future__ import annotations
@@ -38,9 +40,17 @@ Progress = Callable[[str, float, float], None]
 
 
 def levenberg_marquardt(
-    problem: Problem, x: np.ndarray, *, bandwidth: float = 0.0, robust: float = np.inf, most: int = 40, tolerance: float = 1e-5, substeps: int | None = None
+    problem: Problem,
+    x: np.ndarray,
+    *,
+    bandwidth: float = 0.0,
+    robust: float = np.inf,
+    most: int = 40,
+    tolerance: float = 1e-5,
+    substeps: int | None = None,
 ) -> Minimum:
-    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept inside the bounds."""
+    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped,
+    and kept inside the bounds."""
     mean, error = problem.free.prior()
     precision = 1.0 / error**2
 
@@ -52,7 +62,13 @@ def levenberg_marquardt(
     x = problem.free.inside(np.asarray(x, float))
     H, g, cost, data = evaluate(x)
     if not np.isfinite(cost):
-        return Minimum(x=x, cost=np.inf, data_cost=np.inf, n_evaluations=1, ended="the simulation is not finite at the start")
+        return Minimum(
+            x=x,
+            cost=np.inf,
+            data_cost=np.inf,
+            n_evaluations=1,
+            ended="the simulation is not finite at the start",
+        )
     damping, evaluations, small = 1e-2, 1, 0
     low, high = problem.free.bounds()
     for _ in range(most):
@@ -84,21 +100,30 @@ def levenberg_marquardt(
         small = small + 1 if gain < tolerance else 0
         if small >= 2:
             return Minimum(x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="converged")
-    return Minimum(x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="stopped at its limit of iterations")
+    return Minimum(
+        x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="stopped at its limit of iterations"
+    )
 
 
-def homotopy(problem: Problem, x: np.ndarray, *, stages: Sequence[float] = STAGES, note: Progress | None = None) -> Minimum:
-    """Minimise with the observer's bandwidth falling to zero; early stages are short, the last runs to convergence."""
+def homotopy(
+    problem: Problem, x: np.ndarray, *, stages: Sequence[float] = STAGES, note: Progress | None = None
+) -> Minimum:
+    """Minimise with the observer's bandwidth falling to zero;
+    early stages are short, the last runs to convergence."""
     total = 0
     found = None
     for k, bandwidth in enumerate(stages):
         last = k == len(stages) - 1
         # While the observer corrects the state, coarse steps do: what they miss it takes out.
         coarse = problem.substeps if last else max(1, problem.substeps // 3)
-        found = levenberg_marquardt(problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=1e-5 if last else 1e-4)
+        found = levenberg_marquardt(
+            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=1e-5 if last else 1e-4
+        )
         total += found.n_evaluations
         x = found.x
         if note is not None:
             note(f"observer at {bandwidth:g} rad/s", found.cost, (k + 1) / len(stages))
     assert found is not None
-    return Minimum(x=found.x, cost=found.cost, data_cost=found.data_cost, n_evaluations=total, ended=found.ended)
+    return Minimum(
+        x=found.x, cost=found.cost, data_cost=found.data_cost, n_evaluations=total, ended=found.ended
+    )

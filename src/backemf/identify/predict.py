@@ -63,7 +63,11 @@ def role(fit: Fit, name: str) -> str:
 
 def as_found(fit: Fit, log: Log) -> Log:
     """The log with the bench's numbers that the fit found, such as where the arm hangs."""
-    bench = {path.removeprefix("bench."): p.value for path, p in fit.parameters.items() if path.startswith("bench.")}
+    bench = {
+        path.removeprefix("bench."): p.value
+        for path, p in fit.parameters.items()
+        if path.startswith("bench.")
+    }
     return replace(log, bench=replace(log.bench, **bench)) if bench and log.bench is not None else log
 
 
@@ -74,15 +78,29 @@ def run(fit: Fit, log: Log) -> Run:
     p = problem(actuator, [log], Free(()), outputs=("position",), substeps=fit.substeps)
     found = p.kernels.trajectory(p.rows_of(np.zeros(0)), p.S, p.batch, p.substeps)
     states = {name: found[:, k] for k, name in enumerate(p.system.states)}
-    here = actuator.replace(**{path: v for path, v in p.logs[0].settings.items() if path in actuator.parameters})
+    here = actuator.replace(
+        **{path: v for path, v in p.logs[0].settings.items() if path in actuator.parameters}
+    )
     inputs: dict[str, Any] = {name: p.logs[0].inputs[:, k] for k, name in enumerate(p.system.inputs)}
     if here.drive.delay:
-        late = {n: Signal(time=log.time, values=v).held(log.time - here.drive.delay) for n, v in inputs.items() if n.endswith("_target")}
+        late = {
+            n: Signal(time=log.time, values=v).held(log.time - here.drive.delay)
+            for n, v in inputs.items()
+            if n.endswith("_target")
+        }
         inputs.update(late)
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
     stored = {**fit.training, **fit.held_out}.get(log.name)
     error = float(np.nanmean(np.abs(states["position"] - log["position"])))
-    return Run(log=log, role=role(fit, log.name), actuator=here, states=states, signals=told, error=error, stored=stored)
+    return Run(
+        log=log,
+        role=role(fit, log.name),
+        actuator=here,
+        states=states,
+        signals=told,
+        error=error,
+        stored=stored,
+    )
 
 
 def predict(fit: Fit, log: Log) -> np.ndarray:

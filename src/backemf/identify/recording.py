@@ -21,7 +21,10 @@ def findings_of(log: Log) -> list[Finding]:
     found = [*_clock(log), *_counter(log), *_encoder(log), *_motion(log)]
     if not any(f.code in ("wrapped_counter", "no_motion") for f in found):
         found += _sign(log)
-    return [Finding(code=f.code, text=f"{log.name}: {f.text}", remedy=f.remedy, numbers=f.numbers) for f in [*found, *_supply(log)]]
+    return [
+        Finding(code=f.code, text=f"{log.name}: {f.text}", remedy=f.remedy, numbers=f.numbers)
+        for f in [*found, *_supply(log)]
+    ]
 
 
 def _clock(log: Log) -> list[Finding]:
@@ -34,8 +37,14 @@ def _clock(log: Log) -> list[Finding]:
         found.append(
             Finding(
                 code="gaps",
-                text=f"{len(gaps)} gaps in time, the longest {np.max(dt):.3g} s against a step of {step:.3g} s; {lost:.3g} s are missing.",
-                remedy="lower the rate or shorten the bus so that no sample is lost; a fit holds the command across gaps",
+                text=(
+                    f"{len(gaps)} gaps in time, the longest {np.max(dt):.3g} s against a step of {step:.3g}"
+                    f" s; {lost:.3g} s are missing."
+                ),
+                remedy=(
+                    "lower the rate or shorten the bus so that no sample is lost; a fit holds the command"
+                    " across gaps"
+                ),
                 numbers={"gaps": float(len(gaps)), "longest": float(np.max(dt))},
             )
         )
@@ -44,8 +53,14 @@ def _clock(log: Log) -> list[Finding]:
         found.append(
             Finding(
                 code="jitter",
-                text=f"half of the samples are off their step of {step:.3g} s by more than {100 * jitter:.0f} %.",
-                remedy="keep the timestamps (they are used as they are), and record on a real-time clock where you can",
+                text=(
+                    f"half of the samples are off their step of {step:.3g} s by more than"
+                    f" {100 * jitter:.0f} %."
+                ),
+                remedy=(
+                    "keep the timestamps (they are used as they are), and record on a real-time clock where"
+                    " you can"
+                ),
                 numbers={"jitter": jitter},
             )
         )
@@ -58,7 +73,10 @@ def _clock(log: Log) -> list[Finding]:
             found.append(
                 Finding(
                     code="duplicates",
-                    text=f"{100 * stale:.0f} % of the samples in motion repeat the one before: the sensor is read faster than it updates.",
+                    text=(
+                        f"{100 * stale:.0f} % of the samples in motion repeat the one before: the sensor is"
+                        " read faster than it updates."
+                    ),
                     remedy="record at the sensor's own rate, or drop the repeated samples",
                     numbers={"share": stale},
                 )
@@ -79,8 +97,14 @@ def _counter(log: Log) -> list[Finding]:
     return [
         Finding(
             code="wrapped_counter",
-            text=f"position jumps by {q[k + 1] - q[k]:.3g} rad at {log.time[k + 1]:.3g} s, {len(turns)} times in all: a counter that wraps.",
-            remedy="unwrap it when reading (--map position=...; backemf's own readers do), or record in extended mode",
+            text=(
+                f"position jumps by {q[k + 1] - q[k]:.3g} rad at {log.time[k + 1]:.3g} s, {len(turns)} times"
+                " in all: a counter that wraps."
+            ),
+            remedy=(
+                "unwrap it when reading (--map position=...; backemf's own readers do), or record in extended"
+                " mode"
+            ),
             numbers={"jumps": float(len(turns))},
         )
     ]
@@ -101,7 +125,10 @@ def _encoder(log: Log) -> list[Finding]:
         return [
             Finding(
                 code="coarse_encoder",
-                text=f"position comes in steps of {1e3 * grain:.3g} mrad, {span / grain:.0f} over the whole motion.",
+                text=(
+                    f"position comes in steps of {1e3 * grain:.3g} mrad, {span / grain:.0f} over the whole"
+                    " motion."
+                ),
                 remedy="use a finer encoder or larger motions; low-speed friction will be uncertain",
                 numbers={"grain": grain, "counts": span / grain},
             )
@@ -117,7 +144,10 @@ def _motion(log: Log) -> list[Finding]:
         return [
             Finding(
                 code="no_motion",
-                text=f"position moves by {1e3 * (np.nanmax(q) - np.nanmin(q)):.3g} mrad, hardly more than its noise.",
+                text=(
+                    f"position moves by {1e3 * (np.nanmax(q) - np.nanmin(q)):.3g} mrad, hardly more than its"
+                    " noise."
+                ),
                 remedy="command a larger motion",
                 numbers={"span": float(np.nanmax(q) - np.nanmin(q))},
             )
@@ -161,7 +191,10 @@ def _supply(log: Log) -> list[Finding]:
             found.append(
                 Finding(
                     code="temperature_drift",
-                    text=f"the motor warms by {drift:.3g} K during the log: resistance changes by about {100 * COPPER * drift:.0f} %.",
+                    text=(
+                        f"the motor warms by {drift:.3g} K during the log: resistance changes by about"
+                        f" {100 * COPPER * drift:.0f} %."
+                    ),
                     remedy="give the actuator a thermal part, or shorten the log",
                     numbers={"drift": drift},
                 )
@@ -170,7 +203,8 @@ def _supply(log: Log) -> list[Finding]:
 
 
 def _sign(log: Log) -> list[Finding]:
-    """Whether the motion follows what was asked with the right sign: the strongest correlation within a short lag."""
+    """Whether the motion follows what was asked with the right sign:
+    the strongest correlation within a short lag."""
     t = log.time
     for name in ("position_target", "velocity_target", "voltage_target", "torque_target", "current_target"):
         if name in log:
@@ -191,8 +225,13 @@ def _sign(log: Log) -> list[Finding]:
     return [
         Finding(
             code="wrong_sign",
-            text=f"the motion runs against what was asked: {name} and the answer correlate with {best:.2f}; a sign is inverted.",
-            remedy="turn the sign of the position or of the command when reading, as in --map position=pos,-1",
+            text=(
+                f"the motion runs against what was asked: {name} and the answer correlate with {best:.2f}; a"
+                " sign is inverted."
+            ),
+            remedy=(
+                "turn the sign of the position or of the command when reading, as in --map position=pos,-1"
+            ),
             numbers={"correlation": best},
         )
     ]
@@ -216,7 +255,10 @@ def coverage(logs: Sequence[Log]) -> list[Finding]:
         found.append(
             Finding(
                 code="one_load",
-                text=f"all logs carry the same load ({next(iter(moments)):.3g} N m): friction that grows with load cannot be told from friction that does not.",
+                text=(
+                    f"all logs carry the same load ({next(iter(moments)):.3g} N m): friction that grows with"
+                    " load cannot be told from friction that does not."
+                ),
                 remedy="record with another mass or arm",
                 numbers={"moment": next(iter(moments))},
             )

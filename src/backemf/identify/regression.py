@@ -1,7 +1,7 @@
 """The classic SysId regression, step by step as WPILib's tool takes it, for those who want its numbers.
 
-a = alpha v + beta u + gamma sgn(v) [+ delta | + delta cos(theta) + epsilon sin(theta)], by least squares over four filtered tests.
-What is known to be weak in it stays as it is; the default of `characterize` does better.
+a = alpha v + beta u + gamma sgn(v) [+ delta | + delta cos(theta) + epsilon sin(theta)], by least squares over
+four filtered tests. What is known to be weak in it stays as it is; the default of `characterize` does better.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def rows_of(run: Run) -> Rows:
     return Rows(
         time=t[:-1],
         input=u[:-1],
-        position=np.interp(t, run.position_time, run.position)[:-1] if len(run.position) else np.zeros(len(t) - 1),
+        position=(
+            np.interp(t, run.position_time, run.position)[:-1] if len(run.position) else np.zeros(len(t) - 1)
+        ),
         velocity=np.interp(t, run.velocity_time, run.velocity)[:-1],
         step=np.diff(t),
         acceleration=np.zeros(len(t) - 1),
@@ -72,7 +74,8 @@ def noise_floor(x: np.ndarray, window: int = _NOISE_WINDOW) -> float:
 
 
 def median_filter(v: np.ndarray, window: int) -> np.ndarray:
-    """The tool's median: filled with the first value, the first half window never fed, the last value repeated at the end."""
+    """The tool's median: filled with the first value, the first half window never fed,
+    the last value repeated at the end."""
     if window <= 1:
         return v
     half = (window - 1) // 2
@@ -98,32 +101,44 @@ def differentiate(rows: Rows) -> Rows:
     return replace(rows, acceleration=a)
 
 
-def filtered(runs: Mapping[str, Run], *, median: int = 1, threshold: float | None = None) -> tuple[dict[str, Rows], float]:
+def filtered(
+    runs: Mapping[str, Run], *, median: int = 1, threshold: float | None = None
+) -> tuple[dict[str, Rows], float]:
     """The four tests filtered and trimmed, and the mean velocity delay of the dynamic ones."""
     tests = {test: rows_of(run) for test, run in runs.items()}
     slow = [rows for test, rows in tests.items() if test.startswith("quasistatic")]
     if threshold is None:
         threshold = min((noise_floor(rows.velocity) for rows in slow), default=0.0)
-    longest = max((float(r.time[-1] - r.time[0]) for test, r in tests.items() if test.startswith("dynamic")), default=0.0)
+    longest = max(
+        (float(r.time[-1] - r.time[0]) for test, r in tests.items() if test.startswith("dynamic")),
+        default=0.0,
+    )
     duration, shortest, delays, out = 0.0, math.inf, [], {}
     for test in sorted(tests):
         rows = tests[test]
         if test.startswith("quasistatic"):
             rows = rows.keep((np.abs(rows.input) > 0) & (np.abs(rows.velocity) >= threshold))
         if len(rows) < max(3, median):
-            raise InvalidValue(f"{test} has {len(rows)} samples in motion; the classic regression needs at least {max(3, median)}")
+            raise InvalidValue(
+                f"{test} has {len(rows)} samples in motion; the classic regression needs at least"
+                f" {max(3, median)}"
+            )
         rows = differentiate(replace(rows, velocity=median_filter(rows.velocity, median)))
         if test.startswith("dynamic"):
             rows, delay, shortest, duration = _trim_step(test, rows, shortest, longest, duration)
             delays.append(delay)
         rows = rows.keep(rows.acceleration != 0)
         if len(rows) == 0:
-            raise InvalidValue(f"{test}: velocity never changes from sample to sample, so that no acceleration is left")
+            raise InvalidValue(
+                f"{test}: velocity never changes from sample to sample, so that no acceleration is left"
+            )
         out[test] = rows
     return out, float(np.mean(delays)) if delays else math.nan
 
 
-def _trim_step(test: str, rows: Rows, shortest: float, longest: float, duration: float) -> tuple[Rows, float, float, float]:
+def _trim_step(
+    test: str, rows: Rows, shortest: float, longest: float, duration: float
+) -> tuple[Rows, float, float, float]:
     on = np.flatnonzero(np.abs(rows.input) > 0)
     if len(on) == 0:
         raise InvalidValue(f"{test}: the input is 0 throughout")
@@ -144,7 +159,11 @@ def _trim_step(test: str, rows: Rows, shortest: float, longest: float, duration:
 
 
 def regress(
-    velocity: np.ndarray, input: np.ndarray, acceleration: np.ndarray, mechanism: str = "simple", position: np.ndarray | None = None
+    velocity: np.ndarray,
+    input: np.ndarray,
+    acceleration: np.ndarray,
+    mechanism: str = "simple",
+    position: np.ndarray | None = None,
 ) -> tuple[dict[str, float], float]:
     """(gains, adjusted R^2) by least squares with acceleration as the dependent variable."""
     v, u, a = velocity, input, acceleration
@@ -170,28 +189,44 @@ def regress(
 
 
 def one_step(runs: Sequence[Run], mechanism: str = "simple", *, threshold: float) -> Regression:
-    """The same least squares without filters or trimming: from each sample to the next, wherever the velocity reaches the threshold.
+    """The same least squares without filters or trimming: from each sample to the next, wherever the velocity
+    reaches the threshold.
 
-    Accelerations are forward differences at the mean step of what is kept. Any tests will do, and all runs are used.
-    This is "SysId OLS" of Tyler Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1), which published gains of its sample file.
+    Accelerations are forward differences at the mean step of what is kept. Any tests will do, and all runs
+    are used. This is "SysId OLS" of Tyler Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1),
+    which published gains of its sample file.
     """
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("velocity", "input", "change", "position", "step")}
+    columns: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("velocity", "input", "change", "position", "step")
+    }
     for run in runs:
         rows = rows_of(run)
         v = np.interp(run.time, run.velocity_time, run.velocity)
         keep = np.abs(rows.velocity) >= threshold
-        for name, column in (("velocity", rows.velocity), ("input", rows.input), ("change", np.diff(v)), ("position", rows.position), ("step", rows.step)):
+        for name, column in (
+            ("velocity", rows.velocity),
+            ("input", rows.input),
+            ("change", np.diff(v)),
+            ("position", rows.position),
+            ("step", rows.step),
+        ):
             columns[name].append(column[keep])
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     if len(joined["velocity"]) < 6:
-        raise InvalidValue(f"{len(joined['velocity'])} samples are as fast as the threshold of {threshold:g}; expected at least 6: lower it")
+        raise InvalidValue(
+            f"{len(joined['velocity'])} samples are as fast as the threshold of {threshold:g}; expected at"
+            " least 6: lower it"
+        )
     a = joined["change"] / float(np.mean(joined["step"]))
     gains, r2 = regress(joined["velocity"], joined["input"], a, mechanism, joined["position"])
     return Regression(gains=gains, r2=r2, n=len(a), delay=math.nan)
 
 
-def sysid(runs: Sequence[Run], mechanism: str = "simple", *, median: int = 1, threshold: float | None = None) -> Regression:
-    """Gains as the classic tool finds them: the first run of each of the four tests, all of which it needs."""
+def sysid(
+    runs: Sequence[Run], mechanism: str = "simple", *, median: int = 1, threshold: float | None = None
+) -> Regression:
+    """Gains as the classic tool finds them: the first run of each of the four tests,
+    all of which it needs."""
     if mechanism not in MECHANISMS:
         raise InvalidValue(f"mechanism is {mechanism!r}; expected one of {', '.join(MECHANISMS)}")
     first: dict[str, Run] = {}
@@ -202,8 +237,16 @@ def sysid(runs: Sequence[Run], mechanism: str = "simple", *, median: int = 1, th
                 first.setdefault(f"{run.test}/{part}", run)
     missing = [test for test in TESTS if not any(key.startswith(test) for key in first)]
     if missing:
-        raise MissingValue(f"the classic regression needs all four tests; missing: {', '.join(missing)}. The default method takes any subset")
+        raise MissingValue(
+            f"the classic regression needs all four tests; missing: {', '.join(missing)}. The default method"
+            " takes any subset"
+        )
     tests, delay = filtered(first, median=median, threshold=threshold)
-    joined = {name: np.concatenate([getattr(tests[key], name) for key in tests]) for name in ("velocity", "input", "acceleration", "position")}
-    gains, r2 = regress(joined["velocity"], joined["input"], joined["acceleration"], mechanism, joined["position"])
+    joined = {
+        name: np.concatenate([getattr(tests[key], name) for key in tests])
+        for name in ("velocity", "input", "acceleration", "position")
+    }
+    gains, r2 = regress(
+        joined["velocity"], joined["input"], joined["acceleration"], mechanism, joined["position"]
+    )
     return Regression(gains=gains, r2=r2, n=len(joined["velocity"]), delay=delay)

@@ -1,4 +1,5 @@
-"""From logs to errors: which inputs, outputs, starts and settings each log brings, and the normal equations of all of them."""
+"""From logs to errors: which inputs, outputs, starts and settings each log brings,
+and the normal equations of all of them."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""
 LEAST_NOISE = {"position": 1e-6, "current": 1e-4, "velocity": 1e-5}
 UNKNOWN_FIRMWARE_GAIN = 0.16
-"""Duty per radian and count of a hobby bus servo whose firmware gain nobody printed: the middle of those measured."""
+"""Duty per radian and count of a hobby bus servo whose firmware gain nobody printed:
+the middle of those measured."""
 
 
 class Prepared(NamedTuple):
@@ -44,14 +46,24 @@ class Prepared(NamedTuple):
 
 
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
-    """The actuator with a drive that the logs' settings fit: (actuator, whether its firmware gain is a guess)."""
+    """The actuator with a drive that the logs' settings fit:
+    (actuator, whether its firmware gain is a guess)."""
     first = next((log for log in logs if "drive.proportional" in log.settings), None)
     if first is None or not isinstance(actuator.drive, PositionDrive):
         return actuator, False
-    supply = first.settings.get("drive.supply") or actuator.drive.supply or (float(np.nanmedian(first["supply"])) if "supply" in first else None)
+    supply = (
+        first.settings.get("drive.supply")
+        or actuator.drive.supply
+        or (float(np.nanmedian(first["supply"])) if "supply" in first else None)
+    )
     if supply is None:
-        raise MissingValue(f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give drive.supply")
-    drive = ServoDrive(firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=first.settings["drive.proportional"], supply=supply)
+        raise MissingValue(
+            f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give"
+            " drive.supply"
+        )
+    drive = ServoDrive(
+        firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=first.settings["drive.proportional"], supply=supply
+    )
     return replace(actuator, drive=drive), True
 
 
@@ -64,7 +76,10 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool)
     inputs = {name: log[name] for name in sorted(wanted)}
     for name, values in inputs.items():
         if not np.isfinite(values).all():
-            raise InvalidValue(f"{log.name}: {name} is not finite at sample {int(np.argmax(~np.isfinite(values)))}; cut the log or repair the signal")
+            raise InvalidValue(
+                f"{log.name}: {name} is not finite at sample {int(np.argmax(~np.isfinite(values)))}; cut the"
+                " log or repair the signal"
+            )
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
     rows = held(values, np.diff(log.time))
     if actuator.drive.delay:
@@ -94,7 +109,9 @@ class Problem:
         first = self.logs[0]
         drive_inputs = [n for n in first.log.signals if n in ("enabled", "supply")]
         names = sorted({n for n in (*self.input_names(first), *drive_inputs)})
-        self.system = System(actuator=self.actuator, bench=first.bench, inputs=tuple(names), outputs=self.outputs)
+        self.system = System(
+            actuator=self.actuator, bench=first.bench, inputs=tuple(names), outputs=self.outputs
+        )
         self.kernels: Kernels = kernels(self.system, free=self.free.paths)
         self.names = list(self.system.parameters)
         fixed = {**parameters(self.actuator), **parameters(first.bench, "bench.")}
@@ -111,12 +128,15 @@ class Problem:
         return [*targets(p.log, self.actuator.drive), *p.bench.series]
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
-        """Parameters of every log for the optimiser's x. A free delay acts through the rows, which are laid out anew."""
+        """Parameters of every log for the optimiser's x.
+        A free delay acts through the rows, which are laid out anew."""
         P = self.P.copy()
         values = self.free.to_values(x, self.fixed)
         if self.delay_free:
             late = [n.endswith("_target") for n in self.system.inputs]
-            self.batch = self.kernels.batch([delayed(p.inputs, p.log.time, values["drive.delay"], late) for p in self.logs])
+            self.batch = self.kernels.batch(
+                [delayed(p.inputs, p.log.time, values["drive.delay"], late) for p in self.logs]
+            )
         for column, path in zip(self.columns, self.free.paths, strict=True):
             P[:, column] = values[path]
         return P
@@ -127,15 +147,30 @@ class Problem:
 
     def observer(self, bandwidth: float) -> Observer | None:
         """A correction towards the recorded position, or None at bandwidth 0."""
-        return Observer(bandwidth, self.measured[:, self.outputs.index("position")]) if bandwidth > 0 else None
+        return (
+            Observer(bandwidth, self.measured[:, self.outputs.index("position")]) if bandwidth > 0 else None
+        )
 
-    def normal(self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None) -> tuple[np.ndarray, np.ndarray, float]:
+    def normal(
+        self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """(J'J, J'r, cost) in x, summed over the logs; not finite where the simulation is not."""
         observer = self.observer(bandwidth)
         n = self.substeps if substeps is None else substeps
-        JtJ, Jtr, cost = self.kernels.normal(self.rows_of(x), self.S, self.batch, n, self.measured, 1.0 / self.sigma, observer=observer, robust=robust)
+        JtJ, Jtr, cost = self.kernels.normal(
+            self.rows_of(x),
+            self.S,
+            self.batch,
+            n,
+            self.measured,
+            1.0 / self.sigma,
+            observer=observer,
+            robust=robust,
+        )
         T = self.free.slopes(x)
-        with np.errstate(invalid="ignore", over="ignore"):  # a step that runs away is not finite; the caller looks at the cost
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # a step that runs away is not finite; the caller looks at the cost
             return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +197,13 @@ def long_enough(logs: Sequence[Log]) -> None:
 
 
 def problem(
-    actuator: Actuator, logs: Sequence[Log], free: Free, *, outputs: Sequence[str] | None = None, substeps: int | None = None, hanging: bool = False
+    actuator: Actuator,
+    logs: Sequence[Log],
+    free: Free,
+    *,
+    outputs: Sequence[str] | None = None,
+    substeps: int | None = None,
+    hanging: bool = False,
 ) -> Problem:
     """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
     if not logs:
@@ -170,13 +211,23 @@ def problem(
     long_enough(logs)
     seen = tuple(o for o in OUTPUTS if any(o in log for log in logs)) if outputs is None else tuple(outputs)
     if "position" not in seen:
-        raise MissingValue(f"none of the logs has a position; they have: {', '.join(sorted({s for log in logs for s in log.signals}))}")
+        raise MissingValue(
+            "none of the logs has a position; they have:"
+            f" {', '.join(sorted({s for log in logs for s in log.signals}))}"
+        )
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
     prepared = [prepare(actuator, _with_common(log, common, actuator), seen, hanging) for log in logs]
     kinds = {type(p.bench).__name__ for p in prepared}
     if len(kinds) > 1:
-        raise InvalidValue(f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time")
-    sigma = np.array([max(np.median([noise_of(p.measured[:, k]) for p in prepared]), LEAST_NOISE.get(o, 1e-9)) for k, o in enumerate(seen)])
+        raise InvalidValue(
+            f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time"
+        )
+    sigma = np.array(
+        [
+            max(np.median([noise_of(p.measured[:, k]) for p in prepared]), LEAST_NOISE.get(o, 1e-9))
+            for k, o in enumerate(seen)
+        ]
+    )
     return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared), sigma)
 
 
@@ -186,7 +237,9 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     if not missing:
         return log
     supply = log.settings.get("drive.supply", actuator.drive.supply or 1.0)
-    extra = {n: Signal(time=log.time, values=np.full(len(log), 1.0 if n == "enabled" else supply)) for n in missing}
+    extra = {
+        n: Signal(time=log.time, values=np.full(len(log), 1.0 if n == "enabled" else supply)) for n in missing
+    }
     return replace(log, signals={**log.signals, **extra})
 
 
@@ -198,4 +251,7 @@ def default_substeps(prepared: Sequence[Prepared]) -> int:
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:
     """Mean absolute error of position by log name."""
-    return {one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0]))) for one, q in zip(p.logs, p.predictions(x), strict=True)}
+    return {
+        one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0])))
+        for one, q in zip(p.logs, p.predictions(x), strict=True)
+    }

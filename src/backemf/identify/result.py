@@ -1,4 +1,5 @@
-"""Fit: the actuator that logs make of a start, with an error on every number and an honest word on what they cannot tell."""
+"""Fit: the actuator that logs make of a start, with an error on every number and an honest word on what they
+cannot tell."""
 
 from __future__ import annotations
 
@@ -133,7 +134,8 @@ class Fit:
     def draws(self, n: int, seed: int = 0) -> list[Actuator]:
         """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.
 
-        The draws are normal in the fit's own coordinates, logarithms and the excess of static over Coulomb friction.
+        The draws are normal in the fit's own coordinates, logarithms and the excess of static over Coulomb
+        friction.
         """
         paths = list(self.parameters)
         known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
@@ -147,10 +149,19 @@ class Fit:
             for path in sorted(paths, key=lambda p: p in ORDERED):
                 base = found.get(ORDERED.get(path, ""), self._base(path))
                 value = self.parameters[path].value
-                found[path] = value + moved[path] if path in SIGNED else base + (value - self._base(path)) * math.exp(min(moved[path], 50.0))
+                found[path] = (
+                    value + moved[path]
+                    if path in SIGNED
+                    else base + (value - self._base(path)) * math.exp(min(moved[path], 50.0))
+                )
                 least, most = (known.get(path, {}).get(end) for end in ("least", "most"))
-                found[path] = min(max(found[path], -math.inf if least is None else least), math.inf if most is None else most)
-            drawn.append(self.actuator.replace(**{path: value for path, value in found.items() if path in known}))
+                found[path] = min(
+                    max(found[path], -math.inf if least is None else least),
+                    math.inf if most is None else most,
+                )
+            drawn.append(
+                self.actuator.replace(**{path: value for path, value in found.items() if path in known})
+            )
         return drawn
 
     def _base(self, path: str) -> float:
@@ -168,7 +179,8 @@ class Fit:
             return 0.0
         if above is None or above not in self.parameters:
             return p.error / size
-        # error^2 = (size s)^2 + 2 r (size s) e + e^2 with e and r of what it stands on; of two roots s the wider is the honest one
+        # error^2 = (size s)^2 + 2 r (size s) e + e^2 with e and r of what it stands on; of two roots s the
+        # wider is the honest one
         paths, e = list(self.parameters), self.parameters[above].error
         r = float(self.correlation[paths.index(path), paths.index(above)])
         return max(-r * e + math.sqrt(max(p.error**2 - (1 - r * r) * e**2, 0.0)), 0.0) / size
@@ -176,7 +188,8 @@ class Fit:
     def summary(self) -> list[str]:
         """One line per parameter, for the header of an export."""
         return [
-            f"{p.path} = {number(p.value)} +- {number(p.error, 2)} {p.unit} (95 %: {number(p.low)} to {number(p.high)}; told by {p.told_by})"
+            f"{p.path} = {number(p.value)} +- {number(p.error, 2)} {p.unit} (95 %: {number(p.low)} to"
+            f" {number(p.high)}; told by {p.told_by})"
             for p in self.parameters.values()
         ]
 
@@ -184,13 +197,28 @@ class Fit:
         rows = []
         for p in self.parameters.values():
             stated = "-" if p.prior is None else f"{number(p.prior[0])} +- {number(p.prior[1], 2)}"
-            rows.append((p.path, number(p.value), number(p.error, 2), f"{number(p.low, 3)} .. {number(p.high, 3)}", p.unit, stated, p.told_by))
-        text = table(rows, ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by"))
+            rows.append(
+                (
+                    p.path,
+                    number(p.value),
+                    number(p.error, 2),
+                    f"{number(p.low, 3)} .. {number(p.high, 3)}",
+                    p.unit,
+                    stated,
+                    p.told_by,
+                )
+            )
+        text = table(
+            rows, ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by")
+        )
         unit = "mrad" if self.actuator.motion == "rotary" else "mm"
         errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {len(self.training)} logs"
         if self.held_out_mae is not None:
             errors += f", {1e3 * self.held_out_mae:.3g} {unit} on {len(self.held_out)} held out"
-        errors += f"; noise floor {1e3 * self.noise_floor:.3g} {unit}. {len(self.starts)} starts, {self.cpu_s:.2g} s of CPU."
+        errors += (
+            f"; noise floor {1e3 * self.noise_floor:.3g} {unit}. {len(self.starts)} starts, {self.cpu_s:.2g}"
+            " s of CPU."
+        )
         notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
         return f"Friction {self.friction}. {errors}\n\n{text}" + (f"\n\nFindings:{notes}" if notes else "")
 
@@ -206,13 +234,27 @@ class Fit:
             "held_out": dict(self.held_out),
             "noise_floor": self.noise_floor,
             "findings": [f.to_dict() for f in self.findings],
-            "starts": [{**asdict(s), "cost": s.cost if math.isfinite(s.cost) else None, "mae": s.mae if math.isfinite(s.mae) else None} for s in self.starts],
+            "starts": [
+                {
+                    **asdict(s),
+                    "cost": s.cost if math.isfinite(s.cost) else None,
+                    "mae": s.mae if math.isfinite(s.mae) else None,
+                }
+                for s in self.starts
+            ],
             "correlation": self.correlation.tolist(),
             "substeps": self.substeps,
             "seed": self.seed,
             "cpu_s": self.cpu_s,
             "friction": self.friction,
-            "logs": [{**vars(r), "bench": None if r.bench is None else store.dump(r.bench), "settings": dict(r.settings)} for r in self.logs],
+            "logs": [
+                {
+                    **vars(r),
+                    "bench": None if r.bench is None else store.dump(r.bench),
+                    "settings": dict(r.settings),
+                }
+                for r in self.logs
+            ],
             "rungs": [asdict(r) for r in self.rungs],
             "judged_on": self.judged_on,
         }
@@ -230,13 +272,22 @@ class Fit:
         try:
             found = Fit(
                 actuator=store.load(content["actuator"], str(path)),
-                parameters={k: Found(**{**p, "prior": tuple(p["prior"]) if p["prior"] else None}) for k, p in content["parameters"].items()},
+                parameters={
+                    k: Found(**{**p, "prior": tuple(p["prior"]) if p["prior"] else None})
+                    for k, p in content["parameters"].items()
+                },
                 training=content["training"],
                 held_out=content["held_out"],
                 noise_floor=content["noise_floor"],
                 findings=tuple(Finding(**f) for f in content["findings"]),
                 starts=tuple(
-                    Start(**{**s, "cost": math.inf if s["cost"] is None else s["cost"], "mae": math.inf if s["mae"] is None else s["mae"]})
+                    Start(
+                        **{
+                            **s,
+                            "cost": math.inf if s["cost"] is None else s["cost"],
+                            "mae": math.inf if s["mae"] is None else s["mae"],
+                        }
+                    )
                     for s in content["starts"]
                 ),
                 correlation=np.array(content["correlation"], float),
@@ -246,7 +297,15 @@ class Fit:
                 friction=content["friction"],
                 # Fits stored by the first releases do not have the rest.
                 logs=tuple(
-                    Recorded(**{**r, "bench": None if r["bench"] is None else store.load(r["bench"], f"{path}, {r['name']}")}) for r in content.get("logs", ())
+                    Recorded(
+                        **{
+                            **r,
+                            "bench": (
+                                None if r["bench"] is None else store.load(r["bench"], f"{path}, {r['name']}")
+                            ),
+                        }
+                    )
+                    for r in content.get("logs", ())
                 ),
                 rungs=tuple(Tried(**r) for r in content.get("rungs", ())),
                 judged_on=content.get("judged_on", ""),
@@ -261,18 +320,32 @@ class Fit:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fit) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]  # how Python says that fits, being compared by content, have no hash
+    # how Python says that fits, being compared by content, have no hash
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _check_stored(fit: Fit) -> None:
-    """Refuse a stored fit whose numbers are something else: nothing that is printed or drawn from it looks again."""
+    """Refuse a stored fit whose numbers are something else:
+    nothing that is printed or drawn from it looks again."""
     if not isinstance(fit.actuator, Actuator):
         raise TypeError(f"actuator is a {type(fit.actuator).__name__}; expected an Actuator")
     if fit.correlation.shape != (len(fit.parameters),) * 2:
-        raise TypeError(f"correlation has the shape {fit.correlation.shape}; expected a row and a column for each of {len(fit.parameters)} parameters")
-    numbers = {"noise_floor": fit.noise_floor, "cpu_s": fit.cpu_s, "substeps": fit.substeps, "seed": fit.seed, **fit.training, **fit.held_out}
+        raise TypeError(
+            f"correlation has the shape {fit.correlation.shape}; expected a row and a column for each of"
+            f" {len(fit.parameters)} parameters"
+        )
+    numbers = {
+        "noise_floor": fit.noise_floor,
+        "cpu_s": fit.cpu_s,
+        "substeps": fit.substeps,
+        "seed": fit.seed,
+        **fit.training,
+        **fit.held_out,
+    }
     for path, p in fit.parameters.items():
-        numbers |= {f"{path}, {name}": getattr(p, name) for name in ("value", "error", "low", "high", "start")}
+        numbers |= {
+            f"{path}, {name}": getattr(p, name) for name in ("value", "error", "low", "high", "start")
+        }
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeError(f"{name} is {value!r:.40}; expected a number")

@@ -1,4 +1,5 @@
-"""Run: one test of a mechanism, input and motion each on its own clock; and the runs that are in logs, tables and rows."""
+"""Run: one test of a mechanism, input and motion each on its own clock;
+and the runs that are in logs, tables and rows."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Run:
     """May be empty."""
     supply: np.ndarray = field(default_factory=lambda: np.empty(0))
     part: str = ""
-    """Of a drivetrain: left, right or angular; left and right with " turning" where the sides ran against each other."""
+    """Of a drivetrain: left, right or angular; left and right with " turning" where the sides ran against
+    each other."""
     name: str = ""
     motion: str = "rotary"
 
@@ -65,8 +67,19 @@ def part_of(text: str) -> str:
     return f"{side} turning" if side in ("left", "right") and "turning" in words else side
 
 
-def make_run(test: str, time: Any, input: Any, position: Any, velocity: Any = None, *, part: str = "", supply: Any = (), motion: str = "rotary") -> Run:
-    """A run from columns on one clock; missing samples are NaN. Rows out of order are sorted, a repeated time is kept once."""
+def make_run(
+    test: str,
+    time: Any,
+    input: Any,
+    position: Any,
+    velocity: Any = None,
+    *,
+    part: str = "",
+    supply: Any = (),
+    motion: str = "rotary",
+) -> Run:
+    """A run from columns on one clock; missing samples are NaN.
+    Rows out of order are sorted, a repeated time is kept once."""
     name = test_of(test)
     if name is None:
         raise UnknownName("test", test, TESTS)
@@ -74,20 +87,35 @@ def make_run(test: str, time: Any, input: Any, position: Any, velocity: Any = No
     p = np.full_like(t, np.nan) if position is None else np.asarray(position, float)
     v = np.full_like(t, np.nan) if velocity is None else np.asarray(velocity, float)
     if not (t.shape == u.shape == p.shape == v.shape) or t.ndim != 1:
-        raise SignalError(f"{name} has {t.shape} times, {u.shape} inputs, {p.shape} positions and {v.shape} velocities; expected one row each")
+        raise SignalError(
+            f"{name} has {t.shape} times, {u.shape} inputs, {p.shape} positions and {v.shape} velocities;"
+            " expected one row each"
+        )
     t, keep = np.unique(t, return_index=True)
     u, p, v = u[keep], p[keep], v[keep]
     fine, seen, moved = np.isfinite(u), np.isfinite(v), np.isfinite(p)
     if fine.sum() < 2:
         raise SignalError(f"{name} has {int(fine.sum())} samples of its input; expected at least 2")
-    made: dict[str, Any] = dict(velocity_time=t[seen], velocity=v[seen], position_time=t[moved], position=p[moved])
+    made: dict[str, Any] = dict(
+        velocity_time=t[seen], velocity=v[seen], position_time=t[moved], position=p[moved]
+    )
     return with_velocity(
-        Run(test=name, time=t[fine], input=u[fine], part=part, name=name, supply=np.asarray(supply, float), motion=motion, **made)
+        Run(
+            test=name,
+            time=t[fine],
+            input=u[fine],
+            part=part,
+            name=name,
+            supply=np.asarray(supply, float),
+            motion=motion,
+            **made,
+        )
     )
 
 
 def with_velocity(run: Run) -> Run:
-    """The run with a velocity, by differences of its position where none was recorded: mean velocities, between the samples."""
+    """The run with a velocity, by differences of its position where none was recorded:
+    mean velocities, between the samples."""
     if len(run.velocity):
         return run
     if len(run.position) < 3:
@@ -112,9 +140,14 @@ def runs_from(given: Any, control: str = "voltage") -> list[Run]:
         elif isinstance(item, Log):
             found += split(item, control)
         else:
-            raise InvalidValue(f"cannot characterise {type(item).__name__}; expected logs, runs, or rows [t, input, position, velocity] by test")
+            raise InvalidValue(
+                f"cannot characterise {type(item).__name__}; expected logs, runs, or rows [t, input,"
+                " position, velocity] by test"
+            )
     if not found:
-        raise MissingValue("no test was found; expected stretches in which the input ramps up slowly or steps")
+        raise MissingValue(
+            "no test was found; expected stretches in which the input ramps up slowly or steps"
+        )
     return found
 
 
@@ -124,25 +157,33 @@ def _from_rows(test: str, rows: Any) -> list[Run]:
     for one in several:
         table = np.asarray(one, float)
         if table.ndim != 2 or table.shape[1] not in (3, 4):
-            raise InvalidValue(f"{test} has rows of shape {table.shape}; expected [t, input, position, velocity]")
+            raise InvalidValue(
+                f"{test} has rows of shape {table.shape}; expected [t, input, position, velocity]"
+            )
         t, u, p = table.T[:3]
         runs.append(make_run(test, t, u, p, table.T[3] if table.shape[1] == 4 else None))
     return runs
 
 
 def split(log: Log, control: str = "voltage") -> list[Run]:
-    """The tests in a log: the whole log where its name says which, otherwise each stretch with input, by its shape."""
+    """The tests in a log: the whole log where its name says which, otherwise each stretch with input,
+    by its shape."""
     names = (control, f"{control}_target")
     source = next((name for name in names if name in log), None)
     if source is None:
-        raise MissingValue(f"{log.name}: {control} control needs the signal {names[0]} or {names[1]}; the log has {', '.join(log.signals)}")
+        raise MissingValue(
+            f"{log.name}: {control} control needs the signal {names[0]} or {names[1]}; the log has"
+            f" {', '.join(log.signals)}"
+        )
     signal = log.signals[source]
     fine = np.isfinite(signal.values)
     t, u = signal.time[fine], signal.values[fine]
     test = test_of(log.name)
     if test is not None:
         return [_cut(log, test, t, u, t[0], t[-1])]
-    return [_cut(log, _shape(t[a:b], u[a:b]), t, u, t[_before(t, u, a)], t[b - 1]) for a, b in _stretches(t, u)]
+    return [
+        _cut(log, _shape(t[a:b], u[a:b]), t, u, t[_before(t, u, a)], t[b - 1]) for a, b in _stretches(t, u)
+    ]
 
 
 def _before(t: np.ndarray, u: np.ndarray, a: int) -> int:
@@ -159,7 +200,9 @@ def _stretches(t: np.ndarray, u: np.ndarray) -> list[tuple[int, int]]:
     sign = np.sign(np.where(np.abs(u) > 1e-6 * np.max(np.abs(u), initial=0.0), u, 0.0))
     edges = np.flatnonzero(np.diff(sign)) + 1
     parts = zip([0, *edges], [*edges, len(u)], strict=True)
-    return [(int(a), int(b)) for a, b in parts if sign[a] != 0 and t[b - 1] - t[a] >= _LEAST_TIME and b - a >= 5]
+    return [
+        (int(a), int(b)) for a, b in parts if sign[a] != 0 and t[b - 1] - t[a] >= _LEAST_TIME and b - a >= 5
+    ]
 
 
 def _shape(t: np.ndarray, u: np.ndarray) -> str:

@@ -1,4 +1,5 @@
-"""Segment: the part of a run that tells about motion. Rest before a slow test breaks away, hard stops and stale samples are left out."""
+"""Segment: the part of a run that tells about motion. Rest before a slow test breaks away,
+hard stops and stale samples are left out."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Segment:
 
 
 def scatter_of(x: np.ndarray) -> float:
-    """Scatter of single samples, from third differences (motion is smooth over four samples), at least that of the resolution."""
+    """Scatter of single samples, from third differences (motion is smooth over four samples),
+    at least that of the resolution."""
     if len(x) < 8:
         return float(np.std(x)) if len(x) else 0.0
     d = np.diff(x, 3)
@@ -66,7 +68,8 @@ def resolution_of(x: np.ndarray) -> float:
 
 
 def is_derived(t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray) -> bool:
-    """Whether velocity is position's change over a step, sample by sample: the last step, or the one it lies in the middle of."""
+    """Whether velocity is position's change over a step, sample by sample:
+    the last step, or the one it lies in the middle of."""
     if len(v) < 8 or len(p) not in (len(v), len(v) + 1):
         return False
     step = np.diff(t_p)
@@ -100,7 +103,8 @@ def segment(run: Run) -> Segment | None:
         return None
     smooth, calm_noise, width = calm(v)
     derived = is_derived(run.velocity_time, run.velocity, run.position_time, run.position)
-    # Differences of a coarse position see motion only where it crosses a few of its steps while they are averaged.
+    # Differences of a coarse position see motion only where it crosses a few of its steps while they are
+    # averaged.
     coarse = 3 * resolution_of(p) / (width * float(np.median(np.diff(t_v)))) if derived else 0.0
     first = _moving(smooth, calm_noise, max(top, 50 * coarse) if run.slow else top)
     if first is None or top <= 5 * calm_noise or top <= 0:
@@ -154,21 +158,26 @@ def segment(run: Run) -> Segment | None:
 
 
 def _stale_share(run: Run, top: float) -> float:
-    """Share of samples in motion that repeat the one before: of position where there is one, because that always moves on."""
+    """Share of samples in motion that repeat the one before:
+    of position where there is one, because that always moves on."""
     v = run.velocity
     fast = np.abs(calm(v)[0][1:]) > 0.2 * top
     same = np.diff(v) == 0
     if np.array_equal(run.velocity_time, run.position_time):
         step = resolution_of(run.position)
         moves = np.abs(calm(v)[0][1:]) * np.diff(run.position_time)
-        fast, same = fast & (moves > step if step < 0.1 * np.ptp(run.position) else moves > 0), np.diff(run.position) == 0
+        fast, same = (
+            fast & (moves > step if step < 0.1 * np.ptp(run.position) else moves > 0),
+            np.diff(run.position) == 0,
+        )
     elif len(np.unique(v)) < 0.02 * len(v) and len(v) > 200:  # few levels: coarse resolution, not repetition
         return 0.0
     return float(np.mean(same[fast])) if fast.sum() >= 10 else 0.0
 
 
 def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """(velocity averaged, scatter left, width): over as few samples as it takes for noise and resolution to fall below 1 % of the range."""
+    """(velocity averaged, scatter left, width): over as few samples as it takes for noise and resolution to
+    fall below 1 % of the range."""
     smooth, noise, width = v, scatter_of(v), 1
     for width in (1, 3, 7, 15, 31, 61):
         if width > len(v) // 8:
@@ -182,7 +191,8 @@ def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
 
 
 def _moving(v: np.ndarray, noise: float, top: float) -> int | None:
-    """The first sample from which the mechanism keeps moving, clear of noise and of the creep before it breaks away."""
+    """The first sample from which the mechanism keeps moving,
+    clear of noise and of the creep before it breaks away."""
     clear = np.abs(v) > max(4 * noise, 0.02 * top)
     steady = np.convolve(clear, np.ones(4), mode="full")[3:] >= 3
     where = np.flatnonzero(steady)
@@ -190,11 +200,14 @@ def _moving(v: np.ndarray, noise: float, top: float) -> int | None:
 
 
 def _hard_stop(run: Run, t_v: np.ndarray, v: np.ndarray, top: float, noise: float) -> float:
-    """When motion ended although the input went on: the start of the fall to rest; NaN where there was none."""
+    """When motion ended although the input went on: the start of the fall to rest;
+    NaN where there was none."""
     if len(v) < 20:
         return math.nan
     width = 5
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1), axis=1)
+    smooth = np.median(
+        np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1), axis=1
+    )
     still = np.abs(smooth) < max(0.03 * top, 2 * noise)
     if not still[-1] or still.all():
         return math.nan

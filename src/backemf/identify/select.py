@@ -37,7 +37,9 @@ def matches(log: Log, spec: Any) -> bool:
         return True
     if isinstance(spec, Sequence):
         return any(matches(log, one) for one in spec)
-    raise InvalidValue(f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log")
+    raise InvalidValue(
+        f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log"
+    )
 
 
 def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:

@@ -1,6 +1,8 @@
-"""Delays and drifting clocks, seen through the model: which shift or stretch of the command explains the motion best?
+"""Delays and drifting clocks, seen through the model: which shift or stretch of the command explains the
+motion best?
 
-A delay hides in other parameters (it looks like damping), so they are refitted for every candidate and the best fits compared.
+A delay hides in other parameters (it looks like damping), so they are refitted for every candidate and the
+best fits compared.
 """
 
 from __future__ import annotations
@@ -24,10 +26,17 @@ MOST_SHIFTS = 12
 
 
 def moved(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
-    """The log with everything that was asked coming `shift` seconds later, on a clock that runs slower by `drift`."""
+    """The log with everything that was asked coming `shift` seconds later,
+    on a clock that runs slower by `drift`."""
     t0 = log.time[0]
     times = t0 + (log.time - shift - t0) / (1.0 + drift)
-    return replace(log, signals={n: Signal(time=log.time, values=s.held(times)) if n in ASKED else s for n, s in log.signals.items()})
+    return replace(
+        log,
+        signals={
+            n: Signal(time=log.time, values=s.held(times)) if n in ASKED else s
+            for n, s in log.signals.items()
+        },
+    )
 
 
 class _Profile:
@@ -37,7 +46,13 @@ class _Profile:
         self.p, self.logs = p, logs
 
     def cost(self, shift: float = 0.0, drift: float = 0.0) -> float:
-        q = problem(self.p.actuator, [moved(log, shift, drift) for log in self.logs], self.p.free, outputs=self.p.outputs, substeps=self.p.substeps)
+        q = problem(
+            self.p.actuator,
+            [moved(log, shift, drift) for log in self.logs],
+            self.p.free,
+            outputs=self.p.outputs,
+            substeps=self.p.substeps,
+        )
         q.sigma = self.p.sigma
         x = q.free.to_x({r.path: r.start for r in q.free.parameters}, q.fixed)
         for bandwidth in (60.0, 20.0):
@@ -64,7 +79,10 @@ def timing(p: Problem, logs: Sequence[Log]) -> list[Finding]:
         return [
             Finding(
                 code="clock_drift",
-                text=f"the motion fits much better with the command on a clock that differs by about {100 * drift:.2g} %.",
+                text=(
+                    "the motion fits much better with the command on a clock that differs by about"
+                    f" {100 * drift:.2g} %."
+                ),
                 remedy="record command and answer on one clock, or correct one of the time axes",
                 numbers={"drift": drift},
             )
@@ -78,7 +96,10 @@ def timing(p: Problem, logs: Sequence[Log]) -> list[Finding]:
     return [
         Finding(
             code="delay",
-            text=f"the motion answers about {1e3 * delay:.2g} ms after the command, beyond what the model says.",
+            text=(
+                f"the motion answers about {1e3 * delay:.2g} ms after the command, beyond what the model"
+                " says."
+            ),
             remedy="let the fit find the delay (delay=True, or --free drive.delay)",
             numbers={"delay": float(delay)},
         )

@@ -43,9 +43,17 @@ def coast_down(log: Log, *, inertia: float) -> Measured:
     try:
         values, cov = curve_fit(coasting_speed, t, w, p0=guess, bounds=([0, 0, 0], np.inf), maxfev=20000)
     except (ValueError, RuntimeError):  # it speeds up, or jumps
-        raise InvalidValue(f"{log.name} is no coast-down: the speed goes from {w[0]:.3g} to {w[-1]:.3g}; expected a shaft that slows by itself") from None
+        raise InvalidValue(
+            f"{log.name} is no coast-down: the speed goes from {w[0]:.3g} to {w[-1]:.3g}; expected a shaft"
+            " that slows by itself"
+        ) from None
     errors = np.sqrt(np.diag(cov))
-    viscous = Measured(name="friction.viscous", unit="N m s/rad", value=float(values[2] * inertia), error=float(errors[2] * inertia))
+    viscous = Measured(
+        name="friction.viscous",
+        unit="N m s/rad",
+        value=float(values[2] * inertia),
+        error=float(errors[2] * inertia),
+    )
     return Measured(
         name="friction.coulomb",
         unit="N m",
@@ -58,11 +66,15 @@ def coast_down(log: Log, *, inertia: float) -> Measured:
 
 
 def inertia_from_two_coasts(slow: Log, fast: Log, *, added: float) -> Measured:
-    """Two coast-downs, the slow one with a known inertia added: friction is the same, so the slowing tells the inertia."""
+    """Two coast-downs, the slow one with a known inertia added:
+    friction is the same, so the slowing tells the inertia."""
     with_, without = coast_down(slow, inertia=1.0), coast_down(fast, inertia=1.0)
     a, b = with_.value or 0.0, without.value or 0.0  # tau_c / J of each
     if not 0 < a < b:
-        raise InvalidValue(f"the shaft slows by {a:.3g} rad/s^2 with the added inertia and {b:.3g} without; expected it to slow less with it")
+        raise InvalidValue(
+            f"the shaft slows by {a:.3g} rad/s^2 with the added inertia and {b:.3g} without; expected it to"
+            " slow less with it"
+        )
     J = added * a / (b - a)
     relative = math.hypot((with_.error or 0) / a, (without.error or 0) / b) * b / (b - a)
     return Measured(
@@ -76,7 +88,8 @@ def inertia_from_two_coasts(slow: Log, fast: Log, *, added: float) -> Measured:
 
 
 def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None) -> Measured:
-    """Heating and cooling under a known power [W]: thermal resistance, and capacitance from the time constant (one node)."""
+    """Heating and cooling under a known power [W]: thermal resistance,
+    and capacitance from the time constant (one node)."""
     if "temperature" not in log:
         raise MissingValue(f"{log.name} has no temperature")
     T, t = log["temperature"], log.time - log.time[0]
@@ -96,15 +109,24 @@ def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None
         return found - T
 
     top = max(float(np.max(T) - around), 1e-3)
-    guess = np.log([top / max(float(np.max(P)), 1e-9), max(t[-1] / 5.0, 1e-3) * max(float(np.max(P)), 1e-9) / top])
+    guess = np.log(
+        [top / max(float(np.max(P)), 1e-9), max(t[-1] / 5.0, 1e-3) * max(float(np.max(P)), 1e-9) / top]
+    )
     try:
         found = least_squares(rise, guess)
     except ValueError:
-        raise InvalidValue(f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the temperature") from None
+        raise InvalidValue(
+            f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the"
+            " temperature"
+        ) from None
     cov = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / max(len(T) - 2, 1)
     R, C = np.exp(found.x)
     R_error, C_error = np.exp(found.x) * np.sqrt(np.diag(cov))
-    others = {"capacitance": Measured(name="motor.thermal.capacitance", unit="J/K", value=float(C), error=float(C_error))}
+    others = {
+        "capacitance": Measured(
+            name="motor.thermal.capacitance", unit="J/K", value=float(C), error=float(C_error)
+        )
+    }
     return Measured(
         name="motor.thermal.resistance",
         unit="K/W",
@@ -117,17 +139,25 @@ def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None
 
 
 def backlash(log: Log, *, moved: float | None = None) -> Measured:
-    """A slow reversal: how far the drive side turns before the output follows. Needs `position_target` (drive side) and `position`.
+    """A slow reversal: how far the drive side turns before the output follows. Needs `position_target` (drive
+    side) and `position`.
 
     `moved` is the output motion that counts as following; four times the noise unless given.
     """
     for name in ("position", "position_target"):
         if name not in log:
-            raise MissingValue(f"{log.name} has no {name}; a reversal needs the drive side as position_target and the output as position")
+            raise MissingValue(
+                f"{log.name} has no {name}; a reversal needs the drive side as position_target and the output"
+                " as position"
+            )
     drive, out = log["position_target"], log["position"]
     least = moved if moved is not None else max(4.0 * noise_of(out), 1e-9)
     direction = np.sign(np.diff(drive))
-    turns = [k for k in range(1, len(direction)) if direction[k] != 0 and direction[k - 1] != 0 and direction[k] != direction[k - 1]]
+    turns = [
+        k
+        for k in range(1, len(direction))
+        if direction[k] != 0 and direction[k - 1] != 0 and direction[k] != direction[k - 1]
+    ]
     gaps = []
     for k in turns:
         later = np.flatnonzero(direction[k] * (out[k:] - out[k]) > least)

@@ -1,7 +1,8 @@
 """How sure a fit is: errors that hold when residuals are correlated, which on real recordings they are.
 
-The plain covariance assumes that every sample errs on its own. A model error lasts for many samples, so that covariance is too
-small. Here the scores (sensitivity times error) are summed with their own correlation over time (Newey and West), log by log.
+The plain covariance assumes that every sample errs on its own. A model error lasts for many samples, so that
+covariance is too small. Here the scores (sensitivity times error) are summed with their own correlation over
+time (Newey and West), log by log.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from .correlated import FEWEST, autocorrelation, lag_alike, long_run
 from .residual import Problem
 
 WINDOW = 3
-"""Lags summed, in correlation lengths: the weights fall linearly, and a short window would miss part of what is correlated."""
+"""Lags summed, in correlation lengths: the weights fall linearly,
+and a short window would miss part of what is correlated."""
 LONGEST = 0.1
 """Longest lag considered, as a share of a log."""
 
@@ -63,15 +65,19 @@ def uncertainty(problem: Problem, x: np.ndarray) -> Uncertainty:
     tiny = np.diag(1e-6 / error**2)  # keeps what the data leaves open finite
     bread = inverse(H + scatter2 * tiny)
     plain, robust = scatter2 * bread, bread @ meat @ bread
-    # Never surer than independent samples would be: with few samples the long-run sum is noisy. Correlations between
-    # parameters are kept as they are; each error grows by its own factor.
-    ratio = np.maximum(np.sqrt(np.maximum(np.diag(robust), 0.0) / np.diag(plain)) * _short_sample(float(np.median(shares))), 1.0)
+    # Never surer than independent samples would be: with few samples the long-run sum is noisy. Correlations
+    # between parameters are kept as they are; each error grows by its own factor.
+    ratio = np.maximum(
+        np.sqrt(np.maximum(np.diag(robust), 0.0) / np.diag(plain)) * _short_sample(float(np.median(shares))),
+        1.0,
+    )
     covariance = inverse(inverse(plain * np.outer(ratio, ratio)) + precision)
     return Uncertainty(covariance=covariance, scatter=float(np.sqrt(scatter2)))
 
 
 def inverse(A: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric positive matrix that may be nearly singular: scaled first, and never with a negative diagonal."""
+    """Inverse of a symmetric positive matrix that may be nearly singular:
+    scaled first, and never with a negative diagonal."""
     if not np.isfinite(A).all():
         raise InvalidValue("the parameters' errors are not finite numbers; check the logs' units and factors")
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
@@ -81,8 +87,10 @@ def inverse(A: np.ndarray) -> np.ndarray:
 
 
 def _short_sample(b: float) -> float:
-    """How much wider intervals must be because the long-run sum itself is estimated, for a window of share b of the samples.
+    """How much wider intervals must be because the long-run sum itself is estimated, for a window of share b
+    of the samples.
 
-    Kiefer and Vogelsang, Econometric Theory 21 (2005), 97.5 % quantile for Bartlett weights, relative to the normal one.
+    Kiefer and Vogelsang, Econometric Theory 21 (2005), 97.5 % quantile for Bartlett weights, relative to the
+    normal one.
     """
     return 1.0 + (2.9694 * b + 0.416 * b**2 - 0.5324 * b**3) / 1.96

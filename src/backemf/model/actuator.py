@@ -2,8 +2,8 @@
 
     (J_load + n N^2 J_r) dw/dt = n N (K_t i - K_fe w_r + cogging) + load - drag(w) - dry friction - gear loss
 
-`over` evaluates everything on the right for an interval in which the output moves with a mean velocity w. Every
-time step, engine, fit and export calls it; nobody writes these equations again.
+`over` evaluates everything on the right for an interval in which the output moves with a mean velocity w.
+Every time step, engine, fit and export calls it; nobody writes these equations again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Actuator(q_.Part):
 
     @staticmethod
     def read(source: Any) -> Actuator:
-        """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML, or an identified set ("mx-106/m6")."""
+        """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML,
+        or an identified set ("mx-106/m6")."""
         # The noun's door to its file formats; the physics itself knows no files.
         return importlib.import_module("backemf.data.store").actuator(source)
 
@@ -144,13 +145,18 @@ def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
     return state["winding_temperature"] if actuator.motor.thermal is not None else None
 
 
-def electrical_over(actuator: Actuator, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar, x: Scalar = None) -> Electrical:
-    """Drive and winding over h seconds with the rotor side at mean position q and mean velocity w (output scale)."""
+def electrical_over(
+    actuator: Actuator, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar, x: Scalar = None
+) -> Electrical:
+    """Drive and winding over h seconds with the rotor side at mean position q and mean velocity w (output
+    scale)."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     T, i = winding_temperature(actuator, state), state.get("current", 0.0)
     x = state.get("integral", 0.0) if x is None else x
     u = drive.setpoint(inputs, state.get("setpoint"), h)
-    v = drive.limited(drive.voltage(motor, gearbox, inputs, mean_setpoint(drive, state, u), q, w, x, i, T), inputs)
+    v = drive.limited(
+        drive.voltage(motor, gearbox, inputs, mean_setpoint(drive, state, u), q, w, x, i, T), inputs
+    )
     enabled = inputs.get("enabled")
     if enabled is not None and drive.disabled == "brake":
         v = where(enabled > 0.5, v, 0.0)
@@ -167,8 +173,11 @@ def mean_setpoint(drive: Drive, state: State, u: Scalar) -> Scalar:
     return u if drive.slew is None else 0.5 * (state["setpoint"] + u)
 
 
-def over(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scalar, h: Scalar, rotor: Scalar = None) -> Over:
-    """The interval of h seconds in which the output's mean velocity is w; the rotor's too, unless backlash parts them."""
+def over(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scalar, h: Scalar, rotor: Scalar = None
+) -> Over:
+    """The interval of h seconds in which the output's mean velocity is w;
+    the rotor's too, unless backlash parts them."""
     motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
     w_m = w if rotor is None else rotor
     q = state["position"] + 0.5 * h * w
@@ -194,12 +203,23 @@ def integrand(drive: Drive, state: State, inputs: Inputs, q: Scalar, w: Scalar, 
     return u - q if drive.error_of == "position" else u - w
 
 
-def _hidden(actuator: Actuator, state: State, inputs: Inputs, e: Electrical, q: Scalar, w: Scalar, w_r: Scalar, h: Scalar) -> dict[str, Scalar]:
+def _hidden(
+    actuator: Actuator,
+    state: State,
+    inputs: Inputs,
+    e: Electrical,
+    q: Scalar,
+    w: Scalar,
+    w_r: Scalar,
+    h: Scalar,
+) -> dict[str, Scalar]:
     motor, drive, after = actuator.motor, actuator.drive, {}
     if motor.has_current_state:
         after["current"] = e.current.end
     if drive.has_integral:
-        after["integral"] = drive.integrated(state["integral"], integrand(drive, state, inputs, q, w, h), e.voltage, inputs, h)
+        after["integral"] = drive.integrated(
+            state["integral"], integrand(drive, state, inputs, q, w, h), e.voltage, inputs, h
+        )
     if drive.slew is not None:
         after["setpoint"] = e.setpoint
     if motor.has_peak_rule:
@@ -218,14 +238,32 @@ def inertias(actuator: Actuator, bench: Bench, inputs: Inputs) -> tuple[Scalar, 
     return bench.inertia_at(inputs), actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
 
 
-def resistance(actuator: Actuator, J_load: Scalar, J_rotor: Scalar, t_m: Scalar, t_e: Scalar, drag: Scalar, s: Scalar, direction: Scalar) -> Scalar:
+def resistance(
+    actuator: Actuator,
+    J_load: Scalar,
+    J_rotor: Scalar,
+    t_m: Scalar,
+    t_e: Scalar,
+    drag: Scalar,
+    s: Scalar,
+    direction: Scalar,
+) -> Scalar:
     """Dry friction and gear loss against motion in a direction (+1 or -1); never negative."""
     level = actuator.friction.level(s, t_m, t_e, direction)
     return level + actuator.gearbox.loss(t_m, level * direction + drag - t_e, J_rotor, J_load, direction)
 
 
 def bend(
-    actuator: Actuator, z: Scalar, t_m: Scalar, t_e: Scalar, drag: Scalar, s: Scalar, J_load: Scalar, J_rotor: Scalar, w: Scalar, h: Scalar
+    actuator: Actuator,
+    z: Scalar,
+    t_m: Scalar,
+    t_e: Scalar,
+    drag: Scalar,
+    s: Scalar,
+    J_load: Scalar,
+    J_rotor: Scalar,
+    w: Scalar,
+    h: Scalar,
 ) -> tuple[Scalar, Scalar]:
     """(bristle deflection after the interval, its mean torque) at mean velocity w."""
     assert isinstance(actuator.friction, Bristle)
@@ -234,14 +272,24 @@ def bend(
 
 
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:
-    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many, as arrays)."""
+    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many,
+    as arrays)."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     q, w = state.get("rotor_position", state["position"]), state.get("rotor_velocity", state["velocity"])
     T = winding_temperature(actuator, state)
     u = state["setpoint"] if drive.slew is not None else drive.setpoint(inputs, None, 0.0)
-    v = drive.limited(drive.voltage(motor, gearbox, inputs, u, q, w, state.get("integral", 0.0), state.get("current", 0.0), T), inputs)
+    v = drive.limited(
+        drive.voltage(
+            motor, gearbox, inputs, u, q, w, state.get("integral", 0.0), state.get("current", 0.0), T
+        ),
+        inputs,
+    )
     w_r = gearbox.rotor_speed(w)
-    i = state["current"] if motor.has_current_state else motor.steady_current(v, w_r, T, motor.ceiling(T, state.get("overload")))
+    i = (
+        state["current"]
+        if motor.has_current_state
+        else motor.steady_current(v, w_r, T, motor.ceiling(T, state.get("overload")))
+    )
     enabled = inputs.get("enabled", 1.0)
     free = isinstance(drive, Off)
     if free or ("enabled" in inputs and drive.disabled == "open"):
@@ -251,7 +299,11 @@ def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scala
     elif "enabled" in inputs:
         v = where(enabled > 0.5, v, 0.0)
         if not motor.has_current_state:
-            i = where(enabled > 0.5, i, motor.steady_current(0.0 * w_r, w_r, T, motor.ceiling(T, state.get("overload"))))
+            i = where(
+                enabled > 0.5,
+                i,
+                motor.steady_current(0.0 * w_r, w_r, T, motor.ceiling(T, state.get("overload"))),
+            )
     found = {"voltage": v, "current": i, "torque": gearbox.output_torque(motor.torque_at(i, T))}
     if T is not None:
         found["temperature"] = T

@@ -58,15 +58,16 @@ class Flywheel(Bench):
 class Pendulum(Bench):
     """A point mass at the end of a uniform arm that hangs at 0.
 
-    `tilt` turns the axis out of the horizontal: at pi/2 gravity no longer acts. `hanging` is the position at which
-    the arm hangs, where the joint's zero is elsewhere.
+    `tilt` turns the axis out of the horizontal: at pi/2 gravity no longer acts. `hanging` is the position at
+    which the arm hangs, where the joint's zero is elsewhere.
     """
 
     mass: float = quantity("kg", "m", least=0)
     length: float = quantity("m", "l", above=0)
     arm_mass: float = quantity("kg", "m_a", default=0.0, least=0)
     inertia: float | None = quantity("kg m^2", "J", default=None, least=0)
-    """Inertia of the attached body about its own centre, added to m l^2; see `rod`, `disc`, `cylinder`, `box`."""
+    """Inertia of the attached body about its own centre, added to m l^2;
+    see `rod`, `disc`, `cylinder`, `box`."""
     tilt: float | None = quantity("rad", "beta", default=None)
     hanging: float | None = quantity("rad", "q_h", default=None)
     gravity: float = quantity("m/s^2", "g", default=GRAVITY, least=0)
@@ -95,7 +96,8 @@ class Pendulum(Bench):
 class Elevator(Bench):
     """A mass lifted along an incline: on a drum of some radius, or directly where the axis is linear.
 
-    `incline` is 90 degrees for a vertical lift; `counterweight` balances part of the load but adds its inertia.
+    `incline` is 90 degrees for a vertical lift; `counterweight` balances part of the load but adds its
+    inertia.
     """
 
     mass: float = quantity("kg", "m", above=0)
@@ -143,7 +145,8 @@ class Spring(Bench):
 
 @part
 class Recorded(Bench):
-    """Inertia and load torque as recorded or computed elsewhere, sample by sample: signals `inertia` and `load`."""
+    """Inertia and load torque as recorded or computed elsewhere, sample by sample:
+    signals `inertia` and `load`."""
 
     series: ClassVar[tuple[str, ...]] = ("inertia", "load")
 

@@ -24,9 +24,12 @@ class Cogging(Part):
 
     @staticmethod
     def percent(percent: float, *, of: float, poles: int, slots: int, phase: float = 0.0) -> Cogging:
-        """From what sheets print: peak cogging in per cent `of` the rated torque [N m], and the motor's poles and slots."""
+        """From what sheets print: peak cogging in per cent `of` the rated torque [N m],
+        and the motor's poles and slots."""
         if not all(isinstance(n, Integral) and n >= 1 for n in (poles, slots)):
-            raise InvalidValue(f"poles is {poles!r} and slots is {slots!r}; expected whole numbers of at least 1")
+            raise InvalidValue(
+                f"poles is {poles!r} and slots is {slots!r}; expected whole numbers of at least 1"
+            )
         return Cogging(amplitude=percent / 100.0 * of, periods=float(math.lcm(poles, slots)), phase=phase)
 
     def torque(self, rotor_angle: Scalar) -> Scalar:

@@ -1,7 +1,7 @@
 """Closed forms: the source documents' own formulas, corrected where they are wrong (see docs/errata.md).
 
-Nothing here simulates. These are the numbers people compute by hand: servo gains for a simulator's position actuator,
-feedforward gains of a mechanism, Isaac Lab's triple.
+Nothing here simulates. These are the numbers people compute by hand: servo gains for a simulator's position
+actuator, feedforward gains of a mechanism, Isaac Lab's triple.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ class PositionActuator(NamedTuple):
         return -self.b_2
 
 
-def servo_actuator(*, torque_constant: float, back_emf_constant: float, resistance: float, volts_per_degree: float) -> PositionActuator:
+def servo_actuator(
+    *, torque_constant: float, back_emf_constant: float, resistance: float, volts_per_degree: float
+) -> PositionActuator:
     """Document 000, equation 7: a proportional servo whose gain is in volts per degree of error.
 
-    K_m, K_b are taken as given, even where they differ; k_v = +K_m K_b / R (the document's minus sign is a slip).
+    K_m, K_b are taken as given, even where they differ; k_v = +K_m K_b / R (the document's minus sign is a
+    slip).
     """
     K_m, K_b, R, G_p = torque_constant, back_emf_constant, resistance, volts_per_degree
     a = K_m * G_p * (180.0 / math.pi) / R
@@ -62,8 +65,17 @@ def classic_servo(
     viscous: float,
     duty_limit: float = 1.0,
 ) -> ClassicServo:
-    """Document 002: kp = k_t k_p H V_in / R, damping = k_t^2 / R + f_v, frictionloss = f_s; forcerange = d_max V_in k_t / R."""
-    k_t, R, H, k_p, V_in, f_s, f_v = torque_constant, resistance, firmware_gain, proportional, supply, static, viscous
+    """Document 002: kp = k_t k_p H V_in / R, damping = k_t^2 / R + f_v, frictionloss = f_s;
+    forcerange = d_max V_in k_t / R."""
+    k_t, R, H, k_p, V_in, f_s, f_v = (
+        torque_constant,
+        resistance,
+        firmware_gain,
+        proportional,
+        supply,
+        static,
+        viscous,
+    )
     return ClassicServo(k_t * k_p * H * V_in / R, k_t * k_t / R + f_v, f_s, duty_limit * V_in * k_t / R)
 
 
@@ -77,14 +89,20 @@ class ServoGains(NamedTuple):
     """N m/rad, or N m s/rad."""
 
 
-def servo_gain(*, register: float, firmware_gain: float, supply: float, torque_constant: float, resistance: float) -> ServoGains:
-    """From a register: duty per radian is firmware_gain x register, volts are duty x supply, torque is K / R x volts."""
+def servo_gain(
+    *, register: float, firmware_gain: float, supply: float, torque_constant: float, resistance: float
+) -> ServoGains:
+    """From a register: duty per radian is firmware_gain x register, volts are duty x supply,
+    torque is K / R x volts."""
     volts = firmware_gain * register * supply
     return ServoGains(register, volts, torque_constant / resistance * volts)
 
 
-def servo_register(torque: float, *, firmware_gain: float, supply: float, torque_constant: float, resistance: float) -> ServoGains:
-    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad): the inverse of `servo_gain`."""
+def servo_register(
+    torque: float, *, firmware_gain: float, supply: float, torque_constant: float, resistance: float
+) -> ServoGains:
+    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad):
+    the inverse of `servo_gain`."""
     volts = torque * resistance / torque_constant
     return ServoGains(volts / (firmware_gain * supply), volts, torque)
 
@@ -120,29 +138,58 @@ def feedforward_voltage(
     output_friction: float = 0.0,
     viscous: float = 0.0,
 ) -> Feedforward:
-    """Document 004 in volts, corrected: kS = R (tau_s / K_t + T_f / (n G K_t)), kV = G / K_v + R b / (n G K_t), kA = R J / (n G K_t).
+    """Document 004 in volts, corrected: kS = R (tau_s / K_t + T_f / (n G K_t)), kV = G / K_v + R b / (n G
+    K_t), kA = R J / (n G K_t).
 
-    speed_constant is K_v in rad/(s V), inertia the total at the output with n G^2 J_rotor, motor_friction each motor's own.
+    speed_constant is K_v in rad/(s V), inertia the total at the output with n G^2 J_rotor, motor_friction
+    each motor's own.
     """
     K_t, R, nGK = torque_constant, resistance, n_motors * ratio * torque_constant
-    return Feedforward(R * (motor_friction / K_t + output_friction / nGK), ratio / speed_constant + R * viscous / nGK, R * inertia / nGK)
+    return Feedforward(
+        R * (motor_friction / K_t + output_friction / nGK),
+        ratio / speed_constant + R * viscous / nGK,
+        R * inertia / nGK,
+    )
 
 
 def feedforward_current(
-    *, torque_constant: float, ratio: float, n_motors: int, inertia: float, motor_friction: float = 0.0, output_friction: float = 0.0, viscous: float = 0.0
+    *,
+    torque_constant: float,
+    ratio: float,
+    n_motors: int,
+    inertia: float,
+    motor_friction: float = 0.0,
+    output_friction: float = 0.0,
+    viscous: float = 0.0,
 ) -> Feedforward:
-    """Document 004 in amperes per motor, corrected: kS = tau_s / K_t + T_f / (n G K_t), kV = b / (n G K_t), kA = J / (n G K_t)."""
+    """Document 004 in amperes per motor, corrected: kS = tau_s / K_t + T_f / (n G K_t),
+    kV = b / (n G K_t), kA = J / (n G K_t)."""
     K_t, nGK = torque_constant, n_motors * ratio * torque_constant
     return Feedforward(motor_friction / K_t + output_friction / nGK, viscous / nGK, inertia / nGK)
 
 
-def mechanism_from_voltage(gains: Feedforward, *, torque_constant: float, speed_constant: float, resistance: float, ratio: float, n_motors: int) -> Mechanism:
-    """The mechanism behind gains measured in volts: the inverse of `feedforward_voltage`, friction counted at the output."""
+def mechanism_from_voltage(
+    gains: Feedforward,
+    *,
+    torque_constant: float,
+    speed_constant: float,
+    resistance: float,
+    ratio: float,
+    n_motors: int,
+) -> Mechanism:
+    """The mechanism behind gains measured in volts: the inverse of `feedforward_voltage`,
+    friction counted at the output."""
     nGK = n_motors * ratio * torque_constant
-    return Mechanism(gains.kA * nGK / resistance, gains.kS * nGK / resistance, (gains.kV - ratio / speed_constant) * nGK / resistance)
+    return Mechanism(
+        gains.kA * nGK / resistance,
+        gains.kS * nGK / resistance,
+        (gains.kV - ratio / speed_constant) * nGK / resistance,
+    )
 
 
-def mechanism_from_current(gains: Feedforward, *, torque_constant: float, ratio: float, n_motors: int) -> Mechanism:
+def mechanism_from_current(
+    gains: Feedforward, *, torque_constant: float, ratio: float, n_motors: int
+) -> Mechanism:
     """The mechanism behind gains measured in amperes per motor: the inverse of `feedforward_current`."""
     nGK = n_motors * ratio * torque_constant
     return Mechanism(gains.kA * nGK, gains.kS * nGK, gains.kV * nGK)
@@ -160,9 +207,18 @@ class IsaacMotor(NamedTuple):
 
 
 def isaac_motor(
-    *, torque_constant: float, resistance: float, supply: float, ratio: float = 1.0, n_motors: int = 1, current_limit: float | None = None
+    *,
+    torque_constant: float,
+    resistance: float,
+    supply: float,
+    ratio: float = 1.0,
+    n_motors: int = 1,
+    current_limit: float | None = None,
 ) -> IsaacMotor:
-    """saturation_effort = n N K V / R, velocity_limit = V / (N K), effort_limit = n N K i_max (stall where none is given)."""
+    """saturation_effort = n N K V / R, velocity_limit = V / (N K),
+    effort_limit = n N K i_max (stall where none is given)."""
     K, R, V, N = torque_constant, resistance, supply, ratio
     stall = n_motors * N * K * V / R
-    return IsaacMotor(stall, V / (N * K), stall if current_limit is None else min(stall, n_motors * N * K * current_limit))
+    return IsaacMotor(
+        stall, V / (N * K), stall if current_limit is None else min(stall, n_motors * N * K * current_limit)
+    )

@@ -1,4 +1,5 @@
-"""MuJoCo's dcmotor as it is compiled: motor, friction, gear and controller in actuator space, its joint, and the engine's version.
+"""MuJoCo's dcmotor as it is compiled: motor, friction, gear and controller in actuator space, its joint, and
+the engine's version.
 
 Length is l = N q and velocity w = N dq/dt, with N the gear. `mujoco.py` takes the step.
 """
@@ -25,10 +26,12 @@ INTEGRATORS = ("Euler", "implicitfast", "implicit", "RK4")
 
 
 class Rules(NamedTuple):
-    """How a version steps. The first three differ between versions; the others are where every version departs from its note."""
+    """How a version steps. The first three differ between versions;
+    the others are where every version departs from its note."""
 
     era: int
-    """1: one input and gains in volts (3.7 to 3.11); 2: up to four inputs and gains in newton-metres (from 3.12 on)."""
+    """1: one input and gains in volts (3.7 to 3.11); 2:
+    up to four inputs and gains in newton-metres (from 3.12 on)."""
     derivative: int
     """1: nameplate resistance; 2: R(T); 3: R(T), and each limit drops only the terms that it holds."""
     bristle_velocity: str
@@ -38,11 +41,13 @@ class Rules(NamedTuple):
     fixed_time_constant: bool = True
     """L / R_0 at every temperature; the note's equation 4 has L / R(T)."""
     heat_limited: bool = False
-    """Whether the torque limit also holds the current that heats; the note's i_max is a limit on the current."""
+    """Whether the torque limit also holds the current that heats; the note's i_max is a limit on the current.
+    """
     integral_gate: bool = True
     """At its limit the integral only accepts errors that lead away from it; the note only clips it."""
     voltage_mode_limited: bool = False
-    """Whether era 1 limits the force, not only the heating, of a voltage beyond its limit when there is no inductance."""
+    """Whether era 1 limits the force, not only the heating,
+    of a voltage beyond its limit when there is no inductance."""
 
 
 _D1 = Rules(era=1, derivative=1, bristle_velocity="last stage")
@@ -96,7 +101,8 @@ class Engine(Part):
 class Controller(Part):
     """The on-board controller, in the engine's own words.
 
-    Era 1: `inputs` is one word, and the gains give volts. Era 2: `inputs` is a tuple, and the gains give newton-metres.
+    Era 1: `inputs` is one word, and the gains give volts. Era 2: `inputs` is a tuple, and the gains give
+    newton-metres.
     """
 
     path: ClassVar[str] = "controller"
@@ -119,7 +125,10 @@ class Controller(Part):
         else:
             _check_inputs(self)
         if self.ctrlrange and len(self.ctrlrange) != self.n_inputs:
-            raise InvalidValue(f"ctrlrange has {len(self.ctrlrange)} pairs for {self.n_inputs} inputs; expected one pair (or None) for each, or nothing")
+            raise InvalidValue(
+                f"ctrlrange has {len(self.ctrlrange)} pairs for {self.n_inputs} inputs; expected one pair (or"
+                " None) for each, or nothing"
+            )
 
     @property
     def era(self) -> int:
@@ -132,12 +141,18 @@ class Controller(Part):
     @property
     def regulates(self) -> bool:
         """Whether a feedback law makes the voltage."""
-        return self.inputs != "voltage" if isinstance(self.inputs, str) else bool(TORQUE_INPUTS & set(self.inputs))
+        return (
+            self.inputs != "voltage"
+            if isinstance(self.inputs, str)
+            else bool(TORQUE_INPUTS & set(self.inputs))
+        )
 
     def commands(self, ctrl: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """The inputs within their ranges."""
         if len(ctrl) != self.n_inputs:
-            raise InvalidValue(f"ctrl has {len(ctrl)} values; expected {self.n_inputs}, for the inputs {self.inputs!r}")
+            raise InvalidValue(
+                f"ctrl has {len(ctrl)} values; expected {self.n_inputs}, for the inputs {self.inputs!r}"
+            )
         ranges = self.ctrlrange or (None,) * len(ctrl)
         return tuple(u if r is None else clip(u, *r) for u, r in zip(ctrl, ranges, strict=True))
 
@@ -146,7 +161,9 @@ class Controller(Part):
         e = u[0] if self.inputs in ("voltage", "velocity") else u[0] - l
         if self.integral_limit is None or not gate:
             return e
-        return where(x >= self.integral_limit, minimum(e, 0.0), where(x <= -self.integral_limit, maximum(e, 0.0), e))
+        return where(
+            x >= self.integral_limit, minimum(e, 0.0), where(x <= -self.integral_limit, maximum(e, 0.0), e)
+        )
 
     def regulated(self, motor: Motor, u: Sequence[Scalar], l: Scalar, w: Scalar, x: Scalar) -> Scalar:
         """The voltage of the feedback law, within its limit; era 1's voltage mode passes through here too."""
@@ -159,7 +176,12 @@ class Controller(Part):
             v = u[0]
         elif self.regulates:
             R, K, asked = motor.resistance, motor.torque_constant, dict(zip(self.inputs, u, strict=True))
-            tau = kp * (asked.get("pos", 0.0) - l) + kd * (asked.get("vel", 0.0) - w) + ki * x + asked.get("ff", 0.0)
+            tau = (
+                kp * (asked.get("pos", 0.0) - l)
+                + kd * (asked.get("vel", 0.0) - w)
+                + ki * x
+                + asked.get("ff", 0.0)
+            )
             v = R / K * tau + K * w  # the nameplate's R: a warm winding gets less torque than it asks for
         else:
             return 0.0 * w
@@ -183,22 +205,32 @@ def _check_inputs(controller: Controller) -> None:
         if name not in ERA_2_INPUTS:
             raise UnknownName("input of era 2 (3.12 on)", name, ERA_2_INPUTS)
     if given != tuple(name for name in ERA_2_INPUTS if name in given):
-        raise InvalidValue(f"inputs are {' '.join(given)!r}; expected each once, in the order {' '.join(ERA_2_INPUTS)!r}")
+        raise InvalidValue(
+            f"inputs are {' '.join(given)!r}; expected each once, in the order {' '.join(ERA_2_INPUTS)!r}"
+        )
     asked = "expected one of pos, vel and ff among the inputs: without them no controller runs"
     if controller.ki is not None and "pos" not in given:
-        raise InvalidValue(f"ki is {controller.ki:g} with the inputs {' '.join(given) or 'none'!r}; expected pos among them: ki integrates its error")
+        raise InvalidValue(
+            f"ki is {controller.ki:g} with the inputs {' '.join(given) or 'none'!r}; expected pos among them:"
+            " ki integrates its error"
+        )
     if not controller.regulates and (controller.kp != 0 or controller.kd != 0):
-        raise InvalidValue(f"kp is {controller.kp:g} and kd is {controller.kd:g} with the inputs {' '.join(given) or 'none'!r}; {asked}")
+        raise InvalidValue(
+            f"kp is {controller.kp:g} and kd is {controller.kd:g} with the inputs"
+            f" {' '.join(given) or 'none'!r}; {asked}"
+        )
     if not controller.regulates and controller.slew is not None:
-        raise InvalidValue(f"slew is {controller.slew:g} with the inputs {' '.join(given) or 'none'!r}; {asked}")
+        raise InvalidValue(
+            f"slew is {controller.slew:g} with the inputs {' '.join(given) or 'none'!r}; {asked}"
+        )
 
 
 @part
 class DcMotor(Part):
     """A compiled dcmotor: every number that one step of it needs, on the actuator's side of the gear.
 
-    `friction` holds the engine's own damping: its quadratic and cubic terms see the joint's velocity, so that all
-    three reach the joint with gear^2.
+    `friction` holds the engine's own damping: its quadratic and cubic terms see the joint's velocity, so that
+    all three reach the joint with gear^2.
     """
 
     motor: Motor
@@ -216,7 +248,11 @@ class DcMotor(Part):
 def unknown_effects(motor: Motor, friction: Viscous) -> list[str]:
     """Paths of what is present in a motor and a friction but has no place in a dcmotor."""
     limits, thermal = motor.limits, motor.thermal
-    found = [f"motor.{n}" for n in ("back_emf_constant", "saturation_current", "iron_loss") if getattr(motor, n) is not None]
+    found = [
+        f"motor.{n}"
+        for n in ("back_emf_constant", "saturation_current", "iron_loss")
+        if getattr(motor, n) is not None
+    ]
     if limits is not None:
         rest = ("current", "continuous_current", "peak_current", "safe_current", "derating_start")
         found += [f"motor.limits.{n}" for n in rest if getattr(limits, n) is not None]
@@ -232,7 +268,8 @@ def unknown_effects(motor: Motor, friction: Viscous) -> list[str]:
 
 @part
 class Joint(Part):
-    """The hinge or slide that one dcmotor drives: constant inertia, a load, and damping and armature of its own."""
+    """The hinge or slide that one dcmotor drives:
+    constant inertia, a load, and damping and armature of its own."""
 
     path: ClassVar[str] = "joint"
 

@@ -1,7 +1,7 @@
 """Drives: how a command becomes the motor's voltage. One small class per control law.
 
-Every law ends in a voltage that its supply and limits allow. Gains are at the output and name both ends. A delay
-acts on the command series, outside the time step.
+Every law ends in a voltage that its supply and limits allow. Gains are at the output and name both ends. A
+delay acts on the command series, outside the time step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Drive(Part):
     """What its integrator integrates: 'position', 'velocity' or nothing."""
 
     supply: float | None = quantity("V", "V_in", default=None, above=0)
-    """Supply voltage; the recording's own `supply` signal, where there is one, comes first. Absent: unlimited."""
+    """Supply voltage; the recording's own `supply` signal, where there is one, comes first.
+    Absent: unlimited."""
     duty_limit: float | None = quantity("1", "d_max", default=None, above=0, most=1)
     voltage_limit: float | None = quantity("V", "v_max", default=None, above=0)
     command_low: float | None = quantity("command", "u_min", default=None)
@@ -54,8 +55,14 @@ class Drive(Part):
             raise InvalidValue(f"drive.disabled is {self.disabled!r}; expected 'open' or 'brake'")
         if self.duty_limit is not None and self.supply is None:
             raise MissingValue("drive.duty_limit needs drive.supply, the voltage that a duty of 1 stands for")
-        if self.command_low is not None and self.command_high is not None and self.command_low > self.command_high:
-            raise InvalidValue(f"drive.command_low is {self.command_low:g}, above drive.command_high, {self.command_high:g}")
+        if (
+            self.command_low is not None
+            and self.command_high is not None
+            and self.command_low > self.command_high
+        ):
+            raise InvalidValue(
+                f"drive.command_low is {self.command_low:g}, above drive.command_high, {self.command_high:g}"
+            )
 
     @property
     def has_integral(self) -> bool:
@@ -87,8 +94,20 @@ class Drive(Part):
             return u
         return clip(u, previous - self.slew * h, previous + self.slew * h)
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
-        """Terminal voltage before limits, for setpoint u, output position q and velocity w, integral x, current i, winding T."""
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
+        """Terminal voltage before limits, for setpoint u, output position q and velocity w,
+        integral x, current i, winding T."""
         raise NotImplementedError
 
     def integrated(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
@@ -100,7 +119,18 @@ class Drive(Part):
 class Off(Drive):
     """No drive at all: the winding is open, the motor coasts."""
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         return 0.0 * w
 
 
@@ -108,7 +138,18 @@ class Off(Drive):
 class Brake(Drive):
     """The winding is shorted: the motor brakes against its own back-EMF."""
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         return 0.0 * w
 
 
@@ -118,7 +159,18 @@ class VoltageDrive(Drive):
 
     target: ClassVar[str] = "voltage_target"
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         return u
 
 
@@ -131,7 +183,18 @@ class CurrentDrive(Drive):
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
     """Speed of the current loop; it matters only with an inductance."""
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         return for_current(motor, u, gearbox.rotor_speed(w), i, T, self.bandwidth)
 
 
@@ -169,14 +232,29 @@ class PositionDrive(Regulator):
     error_of: ClassVar[str] = "position"
 
     volts_per_radian: float = quantity("V/rad", "k_p", least=0)
-    volts_per_radian_second: float | None = quantity("V/(rad s)", "k_i", default=None, least=0, zero_is_absent=True)
-    volt_seconds_per_radian: float | None = quantity("V s/rad", "k_d", default=None, least=0, zero_is_absent=True)
+    volts_per_radian_second: float | None = quantity(
+        "V/(rad s)", "k_i", default=None, least=0, zero_is_absent=True
+    )
+    volt_seconds_per_radian: float | None = quantity(
+        "V s/rad", "k_d", default=None, least=0, zero_is_absent=True
+    )
 
     @property
     def has_integral(self) -> bool:
         return self.volts_per_radian_second is not None
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         v = self.volts_per_radian * self.error(u - q)
         if self.volts_per_radian_second is not None:
             v = v + self.volts_per_radian_second * x
@@ -189,7 +267,8 @@ class PositionDrive(Regulator):
 class ServoDrive(Regulator):
     """A bus servo's firmware: duty = H P (u - q) + H_I I x - H_D D w, and the voltage is duty times supply.
 
-    P, I and D are the registers as written to the servo; the H are the firmware's own scale, in duty per count.
+    P, I and D are the registers as written to the servo; the H are the firmware's own scale, in duty per
+    count.
     """
 
     target: ClassVar[str] = "position_target"
@@ -206,17 +285,35 @@ class ServoDrive(Regulator):
     def check(self) -> None:
         Drive.check(self)
         if self.supply is None:
-            raise MissingValue("ServoDrive needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply voltage")
+            raise MissingValue(
+                "ServoDrive needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply"
+                " voltage"
+            )
         if self.integral is not None and self.firmware_integral_gain is None:
-            raise MissingValue("drive.integral needs drive.firmware_integral_gain, the duty per count, radian and second")
+            raise MissingValue(
+                "drive.integral needs drive.firmware_integral_gain, the duty per count, radian and second"
+            )
         if self.derivative is not None and self.firmware_derivative_gain is None:
-            raise MissingValue("drive.derivative needs drive.firmware_derivative_gain, the duty per count and rad/s")
+            raise MissingValue(
+                "drive.derivative needs drive.firmware_derivative_gain, the duty per count and rad/s"
+            )
 
     @property
     def has_integral(self) -> bool:
         return self.integral is not None
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         duty = self.firmware_gain * self.proportional * self.error(u - q)
         if self.integral is not None:
             duty = duty + present(self.firmware_integral_gain) * self.integral * x
@@ -239,7 +336,18 @@ class VelocityDrive(Regulator):
     def has_integral(self) -> bool:
         return self.volts_per_radian is not None
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         v = self.volt_seconds_per_radian * self.error(u - w)
         return v if self.volts_per_radian is None else v + self.volts_per_radian * x
 
@@ -248,10 +356,11 @@ class VelocityDrive(Regulator):
 class ImpedanceDrive(Regulator):
     """tau = k_p (u - q) + k_d (u_w - w) + k_i x + u_tau at the output, in newton-metres.
 
-    `position_target`, `velocity_target` and `torque_target` are followed where they are given; the gains may come as
-    series of their own (`newton_metres_per_radian`, `newton_metre_seconds_per_radian`) and then vary in time.
-    `through='current'` asks a current loop for the torque; `through='voltage'` applies R_0 tau / K + K w, as MuJoCo's
-    controller does from 3.12 on.
+    `position_target`, `velocity_target` and `torque_target` are followed where they are given; the gains may
+    come as series of their own (`newton_metres_per_radian`, `newton_metre_seconds_per_radian`) and then vary
+    in time.
+    `through='current'` asks a current loop for the torque; `through='voltage'` applies R_0 tau / K + K w, as
+    MuJoCo's controller does from 3.12 on.
     """
 
     target: ClassVar[str] = "position_target"
@@ -262,7 +371,9 @@ class ImpedanceDrive(Regulator):
         return ("position_target", "velocity_target", "torque_target")
 
     newton_metres_per_radian: float = quantity("N m/rad", "k_p", default=0.0, least=0)
-    newton_metres_per_radian_second: float | None = quantity("N m/(rad s)", "k_i", default=None, least=0, zero_is_absent=True)
+    newton_metres_per_radian_second: float | None = quantity(
+        "N m/(rad s)", "k_i", default=None, least=0, zero_is_absent=True
+    )
     newton_metre_seconds_per_radian: float = quantity("N m s/rad", "k_d", default=0.0, least=0)
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
     through: str = "current"
@@ -286,9 +397,24 @@ class ImpedanceDrive(Regulator):
         tau = k_d * (inputs.get("velocity_target", 0.0) - w) + inputs.get("torque_target", 0.0)
         if self.target in inputs:
             tau = tau + k_p * self.error(u - q)
-        return tau if self.newton_metres_per_radian_second is None else tau + self.newton_metres_per_radian_second * x
+        return (
+            tau
+            if self.newton_metres_per_radian_second is None
+            else tau + self.newton_metres_per_radian_second * x
+        )
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, u: Scalar, q: Scalar, w: Scalar, x: Scalar, i: Scalar, T: Scalar) -> Scalar:
+    def voltage(
+        self,
+        motor: Motor,
+        gearbox: Gearbox,
+        inputs: Inputs,
+        u: Scalar,
+        q: Scalar,
+        w: Scalar,
+        x: Scalar,
+        i: Scalar,
+        T: Scalar,
+    ) -> Scalar:
         K_t, w_r = motor.torque_constant, gearbox.rotor_speed(w)
         asked = self.torque(inputs, u, q, w, x) / gearbox.output_torque(K_t)  # the current that gives it
         if self.through == "voltage":
@@ -297,7 +423,8 @@ class ImpedanceDrive(Regulator):
 
 
 def for_current(motor: Motor, asked: Scalar, w: Scalar, i: Scalar, T: Scalar, bandwidth: Scalar) -> Scalar:
-    """Voltage of a current loop: what holds the asked current, plus what changes it at the loop's bandwidth."""
+    """Voltage of a current loop: what holds the asked current,
+    plus what changes it at the loop's bandwidth."""
     v = motor.resistance_at(T) * asked + motor.back_emf_at(T) * w
     return v if motor.inductance is None else v + motor.inductance * bandwidth * (asked - i)
 

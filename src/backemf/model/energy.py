@@ -1,6 +1,7 @@
 """The energy book: what goes in, what comes out, what is lost where, and what is stored.
 
-    electrical = copper + iron + conversion + friction + gear + load + change of (kinetic, magnetic, bristle, cogging, potential)
+electrical = copper + iron + conversion + friction + gear + load + change of (kinetic, magnetic, bristle,
+cogging, potential)
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ from .friction import Bristle
 from .maths import Scalar, absolute, side, where
 
 FLOWS = ("electrical", "copper", "iron", "conversion", "friction", "gear", "load")
-"""Energy that moved in an interval [J]: taken in at the terminals, lost in the parts, or given to the load."""
+"""Energy that moved in an interval [J]: taken in at the terminals, lost in the parts, or given to the load.
+"""
 
 
-def flows(actuator: Actuator, bench: Bench, state: State, after: State, inputs: Inputs, w: Scalar, t: Over, h: Scalar) -> dict[str, Scalar]:
+def flows(
+    actuator: Actuator,
+    bench: Bench,
+    state: State,
+    after: State,
+    inputs: Inputs,
+    w: Scalar,
+    t: Over,
+    h: Scalar,
+) -> dict[str, Scalar]:
     """Energy moved in an interval of h seconds that ran at mean velocity w, for all motors together [J]."""
     motor, gearbox = actuator.motor, actuator.gearbox
     n, T = gearbox.n_motors, winding_temperature(actuator, state)
@@ -24,7 +35,11 @@ def flows(actuator: Actuator, bench: Bench, state: State, after: State, inputs: 
     i, R = t.electrical.current, motor.resistance_at(T)
     copper = n * R * i.square * h
     converted = n * motor.back_emf_at(T) * w_r * i.mean * h
-    magnetic = 0.0 if motor.inductance is None else 0.5 * n * motor.inductance * (after["current"] ** 2 - state["current"] ** 2)
+    magnetic = (
+        0.0
+        if motor.inductance is None
+        else 0.5 * n * motor.inductance * (after["current"] ** 2 - state["current"] ** 2)
+    )
     if motor.limits is None:
         electrical = n * t.electrical.voltage * i.mean * h
     else:  # a driver that holds the current lowers its voltage: the circuit tells by how much
@@ -34,13 +49,21 @@ def flows(actuator: Actuator, bench: Bench, state: State, after: State, inputs: 
     drag = actuator.friction.drag(w) * w * h
     if actuator.friction.bristle:
         z0, z1, k = state["bristle"], after["bristle"], _stiffness(actuator)
-        friction = drag + bend(actuator, z0, *t[:4], J_load, J_rotor, w, h)[1] * w * h - 0.5 * k * (z1 * z1 - z0 * z0)
+        friction = (
+            drag
+            + bend(actuator, z0, *t[:4], J_load, J_rotor, w, h)[1] * w * h
+            - 0.5 * k * (z1 * z1 - z0 * z0)
+        )
         gear = 0.0 * w
     else:
         d = side(w)
         level = actuator.friction.level(t.stribeck, t.motor, t.load, d)
         friction = drag + level * absolute(w) * h
-        gear = (resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, d) - level) * absolute(w) * h
+        gear = (
+            (resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, d) - level)
+            * absolute(w)
+            * h
+        )
     if actuator.friction.offset is not None:
         friction = friction - actuator.friction.offset * w * h
     # Work done on what the load does not store: a damper, a recorded torque.

@@ -1,10 +1,10 @@
 """Friction at the output: from Coulomb to load-dependent M6, and the bristle models Dahl and LuGre.
 
-A friction says how much torque it takes to move in a direction (`level`), how speed adds to it (`drag`), and, for
-the bristle models, how the contact bends before it slips. Sticking itself is decided by the time step.
+A friction says how much torque it takes to move in a direction (`level`), how speed adds to it (`drag`), and,
+for the bristle models, how the contact bends before it slips. Sticking itself is decided by the time step.
 
-Symbols: s = exp(-|w / w_s|^gamma) is 1 at rest and 0 at speed; t_m is the motor's torque at the output, t_e every
-other torque on the joint except friction (gravity, springs).
+Symbols: s = exp(-|w / w_s|^gamma) is 1 at rest and 0 at speed; t_m is the motor's torque at the output, t_e
+every other torque on the joint except friction (gravity, springs).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .quantity import Part, part, quantity
 
 @part
 class Viscous(Part):
-    """Drag that grows with speed and nothing else: (B_1 + B_2 |w| + B_3 w^2) w. The base of every other friction."""
+    """Drag that grows with speed and nothing else: (B_1 + B_2 |w| + B_3 w^2) w.
+    The base of every other friction."""
 
     path: ClassVar[str] = "friction"
     dry: ClassVar[bool] = False
@@ -31,7 +32,8 @@ class Viscous(Part):
     viscous_quadratic: float | None = quantity("N m s^2/rad^2", "B_2", default=None, least=0)
     viscous_cubic: float | None = quantity("N m s^3/rad^3", "B_3", default=None, least=0)
     asymmetry: float | None = quantity("1", "a", default=None, least=-1, most=1)
-    """Dry friction is (1 + a) times its level in the positive direction and (1 - a) times in the negative one."""
+    """Dry friction is (1 + a) times its level in the positive direction and (1 - a) times in the negative
+    one."""
     offset: float | None = quantity("N m", "tau_off", default=None)
     """A constant torque on the joint that friction is measured around, such as a hose or a cable pulling."""
 
@@ -97,7 +99,8 @@ class Stribeck(Coulomb):
 
 @part
 class TorqueProportional(Coulomb):
-    """A gear's loss proportional to the motor's torque, with a share of its own when the load drives the motor."""
+    """A gear's loss proportional to the motor's torque,
+    with a share of its own when the load drives the motor."""
 
     load_driving: float = quantity("1", "c_d", least=0, most=1)
     """Share of the motor's torque lost while it drives the joint: 1 - efficiency."""
@@ -134,7 +137,8 @@ class M4(Stribeck):
 
 @part
 class M5(Stribeck):
-    """M4 with shares of their own for motor and load: tau_c + |K_m t_m - K_e t_e| + s (tau_s - tau_c + |K_ms t_m - K_es t_e|)."""
+    """M4 with shares of their own for motor and load: tau_c + |K_m t_m - K_e t_e| + s (tau_s - tau_c + |K_ms
+    t_m - K_es t_e|)."""
 
     load_motor: float = quantity("1", "K_m", least=0)
     load_external: float = quantity("1", "K_e", least=0)
@@ -143,7 +147,11 @@ class M5(Stribeck):
 
     def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
         """What is added at rest, times s."""
-        return self.static - self.coulomb + absolute(self.load_motor_stribeck * t_m - self.load_external_stribeck * t_e)
+        return (
+            self.static
+            - self.coulomb
+            + absolute(self.load_motor_stribeck * t_m - self.load_external_stribeck * t_e)
+        )
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         moving = self.coulomb + absolute(self.load_motor * t_m - self.load_external * t_e)
@@ -152,19 +160,25 @@ class M5(Stribeck):
 
 @part
 class M6(M5):
-    """M5 plus s Q where motor and load oppose each other: Q = K_eq t_e^2 if |t_m| > |t_e|, else K_mq t_m^2."""
+    """M5 plus s Q where motor and load oppose each other:
+    Q = K_eq t_e^2 if |t_m| > |t_e|, else K_mq t_m^2."""
 
     load_motor_quadratic: float = quantity("1/(N m)", "K_mq", least=0)
     load_external_quadratic: float = quantity("1/(N m)", "K_eq", least=0)
 
     def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
-        q = where(absolute(t_m) > absolute(t_e), self.load_external_quadratic * t_e * t_e, self.load_motor_quadratic * t_m * t_m)
+        q = where(
+            absolute(t_m) > absolute(t_e),
+            self.load_external_quadratic * t_e * t_e,
+            self.load_motor_quadratic * t_m * t_m,
+        )
         opposed = t_m * t_e < 0
         return M5.at_rest(self, t_m, t_e) + where(opposed, q, 0.0)
 
 
 class Bristle:
-    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g, g the level of slip."""
+    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g,
+    g the level of slip."""
 
     stiffness: float
 
@@ -173,7 +187,8 @@ class Bristle:
         return 0.0
 
     def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
-        """(deflection after h seconds at constant w, mean torque meanwhile): exact for constant w, stable for any h."""
+        """(deflection after h seconds at constant w, mean torque meanwhile):
+        exact for constant w, stable for any h."""
         sigma_0, n = self.stiffness, side(w)
         x = sigma_0 * (n * w) * h / g
         slip = g / sigma_0 * n  # the deflection at which it slips
@@ -184,7 +199,8 @@ class Bristle:
 
 @part
 class Dahl(Bristle, Coulomb):
-    """A bristle that slips at the Coulomb level: a spring for small motions, hysteresis on reversal, no stiction peak."""
+    """A bristle that slips at the Coulomb level: a spring for small motions, hysteresis on reversal,
+    no stiction peak."""
 
     bristle: ClassVar[bool] = True
 
@@ -196,9 +212,11 @@ class Dahl(Bristle, Coulomb):
 
 @part
 class LuGre(Bristle, Stribeck):
-    """A bristle that slips at the Stribeck level, with micro-damping (document 001, equations 9 and 10, with |w / w_s|).
+    """A bristle that slips at the Stribeck level, with micro-damping (document 001, equations 9 and 10, with
+    |w / w_s|).
 
-    Its viscous term sigma_2 is `viscous`. With `damping_exponent` beta the micro-damping fades as exp(-|w / w_s|^beta).
+    Its viscous term sigma_2 is `viscous`. With `damping_exponent` beta the micro-damping fades as exp(-|w /
+    w_s|^beta).
     """
 
     bristle: ClassVar[bool] = True
@@ -219,14 +237,24 @@ class LuGre(Bristle, Stribeck):
     def findings(self) -> list[Finding]:
         """Whether the passivity condition sigma_2 > sigma_1 (tau_s - tau_c) / tau_c holds."""
         bound = self.damping * (self.static - self.coulomb) / self.coulomb
-        if self.damping_exponent is not None or self.viscous > bound or self.damping == 0 or self.static == self.coulomb:
+        if (
+            self.damping_exponent is not None
+            or self.viscous > bound
+            or self.damping == 0
+            or self.static == self.coulomb
+        ):
             return []
         return [
             Finding(
                 code="not_passive",
-                text=f"LuGre can feed energy into the joint: viscous is {self.viscous:g}, passivity needs more than "
-                f"damping (static - coulomb) / coulomb = {bound:g} N m s/rad.",
-                remedy="lower friction.damping, raise friction.viscous, or let the damping fade with speed (friction.damping_exponent)",
+                text=(
+                    f"LuGre can feed energy into the joint: viscous is {self.viscous:g}, passivity needs more"
+                    f" than damping (static - coulomb) / coulomb = {bound:g} N m s/rad."
+                ),
+                remedy=(
+                    "lower friction.damping, raise friction.viscous, or let the damping fade with speed"
+                    " (friction.damping_exponent)"
+                ),
                 numbers={"viscous": self.viscous, "bound": bound},
             )
         ]
@@ -246,7 +274,8 @@ def _decay(w: Scalar, scale: Scalar, exponent: Scalar | None) -> Scalar:
 def _need_level(coulomb: float) -> None:
     if coulomb <= 0:
         raise InvalidValue(
-            f"friction.coulomb is {coulomb:g} N m with a bristle stiffness; expected more than 0: a bristle needs a torque at which it slips"
+            f"friction.coulomb is {coulomb:g} N m with a bristle stiffness; expected more than 0: a bristle"
+            " needs a torque at which it slips"
         )
 
 

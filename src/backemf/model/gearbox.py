@@ -12,7 +12,8 @@ from .quantity import Part, part, present, quantity
 
 _F = TypeVar("_F", bound=Viscous)
 
-# Power of the ratio N with which a friction measured at the rotor appears at the output: w_rotor = N w, tau = N tau_rotor.
+# Power of the ratio N with which a friction measured at the rotor appears at the output: w_rotor = N w, tau =
+# N tau_rotor.
 _POWERS = {
     "viscous": 2,
     "viscous_quadratic": 3,
@@ -32,14 +33,15 @@ _POWERS = {
 class Gearbox(Part):
     """A reduction of N : 1 with n equal motors on one output.
 
-    Efficiency loses torque in the direction of power flow: driving, the output gets eta times what the motors give;
-    back-driven, the motors must be pushed with 1 / eta times their torque.
+    Efficiency loses torque in the direction of power flow: driving, the output gets eta times what the motors
+    give; back-driven, the motors must be pushed with 1 / eta times their torque.
     """
 
     path: ClassVar[str] = "gearbox"
 
     ratio: float = quantity("1", "N", default=1.0)
-    """Rotor turns per output turn, negative where the output turns the other way; for a linear axis, rotor radians per metre."""
+    """Rotor turns per output turn, negative where the output turns the other way;
+    for a linear axis, rotor radians per metre."""
     n_motors: int = 1
     efficiency: float | None = quantity("1", "eta", default=None, above=0, most=1)
     """Absent: no loss."""
@@ -51,11 +53,19 @@ class Gearbox(Part):
 
     def check(self) -> None:
         if self.ratio == 0:
-            raise InvalidValue("gearbox.ratio is 0; expected rotor turns per output turn, such as 1 for none or 100 for a 100:1 reduction")
+            raise InvalidValue(
+                "gearbox.ratio is 0; expected rotor turns per output turn, such as 1 for none or 100 for a"
+                " 100:1 reduction"
+            )
         if isinstance(self.n_motors, bool) or not isinstance(self.n_motors, int) or self.n_motors < 1:
-            raise InvalidValue(f"gearbox.n_motors is {self.n_motors!r}; expected a whole number of at least 1")
+            raise InvalidValue(
+                f"gearbox.n_motors is {self.n_motors!r}; expected a whole number of at least 1"
+            )
         if self.backlash is not None and self.contact_stiffness is None:
-            raise MissingValue("gearbox.backlash needs gearbox.contact_stiffness, the stiffness of the teeth in contact (N m/rad at the output)")
+            raise MissingValue(
+                "gearbox.backlash needs gearbox.contact_stiffness, the stiffness of the teeth in contact (N"
+                " m/rad at the output)"
+            )
 
     def rotor_speed(self, w: Scalar) -> Scalar:
         """Speed, or angle, of the rotor for that of the output."""
@@ -72,9 +82,9 @@ class Gearbox(Part):
     def loss(self, tau: Scalar, other: Scalar, J_rotor: Scalar, J_load: Scalar, direction: Scalar) -> Scalar:
         """Torque lost against motion in a direction; never negative.
 
-        tau is the motors' torque at the output, other the torques that resist on the load's side. The gears carry
-        T = tau - J_rotor a, and pass on k T with k = eta where T drives the motion, 1 / eta where it brakes it:
-        J_load a = k T - other. The sign of T does not depend on k, so there is nothing to iterate.
+        tau is the motors' torque at the output, other the torques that resist on the load's side. The gears
+        carry T = tau - J_rotor a, and pass on k T with k = eta where T drives the motion, 1 / eta where it
+        brakes it: J_load a = k T - other. The sign of T does not depend on k, so there is nothing to iterate.
         """
         if self.efficiency is None:
             return 0.0
@@ -98,6 +108,10 @@ class Gearbox(Part):
             value = getattr(friction, f.name)
             if value is None or f.name not in _POWERS:
                 continue
-            n = {"stribeck_velocity": 1.0, "load_motor_quadratic": 1 / self.n_motors, "load_external_quadratic": 1 / self.n_motors}.get(f.name, self.n_motors)
+            n = {
+                "stribeck_velocity": 1.0,
+                "load_motor_quadratic": 1 / self.n_motors,
+                "load_external_quadratic": 1 / self.n_motors,
+            }.get(f.name, self.n_motors)
             changes[f.name] = n * abs(self.ratio) ** _POWERS[f.name] * value
         return dataclasses.replace(friction, **changes)

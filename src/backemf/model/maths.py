@@ -1,7 +1,7 @@
 """The few mathematical functions the physics uses, alike for JAX tracers, NumPy arrays and plain numbers.
 
-The physics is written once against these names. Traced by JAX it becomes derivatives and compiled loops; called
-with arrays it draws a torque-speed curve without loading JAX at all.
+The physics is written once against these names. Traced by JAX it becomes derivatives and compiled loops;
+called with arrays it draws a torque-speed curve without loading JAX at all.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def mean_decay(x: Scalar) -> Scalar:
 
 
 def growth(y: Scalar) -> Scalar:
-    """(exp(y) - 1) / y by its (1, 2) Pade form: third order at y = 0, 1/|y| for y -> -inf, and no 0/0 anywhere."""
+    """(exp(y) - 1) / y by its (1, 2) Pade form: third order at y = 0, 1/|y| for y -> -inf,
+    and no 0/0 anywhere."""
     return (1.0 - y / 6.0) / (1.0 - y * (2.0 / 3.0 - y / 6.0))
 
 

@@ -1,7 +1,9 @@
-"""A mechanism as its gains describe it, u = kS sgn(v) + kV v + kA a + gravity, and its motion while the input holds.
+"""A mechanism as its gains describe it, u = kS sgn(v) + kV v + kA a + gravity, and its motion while the input
+holds.
 
-Between changes of the input the motion is followed exactly, through a standstill on the way too: there it stays at rest, or
-leaves the other way. Only gravity that turns with the angle is held over a step, at the step's middle.
+Between changes of the input the motion is followed exactly, through a standstill on the way too: there it
+stays at rest, or leaves the other way. Only gravity that turns with the angle is held over a step, at the
+step's middle.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def acceleration(mechanism: Mechanism, position: Scalar, velocity: Scalar, effor
     return where(at_rest & (absolute(net) <= kS), 0.0, (net - way * kS - kV * velocity) / kA)
 
 
-def step(mechanism: Mechanism, position: Scalar, velocity: Scalar, effort: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+def step(
+    mechanism: Mechanism, position: Scalar, velocity: Scalar, effort: Scalar, h: Scalar
+) -> tuple[Scalar, Scalar]:
     """(position, velocity) after h seconds at a held input."""
     p, v = position, velocity
     kS, kV, kA = mechanism.friction, mechanism.effort_per_velocity, mechanism.effort_per_acceleration
@@ -55,7 +59,8 @@ def step(mechanism: Mechanism, position: Scalar, velocity: Scalar, effort: Scala
     way = where(at_rest, side(net), side(v))
     a = (net - way * kS) / kA
     moved, v1 = _coast(v, a, rate, h)
-    # Where the velocity would change sign it comes to rest on the way: 0 = v exp(-rate t) + a (1 - exp(-rate t)) / rate.
+    # Where the velocity would change sign it comes to rest on the way: 0 = v exp(-rate t) + a (1 - exp(-rate
+    # t)) / rate.
     stops = (v1 * way < 0) & ~at_rest
     y = where(stops, -rate * v / where(stops, a, 1.0), 0.0)
     until = where(stops, -v / where(stops, a, 1.0) * _log_ratio(y), h)
@@ -79,7 +84,9 @@ def _second_decay(x: Scalar) -> Scalar:
     """(x - 1 + exp(-x)) / x^2, for either sign of x."""
     small = absolute(x) < SMALL
     safe = where(small, 1.0, x)
-    return where(small, 0.5 - x * (1.0 / 6.0 - x * (1.0 / 24.0 - x / 120.0)), (safe + expm1(-safe)) / (safe * safe))
+    return where(
+        small, 0.5 - x * (1.0 / 6.0 - x * (1.0 / 24.0 - x / 120.0)), (safe + expm1(-safe)) / (safe * safe)
+    )
 
 
 def _log_ratio(y: Scalar) -> Scalar:

@@ -14,15 +14,17 @@ from .quantity import Part, part, present, quantity
 from .thermal import Thermal, TwoNodeThermal
 
 FADE = 0.02
-"""Share of the peak-current budget over which the limit falls from peak to continuous; a jump would chatter."""
+"""Share of the peak-current budget over which the limit falls from peak to continuous; a jump would chatter.
+"""
 
 
 @part
 class Limits(Part):
     """What the driver does to protect the motor. Each limit is absent unless given.
 
-    Peak current follows an i^2 t rule: from cold, `peak_current` may flow for `peak_time`, then `continuous_current`.
-    Derating: the limit falls smoothly from its value at `derating_start` to `safe_current` at `derating_end`.
+    Peak current follows an i^2 t rule: from cold, `peak_current` may flow for `peak_time`, then
+    `continuous_current`. Derating: the limit falls smoothly from its value at `derating_start` to
+    `safe_current` at `derating_end`.
     """
 
     path: ClassVar[str] = "motor.limits"
@@ -42,17 +44,34 @@ class Limits(Part):
     def check(self) -> None:
         peak = (self.continuous_current, self.peak_current, self.peak_time)
         if any(v is not None for v in peak) and any(v is None for v in peak):
-            raise MissingValue("a peak-current rule needs continuous_current, peak_current and peak_time together")
-        if self.peak_current is not None and self.continuous_current is not None and self.peak_current <= self.continuous_current:
-            raise InvalidValue(f"motor.limits.peak_current is {self.peak_current:g} A; expected more than continuous_current, {self.continuous_current:g} A")
+            raise MissingValue(
+                "a peak-current rule needs continuous_current, peak_current and peak_time together"
+            )
+        if (
+            self.peak_current is not None
+            and self.continuous_current is not None
+            and self.peak_current <= self.continuous_current
+        ):
+            raise InvalidValue(
+                f"motor.limits.peak_current is {self.peak_current:g} A; expected more than"
+                f" continuous_current, {self.continuous_current:g} A"
+            )
         derating = (self.safe_current, self.derating_start, self.derating_end)
         if any(v is not None for v in derating):
             if any(v is None for v in derating):
-                raise MissingValue("thermal derating needs safe_current, derating_start and derating_end together")
+                raise MissingValue(
+                    "thermal derating needs safe_current, derating_start and derating_end together"
+                )
             if self.current is None and self.peak_current is None:
-                raise MissingValue("thermal derating needs the rated current it starts from: give limits.current or the peak-current rule")
+                raise MissingValue(
+                    "thermal derating needs the rated current it starts from: give limits.current or the"
+                    " peak-current rule"
+                )
             if present(self.derating_end) <= present(self.derating_start):
-                raise InvalidValue(f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than derating_start, {self.derating_start:g} degC")
+                raise InvalidValue(
+                    f"motor.limits.derating_end is {self.derating_end:g} degC; expected more than"
+                    f" derating_start, {self.derating_start:g} degC"
+                )
 
     def ceiling(self, winding_temperature: Scalar | None, overload: Scalar | None) -> Scalar | None:
         """The largest current allowed now [A], or None where nothing limits it."""
@@ -85,7 +104,8 @@ class Current(NamedTuple):
 
 @part
 class Motor(Part):
-    """A DC motor, or a brushless one seen through its equivalent circuit: v = L di/dt + R i + K_e w, tau = K_t i."""
+    """A DC motor, or a brushless one seen through its equivalent circuit:
+    v = L di/dt + R i + K_e w, tau = K_t i."""
 
     path: ClassVar[str] = "motor"
 
@@ -106,12 +126,16 @@ class Motor(Part):
 
     def check(self) -> None:
         if self.limits is not None and self.limits.safe_current is not None and self.thermal is None:
-            raise MissingValue("thermal derating needs motor.thermal: without it nothing knows how warm the winding is")
+            raise MissingValue(
+                "thermal derating needs motor.thermal: without it nothing knows how warm the winding is"
+            )
 
     @property
     def has_current_state(self) -> bool:
         """Whether the current has a memory: an inductance, or a limit on its rate."""
-        return self.inductance is not None or (self.limits is not None and self.limits.current_rate is not None)
+        return self.inductance is not None or (
+            self.limits is not None and self.limits.current_rate is not None
+        )
 
     @property
     def has_peak_rule(self) -> bool:
@@ -135,7 +159,8 @@ class Motor(Part):
         return K_e * self.flux_at(T)
 
     def torque_at(self, i: Scalar, T: Scalar | None) -> Scalar:
-        """Electromagnetic torque of a current [N m], saturation, magnet temperature and torque limit included."""
+        """Electromagnetic torque of a current [N m], saturation,
+        magnet temperature and torque limit included."""
         K_t = self.torque_constant * self.flux_at(T)
         if self.saturation_current is not None:
             K_t = K_t / (1.0 + (i / self.saturation_current) ** 2)
@@ -152,8 +177,11 @@ class Motor(Part):
         i = (v - self.back_emf_at(T) * w) / self.resistance_at(T)
         return i if ceiling is None else clip(i, -ceiling, ceiling)
 
-    def current_over(self, i: Scalar, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar) -> Current:
-        """The winding over h seconds at constant voltage v and rotor speed w; the exact exponential where inductive."""
+    def current_over(
+        self, i: Scalar, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar
+    ) -> Current:
+        """The winding over h seconds at constant voltage v and rotor speed w;
+        the exact exponential where inductive."""
         if not self.has_current_state:
             i1 = self.steady_current(v, w, T, ceiling)
             return Current(i1, i1, i1 * i1)
@@ -173,7 +201,9 @@ class Motor(Part):
         if rate is None and ceiling is None:
             return Current(mean, i1, square)
         held = i1 != free  # a limit acts: the current then runs on a straight line
-        return Current(where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square))
+        return Current(
+            where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
+        )
 
     def iron_drag(self, w: Scalar) -> Scalar:
         """Drag torque of the iron loss at rotor speed w [N m]."""
@@ -186,7 +216,8 @@ def stall_torque(motor: Motor, v: Scalar) -> Scalar:
 
 
 def no_load_speed(motor: Motor, v: Scalar, coulomb: Scalar = 0.0, viscous: Scalar = 0.0) -> Scalar:
-    """Rotor speed [rad/s] at which drag (coulomb + viscous w, at the rotor) balances the motor, for v above the dead zone."""
+    """Rotor speed [rad/s] at which drag (coulomb + viscous w, at the rotor) balances the motor,
+    for v above the dead zone."""
     R, K_t, K_e = motor.resistance, motor.torque_constant, motor.back_emf_at(None)
     B = viscous + (0.0 if motor.iron_loss is None else motor.iron_loss)
     drive = K_t * absolute(v) / R - coulomb

@@ -1,7 +1,8 @@
-"""MuJoCo's dcmotor: one time step exactly as the engine takes it, from the same winding, friction and cogging functions as `native`.
+"""MuJoCo's dcmotor: one time step exactly as the engine takes it, from the same winding, friction and cogging
+functions as `native`.
 
-The state is the joint's position and velocity and the engine's own activations, in the order of `states`. Plain
-numbers, arrays of many states and JAX tracers all pass through; `dcmotor.py` has the parts.
+The state is the joint's position and velocity and the engine's own activations, in the order of `states`.
+Plain numbers, arrays of many states and JAX tracers all pass through; `dcmotor.py` has the parts.
 """
 
 from __future__ import annotations
@@ -40,9 +41,18 @@ class Moment(NamedTuple):
 
 def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar]) -> Moment:
     """Rates of the activations, and the force, at the joint's position and velocity."""
-    motor, friction, controller, rule, h = dcmotor.motor, dcmotor.friction, dcmotor.controller, engine.rules, engine.timestep
+    motor, friction, controller, rule, h = (
+        dcmotor.motor,
+        dcmotor.friction,
+        dcmotor.controller,
+        engine.rules,
+        engine.timestep,
+    )
     if controller.era != rule.era:
-        raise InvalidValue(f"the inputs {controller.inputs!r} are of era {controller.era}, MuJoCo {engine.version} of era {rule.era}; convert the gains first")
+        raise InvalidValue(
+            f"the inputs {controller.inputs!r} are of era {controller.era}, MuJoCo {engine.version} of era"
+            f" {rule.era}; convert the gains first"
+        )
     l, w = dcmotor.gear * state["position"], dcmotor.gear * state["velocity"]
     u, rates = controller.commands(ctrl), {}
     if controller.slew is not None:
@@ -62,7 +72,9 @@ def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar
     if isinstance(motor.thermal, Thermal):
         R_T, C = motor.thermal.resistance, motor.thermal.capacitance
         heating = _held(motor, i) if rule.heat_limited else i
-        rates["temperature_rise"] = (motor.resistance_at(T) * heating * heating - state["temperature_rise"] / R_T) / C
+        rates["temperature_rise"] = (
+            motor.resistance_at(T) * heating * heating - state["temperature_rise"] / R_T
+        ) / C
     if motor.inductance is not None:
         rate = None if motor.limits is None else motor.limits.current_rate
         t_e = _time_constant(motor, T, rule)
@@ -70,7 +82,9 @@ def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar
         if rule.next_current:
             i = i + rates["current"] * t_e * (1.0 - exp(-h / t_e))
     elif controller.inputs == "voltage" and not rule.voltage_mode_limited:
-        i = motor.steady_current(u[0], w, T, None)  # era 1 heats with the limited voltage and pushes with the unlimited one
+        i = motor.steady_current(
+            u[0], w, T, None
+        )  # era 1 heats with the limited voltage and pushes with the unlimited one
     electrical = motor.torque_at(i, T)
     force = electrical if motor.cogging is None else electrical + motor.cogging.torque(l)
     if isinstance(friction, LuGre):
@@ -86,7 +100,9 @@ def _held(motor: Motor, i: Scalar) -> Scalar:
 
 
 def _time_constant(motor: Motor, T: Scalar | None, rule: Rules) -> Scalar:
-    return present(motor.inductance) / (motor.resistance if rule.fixed_time_constant else motor.resistance_at(T))
+    return present(motor.inductance) / (
+        motor.resistance if rule.fixed_time_constant else motor.resistance_at(T)
+    )
 
 
 def _slip(friction: LuGre, w: Scalar) -> Scalar:
@@ -94,7 +110,8 @@ def _slip(friction: LuGre, w: Scalar) -> Scalar:
 
 
 def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
-    """The activations after a step: exact exponentials for current and bristle (bent by velocity w), Euler for the rest."""
+    """The activations after a step: exact exponentials for current and bristle (bent by velocity w),
+    Euler for the rest."""
     motor, friction, controller, h = dcmotor.motor, dcmotor.friction, dcmotor.controller, engine.timestep
     after = {name: state[name] + h * rates[name] for name in states(dcmotor)}
     if controller.ki is not None and controller.integral_limit is not None:
@@ -109,8 +126,15 @@ def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Sc
 
 
 def force_slope(dcmotor: DcMotor, engine: Engine, state: State, at: Moment) -> Scalar:
-    """d force / d velocity in actuator space, as the implicit integrators use it: not the true one, see `Rules.derivative`."""
-    motor, friction, controller, rule, h = dcmotor.motor, dcmotor.friction, dcmotor.controller, engine.rules, engine.timestep
+    """d force / d velocity in actuator space, as the implicit integrators use it:
+    not the true one, see `Rules.derivative`."""
+    motor, friction, controller, rule, h = (
+        dcmotor.motor,
+        dcmotor.friction,
+        dcmotor.controller,
+        engine.rules,
+        engine.timestep,
+    )
     limits, K, R, dv = motor.limits, motor.torque_constant, motor.resistance, controller.slope(motor)
     torque = None if limits is None else limits.torque
     rate = None if limits is None else limits.current_rate
@@ -140,7 +164,9 @@ def drag_slope(friction: Viscous, v: Scalar) -> Scalar:
     return b if friction.viscous_cubic is None else b + 3.0 * friction.viscous_cubic * v * v
 
 
-def step(dcmotor: DcMotor, joint: Joint, engine: Engine, state: State, ctrl: Sequence[Scalar]) -> dict[str, Scalar]:
+def step(
+    dcmotor: DcMotor, joint: Joint, engine: Engine, state: State, ctrl: Sequence[Scalar]
+) -> dict[str, Scalar]:
     """The state one time step later."""
     N, h, q, v = dcmotor.gear, engine.timestep, state["position"], state["velocity"]
     M = joint.inertia + joint.armature + N * N * dcmotor.motor.rotor_inertia
@@ -159,7 +185,14 @@ def step(dcmotor: DcMotor, joint: Joint, engine: Engine, state: State, ctrl: Seq
     return {"position": q + h * v1, "velocity": v1, **advanced(dcmotor, engine, state, at.rates, N * v)}
 
 
-def _runge_kutta(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar], at: Moment, acceleration: Callable[..., Scalar]) -> dict[str, Scalar]:
+def _runge_kutta(
+    dcmotor: DcMotor,
+    engine: Engine,
+    state: State,
+    ctrl: Sequence[Scalar],
+    at: Moment,
+    acceleration: Callable[..., Scalar],
+) -> dict[str, Scalar]:
     """Four stages by Euler, then one advance of the activations with their mean rate and the whole step."""
     h, N, now, mean = engine.timestep, dcmotor.gear, state, dict.fromkeys(state, 0.0)
     for share, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (None, 1 / 6)):

@@ -1,9 +1,9 @@
 """The accurate time step: second order away from friction events, exact sticking, stable for stiff bristles.
 
-One step linearises the equation of motion in the mean velocity of the step and follows the linear answer exactly
-(an exponential, in Pade form). With dry friction the moment of standstill is found inside the step, and the rest of
-the step starts from exactly zero: stuck, or in the other direction. Internal states (current, temperature, bristle,
-integral) then advance with the mean velocity that resulted.
+One step linearises the equation of motion in the mean velocity of the step and follows the linear answer
+exactly (an exponential, in Pade form). With dry friction the moment of standstill is found inside the step,
+and the rest of the step starts from exactly zero: stuck, or in the other direction. Internal states (current,
+temperature, bristle, integral) then advance with the mean velocity that resulted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from .friction import Bristle
 from .maths import Scalar, clip, growth, side, slope, where
 
 
-def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[dict[str, Scalar], Scalar, Over]:
+def step(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> tuple[dict[str, Scalar], Scalar, Over]:
     """(state after h seconds, mean velocity, what happened meanwhile)."""
     if bench.locked:
         return _commit(actuator, bench, state, inputs, 0.0 * state["velocity"], 0.0 * state["velocity"], h)
@@ -32,7 +34,9 @@ def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scal
     return _commit(actuator, bench, state, inputs, v1, w, h)
 
 
-def _commit(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: Scalar, w: Scalar, h: Scalar) -> tuple[dict[str, Scalar], Scalar, Over]:
+def _commit(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: Scalar, w: Scalar, h: Scalar
+) -> tuple[dict[str, Scalar], Scalar, Over]:
     """The state after the step, for its final velocity v1 and mean velocity w."""
     t = over(actuator, bench, state, inputs, w, h)
     after = {"position": state["position"] + h * w, "velocity": v1, **t.hidden}
@@ -40,11 +44,17 @@ def _commit(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: 
         after["rotor_position"], after["rotor_velocity"] = state["rotor_position"] + h * w, v1
     if actuator.friction.bristle:
         J_load, J_rotor = inertias(actuator, bench, inputs)
-        after["bristle"] = state["bristle"] if bench.locked else bend(actuator, state["bristle"], *t[:4], J_load, J_rotor, w, h)[0]
+        after["bristle"] = (
+            state["bristle"]
+            if bench.locked
+            else bend(actuator, state["bristle"], *t[:4], J_load, J_rotor, w, h)[0]
+        )
     return {name: after[name] for name in actuator.states}, w, t
 
 
-def _smooth_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[Scalar, Scalar]:
+def _smooth_velocity(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> tuple[Scalar, Scalar]:
     v, J = state["velocity"], sum(inertias(actuator, bench, inputs))
 
     def acceleration(w: Scalar) -> Scalar:
@@ -56,7 +66,9 @@ def _smooth_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inp
     return v1, 0.5 * (v + v1)
 
 
-def _dry_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[Scalar, Scalar]:
+def _dry_velocity(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> tuple[Scalar, Scalar]:
     """Velocity after the step, and its mean, with friction that sticks."""
     v = state["velocity"]
     J_load, J_rotor = inertias(actuator, bench, inputs)
@@ -64,7 +76,9 @@ def _dry_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs
 
     def torques(w: Scalar) -> tuple[Scalar, ...]:
         t = over(actuator, bench, state, inputs, w, h)
-        forward, backward = (resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, d) for d in (1.0, -1.0))
+        forward, backward = (
+            resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, d) for d in (1.0, -1.0)
+        )
         return t.motor, t.load, t.drag, forward, backward
 
     (t_m, t_e, drag, forward, backward), (dt_m, dt_e, ddrag, dforward, dbackward) = slope(torques, v)
@@ -78,29 +92,37 @@ def _dry_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs
     da = where(ahead, dfree - dforward, dfree + dbackward) / J
     v1 = where(moves, v + h * a * growth(h * da), 0.0)
 
-    # Where the velocity would change sign it stops on the way, and the rest of the step starts from standstill.
+    # Where the velocity would change sign it stops on the way, and the rest of the step starts from
+    # standstill.
     stops = ((v > 0) & (v1 < 0)) | ((v < 0) & (v1 > 0))
     share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
     t_m0, t_e0, drag0 = t_m - v * dt_m, t_e - v * dt_e, drag - v * ddrag
     free0 = t_m0 + t_e0 - drag0
-    forward0, backward0 = (resistance(actuator, J_load, J_rotor, t_m0, t_e0, drag0, 1.0, d) for d in (1.0, -1.0))
+    forward0, backward0 = (
+        resistance(actuator, J_load, J_rotor, t_m0, t_e0, drag0, 1.0, d) for d in (1.0, -1.0)
+    )
     a0 = where(free0 > forward0, free0 - forward0, where(free0 < -backward0, free0 + backward0, 0.0)) / J
     rest = (1.0 - share) * h * a0
     w = 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
     return where(stops, rest, v1), where(moves, w, 0.0)
 
 
-def _bristle_velocity(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[Scalar, Scalar]:
+def _bristle_velocity(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> tuple[Scalar, Scalar]:
     """Velocity after the step, and its mean, with a bristle.
 
-    The bristle may be so stiff that it bends from end to end within a step. So the mean velocity is first guessed
-    with the bristle as a spring that slips at its level, which has a closed answer, and linearised there.
+    The bristle may be so stiff that it bends from end to end within a step. So the mean velocity is first
+    guessed with the bristle as a spring that slips at its level, which has a closed answer, and linearised
+    there.
     """
     assert isinstance(actuator.friction, Bristle)
     v, z = state["velocity"], state["bristle"]
     J_load, J_rotor = inertias(actuator, bench, inputs)
     J = J_load + J_rotor
-    (t_m, t_e, drag, s), (dt_m, dt_e, ddrag, _) = slope(lambda w: over(actuator, bench, state, inputs, w, h)[:4], v)
+    (t_m, t_e, drag, s), (dt_m, dt_e, ddrag, _) = slope(
+        lambda w: over(actuator, bench, state, inputs, w, h)[:4], v
+    )
     free, dfree = t_m + t_e - drag, dt_m + dt_e - ddrag
 
     # Guess: 2 J (w - v) / h = free + dfree (w - v) - bristle(w), bristle = clip(k z + (k h / 2 + c) w, -g, g)
@@ -117,13 +139,18 @@ def _bristle_velocity(actuator: Actuator, bench: Bench, state: State, inputs: In
 
     friction, dfriction = slope(bristle, guess)
     da = (dfree - dfriction) / J
-    a = (free - friction) / J - dfriction / J * (v - guess)  # the linearisation, read off at the start of the step
+    a = (free - friction) / J - dfriction / J * (
+        v - guess
+    )  # the linearisation, read off at the start of the step
     v1 = v + h * a * growth(h * da)
     return v1, 0.5 * (v + v1)
 
 
-def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> tuple[dict[str, Scalar], Scalar, Over]:
-    """Rotor and output as two masses with the teeth between them, both linearised at once; friction is the output's."""
+def _step_with_backlash(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> tuple[dict[str, Scalar], Scalar, Over]:
+    """Rotor and output as two masses with the teeth between them, both linearised at once;
+    friction is the output's."""
     gearbox, friction = actuator.gearbox, actuator.friction
     q, v, q_r, v_r = state["position"], state["velocity"], state["rotor_position"], state["rotor_velocity"]
     J_load, J_rotor = inertias(actuator, bench, inputs)
@@ -147,7 +174,9 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
     if friction.bristle:
         assert isinstance(friction, Bristle)
         z = state["bristle"]
-        bristle_torque, dbristle = slope(lambda w: friction.bend(z, w, friction.level(friction.stribeck(w), c, t_e, side(w)), h)[1], v)
+        bristle_torque, dbristle = slope(
+            lambda w: friction.bend(z, w, friction.level(friction.stribeck(w), c, t_e, side(w)), h)[1], v
+        )
         forward = backward = 0.0
     else:
         forward = resistance(actuator, J_load, 0.0, c, t_e, drag, s, 1.0)
@@ -174,8 +203,16 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
         w = 0.5 * (v + v1)
     w_r = 0.5 * (v_r + v_r1)
     t = over(actuator, bench, state, inputs, w, h, rotor=w_r)
-    after: dict[str, Any] = {"position": q + h * w, "velocity": v1, "rotor_position": q_r + h * w_r, "rotor_velocity": v_r1, **t.hidden}
+    after: dict[str, Any] = {
+        "position": q + h * w,
+        "velocity": v1,
+        "rotor_position": q_r + h * w_r,
+        "rotor_velocity": v_r1,
+        **t.hidden,
+    }
     if friction.bristle:
         assert isinstance(friction, Bristle)
-        after["bristle"] = friction.bend(state["bristle"], w, friction.level(t.stribeck, c, t.load, side(w)), h)[0]
+        after["bristle"] = friction.bend(
+            state["bristle"], w, friction.level(t.stribeck, c, t.load, side(w)), h
+        )[0]
     return {name: after[name] for name in actuator.states}, w, t

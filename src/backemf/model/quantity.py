@@ -1,6 +1,7 @@
 """Parts with quantities: frozen dataclasses whose fields carry unit, symbol and valid range.
 
-Tables, JSON, forms, error texts and documentation all come from the same field. A parameter's name is its path:
+Tables, JSON, forms, error texts and documentation all come from the same field. A parameter's name is its
+path:
 `motor.resistance`, `friction.coulomb`.
 """
 
@@ -32,11 +33,20 @@ def quantity(
 
     `above` is an exclusive lower bound, `least` and `most` are inclusive ones.
     """
-    meta = {"unit": unit, "symbol": symbol, "above": above, "least": least, "most": most, "zero_is_absent": zero_is_absent}
+    meta = {
+        "unit": unit,
+        "symbol": symbol,
+        "above": above,
+        "least": least,
+        "most": most,
+        "zero_is_absent": zero_is_absent,
+    }
     return dataclasses.field(default=default, metadata=meta)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(quantity, dataclasses.field))
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, field_specifiers=(quantity, dataclasses.field)
+)
 def part(cls: type[_T]) -> type[_T]:
     """Make a class a part: a frozen keyword-only dataclass that checks what it is given."""
     made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
@@ -48,7 +58,11 @@ def part(cls: type[_T]) -> type[_T]:
             if name not in known:
                 raise UnknownName(f"field of {made.__name__}", name, known)
         for name, f in known.items():
-            if name not in given and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
+            if (
+                name not in given
+                and f.default is dataclasses.MISSING
+                and f.default_factory is dataclasses.MISSING
+            ):
                 unit = f.metadata.get("unit")
                 raise MissingValue(f"{made.__name__} needs {name}" + (f" (in {unit})" if unit else ""))
         construct(self, **given)
@@ -58,12 +72,15 @@ def part(cls: type[_T]) -> type[_T]:
             if check is not None:
                 check()
 
-    made.__init__ = functools.wraps(construct)(__init__)  # keeps the true signature for help() and documentation
+    made.__init__ = functools.wraps(construct)(
+        __init__
+    )  # keeps the true signature for help() and documentation
     return made
 
 
 class Part:
-    """Base of every part. `path` is where the part sits in an actuator: the first words of its parameters' names."""
+    """Base of every part. `path` is where the part sits in an actuator:
+    the first words of its parameters' names."""
 
     path: ClassVar[str] = ""
 

@@ -1,4 +1,5 @@
-"""Steady states in closed form: torque at a speed, current at a load, the current a winding can carry for ever."""
+"""Steady states in closed form: torque at a speed, current at a load,
+the current a winding can carry for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def ideal_speed(actuator: Actuator, v: float) -> float:
 def steady_current(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
     """Current of each motor at output speed w, cold, within its limit [A]."""
     motor = actuator.motor
-    return motor.steady_current(v, actuator.gearbox.rotor_speed(w), None, None if motor.limits is None else motor.limits.current)
+    return motor.steady_current(
+        v, actuator.gearbox.rotor_speed(w), None, None if motor.limits is None else motor.limits.current
+    )
 
 
 def electrical_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
@@ -37,16 +40,23 @@ def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
 
 def thermal_resistance(thermal: Thermal | TwoNodeThermal) -> float:
     """Winding to ambient [K/W]."""
-    return thermal.winding_resistance + thermal.housing_resistance if isinstance(thermal, TwoNodeThermal) else thermal.resistance
+    return (
+        thermal.winding_resistance + thermal.housing_resistance
+        if isinstance(thermal, TwoNodeThermal)
+        else thermal.resistance
+    )
 
 
 def continuous_current(actuator: Actuator, most: float) -> float:
     """Current that holds the winding at a temperature `most` for ever [A]."""
     thermal, motor = actuator.motor.thermal, actuator.motor
     assert thermal is not None
-    return math.sqrt(max(most - thermal.ambient, 0.0) / (thermal_resistance(thermal) * motor.resistance_at(most)))
+    return math.sqrt(
+        max(most - thermal.ambient, 0.0) / (thermal_resistance(thermal) * motor.resistance_at(most))
+    )
 
 
 def coasting_speed(t: Scalar, w_0: Scalar, dry: Scalar, drag: Scalar) -> Scalar:
-    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s], until it stops."""
+    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s],
+    until it stops."""
     return w_0 * exp(-drag * t) - dry * t * mean_decay(drag * t)

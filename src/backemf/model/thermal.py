@@ -1,4 +1,5 @@
-"""Winding and housing temperature: how losses heat a motor, and how heat changes its resistance and magnets."""
+"""Winding and housing temperature: how losses heat a motor,
+and how heat changes its resistance and magnets."""
 
 from __future__ import annotations
 
@@ -81,7 +82,12 @@ class TwoNodeThermal(Part):
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
         """Temperatures after h seconds of constant heat [W]: the implicit midpoint, stable for any h."""
         x, y = temperatures[0] - self.ambient, temperatures[1] - self.ambient
-        R1, R2, C1, C2 = self.winding_resistance, self.housing_resistance, self.winding_capacitance, self.housing_capacitance
+        R1, R2, C1, C2 = (
+            self.winding_resistance,
+            self.housing_resistance,
+            self.winding_capacitance,
+            self.housing_capacitance,
+        )
         a, b, c = h / (2 * C1 * R1), h / (2 * C2 * R1), h / (2 * C2 * R2)
         # (1 + a) x' - a y' = right_x ; -b x' + (1 + b + c) y' = right_y
         right_x = x - a * (x - y) + h / C1 * copper
@@ -97,4 +103,6 @@ class TwoNodeThermal(Part):
 
     def stored(self, temperatures: Temperatures) -> Scalar:
         """Heat stored above ambient [J]."""
-        return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (temperatures[1] - self.ambient)
+        return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (
+            temperatures[1] - self.ambient
+        )

@@ -1,4 +1,5 @@
-"""The sections of a fit's report that draw how the actuator behaves: friction, envelope, hysteresis, heat, and how sure all that is."""
+"""The sections of a fit's report that draw how the actuator behaves:
+friction, envelope, hysteresis, heat, and how sure all that is."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ ASSUMED_LIMIT = 100.0
 def friction(report: Report) -> Section:
     figure = friction_band(report.fit, report.usual_load, report.fastest, "Friction")
     text = (
-        f"Friction model {report.fit.friction}. Bands hold 95 % of what the fit's joint uncertainty allows; at rest friction is a range, and the curve jumps."
+        f"Friction model {report.fit.friction}. Bands hold 95 % of what the fit's joint uncertainty allows;"
+        " at rest friction is a range, and the curve jumps."
     )
     if report.fastest:
         text += " Shaded: faster than the logs went."
@@ -37,10 +39,15 @@ def envelope(report: Report) -> Section:
     voltage = float(np.median(supplies)) if supplies else stated
     title = "Torque and speed"
     if voltage is None:
-        text = "No supply voltage is known: neither the logs nor the drive says one; give a datasheet with --sheet, or record the supply."
+        text = (
+            "No supply voltage is known: neither the logs nor the drive says one; give a datasheet with"
+            " --sheet, or record the supply."
+        )
         return Section(key="envelope", title=title, blocks=[missing(text)])
     points = []
-    for k, (kind, label) in enumerate((("training", "logs, training"), ("held out", "logs, held out"), ("not in the fit", "other logs"))):
+    for k, (kind, label) in enumerate(
+        (("training", "logs, training"), ("held out", "logs, held out"), ("not in the fit", "other logs"))
+    ):
         runs = [r for r in report.runs if r.role == kind]
         if runs:
             picked = [np.linspace(0, len(r.log) - 1, min(N_POINTS, len(r.log))).astype(int) for r in runs]
@@ -49,24 +56,40 @@ def envelope(report: Report) -> Section:
             points.append(Line(x=w, y=tau, label=label, style="dots", color=(2, 3, 4)[k]))
     figure = quadrants(actuator, voltage, title, points=points, reach=1.15)
     where = (
-        f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the dashed lines bound what the voltage allows."
+        f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the"
+        " dashed lines bound what the voltage allows."
         if points
         else "No operating points: no recordings were given."
     )
-    return Section(key="envelope", title=title, blocks=[Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")])
+    return Section(
+        key="envelope",
+        title=title,
+        blocks=[Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")],
+    )
 
 
 def hysteresis(report: Report) -> Section:
     figure = loops(report.fit.actuator, report.usual_load, "Hysteresis")
     if figure is None:
         return Section(
-            key="hysteresis", title="Hysteresis", blocks=[missing("This friction has no dry part: reversals make no loop; fit one that has, such as stribeck.")]
+            key="hysteresis",
+            title="Hysteresis",
+            blocks=[
+                missing(
+                    "This friction has no dry part: reversals make no loop; fit one that has, such as"
+                    " stribeck."
+                )
+            ],
         )
     bristle = report.fit.actuator.friction.bristle
     text = (
-        "Slow reversals without load: one that breaks away, and one so small that the contact only bends (presliding)."
+        "Slow reversals without load: one that breaks away, and one so small that the contact only bends"
+        " (presliding)."
         if bristle
-        else "Slow reversals as this friction model has them: it switches sides at once, without presliding; the area of a loop is lost as heat."
+        else (
+            "Slow reversals as this friction model has them: it switches sides at once, without presliding;"
+            " the area of a loop is lost as heat."
+        )
     )
     return Section(key="hysteresis", title="Hysteresis", blocks=[Drawing(figure=figure, text=text)])
 
@@ -74,7 +97,10 @@ def hysteresis(report: Report) -> Section:
 def thermal(report: Report) -> Section:
     actuator, title = report.fit.actuator, "Heat"
     if actuator.motor.thermal is None:
-        text = "No thermal model: the actuator does not say how its winding heats; measure it (backemf measure thermal) or start from a sheet that says."
+        text = (
+            "No thermal model: the actuator does not say how its winding heats; measure it (backemf measure"
+            " thermal) or start from a sheet that says."
+        )
         return Section(key="thermal", title=title, blocks=[missing(text)])
     printed = report.sheet.get("max_winding_temperature") if report.sheet is not None else None
     limits = actuator.motor.limits
@@ -86,30 +112,61 @@ def thermal(report: Report) -> Section:
     blocks: list[Block] = []
     held = time_to_limit(actuator, limit, "Torque against time")
     if held is not None:
-        blocks.append(Drawing(figure=held, text=f"Torque held at standstill from {actuator.motor.thermal.ambient:.3g} degC until {limit:.3g} degC, {whose}."))
+        blocks.append(
+            Drawing(
+                figure=held,
+                text=(
+                    f"Torque held at standstill from {actuator.motor.thermal.ambient:.3g} degC until"
+                    f" {limit:.3g} degC, {whose}."
+                ),
+            )
+        )
     warm = thermal_rise(actuator, "Winding at constant current", limit)
     if warm is not None:
         blocks.append(
-            Drawing(figure=warm, text="Winding temperature at constant currents; the thermal numbers are the start's, unless they are among the fitted.")
+            Drawing(
+                figure=warm,
+                text=(
+                    "Winding temperature at constant currents; the thermal numbers are the start's, unless"
+                    " they are among the fitted."
+                ),
+            )
         )
     return Section(key="thermal", title=title, blocks=blocks)
 
 
 def identifiability(report: Report) -> Section:
     fit, blocks = report.fit, []
-    bars, grid = relative_errors(fit, "How well each is known"), correlations(fit, "Correlation of the parameters")
+    bars, grid = (
+        relative_errors(fit, "How well each is known"),
+        correlations(fit, "Correlation of the parameters"),
+    )
     if bars is not None:
         blocks.append(
-            Drawing(figure=bars, heading="Relative errors", text="Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated.")
+            Drawing(
+                figure=bars,
+                heading="Relative errors",
+                text=(
+                    "Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated."
+                ),
+            )
         )
         signed = [path for path in fit.parameters if not relative_error(fit, path)]
         if signed:
-            blocks.append(note(f"Not drawn, as they may as well be 0: {', '.join(signed)}; the table of parameters has their errors."))
+            blocks.append(
+                note(
+                    f"Not drawn, as they may as well be 0: {', '.join(signed)}; the table of parameters has"
+                    " their errors."
+                )
+            )
     if grid is not None:
         pairs = [(abs(fit.correlation[i, j]), i, j) for i in range(len(fit.parameters)) for j in range(i)]
         _, i, j = max(pairs)
         paths = list(fit.parameters)
-        text = f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond {TIED} either way, only their combination is known."
+        text = (
+            f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond {TIED} either"
+            " way, only their combination is known."
+        )
         blocks.append(Drawing(figure=grid, heading="Correlations", text=text))
     if not blocks:
         blocks.append(missing("No parameter was free, so there is nothing to be sure of."))

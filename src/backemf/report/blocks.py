@@ -1,4 +1,5 @@
-"""What a page is made of: sections of paragraphs, tables, findings and figures, as data; nothing here knows HTML."""
+"""What a page is made of: sections of paragraphs, tables, findings and figures, as data;
+nothing here knows HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .figures import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """Plain text. `kind` is 'text', 'heading', 'lead' (the verdict, with its level), 'banner', 'note' (small) or 'missing' (why something is not here)."""
+    """Plain text. `kind` is 'text', 'heading', 'lead' (the verdict, with its level), 'banner',
+    'note' (small) or 'missing' (why something is not here)."""
 
     text: str
     kind: str = "text"

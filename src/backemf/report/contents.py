@@ -1,4 +1,5 @@
-"""Report: everything there is to say about a fit, computed once, as data; `html` sets it on a page, `summary` is its JSON."""
+"""Report: everything there is to say about a fit, computed once, as data;
+`html` sets it on a page, `summary` is its JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +51,18 @@ class LogRow:
 
     def summary(self) -> dict[str, Any]:
         """As plain data, for `--json`."""
-        same = ("name", "role", "bench", "duration", "rate", "n_samples", "settings", "simulated", "error", "reason")
+        same = (
+            "name",
+            "role",
+            "bench",
+            "duration",
+            "rate",
+            "n_samples",
+            "settings",
+            "simulated",
+            "error",
+            "reason",
+        )
         return {**{key: getattr(self, key) for key in same}, "stored_error": self.stored}
 
 
@@ -75,7 +87,9 @@ class Report:
     @property
     def runs(self) -> list[Run]:
         """Runs, training first, then held out, then others."""
-        return sorted((row.run for row in self.logs if row.run is not None), key=lambda r: ROLES.index(r.role))
+        return sorted(
+            (row.run for row in self.logs if row.run is not None), key=lambda r: ROLES.index(r.role)
+        )
 
     @property
     def fastest(self) -> float | None:
@@ -84,7 +98,8 @@ class Report:
 
     @property
     def usual_load(self) -> float:
-        """A load that the joint carried in the logs: what nine tenths of the samples stay below, to two digits."""
+        """A load that the joint carried in the logs:
+        what nine tenths of the samples stay below, to two digits."""
         if not self.runs:
             return 0.0
         return float(f"{np.percentile(np.abs(np.concatenate([r.load for r in self.runs])), 90):.2g}")
@@ -123,7 +138,8 @@ def report(
 ) -> Report:
     """Run every log through a fit, compare its numbers with a sheet, export and replay it.
 
-    Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which take longest.
+    Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which
+    take longest.
     `progress` is told what is being done, and how much of it all is done.
     """
     steps = len(logs) + 1 + (n_steps(len(logs)) if exported else 0)
@@ -137,7 +153,10 @@ def report(
     there = {row.name for row in rows}
     known = {r.name: r for r in fit.logs}
     others = [_remembered(fit, n, known.get(n)) for n in (*fit.training, *fit.held_out) if n not in there]
-    first = sorted((as_found(fit, row.run.log) for row in rows if row.run is not None), key=lambda log: role(fit, log.name) != "held out")
+    first = sorted(
+        (as_found(fit, row.run.log) for row in rows if row.run is not None),
+        key=lambda log: role(fit, log.name) != "held out",
+    )
     tell("what follows from the parameters")
     return Report(
         fit=fit,
@@ -154,7 +173,8 @@ def report(
 
 
 def stored_logs(fit: Fit, beside: Path) -> list[Path]:
-    """The files that a fit remembers and that are still there: as they were given, or by the end of their path from the fit's own folder."""
+    """The files that a fit remembers and that are still there:
+    as they were given, or by the end of their path from the fit's own folder."""
     found: dict[Path, None] = {}
     for remembered in fit.logs:
         given = Path(remembered.source)
@@ -169,7 +189,11 @@ def bench_words(bench: Bench | None) -> str:
     """A bench as a person says it: its kind and its numbers."""
     if bench is None:
         return "not known"
-    numbers = [f"{path.replace('_', ' ')} {number(value)} {f.metadata['unit']}" for path, f, value in quantities(bench) if value != f.default]
+    numbers = [
+        f"{path.replace('_', ' ')} {number(value)} {f.metadata['unit']}"
+        for path, f, value in quantities(bench)
+        if value != f.default
+    ]
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(bench).__name__).lower()
     return f"{kind}: {', '.join(numbers)}" if numbers else kind
 
@@ -200,7 +224,9 @@ def _remembered(fit: Fit, name: str, facts: Recorded | None) -> LogRow:
     error = {**fit.training, **fit.held_out}[name]
     reason = "the recording was not given"
     if facts is None:
-        return LogRow(name=name, role=role(fit, name), bench="not stored", error=error, stored=error, reason=reason)
+        return LogRow(
+            name=name, role=role(fit, name), bench="not stored", error=error, stored=error, reason=reason
+        )
     return LogRow(
         name=name,
         role=role(fit, name),

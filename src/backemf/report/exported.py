@@ -1,4 +1,5 @@
-"""What becomes of a fit in other simulators: each target's export, what it loses, and its replay where the simulator is here."""
+"""What becomes of a fit in other simulators: each target's export, what it loses,
+and its replay where the simulator is here."""
 
 from __future__ import annotations
 
@@ -41,7 +42,11 @@ class Exported:
             "version": self.version,
             **effects,
             "over": self.over,
-            "replays": [{"simulator": r.simulator, "timestep": r.timestep, **case} for r in self.replays for case in summary(r)["cases"]],
+            "replays": [
+                {"simulator": r.simulator, "timestep": r.timestep, **case}
+                for r in self.replays
+                for case in summary(r)["cases"]
+            ],
             "reasons": list(self.reasons),
         }
 
@@ -52,7 +57,8 @@ def n_steps(n_logs: int) -> int:
 
 
 def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
-    """Every target. Those that can be run here are replayed on some logs, or without any on the reference motions."""
+    """Every target. Those that can be run here are replayed on some logs,
+    or without any on the reference motions."""
     found = []
     for target in TARGETS:
         progress(f"export to {target}")

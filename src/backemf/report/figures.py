@@ -1,4 +1,5 @@
-"""Figures as data: what to draw, said once; `render` turns it into a file, a page may turn it into something interactive."""
+"""Figures as data: what to draw, said once; `render` turns it into a file,
+a page may turn it into something interactive."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Region:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """Horizontal bars, one a name, the first on top; `colors` are places in the palette, `errors` whiskers either way."""
+    """Horizontal bars, one a name, the first on top;
+    `colors` are places in the palette, `errors` whiskers either way."""
 
     names: Sequence[str]
     values: Any
@@ -55,7 +57,8 @@ class Bars:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A square of coloured cells from -1 to 1, such as correlations; rows and columns carry the same names."""
+    """A square of coloured cells from -1 to 1, such as correlations;
+    rows and columns carry the same names."""
 
     names: Sequence[str]
     values: Any
@@ -96,21 +99,40 @@ def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Fi
     scale, unit = (180.0 / np.pi, "deg") if rotary else (1.0, "m")
     place = [Line(x=t, y=scale * s["position"], label="position")]
     if "position_target" in s:
-        target = np.where(s["enabled"] > 0.5, s["position_target"], np.nan) if "enabled" in s else s["position_target"]
+        target = (
+            np.where(s["enabled"] > 0.5, s["position_target"], np.nan)
+            if "enabled" in s
+            else s["position_target"]
+        )
         place.insert(0, Line(x=t, y=scale * target, label="target", style="thin"))
     load = trajectory.bench.load(s["position"], s["velocity"], s)
     panels = [
         Panel(lines=place, x_label="time [s]", y_label=f"position [{unit}]", bands=bands),
         Panel(
-            lines=[Line(x=t, y=s["torque"], label="motor"), Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed")],
+            lines=[
+                Line(x=t, y=s["torque"], label="motor"),
+                Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed"),
+            ],
             x_label="time [s]",
             y_label="torque [N m]" if rotary else "force [N]",
             bands=bands,
         ),
-        Panel(lines=[Line(x=t, y=s["current"], label="current", color=2)], x_label="time [s]", y_label="current [A]", bands=bands),
+        Panel(
+            lines=[Line(x=t, y=s["current"], label="current", color=2)],
+            x_label="time [s]",
+            y_label="current [A]",
+            bands=bands,
+        ),
     ]
     if "temperature" in s:
-        panels.append(Panel(lines=[Line(x=t, y=s["temperature"], label="winding", color=3)], x_label="time [s]", y_label="temperature [degC]", bands=bands))
+        panels.append(
+            Panel(
+                lines=[Line(x=t, y=s["temperature"], label="winding", color=3)],
+                x_label="time [s]",
+                y_label="temperature [degC]",
+                bands=bands,
+            )
+        )
     return Figure(title=title, panels=panels)
 
 
@@ -128,7 +150,11 @@ def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Fi
         "load": "given to the load",
     }
     least = 1e-6 * np.max(np.abs(e["electrical"]))  # what is below is rounding, and not worth a curve
-    lines = [Line(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed") for k, label in names.items() if np.max(np.abs(e[k])) > least]
+    lines = [
+        Line(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed")
+        for k, label in names.items()
+        if np.max(np.abs(e[k])) > least
+    ]
     lines.append(Line(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
     return Figure(title=title, panels=[Panel(lines=lines, x_label="time [s]", y_label="energy [J]")])
 
@@ -141,10 +167,17 @@ def stick_slip(trajectory: Trajectory, title: str) -> Figure:
         title=title,
         panels=[
             Panel(
-                lines=[Line(x=t, y=scale * s["position_target"], label="target", style="thin"), Line(x=t, y=scale * s["position"], label="position")],
+                lines=[
+                    Line(x=t, y=scale * s["position_target"], label="target", style="thin"),
+                    Line(x=t, y=scale * s["position"], label="position"),
+                ],
                 x_label="time [s]",
                 y_label="position [deg]",
             ),
-            Panel(lines=[Line(x=t, y=scale * s["velocity"], label="velocity", color=1)], x_label="time [s]", y_label="velocity [deg/s]"),
+            Panel(
+                lines=[Line(x=t, y=scale * s["velocity"], label="velocity", color=1)],
+                x_label="time [s]",
+                y_label="velocity [deg/s]",
+            ),
         ],
     )

@@ -1,4 +1,5 @@
-"""A film of a bench: the recording as a ghost around the model that should move like it, with their curves beside the picture."""
+"""A film of a bench: the recording as a ghost around the model that should move like it,
+with their curves beside the picture."""
 
 from __future__ import annotations
 
@@ -46,33 +47,64 @@ class Filmed:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of `--json`."""
-        return {"file": str(self.file), "frames": self.frames, "fps": self.fps, "duration": self.duration, "rms": self.rms, "size": list(self.size)}
+        return {
+            "file": str(self.file),
+            "frames": self.frames,
+            "fps": self.fps,
+            "duration": self.duration,
+            "rms": self.rms,
+            "size": list(self.size),
+        }
 
 
 def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: str = "") -> Course:
-    """A log and what the model says it should have looked like: backemf's prediction, or its export replayed in MuJoCo."""
+    """A log and what the model says it should have looked like:
+    backemf's prediction, or its export replayed in MuJoCo."""
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if "position" not in log:
         raise MissingValue(f"{log.name} has no position to draw; it has: {', '.join(log.signals)}")
     if log.bench is None:
-        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in --bench pendulum,mass=0.5,length=0.1 or read(..., bench=...)")
+        raise MissingValue(
+            f"{log.name} has no bench; say what the output carried, as in --bench"
+            " pendulum,mass=0.5,length=0.1 or read(..., bench=...)"
+        )
     if log.bench.locked:
-        raise InvalidValue(f"{log.name} was recorded with the output locked: there is no motion to draw; expected another bench")
+        raise InvalidValue(
+            f"{log.name} was recorded with the output locked: there is no motion to draw; expected another"
+            " bench"
+        )
     q = log["position"]
     if np.isfinite(q).sum() < 2 or len(log) < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position; there is nothing to draw")
     actuator = source.actuator if isinstance(source, Fit) else source
     if actuator.motion != log.motion:
-        raise InvalidValue(f"{log.name} is {log.motion} and the actuator is {actuator.motion}; expected both alike")
-    target = log[actuator.drive.target] if actuator.drive.target == "position_target" and "position_target" in log else None
+        raise InvalidValue(
+            f"{log.name} is {log.motion} and the actuator is {actuator.motion}; expected both alike"
+        )
+    target = (
+        log[actuator.drive.target]
+        if actuator.drive.target == "position_target" and "position_target" in log
+        else None
+    )
     if target is not None and "enabled" in log:
         target = np.where(log["enabled"] > 0.5, target, np.nan)
     said = _replayed(actuator, log) if engine == "mujoco" else _predicted(source, log)
     if not np.isfinite(said).all():
-        raise InvalidValue(f"{log.name}: the model's motion is not finite at {log.time[int(np.argmax(~np.isfinite(said)))]:g} s; there is nothing to draw")
+        raise InvalidValue(
+            f"{log.name}: the model's motion is not finite at"
+            f" {log.time[int(np.argmax(~np.isfinite(said)))]:g} s; there is nothing to draw"
+        )
     how = "MuJoCo's replay" if engine == "mujoco" else "backemf's prediction"
-    return Course(name=log.name, model=f"{how} of {name}" if name else how, motion=log.motion, time=log.time, measured=q, predicted=said, target=target)
+    return Course(
+        name=log.name,
+        model=f"{how} of {name}" if name else how,
+        motion=log.motion,
+        time=log.time,
+        measured=q,
+        predicted=said,
+        target=target,
+    )
 
 
 def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
@@ -102,20 +134,27 @@ class Stage:
         if log.bench is None:
             raise MissingValue(f"{log.name} has no bench to draw")
         self.shown, self.size = shown, size
-        low, high = (float(f(np.concatenate([shown.measured, shown.predicted]))) for f in (np.nanmin, np.nanmax))
+        low, high = (
+            float(f(np.concatenate([shown.measured, shown.predicted]))) for f in (np.nanmin, np.nanmax)
+        )
         self.scene: Scene = scene(log.bench, log.motion, low, high)
         mujoco = load_mujoco()
         self.model = mujoco.MjModel.from_xml_string(self.scene.xml)
         self.data = mujoco.MjData(self.model)
         width, height = size
         self.beside = not self.scene.wide and width >= 1.2 * height
-        self.picture = (min(height, 2 * round(0.275 * width)), height) if self.beside else (width, 2 * round(0.28 * height))
+        self.picture = (
+            (min(height, 2 * round(0.275 * width)), height)
+            if self.beside
+            else (width, 2 * round(0.28 * height))
+        )
         plot = (width - self.picture[0], height) if self.beside else (width, height - self.picture[1])
         self.strip = Strip(shown, *plot)
         self.camera = self._camera(mujoco)
 
     def _camera(self, mujoco: Any) -> Any:
-        """Far enough for everything to be seen, straight from the front so that angles are true, a little from above."""
+        """Far enough for everything to be seen, straight from the front so that angles are true,
+        a little from above."""
         camera = mujoco.MjvCamera()
         half = math.tan(math.radians(0.5 * float(self.model.vis.global_.fovy)))
         width, height = self.picture
@@ -156,8 +195,8 @@ def film(
 ) -> Filmed:
     """Film a log and the model's motion into an .mp4 (H.264) or .gif, whole or not at all.
 
-    `speed` 0.5 plays at half speed; `progress` is told how many of how many pictures are done. A gif counts in hundredths
-    of a second: its rate is the nearest one that it can hold.
+    `speed` 0.5 plays at half speed; `progress` is told how many of how many pictures are done. A gif counts
+    in hundredths of a second: its rate is the nearest one that it can hold.
     """
     path = Path(path)
     ending = writable(path, force)
@@ -166,7 +205,10 @@ def film(
     shown = course(source, log, engine=engine, name=name)
     span = float(shown.time[-1] - shown.time[0])
     if not span * rate / speed < MOST_FRAMES:
-        raise InvalidValue(f"{span:.3g} s at speed {speed:g} would be {span * rate / speed:.3g} pictures; expected fewer than {MOST_FRAMES}: show less of it")
+        raise InvalidValue(
+            f"{span:.3g} s at speed {speed:g} would be {span * rate / speed:.3g} pictures; expected fewer"
+            f" than {MOST_FRAMES}: show less of it"
+        )
     n = math.floor(span * rate / speed + 1e-9) + 1
     moments = shown.time[0] + np.arange(n) * (speed / rate)
     stage = Stage(log, shown, size)
@@ -180,7 +222,9 @@ def writable(path: Path, force: bool) -> str:
     """The film's ending, once the file may be written."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected a film that ends in {' or '.join(ENDINGS)}")
+        raise InvalidValue(
+            f"{path.name!r} ends in {path.suffix!r}; expected a film that ends in {' or '.join(ENDINGS)}"
+        )
     may_write(path, force=force)
     return ending
 
@@ -193,11 +237,17 @@ def _rate(ending: str, speed: float, fps: float | None, size: tuple[int, int]) -
     if not (math.isfinite(rate) and 1 <= rate <= 240):
         raise InvalidValue(f"fps is {rate:g}; expected 1 to 240 pictures per second")
     if any(side % 2 or not LEAST <= side <= MOST for side in size):
-        raise InvalidValue(f"size is {size[0]}x{size[1]}; expected even numbers from {LEAST} to {MOST}, as in 960x540")
-    return rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))  # browsers slow down what is shorter than 2/100 s
+        raise InvalidValue(
+            f"size is {size[0]}x{size[1]}; expected even numbers from {LEAST} to {MOST}, as in 960x540"
+        )
+    return (
+        rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))
+    )  # browsers slow down what is shorter than 2/100 s
 
 
-def _counted(frames: Iterator[np.ndarray], n: int, progress: Callable[[int, int], None] | None) -> Iterator[np.ndarray]:
+def _counted(
+    frames: Iterator[np.ndarray], n: int, progress: Callable[[int, int], None] | None
+) -> Iterator[np.ndarray]:
     for k, frame in enumerate(frames):
         yield frame
         if progress is not None:
@@ -216,7 +266,10 @@ def _encoder(ending: str) -> Encoder:
 
         imageio_ffmpeg.get_ffmpeg_exe()
     except (ImportError, RuntimeError):
-        raise NotAvailable("an .mp4 needs imageio-ffmpeg, which is not installed; install it with: pip install backemf[video] (a .gif needs nothing)") from None
+        raise NotAvailable(
+            "an .mp4 needs imageio-ffmpeg, which is not installed; install it with: pip install"
+            " backemf[video] (a .gif needs nothing)"
+        ) from None
     return _mp4
 
 
@@ -226,11 +279,38 @@ def _mp4(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: 
 
     import imageio_ffmpeg
 
-    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:g}", "-i", "-"]
-    wanted = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart", str(path)]
-    # A session of its own: an interruption at the terminal is ours to handle. (imageio-ffmpeg's own writer forks, which JAX warns about.)
+    given = [
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-s",
+        f"{size[0]}x{size[1]}",
+        "-r",
+        f"{rate:g}",
+        "-i",
+        "-",
+    ]
+    wanted = [
+        "-an",
+        "-c:v",
+        "libx264",
+        "-pix_fmt",
+        "yuv420p",
+        "-crf",
+        "18",
+        "-preset",
+        "medium",
+        "-movflags",
+        "+faststart",
+        str(path),
+    ]
+    # A session of its own: an interruption at the terminal is ours to handle. (imageio-ffmpeg's own writer
+    # forks, which JAX warns about.)
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as ffmpeg:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as ffmpeg:
         assert ffmpeg.stdin is not None
         try:
             for frame in frames:
@@ -253,4 +333,13 @@ def _gif(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: 
     palette = first.quantize(colors=255, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     rest = (Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     with path.open("wb") as file:
-        palette.save(file, format="GIF", save_all=True, append_images=rest, duration=round(1000.0 / rate), loop=0, optimize=False, disposal=1)
+        palette.save(
+            file,
+            format="GIF",
+            save_all=True,
+            append_images=rest,
+            duration=round(1000.0 / rate),
+            loop=0,
+            optimize=False,
+            disposal=1,
+        )

@@ -1,4 +1,5 @@
-"""Figures of a fit: recorded against predicted with what is left, the friction it found, and how sure it is."""
+"""Figures of a fit: recorded against predicted with what is left, the friction it found,
+and how sure it is."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ def measured_and_predicted(one: Run, title: str) -> Figure:
     log, rotary = one.log, one.actuator.motion == "rotary"
     scale, unit = (180 / np.pi, "deg") if rotary else (1e3, "mm")
     t = log.time
-    lines = [Line(x=t, y=scale * log["position"], label="recorded", color=0), Line(x=t, y=scale * one.position, label="predicted", style="dashed", color=1)]
+    lines = [
+        Line(x=t, y=scale * log["position"], label="recorded", color=0),
+        Line(x=t, y=scale * one.position, label="predicted", style="dashed", color=1),
+    ]
     if "position_target" in log:
         lines.insert(0, Line(x=t, y=scale * log["position_target"], label="target", style="thin"))
     left = Line(x=t, y=1e3 * (one.position - log["position"]), color=3)
@@ -36,19 +40,32 @@ def measured_and_predicted(one: Run, title: str) -> Figure:
         Panel(lines=[left], x_label="time [s]", y_label="error [mrad]" if rotary else "error [mm]"),
     ]
     if "current" in log:
-        current = [Line(x=t, y=log["current"], label="recorded", color=0), Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)]
+        current = [
+            Line(x=t, y=log["current"], label="recorded", color=0),
+            Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1),
+        ]
         panels.append(Panel(lines=current, x_label="time [s]", y_label="current [A]"))
     return Figure(title=title, panels=panels)
 
 
-def friction_curves(found: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str) -> Figure:
+def friction_curves(
+    found: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
+) -> Figure:
     """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth."""
     w = np.linspace(-speed, speed, 801)
     lines = []
     for k, load in enumerate(loads):
         lines.append(Line(x=w, y=friction_size(found, w, load, -load), label=f"found, {load:g} N m", color=k))
         if truth is not None:
-            lines.append(Line(x=w, y=friction_size(truth, w, load, -load), label=f"truth, {load:g} N m" if k == 0 else "", style="dashed", color=k))
+            lines.append(
+                Line(
+                    x=w,
+                    y=friction_size(truth, w, load, -load),
+                    label=f"truth, {load:g} N m" if k == 0 else "",
+                    style="dashed",
+                    color=k,
+                )
+            )
     return Figure(title=title, panels=[Panel(lines=lines, x_label="speed [rad/s]", y_label="friction [N m]")])
 
 
@@ -70,8 +87,15 @@ def relative_errors(fit: Fit, title: str) -> Figure | None:
     known = [(path, e) for path in fit.parameters if (e := relative_error(fit, path))]
     if not known:
         return None
-    bars = Bars(names=[short(path) for path, _ in known], values=[100 * e for _, e in known], colors=[TOLD[fit.parameters[path].told_by] for path, _ in known])
-    return Figure(title=title, panels=[Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)])
+    bars = Bars(
+        names=[short(path) for path, _ in known],
+        values=[100 * e for _, e in known],
+        colors=[TOLD[fit.parameters[path].told_by] for path, _ in known],
+    )
+    return Figure(
+        title=title,
+        panels=[Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)],
+    )
 
 
 def correlations(fit: Fit, title: str) -> Figure | None:

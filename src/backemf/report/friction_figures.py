@@ -13,7 +13,8 @@ from .figures import Band, Figure, Line, Panel, Region
 
 N_DRAWS = 300
 STROKE = 0.1
-"""Amplitude of the reversals drawn for friction without a bristle [rad]; a hundredth of it, in metres, on a linear axis."""
+"""Amplitude of the reversals drawn for friction without a bristle [rad];
+a hundredth of it, in metres, on a linear axis."""
 
 
 def units(actuator: Actuator) -> tuple[str, str, str]:
@@ -27,10 +28,13 @@ def usual_speed(actuator: Actuator) -> float:
 
 
 def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figure:
-    """Friction over speed without and with a load carried, with the 95 % band; beyond `seen`, the fastest that the logs went, it is shaded."""
+    """Friction over speed without and with a load carried, with the 95 % band;
+    beyond `seen`, the fastest that the logs went, it is shaded."""
     _, speed, torque = units(fit.actuator)
     top = 1.25 * seen if seen else usual_speed(fit.actuator)
-    w = np.linspace(-top, top, 402)  # an even number: no point at rest, where friction is a range and not a number
+    w = np.linspace(
+        -top, top, 402
+    )  # an even number: no point at rest, where friction is a range and not a number
     drawn = fit.draws(N_DRAWS)
     lines, regions = [], []
     for k, x in enumerate(_told_apart(fit.actuator, load)):
@@ -40,12 +44,19 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
         lines.append(Line(x=w, y=middle, label=words, color=k))
         regions.append(Region(x=w, low=low, high=high, label=f"95 % band, {words}", color=k))
     bands = [Band(low=-top, high=-seen), Band(low=seen, high=top)] if seen else []
-    panel = Panel(lines=lines, regions=regions, bands=bands, x_label=f"speed at the output [{speed}]", y_label=f"friction [{torque}]")
+    panel = Panel(
+        lines=lines,
+        regions=regions,
+        bands=bands,
+        x_label=f"speed at the output [{speed}]",
+        y_label=f"friction [{torque}]",
+    )
     return Figure(title=title, panels=[panel])
 
 
 def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
-    """Friction along slow reversals, over position and over velocity; None where no dry friction makes a loop."""
+    """Friction along slow reversals, over position and over velocity;
+    None where no dry friction makes a loop."""
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
@@ -59,8 +70,18 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     return Figure(
         title=title,
         panels=[
-            Panel(lines=over_q, x_label=f"position [m{position}]", y_label=f"friction [{torque}]", title="Over position"),
-            Panel(lines=over_w, x_label=f"velocity [{speed}]", y_label=f"friction [{torque}]", title="Over velocity"),
+            Panel(
+                lines=over_q,
+                x_label=f"position [m{position}]",
+                y_label=f"friction [{torque}]",
+                title="Over position",
+            ),
+            Panel(
+                lines=over_w,
+                x_label=f"velocity [{speed}]",
+                y_label=f"friction [{torque}]",
+                title="Over velocity",
+            ),
         ],
         shared_x=False,
         columns=2,
@@ -82,17 +103,27 @@ def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, np.ndarra
     phase = (np.arange(801) + 0.5) * 2 * np.pi / 800  # never at rest exactly
     q, w = -amplitude * np.cos(phase), top * np.sin(phase)
     torque = units(actuator)[2]
-    return [(f"carrying {x:.3g} {torque}" if x else "no load", q, w, friction_size(actuator, w, x, -x)) for x in _told_apart(actuator, load)]
+    return [
+        (f"carrying {x:.3g} {torque}" if x else "no load", q, w, friction_size(actuator, w, x, -x))
+        for x in _told_apart(actuator, load)
+    ]
 
 
 def _told_apart(actuator: Actuator, load: float) -> list[float]:
     """No load, and this one where the friction sees it."""
     w = np.array([usual_speed(actuator)])
-    return [0.0] if np.allclose(friction_size(actuator, w, load, -load), friction_size(actuator, w, 0.0, 0.0), rtol=1e-9) else [0.0, load]
+    return (
+        [0.0]
+        if np.allclose(
+            friction_size(actuator, w, load, -load), friction_size(actuator, w, 0.0, 0.0), rtol=1e-9
+        )
+        else [0.0, load]
+    )
 
 
 def _bristle_loops(actuator: Actuator) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """Two slow sines without load, the last cycle of each: one that breaks away, one so small that it never does."""
+    """Two slow sines without load, the last cycle of each:
+    one that breaks away, one so small that it never does."""
     friction = actuator.friction
     assert isinstance(friction, Bristle)
     away = float(friction.level(friction.stribeck(0.0), 0.0, 0.0, 1.0)) / friction.stiffness

@@ -26,7 +26,10 @@ def page(report: Report) -> str:
     drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
     scripts = [library(), SCRIPT]
-    allowed = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'" for text in scripts)
+    allowed = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+        for text in scripts
+    )
     policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
     contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
     title = f"Actuator report: {report.name}"
@@ -52,7 +55,8 @@ def page(report: Report) -> str:
 {body}
 </main>
 </div>
-<noscript><p class="missing">The figures need JavaScript, which this browser does not run; the tables do not.</p></noscript>
+<noscript><p class="missing">The figures need JavaScript, which this browser does not run;
+the tables do not.</p></noscript>
 <script type="application/json" id="figures">{dumps(drawn.plots)}</script>
 <script>{scripts[0]}</script>
 <script>{scripts[1]}</script>
@@ -77,7 +81,10 @@ class Drawn:
         self.plots.append(plot)
         height, kind = plot["layout"]["height"], plot["data"][0]["type"]
         square = f";max-width:{height + 190}px" if kind == "heatmap" else ""
-        return f'<div class="plot {kind}" id="plot-{len(self.plots) - 1}" style="height:{height}px{square}"></div>'
+        return (
+            f'<div class="plot {kind}" id="plot-{len(self.plots) - 1}"'
+            f' style="height:{height}px{square}"></div>'
+        )
 
 
 def _origin(report: Report) -> str:
@@ -85,8 +92,9 @@ def _origin(report: Report) -> str:
     sheet = f" Datasheet: {report.sheet.name}." if report.sheet is not None else ""
     held = f", {len(fit.held_out)} held out" if fit.held_out else ""
     return (
-        f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction}, {len(fit.parameters)} fitted parameters, "
-        f"{len(fit.training)} logs fitted{held}, {len(fit.starts)} starts, {fit.cpu_s:.2g} s of CPU.{sheet}"
+        f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction},"
+        f" {len(fit.parameters)} fitted parameters, {len(fit.training)} logs fitted{held}, {len(fit.starts)}"
+        f" starts, {fit.cpu_s:.2g} s of CPU.{sheet}"
     )
 
 
@@ -107,7 +115,11 @@ def _block(block: Block, drawn: Drawn) -> str:
     if isinstance(block, Table):
         return _table(block.head, block.rows, block.caption)
     if isinstance(block, Findings):
-        rows = "".join(f"<li><b>{_text(f.code.replace('_', ' '))}</b> {_text(f.text)}<br><i>Remedy:</i> {_text(f.remedy)}</li>" for f in block.found)
+        rows = "".join(
+            f"<li><b>{_text(f.code.replace('_', ' '))}</b> {_text(f.text)}<br><i>Remedy:</i>"
+            f" {_text(f.remedy)}</li>"
+            for f in block.found
+        )
         return f'<ul class="findings">{rows}</ul>'
     return _drawing(block, drawn)
 
@@ -115,22 +127,48 @@ def _block(block: Block, drawn: Drawn) -> str:
 def _drawing(block: Drawing, drawn: Drawn) -> str:
     made = plots(block.figure, drawn.most)
     titles = [panel.title for panel in block.figure.panels] if len(made) > 1 else [""]
-    cells = "".join(f"<div>{f'<h4>{_text(t)}</h4>' if t else ''}{drawn.add(p)}</div>" for t, p in zip(titles, made, strict=True))
+    cells = "".join(
+        f"<div>{f'<h4>{_text(t)}</h4>' if t else ''}{drawn.add(p)}</div>"
+        for t, p in zip(titles, made, strict=True)
+    )
     heading = f"<h4>{_text(block.heading)}</h4>" if block.heading else ""
-    most = max((len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"), default=0)
-    less = f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples." if most > drawn.most else ""
-    words = f"<figcaption>{_text(block.text + ('.' if block.text and less and not block.text.endswith('.') else '') + less)}</figcaption>"
+    most = max(
+        (len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"),
+        default=0,
+    )
+    less = (
+        f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples."
+        if most > drawn.most
+        else ""
+    )
+    stop = "." if block.text and less and not block.text.endswith(".") else ""
+    words = f"<figcaption>{_text(block.text + stop + less)}</figcaption>"
     return f'<figure>{heading}<div class="{"pair" if len(made) > 1 else "one"}">{cells}</div>{words}</figure>'
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    right = [bool(rows) and all(NUMBER.match(row[j]) or row[j] in ("-", "") for row in rows) and any(row[j] != "-" for row in rows) for j in range(len(head))]
+    right = [
+        bool(rows)
+        and all(NUMBER.match(row[j]) or row[j] in ("-", "") for row in rows)
+        and any(row[j] != "-" for row in rows)
+        for j in range(len(head))
+    ]
 
-    sort = ["n" if right[j] else "w" if max((len(row[j]) for row in rows), default=0) > 26 and j > 0 else "s" for j in range(len(head))]
+    sort = [
+        "n" if right[j] else "w" if max((len(row[j]) for row in rows), default=0) > 26 and j > 0 else "s"
+        for j in range(len(head))
+    ]
 
     def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f'<{tag} class="{s}">{_text(c)}</{tag}>' for c, s in zip(cells, sort, strict=True)) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(f'<{tag} class="{s}">{_text(c)}</{tag}>' for c, s in zip(cells, sort, strict=True))
+            + "</tr>"
+        )
 
     words = f"<caption>{_text(caption)}</caption>" if caption else ""
     body = "".join(line(row, "td") for row in rows)
-    return f'<div class="scroll" tabindex="0"><table>{words}<thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+    return (
+        '<div class="scroll"'
+        f' tabindex="0"><table>{words}<thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+    )

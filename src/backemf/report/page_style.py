@@ -6,8 +6,10 @@ STYLE = """
 :root { --ink: #1d1d1b; --soft: #55534d; --line: #dedbd3; --paper: #fff; --link: #1f5fa8; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
-body { margin: 0 auto; max-width: 1240px; padding: 20px 24px 60px; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; overflow-wrap: anywhere; }
+body { margin: 0 auto; max-width: 1240px; padding: 20px 24px 60px; background: var(--paper);
+  color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 6px; }
 h2 { font-size: 1.3rem; margin: 40px 0 10px; padding-top: 8px; border-top: 1px solid var(--line); }
 h3 { font-size: 1.08rem; margin: 26px 0 6px; }
@@ -25,14 +27,17 @@ nav li { break-inside: avoid; margin-bottom: 3px; }
 .columns, main, section, figure, .one > div, .pair > div { min-width: 0; }
 figure { margin: 16px 0 22px; }
 figcaption { margin-top: 2px; max-width: 90ch; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 12px 20px; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr));
+  gap: 12px 20px; }
 .plot { width: 100%; }
 .plot.bar { max-width: 820px; }
 .scroll { overflow-x: auto; margin: 10px 0; }
 .scroll:focus-visible { outline: 2px solid var(--link); }
-table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums;
+  overflow-wrap: normal; }
 caption { text-align: left; color: var(--soft); padding-bottom: 4px; }
-th, td { text-align: left; vertical-align: top; padding: 5px 11px 5px 0; border-bottom: 1px solid var(--line); min-width: 3em; max-width: 34em; }
+th, td { text-align: left; vertical-align: top; padding: 5px 11px 5px 0; border-bottom: 1px solid var(--line);
+  min-width: 3em; max-width: 34em; }
 th { font-weight: 600; border-bottom-color: #b9b5aa; white-space: nowrap; }
 th.n, td.n { text-align: right; }
 td.n, td.s { white-space: nowrap; }
@@ -82,7 +87,9 @@ SCRIPT = """
       f.layout.height += 20 * (named - 2);
       places[k].style.height = f.layout.height + "px";
     }
-    if (narrow && f.data[0].type === "heatmap") { f.data[0].showscale = false; delete f.layout.yaxis.scaleanchor; }
+    if (narrow && f.data[0].type === "heatmap") {
+      f.data[0].showscale = false; delete f.layout.yaxis.scaleanchor;
+    }
     Plotly.newPlot(places[k], f.data, f.layout, config);
   }
   // One figure at a time, so that a long page can be read meanwhile; before printing, all that are left.
@@ -97,8 +104,10 @@ SCRIPT = """
     Plotly.relayout(p, { autosize: width === null, width: width, height: height });
   }
   function printing() { rest(); places.forEach(function (p, k) {
-    const curves = p.classList.contains("scatter"), height = figures[k].height || (figures[k].height = figures[k].layout.height);
-    sized(p, p.classList.contains("heatmap") ? Math.min(paper, p.clientWidth) : paper, curves ? Math.min(height, tall) : height);
+    const curves = p.classList.contains("scatter"),
+      height = figures[k].height || (figures[k].height = figures[k].layout.height);
+    sized(p, p.classList.contains("heatmap") ? Math.min(paper, p.clientWidth) : paper,
+      curves ? Math.min(height, tall) : height);
     Plotly.redraw(p);  // a legend that now needs fewer rows gives its space back only then
   }); }
   function again() { places.forEach((p, k) => sized(p, null, figures[k].height)); }

@@ -1,4 +1,5 @@
-"""Figures into a page, with plotly: the same figure data as `render` draws into files, as compact JSON that plotly.js reads."""
+"""Figures into a page, with plotly: the same figure data as `render` draws into files,
+as compact JSON that plotly.js reads."""
 
 from __future__ import annotations
 
@@ -22,8 +23,16 @@ BUDGET = 2.0e6
 """Bytes that the curves of one page may take together."""
 INK, FAINT = "#1d1d1b", "#e3e1db"
 COLD_TO_WARM = [[0.0, "#2166ac"], [0.5, "#f7f7f7"], [1.0, "#b2182b"]]
-FONT = {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif", "size": 12, "color": INK}
-STYLES = {"solid": {"width": 1.8}, "dashed": {"width": 1.6, "dash": "6px,3px"}, "thin": {"width": 1.2, "color": "#8d8d88"}}
+FONT = {
+    "family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+    "size": 12,
+    "color": INK,
+}
+STYLES = {
+    "solid": {"width": 1.8},
+    "dashed": {"width": 1.6, "dash": "6px,3px"},
+    "thin": {"width": 1.2, "color": "#8d8d88"},
+}
 
 
 def library() -> str:
@@ -40,7 +49,8 @@ def points_each(figures: list[Figure]) -> int:
 
 
 def plots(figure: Figure, most: int = MOST_POINTS) -> list[dict[str, Any]]:
-    """Plots (`data`, `layout`) of a figure: one of stacked panels where they share their x axis, else one a panel."""
+    """Plots (`data`, `layout`) of a figure: one of stacked panels where they share their x axis,
+    else one a panel."""
     if figure.shared_x or len(figure.panels) == 1:
         return [_plot(list(figure.panels), most)]
     return [_plot([panel], most) for panel in figure.panels]
@@ -48,7 +58,12 @@ def plots(figure: Figure, most: int = MOST_POINTS) -> list[dict[str, Any]]:
 
 def dumps(content: Any) -> str:
     """JSON that may stand inside a script element: no '<' can end it, whatever a name says."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        json.dumps(content, separators=(",", ":"), allow_nan=False)
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
 
 
 def packed(values: Any) -> dict[str, str]:
@@ -63,7 +78,8 @@ def packed(values: Any) -> dict[str, str]:
 
 
 def thinned(x: Any, y: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """A curve with at most `most` points that looks the same: the least and the greatest of each stretch, in their order."""
+    """A curve with at most `most` points that looks the same:
+    the least and the greatest of each stretch, in their order."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     if len(x) <= most:
         return x, y
@@ -90,7 +106,14 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         "plot_bgcolor": "#fff",
         "hovermode": "x unified" if n > 1 else "closest",
         "hoverlabel": {"font": {"size": 12}},
-        "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": {"size": 12}, "bgcolor": "rgba(255,255,255,0)"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.01,
+            "yanchor": "bottom",
+            "font": {"size": 12},
+            "bgcolor": "rgba(255,255,255,0)",
+        },
         "height": _height(panels),
         "shapes": [],
     }
@@ -115,14 +138,26 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         if panel.grid is not None:
             data.append(_grid(panel.grid))
             numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
-            layout["yaxis"] |= _named(numbered) | {"scaleanchor": "x", "constrain": "domain", "showgrid": False}
+            layout["yaxis"] |= _named(numbered) | {
+                "scaleanchor": "x",
+                "constrain": "domain",
+                "showgrid": False,
+            }
     last = panels[-1]
     layout["xaxis"] = {**_axis(last.x_label, last.x_log), "anchor": f"y{n if n > 1 else ''}"}
     if last.x_log:
-        layout["xaxis"] |= _log_ticks([*(line.x for line in last.lines), *((last.bars.values,) if last.bars is not None else ())])
+        layout["xaxis"] |= _log_ticks(
+            [*(line.x for line in last.lines), *((last.bars.values,) if last.bars is not None else ())]
+        )
     if last.grid is not None:
         m = len(last.grid.names)
-        layout["xaxis"] |= {"tickvals": list(range(m)), "ticktext": [str(i + 1) for i in range(m)], "constrain": "domain", "showgrid": False, "tickangle": 0}
+        layout["xaxis"] |= {
+            "tickvals": list(range(m)),
+            "ticktext": [str(i + 1) for i in range(m)],
+            "constrain": "domain",
+            "showgrid": False,
+            "tickangle": 0,
+        }
     layout["showlegend"] = len([t for t in data if t.get("showlegend")]) > 1
     return {"data": data, "layout": layout}
 
@@ -137,15 +172,32 @@ def _height(panels: list[Panel]) -> int:
 
 
 def _axis(label: str, log: bool = False) -> dict[str, Any]:
-    axis = {"title": {"text": html.escape(label), "standoff": 8}, "automargin": True, "gridcolor": FAINT, "zerolinecolor": "#c9c6be", "linecolor": "#b5b2aa"}
-    return {**axis, "ticks": "outside", "tickcolor": "#b5b2aa", "ticklen": 4, **({"type": "log"} if log else {})}
+    axis = {
+        "title": {"text": html.escape(label), "standoff": 8},
+        "automargin": True,
+        "gridcolor": FAINT,
+        "zerolinecolor": "#c9c6be",
+        "linecolor": "#b5b2aa",
+    }
+    return {
+        **axis,
+        "ticks": "outside",
+        "tickcolor": "#b5b2aa",
+        "ticklen": 4,
+        **({"type": "log"} if log else {}),
+    }
 
 
 def _log_ticks(values: list[Any]) -> dict[str, Any]:
-    """Ticks of a logarithmic axis, written out: decades, or 1, 2, 5 where it spans few; plotly.js would write 5 for 50."""
+    """Ticks of a logarithmic axis, written out: decades, or 1, 2, 5 where it spans few;
+    plotly.js would write 5 for 50."""
     numbers = np.concatenate([np.asarray(v, float).ravel() for v in values])
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
-    low, high = (math.floor(math.log10(numbers.min())), math.ceil(math.log10(numbers.max()))) if len(numbers) else (0, 1)
+    low, high = (
+        (math.floor(math.log10(numbers.min())), math.ceil(math.log10(numbers.max())))
+        if len(numbers)
+        else (0, 1)
+    )
     ticks = [m * 10.0**k for k in range(low - 1, high + 1) for m in ((1, 2, 5) if high - low <= 2 else (1,))]
     return {"tickvals": ticks, "ticktext": [number(t, 1) for t in ticks]}
 
@@ -153,7 +205,13 @@ def _log_ticks(values: list[Any]) -> dict[str, Any]:
 def _named(names: list[str]) -> dict[str, Any]:
     """An axis of names, the first on top. Places are numbers: two things may have the same name."""
     places = list(range(len(names)))
-    return {"tickvals": places, "ticktext": [html.escape(n) for n in names], "range": [len(names) - 0.5, -0.5], "zeroline": False, "ticks": ""}
+    return {
+        "tickvals": places,
+        "ticktext": [html.escape(n) for n in names],
+        "range": [len(names) - 0.5, -0.5],
+        "zeroline": False,
+        "ticks": "",
+    }
 
 
 def _color(place: int) -> str:
@@ -162,13 +220,31 @@ def _color(place: int) -> str:
 
 def _line(line: Line, place: int, y: str, most: int, labels: set[str]) -> dict[str, Any]:
     color = _color(place if line.color is None else line.color)
-    trace: dict[str, Any] = {"type": "scatter", "xaxis": "x", "yaxis": y, "name": html.escape(line.label), "legendgroup": html.escape(line.label)}
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "xaxis": "x",
+        "yaxis": y,
+        "name": html.escape(line.label),
+        "legendgroup": html.escape(line.label),
+    }
     trace["showlegend"] = bool(line.label) and line.label not in labels
     labels.add(line.label)
     if line.style == "dots":
-        return {**trace, "x": packed(line.x), "y": packed(line.y), "mode": "markers", "marker": {"size": 4, "color": color, "opacity": 0.6}}
+        return {
+            **trace,
+            "x": packed(line.x),
+            "y": packed(line.y),
+            "mode": "markers",
+            "marker": {"size": 4, "color": color, "opacity": 0.6},
+        }
     xs, ys = thinned(line.x, line.y, most)
-    return {**trace, "x": packed(xs), "y": packed(ys), "mode": "lines", "line": {"color": color, **STYLES[line.style]}}
+    return {
+        **trace,
+        "x": packed(xs),
+        "y": packed(ys),
+        "mode": "lines",
+        "line": {"color": color, **STYLES[line.style]},
+    }
 
 
 def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
@@ -176,14 +252,40 @@ def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
     step = max(1, -(-len(np.asarray(region.x)) // most))
     x, low, high = (np.asarray(v, float)[::step] for v in (region.x, region.low, region.high))
     red, green, blue = (int(_color(region.color)[k : k + 2], 16) for k in (1, 3, 5))
-    bare = {"type": "scatter", "xaxis": "x", "yaxis": y, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "x": packed(x)}
-    filled = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},0.16)", "name": html.escape(region.label), "showlegend": bool(region.label)}
+    bare = {
+        "type": "scatter",
+        "xaxis": "x",
+        "yaxis": y,
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "x": packed(x),
+    }
+    filled = {
+        "fill": "tonexty",
+        "fillcolor": f"rgba({red},{green},{blue},0.16)",
+        "name": html.escape(region.label),
+        "showlegend": bool(region.label),
+    }
     return [{**bare, "y": packed(low), "showlegend": False}, {**bare, **filled, "y": packed(high)}]
 
 
 def _band(band: Band, y: str) -> dict[str, Any]:
-    shape = {"type": "rect", "xref": "x", "yref": f"{y} domain", "x0": band.low, "x1": band.high, "y0": 0, "y1": 1, "layer": "below"}
-    label = {"text": html.escape(band.label), "textposition": "top center", "font": {"size": 11, "color": "#5a5346"}}
+    shape = {
+        "type": "rect",
+        "xref": "x",
+        "yref": f"{y} domain",
+        "x0": band.low,
+        "x1": band.high,
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+    }
+    label = {
+        "text": html.escape(band.label),
+        "textposition": "top center",
+        "font": {"size": 11, "color": "#5a5346"},
+    }
     return {**shape, "line": {"width": 0}, "fillcolor": "#f1eee7", "label": label}
 
 
@@ -202,7 +304,13 @@ def _bars(bars: Bars) -> dict[str, Any]:
     }
     if bars.errors is not None:
         trace["textposition"] = "none"  # a whisker would cross it
-        trace["error_x"] = {"type": "data", "array": [float(v) for v in bars.errors], "color": "#444", "thickness": 1.2, "width": 3}
+        trace["error_x"] = {
+            "type": "data",
+            "array": [float(v) for v in bars.errors],
+            "color": "#444",
+            "thickness": 1.2,
+            "width": 3,
+        }
     return trace
 
 

@@ -24,14 +24,29 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
     path = Path(path)
     ending = path.suffix.lstrip(".").lower() or "png"
     if ending not in FORMATS:
-        raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected a picture that ends in {', '.join(f'.{f}' for f in FORMATS)}")
+        raise InvalidValue(
+            f"{path.name!r} ends in {path.suffix!r}; expected a picture that ends in"
+            f" {', '.join(f'.{f}' for f in FORMATS)}"
+        )
     n = len(figure.panels)
     n_rows = -(-n // figure.columns)
-    height = panel_height if panel_height is not None else (4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2)
+    height = (
+        panel_height if panel_height is not None else (4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2)
+    )
     width = width if figure.columns == 1 else 1.5 * width
-    with pyplot.rc_context({"font.size": 9.5, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10.5, "axes.titleweight": "bold"}):
+    with pyplot.rc_context(
+        {
+            "font.size": 9.5,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 10.5,
+            "axes.titleweight": "bold",
+        }
+    ):
         size = (width, 0.6 + height * n_rows)
-        fig, axes = pyplot.subplots(n_rows, figure.columns, figsize=size, sharex=figure.shared_x, layout="constrained", squeeze=False)
+        fig, axes = pyplot.subplots(
+            n_rows, figure.columns, figsize=size, sharex=figure.shared_x, layout="constrained", squeeze=False
+        )
         for empty in axes.flat[n:]:
             empty.set_axis_off()
         fig.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", fontsize=12)
@@ -40,10 +55,26 @@ def save(figure: Figure, path: Path | str, *, width: float = 8.0, panel_height: 
                 axis.axvspan(band.low, band.high, color="#e9e5dc", alpha=0.55, linewidth=0)
                 if band.label and k == 0:
                     middle = (0.5 * (band.low + band.high), 1.02)
-                    axis.annotate(band.label, middle, xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8.5, color="#5a5346")
+                    axis.annotate(
+                        band.label,
+                        middle,
+                        xycoords=("data", "axes fraction"),
+                        ha="center",
+                        va="bottom",
+                        fontsize=8.5,
+                        color="#5a5346",
+                    )
             for region in panel.regions:
                 color = PALETTE[region.color % len(PALETTE)]
-                axis.fill_between(region.x, region.low, region.high, color=color, alpha=0.14, linewidth=0, label=region.label or None)
+                axis.fill_between(
+                    region.x,
+                    region.low,
+                    region.high,
+                    color=color,
+                    alpha=0.14,
+                    linewidth=0,
+                    label=region.label or None,
+                )
             for j, line in enumerate(panel.lines):
                 _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
             if panel.bars is not None:

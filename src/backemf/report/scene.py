@@ -1,4 +1,5 @@
-"""A bench as a MuJoCo scene to look at: the model solid, the recording a translucent rim around it; only drawn, never stepped."""
+"""A bench as a MuJoCo scene to look at: the model solid, the recording a translucent rim around it;
+only drawn, never stepped."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Scene:
 
 
 def scene(bench: Bench, motion: str, low: float, high: float) -> Scene:
-    """The scene of a bench whose positions run from low to high. A pendulum is seen in the plane it swings in, whatever its tilt."""
+    """The scene of a bench whose positions run from low to high.
+    A pendulum is seen in the plane it swings in, whatever its tilt."""
     if isinstance(bench, Pendulum) and motion == "rotary":
         return _pendulum(bench)
     if isinstance(bench, Elevator):
@@ -58,24 +60,36 @@ def _pendulum(bench: Pendulum) -> Scene:
         bodies += f"""
   <body name="{owner}" pos="0 0 0">
    <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom name="{owner}_arm" type="box" pos="{_v(0, back, -0.5 * l)}" size="{_v(0.034 * l + 0.6 * grow, 0.3 * thick, 0.5 * l)}" {look}/>
-   <geom name="{owner}_end" type="cylinder" fromto="{_v(0, back - 0.5 * thick, -l, 0, back + 0.5 * thick, -l)}" size="{_v(radius + grow)}" {look}/>
+   <geom name="{owner}_arm" type="box" pos="{_v(0, back, -0.5 * l)}"
+     size="{_v(0.034 * l + 0.6 * grow, 0.3 * thick, 0.5 * l)}" {look}/>
+   <geom name="{owner}_end" type="cylinder"
+     fromto="{_v(0, back - 0.5 * thick, -l, 0, back + 0.5 * thick, -l)}" size="{_v(radius + grow)}" {look}/>
   </body>"""
     reach = 1.32 * l + 0.24 * l
     still = (
         _dial(1.42 * l, 0.45 * l)
         + f"""
    <geom type="box" pos="{_v(0, 0.3 * l, 0)}" size="{_v(0.13 * l, 0.15 * l, 0.21 * l)}" material="housing"/>
-   <geom type="cylinder" fromto="{_v(0, 0.16 * l, 0, 0, -0.05 * l, 0)}" size="{_v(0.085 * l)}" material="metal"/>
-   <geom type="cylinder" fromto="{_v(0, -0.045 * l, 0, 0, -0.075 * l, 0)}" size="{_v(0.04 * l)}" material="housing"/>"""
+   <geom type="cylinder" fromto="{_v(0, 0.16 * l, 0, 0, -0.05 * l, 0)}" size="{_v(0.085 * l)}"
+     material="metal"/>
+   <geom type="cylinder" fromto="{_v(0, -0.045 * l, 0, 0, -0.075 * l, 0)}" size="{_v(0.04 * l)}"
+     material="housing"/>"""
     )
-    return Scene(xml=_world(bodies + still, reach, 0.45 * l), joints={"turn": (zero, 1.0)}, wide=False, reach=reach, breadth=reach)
+    return Scene(
+        xml=_world(bodies + still, reach, 0.45 * l),
+        joints={"turn": (zero, 1.0)},
+        wide=False,
+        reach=reach,
+        breadth=reach,
+    )
 
 
 def _disc(bench: Bench) -> Scene:
     """A wheel with a hand: flywheels, springs, shafts, and loads that are only recorded."""
     inertia = bench.inertia if isinstance(bench, (Flywheel, Spring)) else 0.0
-    r = max((inertia / (0.5 * math.pi * STEEL * 0.2)) ** 0.2, 0.01)  # a steel disc, a fifth of its radius thick
+    r = max(
+        (inertia / (0.5 * math.pi * STEEL * 0.2)) ** 0.2, 0.01
+    )  # a steel disc, a fifth of its radius thick
     bodies = ""
     for owner in BODIES:
         grow, back, look = _look(owner, 0.035 * r, 0.035 * r)
@@ -83,23 +97,38 @@ def _disc(bench: Bench) -> Scene:
         bodies += f"""
   <body name="{owner}">
    <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom name="{owner}_arm" type="box" pos="{_v(0, y, -0.4 * r)}" size="{_v(0.04 * r + 0.8 * grow, 0.03 * r, 0.4 * r)}" {look}/>
-   <geom name="{owner}_end" type="cylinder" fromto="{_v(0, y - 0.03 * r, -0.8 * r, 0, y + 0.03 * r, -0.8 * r)}" size="{_v(0.1 * r + grow)}" {look}/>"""
+   <geom name="{owner}_arm" type="box" pos="{_v(0, y, -0.4 * r)}"
+     size="{_v(0.04 * r + 0.8 * grow, 0.03 * r, 0.4 * r)}" {look}/>
+   <geom name="{owner}_end" type="cylinder"
+     fromto="{_v(0, y - 0.03 * r, -0.8 * r, 0, y + 0.03 * r, -0.8 * r)}" size="{_v(0.1 * r + grow)}"
+       {look}/>"""
         if owner == "model":
             holes = "".join(
-                f'\n   <geom type="cylinder" fromto="{_v(x, -0.08 * r, z, x, -0.108 * r, z)}" size="{_v(0.13 * r)}" material="groove"/>'
-                for x, z in ((0.58 * r * math.sin(a), 0.58 * r * math.cos(a)) for a in (math.pi / 3 * k for k in range(-2, 3)))
+                f'\n   <geom type="cylinder" fromto="{_v(x, -0.08 * r, z, x, -0.108 * r, z)}"'
+                f' size="{_v(0.13 * r)}" material="groove"/>'
+                for x, z in (
+                    (0.58 * r * math.sin(a), 0.58 * r * math.cos(a))
+                    for a in (math.pi / 3 * k for k in range(-2, 3))
+                )
             )
             bodies += f"""
-   <geom name="wheel" type="cylinder" fromto="{_v(0, 0.1 * r, 0, 0, -0.1 * r, 0)}" size="{_v(r)}" material="metal"/>{holes}
+   <geom name="wheel" type="cylinder" fromto="{_v(0, 0.1 * r, 0, 0, -0.1 * r, 0)}" size="{_v(r)}"
+     material="metal"/>{holes}
    <geom type="cylinder" fromto="{_v(0, 0, 0, 0, -0.2 * r, 0)}" size="{_v(0.12 * r)}" material="housing"/>"""
         bodies += "\n  </body>"
     still = (
         _dial(1.3 * r, 0.5 * r)
         + f"""
-   <geom type="cylinder" fromto="{_v(0, 0.46 * r, 0, 0, 0.1 * r, 0)}" size="{_v(0.35 * r)}" material="housing"/>"""
+   <geom type="cylinder" fromto="{_v(0, 0.46 * r, 0, 0, 0.1 * r, 0)}" size="{_v(0.35 * r)}"
+     material="housing"/>"""
     )
-    return Scene(xml=_world(bodies + still, 1.48 * r, 0.5 * r), joints={"turn": (0.0, 1.0)}, wide=False, reach=1.48 * r, breadth=1.48 * r)
+    return Scene(
+        xml=_world(bodies + still, 1.48 * r, 0.5 * r),
+        joints={"turn": (0.0, 1.0)},
+        wide=False,
+        reach=1.48 * r,
+        breadth=1.48 * r,
+    )
 
 
 def _rail(low: float, high: float) -> Scene:
@@ -107,7 +136,13 @@ def _rail(low: float, high: float) -> Scene:
     travel = max(high - low, 1e-3)
     middle, size = 0.5 * (low + high), 0.14 * travel
     return Scene(
-        xml=_world(_carriages("1 0 0", travel, size, 0.0), 0.75 * size + 0.2 * travel, 0.9 * size, half_width=0.5 * travel + 2.0 * size, floor=-1.6 * size),
+        xml=_world(
+            _carriages("1 0 0", travel, size, 0.0),
+            0.75 * size + 0.2 * travel,
+            0.9 * size,
+            half_width=0.5 * travel + 2.0 * size,
+            floor=-1.6 * size,
+        ),
         joints={"slide": (-middle, 1.0)},
         wide=True,
         reach=0.75 * size + 0.2 * travel,
@@ -116,7 +151,8 @@ def _rail(low: float, high: float) -> Scene:
 
 
 def _elevator(bench: Elevator, low: float, high: float) -> Scene:
-    """A carriage on its incline; a drum turns at the top where there is one, and a counterweight goes the other way."""
+    """A carriage on its incline; a drum turns at the top where there is one,
+    and a counterweight goes the other way."""
     r = bench.drum_radius or 1.0
     angle = math.pi / 2 if bench.incline is None else bench.incline
     travel = max(r * (high - low), 1e-3, 0.5 * r if bench.drum_radius else 0.0)
@@ -127,7 +163,14 @@ def _elevator(bench: Elevator, low: float, high: float) -> Scene:
         joints["turn"] = (0.0, 1.0)
     if bench.counterweight > 0:
         joints["weight"] = (middle, -r)
-    content = _carriages(f"{_v(math.cos(angle), 0, math.sin(angle))}", travel, size, angle, drum=drum, weight=bench.counterweight > 0)
+    content = _carriages(
+        f"{_v(math.cos(angle), 0, math.sin(angle))}",
+        travel,
+        size,
+        angle,
+        drum=drum,
+        weight=bench.counterweight > 0,
+    )
     half, up = 0.5 * travel + 1.3 * size + 1.1 * drum, 1.1 * drum
     tall, wide = half * abs(math.sin(angle)) + 1.3 * size, half * abs(math.cos(angle)) + 1.3 * size
     floor = up * math.sin(angle) - 1.02 * tall
@@ -141,20 +184,28 @@ def _elevator(bench: Elevator, low: float, high: float) -> Scene:
     )
 
 
-def _carriages(axis: str, travel: float, size: float, angle: float, drum: float = 0.0, weight: bool = False) -> str:
+def _carriages(
+    axis: str, travel: float, size: float, angle: float, drum: float = 0.0, weight: bool = False
+) -> str:
     """Both carriages on one rail through the origin, with marks every tenth of the travel."""
     c, s = math.cos(angle), math.sin(angle)
     turn = f'euler="0 {_v(-math.degrees(angle))} 0"'
     half = 0.5 * travel + 1.2 * size
     text = f"""
   <body name="rail" {turn}>
-   <geom type="box" pos="{_v(0, 0.42 * size, 0)}" size="{_v(half, 0.12 * size, 0.16 * size)}" material="metal"/>
-   <geom type="box" pos="{_v(-half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}" material="housing"/>
-   <geom type="box" pos="{_v(half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}" material="housing"/>"""
+   <geom type="box" pos="{_v(0, 0.42 * size, 0)}" size="{_v(half, 0.12 * size, 0.16 * size)}"
+     material="metal"/>
+   <geom type="box" pos="{_v(-half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}"
+     material="housing"/>
+   <geom type="box" pos="{_v(half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}"
+     material="housing"/>"""
     for k in range(11):
         tall = 0.1 * size if k % 5 == 0 else 0.06 * size
         place = _v((k / 10 - 0.5) * travel, 0.3 * size, tall - 0.16 * size)
-        text += f'\n   <geom type="box" pos="{place}" size="{_v(0.022 * size, 0.004 * size, tall)}" material="housing"/>'
+        text += (
+            f'\n   <geom type="box" pos="{place}" size="{_v(0.022 * size, 0.004 * size, tall)}"'
+            ' material="housing"/>'
+        )
     text += "\n  </body>"
     for owner in BODIES:
         grow, back, look = _look(owner, 0.09 * size, 0.2 * size)
@@ -168,22 +219,28 @@ def _carriages(axis: str, travel: float, size: float, angle: float, drum: float 
             text += f"""
   <body name="{owner}_counterweight" pos="{_v(-1.5 * size * s, 0, 1.5 * size * c)}">
    <joint name="{owner}_weight" type="slide" axis="{axis}"/>
-   <geom type="box" pos="{_v(0, back, 0)}" {turn} size="{_v(0.4 * size + grow, 0.25 * size + grow, 0.3 * size + grow)}" {look}/>
+   <geom type="box" pos="{_v(0, back, 0)}"
+     {turn} size="{_v(0.4 * size + grow, 0.25 * size + grow, 0.3 * size + grow)}" {look}/>
   </body>"""
         if drum > 0:
             at, y = half + 1.15 * drum, 0.3 * back - 0.45 * size
             text += f"""
   <body name="{owner}_drum" pos="{_v(at * c, 0, at * s)}">
    <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom type="capsule" fromto="{_v(0, y, 0, 0, y, 0.75 * drum)}" size="{_v(0.09 * drum + 0.3 * grow)}" {look}/>"""
+   <geom type="capsule" fromto="{_v(0, y, 0, 0, y, 0.75 * drum)}" size="{_v(0.09 * drum + 0.3 * grow)}"
+     {look}/>"""
             if owner == "model":
-                text += f'\n   <geom type="cylinder" fromto="{_v(0, 0.35 * size, 0, 0, -0.35 * size, 0)}" size="{_v(drum)}" material="metal"/>'
+                text += (
+                    f'\n   <geom type="cylinder" fromto="{_v(0, 0.35 * size, 0, 0, -0.35 * size, 0)}"'
+                    f' size="{_v(drum)}" material="metal"/>'
+                )
             text += "\n  </body>"
     return text
 
 
 def _look(owner: str, rim: float, behind: float) -> tuple[float, float, str]:
-    """(how much larger than the model, how far behind it, material): the ghost shows as a rim where both agree."""
+    """(how much larger than the model, how far behind it, material):
+    the ghost shows as a rim where both agree."""
     return (0.0, 0.0, 'material="model"') if owner == "model" else (rim, behind, 'material="ghost"')
 
 
@@ -193,12 +250,17 @@ def _dial(radius: float, wall: float) -> str:
     for k in range(24):
         a, long = math.radians(15 * k), 0.075 if k % 6 == 0 else 0.05 if k % 2 == 0 else 0.028
         middle = radius * (1 - 0.5 * long)
-        place, size = _v(middle * math.sin(a), 1.04 * wall, middle * math.cos(a)), _v(0.006 * radius, 0.002 * radius, 0.5 * long * radius)
+        place, size = (
+            _v(middle * math.sin(a), 1.04 * wall, middle * math.cos(a)),
+            _v(0.006 * radius, 0.002 * radius, 0.5 * long * radius),
+        )
         marks += f'\n   <geom type="box" pos="{place}" euler="0 {15 * k} 0" size="{size}" material="tick"/>'
     return marks
 
 
-def _world(content: str, reach: float, wall: float, half_width: float = 0.0, floor: float | None = None) -> str:
+def _world(
+    content: str, reach: float, wall: float, half_width: float = 0.0, floor: float | None = None
+) -> str:
     """A light studio: a wall behind, a floor below, one lamp that casts a shadow."""
     floor = -1.02 * reach if floor is None else floor
     far = 6.0 * max(reach, half_width)
@@ -224,8 +286,10 @@ def _world(content: str, reach: float, wall: float, half_width: float = 0.0, flo
  </asset>
  <default><geom contype="0" conaffinity="0" mass="0.001"/></default>
  <worldbody>
-  <light pos="{lamp}" dir="0.3 0.87 -0.6" directional="true" diffuse="0.33 0.33 0.33" specular="0.25 0.25 0.25" castshadow="true"/>
-  <geom name="wall" type="plane" pos="{_v(0, 1.04 * wall, 0)}" zaxis="0 -1 0" size="{_v(far, far, 1)}" material="wall"/>
+  <light pos="{lamp}" dir="0.3 0.87 -0.6" directional="true" diffuse="0.33 0.33 0.33"
+    specular="0.25 0.25 0.25" castshadow="true"/>
+  <geom name="wall" type="plane" pos="{_v(0, 1.04 * wall, 0)}" zaxis="0 -1 0" size="{_v(far, far, 1)}"
+    material="wall"/>
   <geom name="floor" type="plane" pos="{_v(0, 0, floor)}" size="{_v(far, far, 1)}" material="floor"/>{content}
  </worldbody>
 </mujoco>"""

@@ -1,4 +1,5 @@
-"""Figures of an actuator as a motion engineer draws it: torque-speed lines, envelope, power, efficiency, heating."""
+"""Figures of an actuator as a motion engineer draws it:
+torque-speed lines, envelope, power, efficiency, heating."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ import numpy as np
 
 from ..identify.frictions import friction_size
 from ..model.actuator import Actuator
-from ..model.steady import continuous_current, electrical_torque, ideal_speed, net_torque, steady_current, thermal_resistance
+from ..model.steady import (
+    continuous_current,
+    electrical_torque,
+    ideal_speed,
+    net_torque,
+    steady_current,
+    thermal_resistance,
+)
 from ..model.thermal import Thermal, TwoNodeThermal
 from .figures import Figure, Line, Panel, Region
 
@@ -26,25 +34,49 @@ def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
     lines = []
     for k, share in enumerate((1.0, 0.75, 0.5, 0.25)):
         w = _speeds(actuator, share * voltage)
-        lines.append(Line(x=RPM * w, y=np.maximum(electrical_torque(actuator, share * voltage, w), 0), style="dashed", color=k))
-        lines.append(Line(x=RPM * w, y=np.maximum(net_torque(actuator, share * voltage, w), 0), label=f"{share * voltage:.3g} V", color=k))
+        lines.append(
+            Line(
+                x=RPM * w,
+                y=np.maximum(electrical_torque(actuator, share * voltage, w), 0),
+                style="dashed",
+                color=k,
+            )
+        )
+        lines.append(
+            Line(
+                x=RPM * w,
+                y=np.maximum(net_torque(actuator, share * voltage, w), 0),
+                label=f"{share * voltage:.3g} V",
+                color=k,
+            )
+        )
     panel = Panel(
-        lines=lines, x_label="speed at the output [rpm]", y_label="torque at the output [N m]", title="solid: at the output; dashed: before friction and gears"
+        lines=lines,
+        x_label="speed at the output [rpm]",
+        y_label="torque at the output [N m]",
+        title="solid: at the output; dashed: before friction and gears",
     )
     return Figure(title=title, panels=[panel])
 
 
 def speed_axis(actuator: Actuator) -> tuple[float, str]:
     """(factor, label) of a speed at the output: rpm, or m/s on a linear axis."""
-    return (RPM, "speed at the output [rpm]") if actuator.motion == "rotary" else (1.0, "speed at the output [m/s]")
+    return (
+        (RPM, "speed at the output [rpm]")
+        if actuator.motion == "rotary"
+        else (1.0, "speed at the output [m/s]")
+    )
 
 
 def torque_label(actuator: Actuator) -> str:
     return "torque at the output [N m]" if actuator.motion == "rotary" else "force at the output [N]"
 
 
-def envelope(actuator: Actuator, voltage: float, title: str, points: Sequence[Line] = (), reach: float = 1.5) -> Figure:
-    """All four quadrants between +V and -V with the current limit and the losses (document 001, figures 2 and 3).
+def envelope(
+    actuator: Actuator, voltage: float, title: str, points: Sequence[Line] = (), reach: float = 1.5
+) -> Figure:
+    """All four quadrants between +V and -V with the current limit and the losses (document 001, figures 2 and
+    3).
 
     `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
     """
@@ -54,15 +86,29 @@ def envelope(actuator: Actuator, voltage: float, title: str, points: Sequence[Li
     w = w[w != 0]
     high, low = electrical_torque(actuator, voltage, w), electrical_torque(actuator, -voltage, w)
     # With points the figure is about them: braking beyond what they need may leave the picture.
-    most = max([float(electrical_torque(actuator, voltage, 0.0)), *(float(np.max(np.abs(line.y))) for line in points)])
+    most = max(
+        [
+            float(electrical_torque(actuator, voltage, 0.0)),
+            *(float(np.max(np.abs(line.y))) for line in points),
+        ]
+    )
     panel = Panel(
         lines=[
             Line(x=scale * w, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
             Line(x=scale * w, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
-            Line(x=scale * w, y=friction_size(actuator, w, 0.0, 0.0), style="thin", label="friction and drag"),
+            Line(
+                x=scale * w, y=friction_size(actuator, w, 0.0, 0.0), style="thin", label="friction and drag"
+            ),
             *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
-        regions=[Region(x=scale * w, low=net_torque(actuator, -voltage, w), high=net_torque(actuator, voltage, w), label="reachable at the output")],
+        regions=[
+            Region(
+                x=scale * w,
+                low=net_torque(actuator, -voltage, w),
+                high=net_torque(actuator, voltage, w),
+                label="reachable at the output",
+            )
+        ],
         x_label=label,
         y_label=torque_label(actuator),
         y_range=None if not points else (-1.3 * most, 1.3 * most),
@@ -84,19 +130,34 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
         title=title,
         panels=[
             Panel(
-                lines=[Line(x=tau, y=given, label="mechanical power"), Line(x=tau, y=taken, label="electrical power", style="dashed")],
+                lines=[
+                    Line(x=tau, y=given, label="mechanical power"),
+                    Line(x=tau, y=taken, label="electrical power", style="dashed"),
+                ],
                 x_label="torque at the output [N m]",
                 y_label="power [W]",
             ),
-            Panel(lines=[Line(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)], x_label="torque at the output [N m]", y_label="efficiency [%]"),
-            Panel(lines=[Line(x=tau, y=i, color=3)], x_label="torque at the output [N m]", y_label="current per motor [A]"),
+            Panel(
+                lines=[Line(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)],
+                x_label="torque at the output [N m]",
+                y_label="efficiency [%]",
+            ),
+            Panel(
+                lines=[Line(x=tau, y=i, color=3)],
+                x_label="torque at the output [N m]",
+                y_label="current per motor [A]",
+            ),
         ],
     )
 
 
 def _slowest(thermal: Thermal | TwoNodeThermal) -> float:
     """Time constant of the slowest node [s]."""
-    return thermal.housing_resistance * thermal.housing_capacitance if isinstance(thermal, TwoNodeThermal) else thermal.time_constant
+    return (
+        thermal.housing_resistance * thermal.housing_capacitance
+        if isinstance(thermal, TwoNodeThermal)
+        else thermal.time_constant
+    )
 
 
 def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
@@ -116,19 +177,36 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
             T = thermal.advance(T, motor.resistance_at(T[0]) * (share * rated) ** 2, 0.0, t[1])
         lines.append(Line(x=t / 60.0, y=np.minimum(np.array(found), 400.0), label=f"{share * rated:.3g} A"))
     if most is not None:
-        lines.append(Line(x=np.array([0.0, end / 60.0]), y=np.array([most, most]), style="thin", label="greatest winding temperature"))
+        lines.append(
+            Line(
+                x=np.array([0.0, end / 60.0]),
+                y=np.array([most, most]),
+                style="thin",
+                label="greatest winding temperature",
+            )
+        )
     note = f"{'two nodes' if two else 'one node'}, {thermal_resistance(thermal):.3g} K/W in all"
-    return Figure(title=title, panels=[Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)])
+    return Figure(
+        title=title, panels=[Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)]
+    )
 
 
 def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None:
-    """How long a standstill torque can be held from cold until the winding is at its limit; None without a thermal model."""
+    """How long a standstill torque can be held from cold until the winding is at its limit;
+    None without a thermal model."""
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None or limit <= thermal.ambient:
         return None
     held = continuous_current(actuator, limit)
     supply = actuator.drive.supply
-    most = min(x for x in (6.0 * held, supply / motor.resistance if supply else np.inf, (motor.limits and motor.limits.current) or np.inf))
+    most = min(
+        x
+        for x in (
+            6.0 * held,
+            supply / motor.resistance if supply else np.inf,
+            (motor.limits and motor.limits.current) or np.inf,
+        )
+    )
     i = np.linspace(1.01, max(most / held, 1.5), 120) * held
     t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * _slowest(thermal)])
     T = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
@@ -138,7 +216,9 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
         heat = motor.resistance_at(before) * i**2
         T = tuple(np.minimum(x, 1e5) for x in thermal.advance(T, heat, 0.0, t[k] - t[k - 1]))
         now = np.isnan(reached) & (T[0] >= limit)
-        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * (limit - before) / np.maximum(T[0] - before, 1e-12))[now]
+        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * (limit - before) / np.maximum(T[0] - before, 1e-12))[
+            now
+        ]
     seen = np.isfinite(reached) & (reached > 0)
     if not seen.any():
         return None
@@ -147,20 +227,39 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
     ends = np.array([float(np.min(reached[seen])), float(np.max(reached[seen]))])
     lines = [
         Line(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
-        Line(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {'N m' if actuator.motion == 'rotary' else 'N'}", style="thin"),
+        Line(
+            x=ends,
+            y=np.full(2, for_ever),
+            label=f"for ever: {for_ever:.3g} {'N m' if actuator.motion == 'rotary' else 'N'}",
+            style="thin",
+        ),
     ]
-    panel = Panel(lines=lines, x_label="time from cold [s]", y_label=torque_label(actuator).replace("at the output", "of the motor, at the output"), x_log=True)
+    panel = Panel(
+        lines=lines,
+        x_label="time from cold [s]",
+        y_label=torque_label(actuator).replace("at the output", "of the motor, at the output"),
+        x_log=True,
+    )
     return Figure(title=title, panels=[panel])
 
 
-def regions(actuator: Actuator, voltage: float, title: str, most: float | None = None, nominal_current: float | None = None) -> Figure | None:
-    """Continuous and intermittent operation in the torque-speed plane, or None where no continuous current is known."""
+def regions(
+    actuator: Actuator,
+    voltage: float,
+    title: str,
+    most: float | None = None,
+    nominal_current: float | None = None,
+) -> Figure | None:
+    """Continuous and intermittent operation in the torque-speed plane,
+    or None where no continuous current is known."""
     if nominal_current is None and (actuator.motor.thermal is None or most is None):
         return None
     i_c = nominal_current if nominal_current is not None else continuous_current(actuator, most or 0.0)
     w = _speeds(actuator, voltage)
     full = np.maximum(net_torque(actuator, voltage, w), 0.0)
-    rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None))) * (actuator.gearbox.efficiency or 1.0)
+    rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None))) * (
+        actuator.gearbox.efficiency or 1.0
+    )
     held = np.minimum(full, rated)
     panel = Panel(
         lines=[Line(x=RPM * w, y=full, label=f"at {voltage:.3g} V")],
@@ -174,7 +273,13 @@ def regions(actuator: Actuator, voltage: float, title: str, most: float | None =
     return Figure(title=title, panels=[panel])
 
 
-def overview(actuator: Actuator, voltage: float, title: str, most: float | None = None, nominal_current: float | None = None) -> Figure:
+def overview(
+    actuator: Actuator,
+    voltage: float,
+    title: str,
+    most: float | None = None,
+    nominal_current: float | None = None,
+) -> Figure:
     """All of the above that the actuator knows enough for, on one sheet."""
     parts = [
         ("Torque and speed by voltage", torque_speed(actuator, voltage, "")),
@@ -187,4 +292,10 @@ def overview(actuator: Actuator, voltage: float, title: str, most: float | None 
     for name, figure in parts:
         for k, panel in enumerate(figure.panels if figure is not None else ()):
             panels.append(dataclasses.replace(panel, title=(name, "Efficiency", "Current")[k]))
-    return Figure(title=title, panels=panels, shared_x=False, columns=2, note="In the first panel: solid at the output, dashed before friction and gears.")
+    return Figure(
+        title=title,
+        panels=panels,
+        shared_x=False,
+        columns=2,
+        note="In the first panel: solid at the output, dashed before friction and gears.",
+    )

@@ -47,9 +47,21 @@ class Compared:
 
     def summary(self) -> dict[str, Any]:
         """As plain data, for `--json`."""
-        told = None if self.stated is None else {"value": self.stated, "error": self.stated_error, "unit": self.unit}
+        told = (
+            None
+            if self.stated is None
+            else {"value": self.stated, "error": self.stated_error, "unit": self.unit}
+        )
         fitted = {"low": self.low, "high": self.high, "told_by": self.told_by} if self.told_by else {}
-        return {"value": self.value, "error": self.error, "unit": self.unit, **fitted, "stated": told, "ratio": self.ratio, "z": self.z}
+        return {
+            "value": self.value,
+            "error": self.error,
+            "unit": self.unit,
+            **fitted,
+            "stated": told,
+            "ratio": self.ratio,
+            "z": self.z,
+        }
 
 
 def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
@@ -59,7 +71,19 @@ def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
     for path, p in fit.parameters.items():
         stated = told.get(path, p.prior)
         value, error = stated if stated is not None else (None, None)
-        rows.append(Compared(name=path, value=p.value, error=p.error, unit=p.unit, low=p.low, high=p.high, told_by=p.told_by, stated=value, stated_error=error))
+        rows.append(
+            Compared(
+                name=path,
+                value=p.value,
+                error=p.error,
+                unit=p.unit,
+                low=p.low,
+                high=p.high,
+                told_by=p.told_by,
+                stated=value,
+                stated_error=error,
+            )
+        )
     return tuple(rows)
 
 
@@ -98,7 +122,22 @@ def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
         if printed is not None and sheet is not None:
             at_output = printed.side == "output" or fit.actuator.gearbox.ratio == 1
             gear = fit.actuator.gearbox
-            to_output = 1.0 if at_output else float(gear.output_torque(1.0)) if name == "stall_torque" else 1.0 / abs(gear.ratio)
+            to_output = (
+                1.0
+                if at_output
+                else float(gear.output_torque(1.0))
+                if name == "stall_torque"
+                else 1.0 / abs(gear.ratio)
+            )
             stated, stated_error = printed.value * to_output, printed.half * to_output / math.sqrt(3)
-        rows.append(Compared(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, stated=stated, stated_error=stated_error))
+        rows.append(
+            Compared(
+                name=f"{words} at {voltage:.3g} V",
+                value=value,
+                error=error,
+                unit=unit,
+                stated=stated,
+                stated_error=stated_error,
+            )
+        )
     return tuple(rows)

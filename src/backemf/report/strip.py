@@ -1,4 +1,5 @@
-"""The plot beside a film's picture: measured and predicted position over time, drawn once, with a cursor that moves by array operations."""
+"""The plot beside a film's picture: measured and predicted position over time, drawn once,
+with a cursor that moves by array operations."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class Course:
     def at(self, moment: float) -> tuple[float, float]:
         """(recorded, predicted) at a moment; between samples along a straight line."""
         seen = np.isfinite(self.measured)
-        return float(np.interp(moment, self.time[seen], self.measured[seen])), float(np.interp(moment, self.time, self.predicted))
+        return float(np.interp(moment, self.time[seen], self.measured[seen])), float(
+            np.interp(moment, self.time, self.predicted)
+        )
 
 
 class Strip:
@@ -45,14 +48,19 @@ class Strip:
     def __init__(self, course: Course, width: int, height: int):
         self.course, self.width, self.height = course, width, height
         span = float(np.nanmax(course.measured) - np.nanmin(course.measured))
-        self.scale, unit = (180.0 / np.pi, "deg") if course.motion == "rotary" else (1.0, "m") if span > 2.0 else (1e3, "mm")
-        self.small = f"{1e3 * course.rms:.3g} mrad" if course.motion == "rotary" else f"{1e3 * course.rms:.3g} mm"
+        self.scale, unit = (
+            (180.0 / np.pi, "deg") if course.motion == "rotary" else (1.0, "m") if span > 2.0 else (1e3, "mm")
+        )
+        self.small = (
+            f"{1e3 * course.rms:.3g} mrad" if course.motion == "rotary" else f"{1e3 * course.rms:.3g} mm"
+        )
         self.past, self.columns = self._drawn(1.0, unit)
         self.future, _ = self._drawn(0.28, unit)
         self.font = self._font()
 
     def frame(self, moment: float) -> np.ndarray:
-        """The plot at a moment: what has been in full colour, what will be pale, a cursor and a point on each curve."""
+        """The plot at a moment: what has been in full colour, what will be pale,
+        a cursor and a point on each curve."""
         from PIL import Image, ImageDraw
 
         course, (left, right, top, bottom, low, high) = self.course, self.columns
@@ -69,7 +77,13 @@ class Strip:
             y = bottom + (self.scale * value - low) / (high - low) * (top - bottom)
             r = wider * radius
             draw.ellipse([x - r, y - r, x + r, y + r], fill=color, outline="white", width=1)
-        draw.text((right, 1.3 * self.text), f"{moment - course.time[0]:.2f} s", fill=INK, font=self.font, anchor="rm")
+        draw.text(
+            (right, 1.3 * self.text),
+            f"{moment - course.time[0]:.2f} s",
+            fill=INK,
+            font=self.font,
+            anchor="rm",
+        )
         return np.asarray(image)
 
     def _font(self) -> Any:
@@ -83,7 +97,9 @@ class Strip:
         """Height of letters in pixels."""
         return max(9.0, min(self.width / 33.0, self.height / 16.0, 22.0))
 
-    def _drawn(self, strength: float, unit: str) -> tuple[np.ndarray, tuple[float, float, float, float, float, float]]:
+    def _drawn(
+        self, strength: float, unit: str
+    ) -> tuple[np.ndarray, tuple[float, float, float, float, float, float]]:
         """(pixels, the axes in pixels and their limits) with curves as strong as told."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -93,15 +109,37 @@ class Strip:
         canvas = FigureCanvasAgg(figure)
         head = (3.9 if self.flat else 4.9) * self.text / self.height
         edge = 4.6 * self.text / self.width
-        axis = figure.add_axes((edge, 3.0 * self.text / self.height, 1.0 - edge - 1.4 * self.text / self.width, 1.0 - head - 3.0 * self.text / self.height))
+        axis = figure.add_axes(
+            (
+                edge,
+                3.0 * self.text / self.height,
+                1.0 - edge - 1.4 * self.text / self.width,
+                1.0 - head - 3.0 * self.text / self.height,
+            )
+        )
         time = course.time - course.time[0]
         if course.target is not None:
-            axis.plot(time, self.scale * course.target, color="#9aa0a8", linewidth=1.0, alpha=strength, label="target")
+            axis.plot(
+                time,
+                self.scale * course.target,
+                color="#9aa0a8",
+                linewidth=1.0,
+                alpha=strength,
+                label="target",
+            )
         seen = np.isfinite(course.measured)
         axis.plot(
-            time[seen], self.scale * course.measured[seen], color=RECORDED, linewidth=2.6, alpha=0.55 * strength, solid_capstyle="round", label="recording"
+            time[seen],
+            self.scale * course.measured[seen],
+            color=RECORDED,
+            linewidth=2.6,
+            alpha=0.55 * strength,
+            solid_capstyle="round",
+            label="recording",
         )
-        axis.plot(time, self.scale * course.predicted, color=PREDICTED, linewidth=1.4, alpha=strength, label="model")
+        axis.plot(
+            time, self.scale * course.predicted, color=PREDICTED, linewidth=1.4, alpha=strength, label="model"
+        )
         axis.set_xlim(time[0], time[-1])
         axis.tick_params(labelsize=0.85 * text, length=0, colors=GREY)
         axis.grid(color="#e6e8eb", linewidth=0.7)
@@ -126,17 +164,34 @@ class Strip:
 
     def _head(self, figure: Any, axis: Any, text: float) -> None:
         """Name and clock, where the model comes from, what is left, and which colour is which."""
-        line, x0, y0 = 1.5 * self.text / self.height, 1.2 * self.text / self.width, 1.0 - 1.3 * self.text / self.height
+        line, x0, y0 = (
+            1.5 * self.text / self.height,
+            1.2 * self.text / self.width,
+            1.0 - 1.3 * self.text / self.height,
+        )
         name = _shortened(self.course.name, int((self.width - 6.5 * self.text) / (0.66 * self.text)))
         room = self.width * (0.6 if self.flat else 0.95)
         source = _shortened(f"{self.course.model}; RMS {self.small}", int(room / (0.52 * self.text)))
-        figure.text(x0, y0, name, fontsize=1.1 * text, fontweight="bold", color=INK, va="center", parse_math=False)
+        figure.text(
+            x0, y0, name, fontsize=1.1 * text, fontweight="bold", color=INK, va="center", parse_math=False
+        )
         figure.text(x0, y0 - line, source, fontsize=0.9 * text, color=GREY, va="center", parse_math=False)
         handles, labels = axis.get_legend_handles_labels()
         right, left = axis.get_position().x1, x0 - 0.4 * self.text / self.width
-        place: dict[str, Any] = {"loc": "center right", "bbox_to_anchor": (right, y0 - line)} if self.flat else {"loc": "center left"}
+        place: dict[str, Any] = (
+            {"loc": "center right", "bbox_to_anchor": (right, y0 - line)}
+            if self.flat
+            else {"loc": "center left"}
+        )
         place.setdefault("bbox_to_anchor", (left, y0 - 2.0 * line))
-        small = {"frameon": False, "fontsize": 0.9 * text, "labelcolor": INK, "handlelength": 1.4, "columnspacing": 1.4, "borderaxespad": 0.0}
+        small = {
+            "frameon": False,
+            "fontsize": 0.9 * text,
+            "labelcolor": INK,
+            "handlelength": 1.4,
+            "columnspacing": 1.4,
+            "borderaxespad": 0.0,
+        }
         figure.legend([_strong(h) for h in handles], labels, ncols=3, **place, **small)
 
 

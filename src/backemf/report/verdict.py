@@ -1,4 +1,5 @@
-"""The verdict on a fit, in two sentences: how far off it is where it was not fitted, and what stands against using it."""
+"""The verdict on a fit, in two sentences: how far off it is where it was not fitted,
+and what stands against using it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,16 @@ from ..identify.result import Fit
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
-GRAVE = ("at_bound", "model_error", "worse_held_out", "interrupted", "sheet_disagrees", "not_identifiable", "correlated", "firmware_gain_fitted")
+GRAVE = (
+    "at_bound",
+    "model_error",
+    "worse_held_out",
+    "interrupted",
+    "sheet_disagrees",
+    "not_identifiable",
+    "correlated",
+    "firmware_gain_fitted",
+)
 """Findings of a fit, the worst first."""
 
 
@@ -17,7 +27,11 @@ def level(fit: Fit) -> str:
     ratio = error / fit.noise_floor if fit.noise_floor > 0 else float("inf")
     if ratio > FAIR and {"model_error", "worse_held_out"} & codes:
         return "poor"
-    if ratio > GOOD or fit.held_out_mae is None or {"at_bound", "model_error", "worse_held_out", "interrupted"} & codes:
+    if (
+        ratio > GOOD
+        or fit.held_out_mae is None
+        or {"at_bound", "model_error", "worse_held_out", "interrupted"} & codes
+    ):
         return "fair"
     return "good"
 
@@ -34,8 +48,9 @@ def verdict(fit: Fit) -> tuple[str, str]:
         first = f"{word}: on the {on} it was fitted to, the model is off by {off}; no log was held out"
     else:
         first = (
-            f"{word}: on {_logs(len(fit.held_out))} it never saw, the model is off by {1e3 * held:.3g} {unit} on average, {_noise(held, fit)} "
-            f"({1e3 * trained:.3g} {unit} on the {'one' if n == 1 else n} it was fitted to)"
+            f"{word}: on {_logs(len(fit.held_out))} it never saw, the model is off by {1e3 * held:.3g} {unit}"
+            f" on average, {_noise(held, fit)} ({1e3 * trained:.3g} {unit} on the {'one' if n == 1 else n} it"
+            " was fitted to)"
         )
     told = sum(p.told_by != "prior" for p in fit.parameters.values())
     second = f"{told} of {len(fit.parameters)} parameters are told by the logs"
@@ -56,4 +71,8 @@ def _noise(error: float, fit: Fit) -> str:
     if fit.noise_floor <= 0:
         return "with no noise to compare it with"
     ratio = error / fit.noise_floor
-    return "no more than noise alone would leave" if ratio < 1.15 else f"{ratio:.2g} times what noise alone would leave"
+    return (
+        "no more than noise alone would leave"
+        if ratio < 1.15
+        else f"{ratio:.2g} times what noise alone would leave"
+    )

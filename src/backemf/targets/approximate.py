@@ -1,4 +1,5 @@
-"""A poorer model made to move like a richer one: how far apart two actuators move, and the numbers that come closest."""
+"""A poorer model made to move like a richer one:
+how far apart two actuators move, and the numbers that come closest."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from .motions import Motion
 
 SUBSTEPS = 4
 PULL = 0.1
-"""How hard numbers are held to their closed forms: doubling one must save this share of the error. Motions that say little about a
-number would otherwise send it far away, and the export would be poor outside them."""
+"""How hard numbers are held to their closed forms: doubling one must save this share of the error. Motions
+that say little about a number would otherwise send it far away, and the export would be poor outside them."""
 Tuned = Callable[[Mapping[str, float]], Actuator]
 """An actuator for the settings of the drive during a recording."""
 
@@ -29,7 +30,11 @@ class Difference(NamedTuple):
 
 def with_settings(actuator: Actuator) -> Tuned:
     """An actuator that takes over those settings it has."""
-    return lambda settings: actuator.replace(**{k: v for k, v in settings.items() if k in actuator.parameters}) if settings else actuator
+    return lambda settings: (
+        actuator.replace(**{k: v for k, v in settings.items() if k in actuator.parameters})
+        if settings
+        else actuator
+    )
 
 
 def positions(actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: int = SUBSTEPS) -> np.ndarray:
@@ -38,7 +43,9 @@ def positions(actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: i
     for m in motions:
         now = tuned(m.settings)
         start = {k: v for k, v in m.start.items() if k in now.states}
-        rows.append(simulate(now, m.bench, dict(m.command), time=m.time, start=start, substeps=substeps).position)
+        rows.append(
+            simulate(now, m.bench, dict(m.command), time=m.time, start=start, substeps=substeps).position
+        )
     return np.concatenate(rows)
 
 
@@ -57,9 +64,15 @@ class Fitted(NamedTuple):
 
 
 def best(
-    make: Callable[[np.ndarray], Actuator | Tuned], x0: Sequence[float], scale: Sequence[float], rich: np.ndarray, motions: Sequence[Motion], most: int = 25
+    make: Callable[[np.ndarray], Actuator | Tuned],
+    x0: Sequence[float],
+    scale: Sequence[float],
+    rich: np.ndarray,
+    motions: Sequence[Motion],
+    most: int = 25,
 ) -> Fitted:
-    """Numbers x >= 0 with which `make(x)` comes closest to the rich positions; the start is kept where nothing is better."""
+    """Numbers x >= 0 with which `make(x)` comes closest to the rich positions;
+    the start is kept where nothing is better."""
     from scipy.optimize import least_squares
 
     x0_, size = np.asarray(x0, float), np.asarray(scale, float)
@@ -72,12 +85,18 @@ def best(
             found = weight * (positions(make(np.abs(y) * size), motions) - rich)
         except BackemfError:
             return np.full(rich.size + x0_.size, 1e3)
-        return np.concatenate([np.nan_to_num(found, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3), pull * (y - y_start)])
+        return np.concatenate(
+            [np.nan_to_num(found, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3), pull * (y - y_start)]
+        )
 
     tried: list[Any] = []
     for nudge in (1.0, 1.2):  # a second start, since sticking makes steps in the errors
         y0 = np.maximum(y_start, 1e-3) * nudge
-        tried.append(least_squares(residual, y0, bounds=(0.0, np.inf), diff_step=3e-3, max_nfev=most, x_scale=np.maximum(y0, 0.1)))
+        tried.append(
+            least_squares(
+                residual, y0, bounds=(0.0, np.inf), diff_step=3e-3, max_nfev=most, x_scale=np.maximum(y0, 0.1)
+            )
+        )
     found = min(tried, key=lambda r: r.cost)
     if not found.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
         return Fitted(x0_, difference(before, rich))
@@ -86,8 +105,11 @@ def best(
 
 
 def _weights(d: np.ndarray, motions: Sequence[Motion]) -> np.ndarray:
-    """One over the closed forms' own RMS error in each motion, so that one which the poor model cannot make does not spoil the others."""
+    """One over the closed forms' own RMS error in each motion,
+    so that one which the poor model cannot make does not spoil the others."""
     parts = np.split(d, np.cumsum([len(m.time) for m in motions])[:-1])
     rms = np.array([min(difference(part, np.zeros_like(part)).rms, 1e3) for part in parts])
     floor = max(0.3 * float(np.median(rms)), 1e-9)
-    return np.concatenate([np.full(len(part), 1.0 / max(r, floor)) for part, r in zip(parts, rms, strict=True)])
+    return np.concatenate(
+        [np.full(len(part), 1.0 / max(r, floor)) for part, r in zip(parts, rms, strict=True)]
+    )

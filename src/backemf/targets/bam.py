@@ -1,6 +1,8 @@
-"""BAM parameter JSON, models m1 to m6: everything at the output, friction at rest as an addition to the moving one.
+"""BAM parameter JSON, models m1 to m6: everything at the output, friction at rest as an addition to the
+moving one.
 
-The firmware's law is code in BAM, not part of the file; an actuator read from a file gets the drive it is given.
+The firmware's law is code in BAM, not part of the file; an actuator read from a file gets the drive it is
+given.
 """
 
 from __future__ import annotations
@@ -20,10 +22,18 @@ from .carried import iron_drag
 from .export import Export, Request, complete, header
 from .losses import NO_PLAY, Loss, cooled, lacking, weighed
 
-UNITS = "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad, dtheta_stribeck rad/s."
+UNITS = (
+    "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
+    " dtheta_stribeck rad/s."
+)
 MOTOR = {"kt": "torque_constant", "R": "resistance", "armature": "rotor_inertia"}
 _M1 = {"friction_base": "coulomb", "friction_viscous": "viscous"}
-_M2 = {**_M1, "friction_stribeck": "static", "dtheta_stribeck": "stribeck_velocity", "alpha": "stribeck_exponent"}
+_M2 = {
+    **_M1,
+    "friction_stribeck": "static",
+    "dtheta_stribeck": "stribeck_velocity",
+    "alpha": "stribeck_exponent",
+}
 _M5 = {
     **_M2,
     "load_friction_motor": "load_motor",
@@ -37,9 +47,17 @@ MODELS: dict[str, tuple[type[Coulomb], dict[str, str]]] = {
     "m3": (M3, {**_M1, "load_friction_base": "load"}),
     "m4": (M4, {**_M2, "load_friction_base": "load", "load_friction_stribeck": "load_stribeck"}),
     "m5": (M5, _M5),
-    "m6": (M6, {**_M5, "load_friction_motor_quad": "load_motor_quadratic", "load_friction_external_quad": "load_external_quadratic"}),
+    "m6": (
+        M6,
+        {
+            **_M5,
+            "load_friction_motor_quad": "load_motor_quadratic",
+            "load_friction_external_quad": "load_external_quadratic",
+        },
+    ),
 }
-"""Each model's friction and its keys -> our fields; `friction_stribeck` is what rest adds to `friction_base`."""
+"""Each model's friction and its keys -> our fields; `friction_stribeck` is what rest adds to `friction_base`.
+"""
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("N motor.torque_constant", "kt", "N m/A at the output"),
     ("motor.resistance / n", "R", "ohm"),
@@ -49,7 +67,11 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("friction.viscous (and iron loss)", "friction_viscous", "N m s/rad"),
     ("friction.stribeck_velocity, stribeck_exponent", "dtheta_stribeck, alpha", "rad/s, 1"),
     ("friction.load, load_stribeck", "load_friction_base, load_friction_stribeck", "m3, m4"),
-    ("friction.load_motor, load_external, _stribeck, _quadratic", "load_friction_motor, load_friction_external, _stribeck, _quad", "m5, m6"),
+    (
+        "friction.load_motor, load_external, _stribeck, _quadratic",
+        "load_friction_motor, load_friction_external, _stribeck, _quad",
+        "m5, m6",
+    ),
     ("drive", "-", "the firmware's law is code in BAM"),
     ("-", "q_offset", "a property of one recording's mounting; read as a note"),
 )
@@ -68,12 +90,17 @@ class Read(NamedTuple):
 
 
 def read(path: Path | str, *, drive: Drive | None = None) -> Read:
-    """An actuator from a BAM parameter file; a missing or unknown key is an error. Without a drive, its voltage is the command."""
+    """An actuator from a BAM parameter file; a missing or unknown key is an error.
+    Without a drive, its voltage is the command."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise InvalidValue(f"{path}: not a JSON file that can be read: {error}") from None
     return parse(content, drive=drive, where=Path(path).name)
 
@@ -81,7 +108,9 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
 def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> Read:
     """As `read`, for the decoded JSON."""
     if not isinstance(content, Mapping):
-        raise InvalidValue(f"{where}: expected an object with BAM's parameters, found {type(content).__name__}")
+        raise InvalidValue(
+            f"{where}: expected an object with BAM's parameters, found {type(content).__name__}"
+        )
     if "model" not in content:
         raise MissingValue(f"{where} has no key 'model'; expected one of {', '.join(MODELS)}")
     model = str(content["model"])
@@ -91,11 +120,16 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
     needed, known = {**MOTOR, **names}, {*MOTOR, *names, "model", "actuator", "q_offset"}
     missing = [key for key in (*needed, "actuator") if key not in content]
     if missing:
-        raise MissingValue(f"{where} has no {', '.join(missing)}; model {model} needs: {', '.join(needed)}. Nothing is assumed in their place")
+        raise MissingValue(
+            f"{where} has no {', '.join(missing)}; model {model} needs: {', '.join(needed)}. Nothing is"
+            " assumed in their place"
+        )
     for key, value in content.items():
         if key not in known:
             raise UnknownName(f"key in {where}", key, known)
-        if key not in ("model", "actuator") and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if key not in ("model", "actuator") and (
+            isinstance(value, bool) or not isinstance(value, (int, float))
+        ):
             raise InvalidValue(f"{where}: {key} is {value!r}; expected a number")
     values = {field: float(content[key]) for key, field in names.items()}
     if "static" in values:
@@ -115,7 +149,10 @@ def _model_of(friction: Viscous) -> str:
             return name
     if isinstance(friction, Viscous) and not friction.dry:
         return "m1"
-    raise InvalidValue(f"BAM has no friction of kind {type(friction).__name__}; expected Viscous, Coulomb, Stribeck, LuGre or M3 to M6")
+    raise InvalidValue(
+        f"BAM has no friction of kind {type(friction).__name__}; expected Viscous, Coulomb, Stribeck, LuGre"
+        " or M3 to M6"
+    )
 
 
 def write(actuator: Actuator, request: Request) -> Export:
@@ -127,26 +164,49 @@ def write(actuator: Actuator, request: Request) -> Export:
     K_t, K_e = motor.torque_constant, motor.back_emf_at(None)
     R = motor.resistance
     if K_t != K_e:
-        losses.append(Loss("motor.back_emf_constant", f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}", True))
+        losses.append(
+            Loss("motor.back_emf_constant", f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}", True)
+        )
         R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
     for name in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
         if getattr(motor, name) is not None:
             change = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
-            losses.append(Loss(f"motor.{name}", "not in BAM's parameters", False, without=lacking("motor", **change)))
+            losses.append(
+                Loss(f"motor.{name}", "not in BAM's parameters", False, without=lacking("motor", **change))
+            )
     for name in ("efficiency", "backlash"):
         if getattr(gearbox, name) not in (None, 1.0):
             gone = NO_PLAY if name == "backlash" else {name: None}
-            losses.append(Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lacking("gearbox", **gone)))
+            losses.append(
+                Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lacking("gearbox", **gone))
+            )
     if isinstance(friction, LuGre):
         losses.append(Loss("friction.stiffness", "no bristle: sticking at once", True))
     for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"):
         if getattr(friction, name) is not None:
-            losses.append(Loss(f"friction.{name}", "not in BAM's parameters", False, without=lacking("friction", **{name: None})))
-    content: dict[str, Any] = {"kt": N * K_t, "R": R / n, "armature": gearbox.output_inertia(motor.rotor_inertia)}
+            losses.append(
+                Loss(
+                    f"friction.{name}",
+                    "not in BAM's parameters",
+                    False,
+                    without=lacking("friction", **{name: None}),
+                )
+            )
+    content: dict[str, Any] = {
+        "kt": N * K_t,
+        "R": R / n,
+        "armature": gearbox.output_inertia(motor.rotor_inertia),
+    }
     values = {field: getattr(friction, field, 0.0) for field in names.values()}
     for key, field in names.items():
         value = values[field]
-        value = value - values["coulomb"] if field == "static" else value + iron_drag(actuator) if field == "viscous" else value
+        value = (
+            value - values["coulomb"]
+            if field == "static"
+            else value + iron_drag(actuator)
+            if field == "viscous"
+            else value
+        )
         content[key] = 2.0 if value is None and field == "stribeck_exponent" else value
     content |= {"model": model, "actuator": request.joint}
     made = parse(content, drive=actuator.drive).actuator
@@ -154,9 +214,20 @@ def write(actuator: Actuator, request: Request) -> Export:
     dropped, approximated, over = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"
     if isinstance(actuator.drive, ServoDrive):
-        firmware += f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin {actuator.drive.supply:g}"
+        firmware += (
+            f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin"
+            f" {actuator.drive.supply:g}"
+        )
     top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
-    files = {f"{request.joint}.json": json.dumps(content, indent=4) + "\n", f"{request.joint}_notes.txt": "\n".join([*top, firmware]) + "\n"}
+    files = {
+        f"{request.joint}.json": json.dumps(content, indent=4) + "\n",
+        f"{request.joint}_notes.txt": "\n".join([*top, firmware]) + "\n",
+    }
     numbers = {k: v for k, v in content.items() if isinstance(v, float)}
-    lost: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over, "notes": [firmware]}
+    lost: dict[str, Any] = {
+        "dropped": dropped,
+        "approximated": approximated,
+        "over": over,
+        "notes": [firmware],
+    }
     return complete(request, actuator, files=files, carried=carried, numbers=numbers, **lost)

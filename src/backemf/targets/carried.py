@@ -1,4 +1,5 @@
-"""What a `<dcmotor>` can hold of an actuator: the same actuator without what is missing there, its numbers fitted to make up for it."""
+"""What a `<dcmotor>` can hold of an actuator: the same actuator without what is missing there,
+its numbers fitted to make up for it."""
 
 from __future__ import annotations
 
@@ -46,9 +47,16 @@ class Reduced(NamedTuple):
 def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
     """What is left of an actuator in a `<dcmotor>`, by closed forms."""
     if isinstance(actuator.drive, Off):
-        raise InvalidValue("a dcmotor has no place for Off: its winding is always driven or shorted; expected another drive")
+        raise InvalidValue(
+            "a dcmotor has no place for Off: its winding is always driven or shorted; expected another drive"
+        )
     losses: list[Loss] = []
-    poor = replace(actuator, motor=_motor(actuator, losses), gearbox=_gearbox(actuator, losses, request.backlash), drive=_drive(actuator, losses, era))
+    poor = replace(
+        actuator,
+        motor=_motor(actuator, losses),
+        gearbox=_gearbox(actuator, losses, request.backlash),
+        drive=_drive(actuator, losses, era),
+    )
     poor, open_friction = _friction(actuator, poor, losses, request)
     return Reduced(poor, losses, open_friction)
 
@@ -64,20 +72,30 @@ def carried(actuator: Actuator, request: Request, era: int) -> Carried:
     if request.method == "formula" or not touched:
         found, left = poor, difference(positions(poor, motions), rich)
     else:
-        fits = [refitted(candidate, touched, actuator, rich, motions, request) for candidate in _candidates(poor, open_friction, actuator, request)]
+        fits = [
+            refitted(candidate, touched, actuator, rich, motions, request)
+            for candidate in _candidates(poor, open_friction, actuator, request)
+        ]
         better = len(fits) == 2 and fits[1].left.rms < BETTER * fits[0].left.rms
         found, left = fits[1] if better and _holds(fits[1].actuator, request, era) else fits[0]
     return Carried(found, account(actuator, losses, left, rich, motions, over))
 
 
 def _holds(actuator: Actuator, request: Request, era: int) -> bool:
-    """Whether a bristle feeds no energy in and the engine's step follows it, on the reference bench and on the rotor alone."""
+    """Whether a bristle feeds no energy in and the engine's step follows it,
+    on the reference bench and on the rotor alone."""
     if actuator.friction.findings():
         return False
     version = {"mujoco": request.version}.get(request.target, "3.11" if era == 1 else "4.0")
-    dcmotor = from_actuator(replace(actuator, gearbox=Gearbox(ratio=actuator.gearbox.ratio, n_motors=actuator.gearbox.n_motors)), era).dcmotor
+    dcmotor = from_actuator(
+        replace(actuator, gearbox=Gearbox(ratio=actuator.gearbox.ratio, n_motors=actuator.gearbox.n_motors)),
+        era,
+    ).dcmotor
     heavy = reference_inertia(actuator, request)
-    return all(integrator_finding(dcmotor, J, request.timestep, request.integrator, version) is None for J in (heavy, 0.1 * heavy))
+    return all(
+        integrator_finding(dcmotor, J, request.timestep, request.integrator, version) is None
+        for J in (heavy, 0.1 * heavy)
+    )
 
 
 def _motor(actuator: Actuator, losses: list[Loss]) -> Motor:
@@ -90,20 +108,35 @@ def _motor(actuator: Actuator, losses: list[Loss]) -> Motor:
             text = f"one constant K for K_t = {K_t:.4g} N m/A and K_e = {K_e:.4g} V s/rad"
             losses.append(Loss("motor.back_emf_constant", text, True, "" if by_current else "motor"))
         changes["back_emf_constant"] = None
-        if not by_current:  # stall torque per volt and no-load speed are kept; the current, and with it the heat, is not
+        if (
+            not by_current
+        ):  # stall torque per volt and no-load speed are kept; the current, and with it the heat, is not
             changes |= {"torque_constant": K_e, "resistance": motor.resistance * K_e / K_t}
     if motor.saturation_current is not None:
-        losses.append(Loss("motor.saturation_current", "the torque constant does not fall with current", True, "motor"))
+        losses.append(
+            Loss("motor.saturation_current", "the torque constant does not fall with current", True, "motor")
+        )
         changes["saturation_current"] = None
     if motor.iron_loss is not None:
         changes["iron_loss"] = None  # its drag goes into the viscous friction
         if motor.thermal is not None:
-            losses.append(Loss("motor.iron_loss", "its drag is carried, its heat is not", False, without=lacking("motor", iron_loss=None)))
+            losses.append(
+                Loss(
+                    "motor.iron_loss",
+                    "its drag is carried, its heat is not",
+                    False,
+                    without=lacking("motor", iron_loss=None),
+                )
+            )
     if isinstance(motor.thermal, TwoNodeThermal):
         losses.append(Loss("motor.thermal.housing_resistance", "winding and housing became one node", True))
         t = motor.thermal
         total = t.winding_resistance + t.housing_resistance
-        one = {"ambient": t.ambient, "reference": t.reference, "resistance_coefficient": t.resistance_coefficient}
+        one = {
+            "ambient": t.ambient,
+            "reference": t.reference,
+            "resistance_coefficient": t.resistance_coefficient,
+        }
         changes["thermal"] = Thermal(resistance=total, capacitance=t.winding_capacitance, **one)
     if motor.thermal is not None and motor.thermal.magnet_coefficient is not None:
         losses.append(
@@ -127,19 +160,40 @@ def _limits(motor: Motor, limits: Limits, losses: list[Loss]) -> Limits | None:
     if limits.current is not None:
         held.append(float(motor.torque_at(limits.current, None)))
         if heats:
-            losses.append(Loss("motor.limits.current", "it limits the torque; the current and its heat are not held", True))
+            losses.append(
+                Loss(
+                    "motor.limits.current",
+                    "it limits the torque; the current and its heat are not held",
+                    True,
+                )
+            )
     if limits.peak_current is not None:
         held.append(float(motor.torque_at(limits.peak_current, None)))
-        for_ever = Limits(torque=limits.torque, current_rate=limits.current_rate, current=min(limits.peak_current, limits.current or math.inf))
+        for_ever = Limits(
+            torque=limits.torque,
+            current_rate=limits.current_rate,
+            current=min(limits.peak_current, limits.current or math.inf),
+        )
         without = lacking("motor", limits=for_ever)
-        losses.append(Loss("motor.limits.peak_time", "the peak current may flow for ever", False, without=without))
+        losses.append(
+            Loss("motor.limits.peak_time", "the peak current may flow for ever", False, without=without)
+        )
     if limits.safe_current is not None:
         without = lacking("motor", limits=cooled(limits))
-        losses.append(Loss("motor.limits.safe_current", "a warm winding is not derated", False, without=without))
+        losses.append(
+            Loss("motor.limits.safe_current", "a warm winding is not derated", False, without=without)
+        )
     rate = limits.current_rate
     if rate is not None and motor.inductance is None:
         without = lacking("motor", limits=replace(limits, current_rate=None))
-        losses.append(Loss("motor.limits.current_rate", "without an inductance the engine has no current to slow", False, without=without))
+        losses.append(
+            Loss(
+                "motor.limits.current_rate",
+                "without an inductance the engine has no current to slow",
+                False,
+                without=without,
+            )
+        )
         rate = None
     return Limits(torque=min(held) if held else None, current_rate=rate) if held or rate is not None else None
 
@@ -147,11 +201,24 @@ def _limits(motor: Motor, limits: Limits, losses: list[Loss]) -> Limits | None:
 def _gearbox(actuator: Actuator, losses: list[Loss], backlash: bool) -> Gearbox:
     gearbox = actuator.gearbox
     if gearbox.efficiency is not None and gearbox.efficiency < 1.0:
-        losses.append(Loss("gearbox.efficiency", "the loss is spread over friction and motor constant, the same in both directions", True, "friction motor"))
+        losses.append(
+            Loss(
+                "gearbox.efficiency",
+                "the loss is spread over friction and motor constant, the same in both directions",
+                True,
+                "friction motor",
+            )
+        )
     if gearbox.backlash is not None:
         if backlash:
             losses.append(
-                Loss("gearbox.backlash", "an extra joint with stops for the play, as hard as the solver's; a replay shows the difference", True, measured=False)
+                Loss(
+                    "gearbox.backlash",
+                    "an extra joint with stops for the play, as hard as the solver's; a replay shows the"
+                    " difference",
+                    True,
+                    measured=False,
+                )
             )
             return replace(gearbox, efficiency=None)
         losses.append(Loss("gearbox.backlash", "no play", False, without=lacking("gearbox", **NO_PLAY)))
@@ -162,11 +229,18 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
     drive, changes = actuator.drive, {}
     if isinstance(drive, Regulator) and drive.deadband is not None:
         changes["deadband"] = None
-        losses.append(Loss("drive.deadband", "every error counts", False, without=lacking("drive", deadband=None)))
+        losses.append(
+            Loss("drive.deadband", "every error counts", False, without=lacking("drive", deadband=None))
+        )
     if isinstance(drive, Regulator) and drive.has_integral and drive.freeze_when_saturated:
         changes["freeze_when_saturated"] = False
         losses.append(
-            Loss("drive.freeze_when_saturated", "the integral winds up at full voltage", False, without=lacking("drive", freeze_when_saturated=False))
+            Loss(
+                "drive.freeze_when_saturated",
+                "the integral winds up at full voltage",
+                False,
+                without=lacking("drive", freeze_when_saturated=False),
+            )
         )
     inductive = actuator.motor.inductance is not None
     if isinstance(drive, ImpedanceDrive):
@@ -174,7 +248,12 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
             changes["through"] = "voltage"
             if inductive:
                 losses.append(
-                    Loss("drive.bandwidth", "a voltage R tau / K + K w instead of a current loop", False, without=lacking("drive", through="voltage"))
+                    Loss(
+                        "drive.bandwidth",
+                        "a voltage R tau / K + K w instead of a current loop",
+                        False,
+                        without=lacking("drive", through="voltage"),
+                    )
                 )
         if era == 1:
             losses.append(Loss("drive.velocity_target", "one input only: the position", False))
@@ -184,10 +263,15 @@ def _drive(actuator: Actuator, losses: list[Loss], era: int) -> Any:
     return replace(drive, **changes) if changes else drive
 
 
-def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: Request) -> tuple[Actuator, bool]:
+def _friction(
+    actuator: Actuator, poor: Actuator, losses: list[Loss], request: Request
+) -> tuple[Actuator, bool]:
     """The actuator with a friction the target has, and whether its kind is still open."""
     friction = actuator.friction
-    for name, what in (("asymmetry", "the same friction in both directions"), ("offset", "no constant torque")):
+    for name, what in (
+        ("asymmetry", "the same friction in both directions"),
+        ("offset", "no constant torque"),
+    ):
         if getattr(friction, name) is not None:
             losses.append(Loss(f"friction.{name}", what, False, without=lacking("friction", **{name: None})))
     drag: dict[str, Any] = {
@@ -202,24 +286,55 @@ def _friction(actuator: Actuator, poor: Actuator, losses: list[Loss], request: R
         made = Coulomb(**drag, coulomb=friction.coulomb) if friction.coulomb > 0 else Viscous(**drag)
         return _open(replace(poor, friction=made), losses)
     if kind is Dahl and isinstance(friction, Dahl):
-        bristle = {"stiffness": friction.stiffness, "coulomb": friction.coulomb, "static": friction.coulomb, "stribeck_velocity": 1.0}
+        bristle = {
+            "stiffness": friction.stiffness,
+            "coulomb": friction.coulomb,
+            "static": friction.coulomb,
+            "stribeck_velocity": 1.0,
+        }
         return replace(poor, friction=LuGre(**drag, **bristle)), False
     coulomb, static = levels(actuator, request.load, request.amplitude)
     if isinstance(friction, LuGre):
         if friction.damping_exponent is not None:
             losses.append(
-                Loss("friction.damping_exponent", "the bristle's damping does not fade with speed", False, without=lacking("friction", damping_exponent=None))
+                Loss(
+                    "friction.damping_exponent",
+                    "the bristle's damping does not fade with speed",
+                    False,
+                    without=lacking("friction", damping_exponent=None),
+                )
             )
         if friction.stribeck_exponent is not None and friction.stribeck_exponent != 2.0:
             losses.append(Loss("friction.stribeck_exponent", "2 in the engine", True, "friction"))
         if kind is not LuGre:
-            losses.append(Loss("friction.load", "LuGre's levels are those of a middling load", True, "friction"))
-        same = {"stribeck_velocity": friction.stribeck_velocity, "stiffness": friction.stiffness, "damping": friction.damping}
-        own = (friction.coulomb, friction.static) if kind is LuGre else (max(coulomb, 1e-9), max(static, coulomb, 1e-9))
+            losses.append(
+                Loss("friction.load", "LuGre's levels are those of a middling load", True, "friction")
+            )
+        same = {
+            "stribeck_velocity": friction.stribeck_velocity,
+            "stiffness": friction.stiffness,
+            "damping": friction.damping,
+        }
+        own = (
+            (friction.coulomb, friction.static)
+            if kind is LuGre
+            else (max(coulomb, 1e-9), max(static, coulomb, 1e-9))
+        )
         return replace(poor, friction=LuGre(**drag, coulomb=own[0], static=own[1], **same)), False
-    names = [f.name for f in dataclasses.fields(friction) if f.name.startswith("load") or f.name in ("static", "stribeck_velocity", "stribeck_exponent")]
+    names = [
+        f.name
+        for f in dataclasses.fields(friction)
+        if f.name.startswith("load") or f.name in ("static", "stribeck_velocity", "stribeck_exponent")
+    ]
     listed = ", ".join(f"friction.{n}" for n in names if getattr(friction, n) not in (None, 0.0))
-    losses.append(Loss(listed, f"{kind.__name__} became friction that does not see the load", True, "friction motor" if "load" in listed else "friction"))
+    losses.append(
+        Loss(
+            listed,
+            f"{kind.__name__} became friction that does not see the load",
+            True,
+            "friction motor" if "load" in listed else "friction",
+        )
+    )
     return replace(poor, friction=Coulomb(**drag, coulomb=coulomb)), True
 
 
@@ -248,9 +363,20 @@ def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request
     J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia) or reference_inertia(actuator, request)
     stiffness = 0.1 * J / request.timestep**2
     floor = max(coulomb, 1e-3 * reach(actuator, request.amplitude).stall)
-    drag = {"viscous": poor.friction.viscous, "viscous_quadratic": poor.friction.viscous_quadratic, "viscous_cubic": poor.friction.viscous_cubic}
+    drag = {
+        "viscous": poor.friction.viscous,
+        "viscous_quadratic": poor.friction.viscous_quadratic,
+        "viscous_cubic": poor.friction.viscous_cubic,
+    }
     w_s = getattr(actuator.friction, "stribeck_velocity", 0.1 * reach(actuator, request.amplitude).speed)
-    bristle = LuGre(**drag, coulomb=floor, static=max(static, floor), stribeck_velocity=w_s, stiffness=stiffness, damping=0.6 * math.sqrt(J * stiffness))
+    bristle = LuGre(
+        **drag,
+        coulomb=floor,
+        static=max(static, floor),
+        stribeck_velocity=w_s,
+        stiffness=stiffness,
+        damping=0.6 * math.sqrt(J * stiffness),
+    )
     return [poor, replace(poor, friction=bristle)]
 
 
@@ -261,7 +387,14 @@ class Refitted(NamedTuple):
     left: Difference
 
 
-def refitted(poor: Actuator, touched: set[str], actuator: Actuator, rich: np.ndarray, motions: list[Motion], request: Request) -> Refitted:
+def refitted(
+    poor: Actuator,
+    touched: set[str],
+    actuator: Actuator,
+    rich: np.ndarray,
+    motions: list[Motion],
+    request: Request,
+) -> Refitted:
     """A candidate with its best numbers."""
     able = reach(actuator, request.amplitude)
     small, drag = 0.02 * able.stall, 0.02 * able.stall / max(able.speed, 1e-9)
@@ -278,7 +411,12 @@ def refitted(poor: Actuator, touched: set[str], actuator: Actuator, rich: np.nda
     floors = {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
     scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
     least = 1e-9 if isinstance(poor.friction, LuGre) else 0.0
-    bottom = {"friction.coulomb": least, "friction.stribeck_velocity": 1e-6, "motor.torque_constant": 1e-9, "motor.resistance": 1e-9}
+    bottom = {
+        "friction.coulomb": least,
+        "friction.stribeck_velocity": 1e-6,
+        "motor.torque_constant": 1e-9,
+        "motor.resistance": 1e-9,
+    }
 
     def make(x: np.ndarray) -> Actuator:
         values = {path: max(float(v), bottom.get(path, 0.0)) for path, v in zip(paths, x, strict=True)}

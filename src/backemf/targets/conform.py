@@ -1,7 +1,8 @@
-"""Check any MJCF model: drive its dcmotors in the installed MuJoCo, and compare each step with ours, from the engine's own states.
+"""Check any MJCF model: drive its dcmotors in the installed MuJoCo, and compare each step with ours, from the
+engine's own states.
 
-Force and activations are compared for every dcmotor on a hinge or a slide; position and velocity too where the joint
-moves alone, so that its inertia is constant and nothing else accelerates it.
+Force and activations are compared for every dcmotor on a hinge or a slide; position and velocity too where
+the joint moves alone, so that its inertia is constant and nothing else accelerates it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from ..errors import BackemfError, InvalidValue, MissingValue
 from ..model.dcmotor import DcMotor, Engine, Joint
 from ..model.friction import Viscous
 from ..model.mujoco import Moment, advanced, moment, states, step
-from .mujoco_arrays import Place, dcmotors, engine_of, from_model, joint_inertia, load_model, load_mujoco, place, without_log
+from .mujoco_arrays import (
+    Place,
+    dcmotors,
+    engine_of,
+    from_model,
+    joint_inertia,
+    load_model,
+    load_mujoco,
+    place,
+    without_log,
+)
 
 STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 """Of the classical Runge-Kutta rule: share of the step to the next stage, and weight."""
@@ -25,7 +36,8 @@ STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 
 @dataclass(frozen=True, kw_only=True)
 class Conformance:
-    """What was compared for one actuator. Differences are relative to the largest value that the signal has had so far."""
+    """What was compared for one actuator. Differences are relative to the largest value that the signal has
+    had so far."""
 
     actuator: str
     joint: str
@@ -61,7 +73,8 @@ class _Watched:
 
 @without_log()
 def conform(path: str | Path, *, steps: int = 500) -> list[Conformance]:
-    """Drive every dcmotor of a model with sines and jumps, and give the worst one-step differences for each."""
+    """Drive every dcmotor of a model with sines and jumps,
+    and give the worst one-step differences for each."""
     return conform_model(load_model(path), steps=steps)
 
 
@@ -73,18 +86,25 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     found: list[Conformance | _Watched] = []
     for i in dcmotors(model):
         try:
-            found.append(_Watched(at=place(model, i), dcmotor=_checked(model, i), alone=_alone(model, place(model, i))))
+            found.append(
+                _Watched(at=place(model, i), dcmotor=_checked(model, i), alone=_alone(model, place(model, i)))
+            )
         except BackemfError as error:
             found.append(Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error)))
     if not found:
-        raise MissingValue("the model has no dcmotor; expected at least one <dcmotor>, or a <general> with gaintype 'dcmotor'")
+        raise MissingValue(
+            "the model has no dcmotor; expected at least one <dcmotor>, or a <general> with gaintype"
+            " 'dcmotor'"
+        )
     watched = [w for w in found if isinstance(w, _Watched)]
     data, scratch, engine = mujoco.MjData(model), mujoco.MjData(model), engine_of(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     constrained = _record(mujoco, model, data, scratch, engine, watched, steps)
     if any(not w.forces for w in watched):
-        raise InvalidValue("the model's accelerations are not finite before its first step; check its numbers")
+        raise InvalidValue(
+            "the model's accelerations are not finite before its first step; check its numbers"
+        )
     return [_compared(model, engine, w, constrained) if isinstance(w, _Watched) else w for w in found]
 
 
@@ -97,11 +117,16 @@ def _checked(model: Any, i: int) -> DcMotor:
     """The dcmotor, unless something outside it changes its force."""
     mujoco = load_mujoco()
     if hasattr(model, "actuator_delay") and model.actuator_delay[i]:
-        raise InvalidValue("its ctrl is delayed by the engine (delay, nsample); expected none: a delay acts before the dcmotor")
+        raise InvalidValue(
+            "its ctrl is delayed by the engine (delay, nsample); expected none: a delay acts before the"
+            " dcmotor"
+        )
     group = int(model.actuator_group[i])
     if 0 <= group <= 30 and int(model.opt.disableactuator) & (1 << group):
         raise InvalidValue(f"its group {group} is disabled (actuatorgroupdisable)")
-    if int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_ACTUATION | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL):
+    if int(model.opt.disableflags) & int(
+        mujoco.mjtDisableBit.mjDSBL_ACTUATION | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
+    ):
         raise InvalidValue("the model disables actuation or clampctrl; expected both enabled")
     return from_model(model, i)
 
@@ -111,7 +136,10 @@ def _alone(model: Any, at: Place) -> str:
     mujoco, implicit = load_mujoco(), engine_of(model).integrator.startswith("implicit")
     if model.dof_parentid[at.dof] >= 0 or at.dof in model.dof_parentid:
         return "the joint is part of a chain"
-    if sum(int(model.actuator_trnid[k, 0]) == at.joint for k in range(len(model.actuator_trntype))) > 1 or model.ntendon:
+    if (
+        sum(int(model.actuator_trnid[k, 0]) == at.joint for k in range(len(model.actuator_trntype))) > 1
+        or model.ntendon
+    ):
         return "other actuators or tendons may act on the joint"
     if model.jnt_actfrclimited[at.joint] or model.jnt_actgravcomp[at.joint]:
         return "the joint has actuatorfrcrange or actuatorgravcomp"
@@ -128,18 +156,27 @@ def _signals(watched: list[_Watched], t: float) -> Iterator[tuple[Place, np.ndar
         gear, control, motor = abs(w.dcmotor.gear), w.dcmotor.controller, w.dcmotor.motor
         words = (control.inputs,) if isinstance(control.inputs, str) else control.inputs
         volts = control.voltage_limit or 3.0 * motor.torque_constant * max(gear, 1.0) + 2.0 * motor.resistance
-        sizes = {"pos": 0.6 * gear, "vel": 4.0 * gear, "ff": motor.torque_constant * volts / motor.resistance, "voltage": volts}
+        sizes = {
+            "pos": 0.6 * gear,
+            "vel": 4.0 * gear,
+            "ff": motor.torque_constant * volts / motor.resistance,
+            "voltage": volts,
+        }
         sizes |= {"position": sizes["pos"], "velocity": sizes["vel"]}
         values = []
         for j, word in enumerate(words):
             limits = control.ctrlrange[j] if control.ctrlrange else None
             low, high = limits or (-sizes[word], sizes[word])
             wave = np.sin(2 * np.pi * (1.1 + 0.3 * k + 0.2 * j) * t + 0.5 * k) + 0.6 * (t % 0.5 > 0.25)
-            values.append(0.5 * (low + high) + 0.6 * (high - low) * wave)  # beyond the range now and then, to see it clipped
+            values.append(
+                0.5 * (low + high) + 0.6 * (high - low) * wave
+            )  # beyond the range now and then, to see it clipped
         yield w.at, np.array(values)
 
 
-def _record(mujoco: Any, model: Any, data: Any, scratch: Any, engine: Engine, watched: list[_Watched], steps: int) -> bool:
+def _record(
+    mujoco: Any, model: Any, data: Any, scratch: Any, engine: Engine, watched: list[_Watched], steps: int
+) -> bool:
     """Run the engine and note what each actuator saw; whether any constraint was active on the way."""
     constrained = False
     for _ in range(steps):
@@ -164,11 +201,18 @@ def _record(mujoco: Any, model: Any, data: Any, scratch: Any, engine: Engine, wa
 
 
 def _seen(at: Place, data: Any) -> tuple[float, float, float]:
-    load = data.qfrc_passive[at.dof] - data.qfrc_damper[at.dof] - data.qfrc_bias[at.dof] + data.qfrc_applied[at.dof]
+    load = (
+        data.qfrc_passive[at.dof]
+        - data.qfrc_damper[at.dof]
+        - data.qfrc_bias[at.dof]
+        + data.qfrc_applied[at.dof]
+    )
     return float(data.qpos[at.qpos]), float(data.qvel[at.dof]), float(load)
 
 
-def _stages(mujoco: Any, model: Any, data: Any, scratch: Any) -> Iterator[dict[int, tuple[float, float, float]]]:
+def _stages(
+    mujoco: Any, model: Any, data: Any, scratch: Any
+) -> Iterator[dict[int, tuple[float, float, float]]]:
     """What each joint sees at the four stages of RK4, rebuilt with the engine's own accelerations."""
     joints = [place(model, i) for i in dcmotors(model) if _is_simple(model, i)]
     h, now = float(model.opt.timestep), data
@@ -196,7 +240,10 @@ def _is_simple(model: Any, i: int) -> bool:
 def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Conformance:
     """All steps at once, as arrays."""
     dcmotor, n = w.dcmotor, len(w.forces)
-    rows, acts = np.array(w.rows).transpose(1, 2, 0), np.array(w.acts).T  # (stage, quantity, step), (activation, step)
+    rows, acts = (
+        np.array(w.rows).transpose(1, 2, 0),
+        np.array(w.acts).T,
+    )  # (stage, quantity, step), (activation, step)
     names, ctrl = states(dcmotor), tuple(np.array(w.ctrls).reshape(n, -1).T)
     seen = {"position": rows[0, 0], "velocity": rows[0, 1], **dict(zip(names, acts, strict=True))}
     before = {name: values[:n] for name, values in seen.items()}
@@ -213,7 +260,12 @@ def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Con
         after = _activations_by_stages(dcmotor, engine, before, ctrl, at, rows[:, :, :n])
     differences |= {name: _difference(after[name], seen[name][1:]) for name in after}
     note = f"not compared: position, velocity ({note})" if note else ""
-    return Conformance(actuator=_name(model, "ACTUATOR", w.at.actuator), joint=_name(model, "JOINT", w.at.joint), differences=differences, note=note)
+    return Conformance(
+        actuator=_name(model, "ACTUATOR", w.at.actuator),
+        joint=_name(model, "JOINT", w.at.joint),
+        differences=differences,
+        note=note,
+    )
 
 
 def _joint(model: Any, w: _Watched, loads: np.ndarray) -> Joint:
@@ -221,18 +273,30 @@ def _joint(model: Any, w: _Watched, loads: np.ndarray) -> Joint:
     mujoco.mj_forward(model, data)
     N, J = w.dcmotor.gear, w.dcmotor.motor.rotor_inertia
     poly = model.dof_dampingpoly[dof] if hasattr(model, "dof_dampingpoly") else (0.0, 0.0)
-    damping = Viscous(viscous=float(model.dof_damping[dof]), viscous_quadratic=float(poly[0]) or None, viscous_cubic=float(poly[1]) or None)
+    damping = Viscous(
+        viscous=float(model.dof_damping[dof]),
+        viscous_quadratic=float(poly[0]) or None,
+        viscous_cubic=float(poly[1]) or None,
+    )
     stage = iter(loads)  # the step asks for the load once per stage, in order
-    return Joint(inertia=joint_inertia(model, data, dof) - N * N * J, load=lambda q, v: next(stage), damping=damping)
+    return Joint(
+        inertia=joint_inertia(model, data, dof) - N * N * J, load=lambda q, v: next(stage), damping=damping
+    )
 
 
-def _activations_by_stages(dcmotor: DcMotor, engine: Engine, before: dict[str, Any], ctrl: tuple, at: Moment, rows: np.ndarray) -> dict[str, Any]:
+def _activations_by_stages(
+    dcmotor: DcMotor, engine: Engine, before: dict[str, Any], ctrl: tuple, at: Moment, rows: np.ndarray
+) -> dict[str, Any]:
     """The activations after an RK4 step whose stages moved the joint as the engine did."""
     h, mean, now = engine.timestep, dict.fromkeys(at.rates, 0.0), before
     for k, (share, weight) in enumerate(STAGES):
         mean = {name: mean[name] + weight * at.rates[name] for name in mean}
         if share:
-            now = {"position": rows[k + 1, 0], "velocity": rows[k + 1, 1], **{name: before[name] + share * h * at.rates[name] for name in mean}}
+            now = {
+                "position": rows[k + 1, 0],
+                "velocity": rows[k + 1, 1],
+                **{name: before[name] + share * h * at.rates[name] for name in mean},
+            }
             at = moment(dcmotor, engine, now, ctrl)
     velocity = (now if engine.rules.bristle_velocity == "last stage" else before)["velocity"]
     return advanced(dcmotor, engine, before, mean, dcmotor.gear * velocity)

@@ -1,4 +1,5 @@
-"""Any MJCF's actuators in physical terms: stall torque, no-load speed, stiffness, natural frequency, damping, and what looks wrong."""
+"""Any MJCF's actuators in physical terms: stall torque, no-load speed, stiffness, natural frequency,
+damping, and what looks wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from .mujoco_arrays import dcmotors, installed_era, joint_inertia, load_mujoco, 
 from .mujoco_files import Loaded, load
 
 SERVO_STIFFNESS = (1.0, 6.0)
-"""Stiffness over stall torque of real bus servos at their default gains [1/rad]: full voltage at an error of 1/6 to 1 rad."""
+"""Stiffness over stall torque of real bus servos at their default gains [1/rad]:
+full voltage at an error of 1/6 to 1 rad."""
 FAR = 10.0
 """Beyond this factor a gain is far from any of them."""
 FASTEST = 40.0
@@ -30,7 +32,8 @@ LONG = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """One actuator at the joint, at the initial pose (the first keyframe where there is one). None: the model does not say."""
+    """One actuator at the joint, at the initial pose (the first keyframe where there is one). None:
+    the model does not say."""
 
     actuator: str
     kind: str
@@ -72,7 +75,8 @@ def explain(path: str | Path) -> list[Explained]:
 
 
 def explain_model(model: Any, merged: dict[str, tuple[float, float]] | None = None) -> list[Explained]:
-    """As `explain`, for a compiled model; `merged` holds K_t and K_e by actuator or joint where a file gave both."""
+    """As `explain`, for a compiled model; `merged` holds K_t and K_e by actuator or joint where a file gave
+    both."""
     return _explained(Loaded(model, installed_era()), merged or {})
 
 
@@ -168,7 +172,12 @@ def _dcmotor_law(dcmotor: DcMotor, joint_damping: float) -> tuple[_Law, DcMotor]
     emf, own = K * K / R * g * g, dcmotor.friction.viscous * g * g
     era_1 = isinstance(control.inputs, str)
     volts = control.voltage_limit
-    if volts is None and control.ctrlrange and control.ctrlrange[-1] is not None and (control.inputs == "voltage" or "voltage" in control.inputs):
+    if (
+        volts is None
+        and control.ctrlrange
+        and control.ctrlrange[-1] is not None
+        and (control.inputs == "voltage" or "voltage" in control.inputs)
+    ):
         volts = max(abs(x) for x in control.ctrlrange[-1])
     stall = None if volts is None else K / R * volts * g
     torque = None if motor.limits is None or motor.limits.torque is None else g * motor.limits.torque
@@ -176,15 +185,31 @@ def _dcmotor_law(dcmotor: DcMotor, joint_damping: float) -> tuple[_Law, DcMotor]
     speed = None if volts is None else K / R * volts * g / (emf + own + joint_damping)
     if era_1:
         k = {"position": control.kp * K / R}.get(str(control.inputs), 0.0)
-        d = emf + {"position": control.kd, "velocity": control.kp}.get(str(control.inputs), 0.0) * K / R * g * g
+        d = (
+            emf
+            + {"position": control.kd, "velocity": control.kp}.get(str(control.inputs), 0.0) * K / R * g * g
+        )
         k *= g * g
     else:
         k = control.kp * g * g if control.regulates else 0.0
         d = control.kd * g * g if control.regulates else emf
-    return _Law("dcmotor", k, d + own, min(held) if held else None, speed, emf + own + joint_damping, motor.rotor_inertia * g * g), dcmotor
+    return (
+        _Law(
+            "dcmotor",
+            k,
+            d + own,
+            min(held) if held else None,
+            speed,
+            emf + own + joint_damping,
+            motor.rotor_inertia * g * g,
+        ),
+        dcmotor,
+    )
 
 
-def _findings(row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair: tuple[float, float] | None) -> list[Finding]:
+def _findings(
+    row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair: tuple[float, float] | None
+) -> list[Finding]:
     found, name = [], row.actuator
     feedback = row.stiffness is not None
 
@@ -192,40 +217,104 @@ def _findings(row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair
         found.append(Finding(code=code, text=f"{name}: {text}", remedy=remedy, numbers=numbers))
 
     if feedback and row.stall_torque is None:
-        add("no_limit", "its torque has no limit.", "give forcerange, or a dcmotor's Vmax: the servo's stall torque")
+        add(
+            "no_limit",
+            "its torque has no limit.",
+            "give forcerange, or a dcmotor's Vmax: the servo's stall torque",
+        )
     if row.stiffness is not None and row.stall_torque:
         ratio = row.stiffness / row.stall_torque
         if ratio > SERVO_STIFFNESS[1] * FAR or ratio < SERVO_STIFFNESS[0] / FAR:
-            text = f"stiffness {row.stiffness:.3g} N m/rad reaches stall torque {row.stall_torque:.3g} N m at {1 / ratio:.2g} rad; servos do at 0.17 to 1."
-            add("gain_far_from_servos", text, "compute kp from the servo's register, or identify it", ratio=ratio)
+            text = (
+                f"stiffness {row.stiffness:.3g} N m/rad reaches stall torque {row.stall_torque:.3g} N m at"
+                f" {1 / ratio:.2g} rad; servos do at 0.17 to 1."
+            )
+            add(
+                "gain_far_from_servos",
+                text,
+                "compute kp from the servo's register, or identify it",
+                ratio=ratio,
+            )
     if dcmotor is None and law.kind == "position":
         if law.behind == 0 and row.stall_torque is not None:
-            add("damping_below_back_emf", "nothing but its own gain damps it: no back-EMF.", "joint damping of stall torque / no-load speed", damping=0.0)
+            add(
+                "damping_below_back_emf",
+                "nothing but its own gain damps it: no back-EMF.",
+                "joint damping of stall torque / no-load speed",
+                damping=0.0,
+            )
         elif row.no_load_speed is not None and row.no_load_speed > FASTEST:
-            text = f"damping {law.behind:.3g} N m s/rad lets it run to {row.no_load_speed:.3g} rad/s; back-EMF alone gives stall torque / no-load speed."
-            add("damping_below_back_emf", text, "raise the joint's damping to stall torque / no-load speed", damping=law.behind)
-    if dcmotor is not None and not isinstance(dcmotor.controller.inputs, str) and dcmotor.controller.regulates:
+            text = (
+                f"damping {law.behind:.3g} N m s/rad lets it run to {row.no_load_speed:.3g} rad/s; back-EMF"
+                " alone gives stall torque / no-load speed."
+            )
+            add(
+                "damping_below_back_emf",
+                text,
+                "raise the joint's damping to stall torque / no-load speed",
+                damping=law.behind,
+            )
+    if (
+        dcmotor is not None
+        and not isinstance(dcmotor.controller.inputs, str)
+        and dcmotor.controller.regulates
+    ):
         least = dcmotor.motor.torque_constant**2 / dcmotor.motor.resistance
         if dcmotor.controller.kd < 0.999 * least and dcmotor.controller.kp > 0:
-            text = f"kd {dcmotor.controller.kd:.3g} is less than K^2 / R = {least:.3g}; from 3.12 on the controller takes the back-EMF's damping away."
-            add("damping_below_back_emf", text, "add K^2 / R to kd for a servo that sends a plain voltage", damping=dcmotor.controller.kd)
+            text = (
+                f"kd {dcmotor.controller.kd:.3g} is less than K^2 / R = {least:.3g}; from 3.12 on the"
+                " controller takes the back-EMF's damping away."
+            )
+            add(
+                "damping_below_back_emf",
+                text,
+                "add K^2 / R to kd for a servo that sends a plain voltage",
+                damping=dcmotor.controller.kd,
+            )
     if row.armature == 0:
-        add("no_armature", "the rotor has no inertia.", "armature = rotor inertia x ratio^2; it also steadies the simulation")
+        add(
+            "no_armature",
+            "the rotor has no inertia.",
+            "armature = rotor inertia x ratio^2; it also steadies the simulation",
+        )
     if pair is not None and abs(pair[0] - pair[1]) > 1e-9 * max(pair):
-        text = f"Kt {pair[0]:g} and Ke {pair[1]:g} differ; the engine uses sqrt(Kt Ke) = {math.sqrt(pair[0] * pair[1]):.4g} for both."
-        add("unequal_constants_merged", text, "K = Ke and R = V Ke / stall torque keep both ends of the line", Kt=pair[0], Ke=pair[1])
+        text = (
+            f"Kt {pair[0]:g} and Ke {pair[1]:g} differ; the engine uses sqrt(Kt Ke) ="
+            f" {math.sqrt(pair[0] * pair[1]):.4g} for both."
+        )
+        add(
+            "unequal_constants_merged",
+            text,
+            "K = Ke and R = V Ke / stall torque keep both ends of the line",
+            Kt=pair[0],
+            Ke=pair[1],
+        )
     if row.natural_frequency is not None and 2 * math.pi * row.natural_frequency * h > LONG:
-        text = f"natural frequency {row.natural_frequency:.3g} Hz, step {1e3 * h:g} ms: {2 * math.pi * row.natural_frequency * h:.2g} rad per step."
-        add("step_too_long", text, f"a step of at most {1e3 * LONG / (2 * math.pi * row.natural_frequency) / 2:.2g} ms, or armature", timestep=h)
+        text = (
+            f"natural frequency {row.natural_frequency:.3g} Hz, step {1e3 * h:g} ms:"
+            f" {2 * math.pi * row.natural_frequency * h:.2g} rad per step."
+        )
+        add(
+            "step_too_long",
+            text,
+            f"a step of at most {1e3 * LONG / (2 * math.pi * row.natural_frequency) / 2:.2g} ms, or armature",
+            timestep=h,
+        )
     if dcmotor is not None and isinstance(dcmotor.friction, LuGre) and row.inertia:
         w = math.sqrt(dcmotor.friction.stiffness * dcmotor.gear**2 / row.inertia)
         if w * h > LONG:
-            add("step_too_long", f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step.", "a shorter step or a softer bristle", timestep=h)
+            add(
+                "step_too_long",
+                f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step.",
+                "a shorter step or a softer bristle",
+                timestep=h,
+            )
     return found
 
 
 def _merged(path: Path) -> dict[str, tuple[float, float]]:
-    """K_t and K_e of every `<dcmotor motorconst>` that gives both, by actuator and joint name; included files are read too."""
+    """K_t and K_e of every `<dcmotor motorconst>` that gives both, by actuator and joint name;
+    included files are read too."""
     found: dict[str, tuple[float, float]] = {}
     waiting, folder = [path], path.parent
     while waiting:
@@ -249,10 +338,35 @@ def text(rows: list[Explained]) -> str:
         return "-" if value is None else number(value, 3)
 
     cells = [
-        (r.actuator, r.kind, r.joint, *(cell(v) for v in (r.stall_torque, r.no_load_speed, r.stiffness, r.inertia, r.natural_frequency, r.damping_ratio)))
+        (
+            r.actuator,
+            r.kind,
+            r.joint,
+            *(
+                cell(v)
+                for v in (
+                    r.stall_torque,
+                    r.no_load_speed,
+                    r.stiffness,
+                    r.inertia,
+                    r.natural_frequency,
+                    r.damping_ratio,
+                )
+            ),
+        )
         for r in rows
     ]
-    head = ("actuator", "kind", "joint", "stall [N m]", "no-load [rad/s]", "stiffness [N m/rad]", "inertia [kg m^2]", "natural [Hz]", "damping ratio")
+    head = (
+        "actuator",
+        "kind",
+        "joint",
+        "stall [N m]",
+        "no-load [rad/s]",
+        "stiffness [N m/rad]",
+        "inertia [kg m^2]",
+        "natural [Hz]",
+        "damping ratio",
+    )
     lines = [table(cells, head)] if rows else ["the model has no actuators"]
     return "\n".join([*lines, *(f"- {f}" for r in rows for f in r.findings)])
 
@@ -262,10 +376,6 @@ def summary(rows: list[Explained]) -> dict[str, Any]:
     plain = [f for f in Explained.__dataclass_fields__ if f != "findings"]
     return {
         "actuators": [
-            {
-                **{f: getattr(r, f) for f in plain},
-                "findings": [f.to_dict() for f in r.findings],
-            }
-            for r in rows
+            {**{f: getattr(r, f) for f in plain}, "findings": [f.to_dict() for f in r.findings]} for r in rows
         ]
     }

@@ -1,6 +1,8 @@
-"""Export: an actuator written for somebody else's simulator, with what could not be carried and what that costs.
+"""Export: an actuator written for somebody else's simulator, with what could not be carried and what that
+costs.
 
-`export(actuator, "mujoco@3.12", joint="knee")` picks the target from `TARGETS`; each target's own file does the rest.
+`export(actuator, "mujoco@3.12", joint="knee")` picks the target from `TARGETS`; each target's own file does
+the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Effect:
     text: str
     """What became of it."""
     error: float | None = None
-    """RMS difference in position [rad or m] over the reference motions: of leaving it out where dropped, of the whole export where approximated."""
+    """RMS difference in position [rad or m] over the reference motions:
+    of leaving it out where dropped, of the whole export where approximated."""
     worst: float | None = None
     """Largest difference [rad or m]."""
     unit: str = "rad"
@@ -44,7 +47,10 @@ class Effect:
     def __str__(self) -> str:
         if self.error is None:
             return f"{self.path}: {self.text}; its cost shows in a replay only"
-        return f"{self.path}: {self.text}; {1e3 * self.error:.3g} m{self.unit} RMS, at most {1e3 * (self.worst or 0.0):.3g} m{self.unit}"
+        return (
+            f"{self.path}: {self.text}; {1e3 * self.error:.3g} m{self.unit} RMS, at most"
+            f" {1e3 * (self.worst or 0.0):.3g} m{self.unit}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +98,13 @@ class Export:
         lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
         for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
             lines += [f"  {title}: {effect}" for effect in effects]
-        lines += ["  nothing is lost"] if self.lossless else [f"  measured over: {self.range}"] if self.range else []
+        lines += (
+            ["  nothing is lost"]
+            if self.lossless
+            else [f"  measured over: {self.range}"]
+            if self.range
+            else []
+        )
         return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
 
     def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
@@ -103,10 +115,18 @@ class Export:
         """Where each file goes: into a folder, or the main one under this name and the others beside it."""
         path = Path(path)
         folder = path if path.is_dir() else path.parent
-        places = {folder / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()}  # "left/knee" names a joint, not a folder
+        places = {
+            folder / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()
+        }  # "left/knee" names a joint, not a folder
         if not path.is_dir():
             _, *others = self.files
-            places = {path: self.text, **{path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name] for name in others}}
+            places = {
+                path: self.text,
+                **{
+                    path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name]
+                    for name in others
+                },
+            }
         return places
 
 
@@ -140,12 +160,22 @@ class Target(NamedTuple):
 
 TARGETS: dict[str, Target] = {
     "mujoco": Target("mujoco", VERSIONS, "installed", "MJCF with <dcmotor>"),
-    "mujoco-classic": Target("mujoco_classic", ("any",), "any", "MJCF with <position>, <velocity> or <motor>, for any version and MJX"),
+    "mujoco-classic": Target(
+        "mujoco_classic",
+        ("any",),
+        "any",
+        "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
+    ),
     "mjlab": Target("mjlab", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
     "isaaclab": Target("isaaclab", ("2.3", "3.0"), "2.3", "Python with DCMotorCfg or DelayedPDActuatorCfg"),
     "urdf": Target("urdf", ("any",), "any", "URDF with a transmission"),
     "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
-    "torch": Target("training", ("plain", "isaaclab", "mjlab"), "plain", "a Python file that imports only torch, for learning environments"),
+    "torch": Target(
+        "training",
+        ("plain", "isaaclab", "mjlab"),
+        "plain",
+        "a Python file that imports only torch, for learning environments",
+    ),
 }
 """Every target by name."""
 
@@ -192,22 +222,31 @@ def export(
     logs: Iterable[Log] | Log | None = None,
     spread: Spread | None = None,
 ) -> Export:
-    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab", "isaaclab@3.0", "urdf", "bam" or "torch".
+    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab",
+    "isaaclab@3.0", "urdf", "bam" or "torch".
 
     joint       name of the joint in the file.
     notes       where the numbers came from, in words; they go into the file's header.
-    method      'simulation' fits what the target cannot hold so that it replays the reference motions best; 'formula' uses closed forms.
-    timestep    of the target's simulation [s], with its `integrator`; a finding says where they cannot hold the model.
-    amplitude   of the reference motions [rad or m]; `load` is their gravity torque as a share of the stall torque.
+    method      'simulation' fits what the target cannot hold so that it replays the reference motions best;
+                'formula' uses closed forms.
+    timestep    of the target's simulation [s], with its `integrator`; a finding says where they cannot hold
+                the model.
+    amplitude   of the reference motions [rad or m]; `load` is their gravity torque as a share of the stall
+                torque.
     backlash    in MuJoCo, carry the gearbox's play as an extra joint in series.
     spread      for torch, how far the numbers may be from the truth: what a training file draws from.
-    logs        your own recordings: what the target cannot hold is then fitted to their motions instead of the reference motions.
+    logs        your own recordings: what the target cannot hold is then fitted to their motions instead of
+                the reference motions.
     """
     name, version = parse_target(to)
     if not isinstance(actuator, Actuator):
-        raise InvalidValue(f"export got a {type(actuator).__name__}; expected an Actuator, such as fit.actuator")
+        raise InvalidValue(
+            f"export got a {type(actuator).__name__}; expected an Actuator, such as fit.actuator"
+        )
     if spread is not None and name != "torch":
-        raise InvalidValue(f"spread was given for {name}, which draws nothing; expected the target torch, or no spread")
+        raise InvalidValue(
+            f"spread was given for {name}, which draws nothing; expected the target torch, or no spread"
+        )
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
     if integrator not in INTEGRATORS:
@@ -221,8 +260,23 @@ def export(
     if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
         raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
     texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
-    lines = tuple("".join(c if c.isprintable() else " " for c in line) for text in texts for line in text.splitlines())  # no file holds the others
-    request = Request(name, version, joint, lines, method, timestep, integrator, amplitude, load, backlash, given_logs(logs) or (), spread)
+    lines = tuple(
+        "".join(c if c.isprintable() else " " for c in line) for text in texts for line in text.splitlines()
+    )  # no file holds the others
+    request = Request(
+        name,
+        version,
+        joint,
+        lines,
+        method,
+        timestep,
+        integrator,
+        amplitude,
+        load,
+        backlash,
+        given_logs(logs) or (),
+        spread,
+    )
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
     return module.write(actuator, request)
 
@@ -265,22 +319,47 @@ def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
     """One log or several as a tuple; None stays None."""
     found = (logs,) if isinstance(logs, Log) else None if logs is None else tuple(logs)
     if found is not None and not found:
-        raise MissingValue("no logs were given; expected at least one recording, or none at all for the reference motions")
+        raise MissingValue(
+            "no logs were given; expected at least one recording, or none at all for the reference motions"
+        )
     return found
 
 
 def request_of(export: Export) -> Request:
     """What an export was asked for, so far as it still says."""
-    same = (export.target, export.version, export.joint, export.notes, "simulation", export.timestep, export.integrator, export.amplitude, export.load)
+    same = (
+        export.target,
+        export.version,
+        export.joint,
+        export.notes,
+        "simulation",
+        export.timestep,
+        export.integrator,
+        export.amplitude,
+        export.load,
+    )
     return Request(*same, export.has_play_joint)
 
 
 def header(
-    request: Request, units: str, *, dropped: Sequence[Effect] = (), approximated: Sequence[Effect] = (), findings: Sequence[Finding] = (), over: str = ""
+    request: Request,
+    units: str,
+    *,
+    dropped: Sequence[Effect] = (),
+    approximated: Sequence[Effect] = (),
+    findings: Sequence[Finding] = (),
+    over: str = "",
 ) -> list[str]:
-    """Lines for the top of a file: who wrote it, units, what was lost at what cost, where the numbers came from."""
+    """Lines for the top of a file: who wrote it, units, what was lost at what cost,
+    where the numbers came from."""
     version = "" if request.version == "any" else f" {request.version}"
-    lines = [f"Written by backemf {__version__} on {datetime.date.today().isoformat()} for {request.target}{version}.", f"Units: {units}"]
+    lines = [
+        (
+            f"Written by backemf {__version__} on {datetime.date.today().isoformat()} for"
+            f" {request.target}{version}."
+        ),
+        f"Units: {units}",
+    ]
     lines += [f"Dropped: {effect}" for effect in dropped]
     lines += [f"Approximated: {effect}" for effect in approximated]
     lines += ["Nothing was dropped or approximated."] if not dropped and not approximated else []
@@ -298,7 +377,8 @@ def xml_comment(lines: Sequence[str]) -> str:
 
 
 def mapping_table(name: str) -> str:
-    """What becomes of each of our numbers in a target, as a Markdown table: the documentation's pages are made of it."""
+    """What becomes of each of our numbers in a target, as a Markdown table:
+    the documentation's pages are made of it."""
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
     rows = [f"| {ours} | {theirs} | {remark} |" for ours, theirs, remark in module.MAPPING]
     return "\n".join([f"| backemf | {name} | remarks |", "|---|---|---|", *rows])

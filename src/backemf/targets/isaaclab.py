@@ -1,8 +1,10 @@
-"""Isaac Lab 2.3 and 3.0: a `DCMotorCfg`, whose straight torque-speed line is exactly that of a motor without inductance.
+"""Isaac Lab 2.3 and 3.0: a `DCMotorCfg`, whose straight torque-speed line is exactly that of a motor without
+inductance.
 
     torque = clip(stiffness (u - q) - damping w, saturation_effort (+-1 - w / velocity_limit), +-effort_limit)
 
-A servo's clipped voltage and its back-EMF make the same: stiffness = k_p K / R, damping = (K + k_d) K / R at the joint.
+A servo's clipped voltage and its back-EMF make the same: stiffness = k_p K / R, damping = (K + k_d) K / R at
+the joint.
 """
 
 from __future__ import annotations
@@ -27,8 +29,14 @@ from .motions import Motion, motions_of
 from .mujoco_actuator import servo_gains
 from .mujoco_classic import Numbers, tuned
 
-UNITS = "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2, frictions N m and N m s/rad."
-NAMES = {"2.3": {"effort": "effort_limit", "velocity": "velocity_limit"}, "3.0": {"effort": "actuator_effort_limit", "velocity": "actuator_velocity_limit"}}
+UNITS = (
+    "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2,"
+    " frictions N m and N m s/rad."
+)
+NAMES = {
+    "2.3": {"effort": "effort_limit", "velocity": "velocity_limit"},
+    "3.0": {"effort": "actuator_effort_limit", "velocity": "actuator_velocity_limit"},
+}
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("stall torque n N K V / R", "saturation_effort", "N m"),
     ("no-load speed V / (N K)", "velocity_limit (3.0: actuator_velocity_limit)", "rad/s"),
@@ -39,7 +47,11 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("friction at rest", "friction", "an effort in Isaac Sim 5.0 and later, a coefficient in 4.5"),
     ("friction in motion", "dynamic_friction", "Isaac Sim 5.0 and later"),
     ("friction.viscous (and iron loss)", "viscous_friction", "Isaac Sim 5.0 and later"),
-    ("drive.delay", "min_delay, max_delay of DelayedPDActuatorCfg", "physics steps; taken where its error is less than DCMotorCfg's without a delay"),
+    (
+        "drive.delay",
+        "min_delay, max_delay of DelayedPDActuatorCfg",
+        "physics steps; taken where its error is less than DCMotorCfg's without a delay",
+    ),
     ("inductance, heat, cogging, integral, slew", "-", "dropped"),
 )
 """Ours -> theirs, for the documentation page."""
@@ -57,9 +69,15 @@ class _Candidate(NamedTuple):
 def write(actuator: Actuator, request: Request) -> Export:
     drive = actuator.drive
     if not isinstance(drive, (PositionDrive, ServoDrive, ImpedanceDrive)):
-        raise InvalidValue(f"Isaac Lab's DCMotorCfg follows a position; {type(drive).__name__} does not: expected a position, servo or impedance drive")
+        raise InvalidValue(
+            f"Isaac Lab's DCMotorCfg follows a position; {type(drive).__name__} does not: expected a"
+            " position, servo or impedance drive"
+        )
     if drive.ceiling({}) is None:
-        raise MissingValue("Isaac Lab's DCMotorCfg needs a stall torque and a no-load speed; give drive.supply or drive.voltage_limit")
+        raise MissingValue(
+            "Isaac Lab's DCMotorCfg needs a stall torque and a no-load speed; give drive.supply or"
+            " drive.voltage_limit"
+        )
     bare, extra = _bare(actuator)
     poor, lost, _ = reduced(bare, request._replace(backlash=False), 1)
     poor, kept = _coulomb(poor, actuator, request)
@@ -76,26 +94,50 @@ def write(actuator: Actuator, request: Request) -> Export:
             chosen = late
             losses = [loss for loss in losses if loss.path != "drive.delay"]
             losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
-    dropped, approximated, over = account(actuator, losses, chosen.left, rich, motions, over) if losses else Account()
+    dropped, approximated, over = (
+        account(actuator, losses, chosen.left, rich, motions, over) if losses else Account()
+    )
     names = NAMES[request.version]
     top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
     top.append("friction is an effort from Isaac Sim 5.0 on, a coefficient in 4.5: leave it out there.")
     if chosen.kind != "DCMotorCfg":
         top.append(f"Delays are counted in physics steps of {1e3 * request.timestep:g} ms.")
     values = {names.get(k, k): v for k, v in chosen.values.items()}
-    lines = [f'    joint_names_expr=["{request.joint}"],'] + [f"    {k}={number(v)}," for k, v in values.items()]
-    text = hash_comment(top) + f"\nfrom isaaclab.actuators import {chosen.kind}\n\nACTUATOR = {chosen.kind}(\n" + "\n".join(lines) + "\n)\n"
+    lines = [f'    joint_names_expr=["{request.joint}"],'] + [
+        f"    {k}={number(v)}," for k, v in values.items()
+    ]
+    text = (
+        hash_comment(top)
+        + f"\nfrom isaaclab.actuators import {chosen.kind}\n\nACTUATOR = {chosen.kind}(\n"
+        + "\n".join(lines)
+        + "\n)\n"
+    )
     lost_of: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
-    return complete(request, actuator, files={f"{request.joint}_isaaclab.py": text}, carried=chosen.actuator, numbers=values, **lost_of)
+    return complete(
+        request,
+        actuator,
+        files={f"{request.joint}_isaaclab.py": text},
+        carried=chosen.actuator,
+        numbers=values,
+        **lost_of,
+    )
 
 
-def _late(actuator: Actuator, motor: _Candidate, rich: np.ndarray, motions: list[Motion], request: Request) -> _Candidate:
-    """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps, and a torque limit that knows no speed."""
+def _late(
+    actuator: Actuator, motor: _Candidate, rich: np.ndarray, motions: list[Motion], request: Request
+) -> _Candidate:
+    """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps,
+    and a torque limit that knows no speed."""
     steps = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep))
     v = motor.values
     base = replace(actuator, drive=replace(actuator.drive, delay=None))
     x = Numbers(
-        kp=v["stiffness"], kv=v["damping"], force=v["effort"], damping=v["viscous_friction"], frictionloss=v["dynamic_friction"], armature=v["armature"]
+        kp=v["stiffness"],
+        kv=v["damping"],
+        force=v["effort"],
+        damping=v["viscous_friction"],
+        frictionloss=v["dynamic_friction"],
+        armature=v["armature"],
     )
 
     def delayed(x: Numbers) -> Tuned:
@@ -109,15 +151,24 @@ def _late(actuator: Actuator, motor: _Candidate, rich: np.ndarray, motions: list
 
     keep = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity")}
     values = {**keep, "min_delay": steps, "max_delay": steps}
-    return _Candidate("DelayedPDActuatorCfg", delayed(x)({}), values, difference(positions(delayed(x), motions), rich))
+    return _Candidate(
+        "DelayedPDActuatorCfg", delayed(x)({}), values, difference(positions(delayed(x), motions), rich)
+    )
 
 
 def _bare(actuator: Actuator) -> tuple[Actuator, list[Loss]]:
     """Without what only a dcmotor has."""
     motor, drive, losses = actuator.motor, actuator.drive, []
-    for name, text in (("inductance", "the torque follows at once"), ("thermal", "nothing warms"), ("cogging", "no cogging")):
+    for name, text in (
+        ("inductance", "the torque follows at once"),
+        ("thermal", "nothing warms"),
+        ("cogging", "no cogging"),
+    ):
         if getattr(motor, name) is not None:
-            change: dict[str, Any] = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
+            change: dict[str, Any] = {
+                name: None,
+                **({"limits": cooled(motor.limits)} if name == "thermal" else {}),
+            }
             losses.append(Loss(f"motor.{name}", text, False, without=lacking("motor", **change)))
             motor = replace(motor, **change)
     changes: dict[str, Any] = dict(no_integral(drive))
@@ -136,9 +187,13 @@ def _coulomb(poor: Actuator, actuator: Actuator, request: Request) -> tuple[Actu
     if type(friction) is Coulomb or not friction.dry:
         made = Coulomb(coulomb=getattr(friction, "coulomb", 0.0), viscous=friction.viscous)
         bent = friction.viscous_quadratic is not None or friction.viscous_cubic is not None
-        return replace(poor, friction=made), [Loss("friction.viscous_quadratic, viscous_cubic", "one drag", True)] if bent else []
+        return replace(poor, friction=made), (
+            [Loss("friction.viscous_quadratic, viscous_cubic", "one drag", True)] if bent else []
+        )
     coulomb, _ = levels(actuator, request.load, request.amplitude)
-    return replace(poor, friction=Coulomb(coulomb=coulomb, viscous=friction.viscous)), [Loss("friction bristle", "sticking at once", True)]
+    return replace(poor, friction=Coulomb(coulomb=coulomb, viscous=friction.viscous)), [
+        Loss("friction bristle", "sticking at once", True)
+    ]
 
 
 def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
@@ -154,10 +209,16 @@ def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
         volts, _, derivative = servo_gains(drive)
         kp, kd = volts * K / R, (derivative + K) * K / R
     else:
-        raise InvalidValue(f"no numbers for {type(drive).__name__}; expected a position, servo or impedance drive")
+        raise InvalidValue(
+            f"no numbers for {type(drive).__name__}; expected a position, servo or impedance drive"
+        )
     moving = friction.coulomb if isinstance(friction, Coulomb) else 0.0
     own = actuator.friction
-    rest = moving * own.static / own.coulomb if type(own) is Stribeck and own.coulomb > 0.01 * own.static else moving
+    rest = (
+        moving * own.static / own.coulomb
+        if type(own) is Stribeck and own.coulomb > 0.01 * own.static
+        else moving
+    )
     return {
         "effort": min(stall, limits.torque or stall),
         "velocity": V / K,

@@ -1,4 +1,5 @@
-"""What a target loses of an actuator, and what each loss costs in position over the motions an export is judged by."""
+"""What a target loses of an actuator, and what each loss costs in position over the motions an export is
+judged by."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def lacking(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:
 
 def cooled(limits: Limits | None) -> Limits | None:
     """Limits that do not know a temperature."""
-    return None if limits is None else replace(limits, safe_current=None, derating_start=None, derating_end=None)
+    return (
+        None if limits is None else replace(limits, safe_current=None, derating_start=None, derating_end=None)
+    )
 
 
 def no_integral(drive: Drive) -> dict[str, None]:
@@ -60,16 +63,33 @@ def no_integral(drive: Drive) -> dict[str, None]:
         return {"integral": None}
     if isinstance(drive, ImpedanceDrive):
         return {"newton_metres_per_radian_second": None}
-    return {"volts_per_radian_second": None} if isinstance(drive, PositionDrive) else {"volts_per_radian": None}
+    return (
+        {"volts_per_radian_second": None} if isinstance(drive, PositionDrive) else {"volts_per_radian": None}
+    )
 
 
-def account(actuator: Actuator, losses: Sequence[Loss], left: Difference, rich: np.ndarray, motions: Sequence[Motion], over: str) -> Account:
+def account(
+    actuator: Actuator,
+    losses: Sequence[Loss],
+    left: Difference,
+    rich: np.ndarray,
+    motions: Sequence[Motion],
+    over: str,
+) -> Account:
     """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
     dropped, approximated, unit = [], [], "m" if actuator.motion == "linear" else "rad"
     for loss in losses:
         if loss.kept:
             seen = loss.measured
-            approximated.append(Effect(path=loss.path, text=loss.text, error=left.rms if seen else None, worst=left.worst if seen else None, unit=unit))
+            approximated.append(
+                Effect(
+                    path=loss.path,
+                    text=loss.text,
+                    error=left.rms if seen else None,
+                    worst=left.worst if seen else None,
+                    unit=unit,
+                )
+            )
             continue
         cost = None
         if loss.without is not None:
@@ -77,11 +97,17 @@ def account(actuator: Actuator, losses: Sequence[Loss], left: Difference, rich: 
                 cost = difference(positions(loss.without(actuator), motions), rich)
             except BackemfError:
                 cost = None
-        dropped.append(Effect(path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst, unit=unit))
+        dropped.append(
+            Effect(
+                path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst, unit=unit
+            )
+        )
     return Account(tuple(dropped), tuple(approximated), over)
 
 
-def weighed(actuator: Actuator, stand_in: Actuator | Tuned, losses: Sequence[Loss], request: Request) -> Account:
+def weighed(
+    actuator: Actuator, stand_in: Actuator | Tuned, losses: Sequence[Loss], request: Request
+) -> Account:
     """The account of a stand-in whose numbers are settled."""
     if not losses:
         return Account()

@@ -1,4 +1,5 @@
-"""The motions over which an export is judged: reference motions of an operating range, or a user's own recordings."""
+"""The motions over which an export is judged: reference motions of an operating range,
+or a user's own recordings."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class Motion(NamedTuple):
 
 
 def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
-    """At the supply's voltage; without one, at the voltage that an error of `amplitude`, or 10 rad/s, takes."""
+    """At the supply's voltage; without one, at the voltage that an error of `amplitude`,
+    or 10 rad/s, takes."""
     drive, motor, N = actuator.drive, actuator.motor, abs(actuator.gearbox.ratio)
     volts = drive.ceiling({})
     if volts is None:
@@ -59,22 +61,28 @@ def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
         if isinstance(drive, PositionDrive):
             volts = max(drive.volts_per_radian * amplitude, 1e-6)
         elif isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian > 0:
-            volts = drive.newton_metres_per_radian * amplitude * R / (actuator.gearbox.output_torque(K) or 1.0)
+            volts = (
+                drive.newton_metres_per_radian * amplitude * R / (actuator.gearbox.output_torque(K) or 1.0)
+            )
     volts = abs(float(volts))
-    return Reach(volts, abs(float(electrical_torque(actuator, volts, 0.0))), abs(float(ideal_speed(actuator, volts))))
+    return Reach(
+        volts, abs(float(electrical_torque(actuator, volts, 0.0))), abs(float(ideal_speed(actuator, volts)))
+    )
 
 
 def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Bench:
     """A pendulum whose weight takes `load` of the stall torque, with at least the rotor's own inertia.
 
-    A plain inertia on a linear axis, and for a drive that does not hold a position: it would swing the pendulum over the
-    top, where the smallest difference decides which way it falls.
+    A plain inertia on a linear axis, and for a drive that does not hold a position: it would swing the
+    pendulum over the top, where the smallest difference decides which way it falls.
     """
     able = reach(actuator, amplitude)
     J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
     mass = load * able.stall / (GRAVITY * ARM)
     own = mass * ARM * ARM
-    least = max(J, 0.02 * able.stall / max(able.speed, 1e-9))  # a free shaft without inertia would have no motion to compare
+    least = max(
+        J, 0.02 * able.stall / max(able.speed, 1e-9)
+    )  # a free shaft without inertia would have no motion to compare
     if actuator.motion == "linear" or load == 0 or actuator.drive.error_of != "position":
         return Flywheel(inertia=max(own, least, 1e-9))
     return Pendulum(mass=mass, length=ARM, inertia=max(least - own, 0.0) or None)
@@ -87,12 +95,25 @@ def reference_inertia(actuator: Actuator, request: Request) -> float:
 
 def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25) -> list[Motion]:
     """Steps and sines of the drive's own target over the operating range, on the reference bench."""
-    able, bench, drive = reach(actuator, amplitude), reference_bench(actuator, load, amplitude), actuator.drive
+    able, bench, drive = (
+        reach(actuator, amplitude),
+        reference_bench(actuator, load, amplitude),
+        actuator.drive,
+    )
     time = DT * np.arange(round(DURATION / DT) + 1)
-    size = {"voltage_target": 0.6 * able.volts, "velocity_target": 0.4 * able.speed, "position_target": amplitude, "torque_target": 0.6 * able.stall}
+    size = {
+        "voltage_target": 0.6 * able.volts,
+        "velocity_target": 0.4 * able.speed,
+        "position_target": amplitude,
+        "torque_target": 0.6 * able.stall,
+    }
     if isinstance(drive, CurrentDrive):
         held = able.volts / actuator.motor.resistance
-        most = actuator.motor.limits.current if actuator.motor.limits is not None and actuator.motor.limits.current else held
+        most = (
+            actuator.motor.limits.current
+            if actuator.motor.limits is not None and actuator.motor.limits.current
+            else held
+        )
         size["current_target"] = 0.6 * min(held, most)
     target = drive.target
     if isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian == 0:
@@ -107,17 +128,25 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
         "sine": 0.7 * A * np.sin(2 * np.pi * middle * time),
         "fast sine": 0.3 * A * np.sin(2 * np.pi * fast * time),
     }
-    return [Motion(name, bench, time, {target: values}, {"position": 0.0, "velocity": 0.0}) for name, values in shapes.items()]
+    return [
+        Motion(name, bench, time, {target: values}, {"position": 0.0, "velocity": 0.0})
+        for name, values in shapes.items()
+    ]
 
 
 def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
     """The operating range, for headers."""
     bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
-    on = f"pendulum with {load:g} of the stall torque as weight" if isinstance(bench, Pendulum) else "plain inertia"
+    on = (
+        f"pendulum with {load:g} of the stall torque as weight"
+        if isinstance(bench, Pendulum)
+        else "plain inertia"
+    )
     distance, inertia = ("m", "kg") if actuator.motion == "linear" else ("rad", "kg m^2")
     return (
-        f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} {distance} (or 0.6 of the voltage, 0.4 of the speed), {DURATION:g} s each, on a {on} "
-        f"({float(bench.inertia_at({})):.3g} {inertia}), at {able.volts:g} V"
+        f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} {distance} (or 0.6 of the voltage, 0.4"
+        f" of the speed), {DURATION:g} s each, on a {on} ({float(bench.inertia_at({})):.3g} {inertia}), at"
+        f" {able.volts:g} V"
     )
 
 
@@ -125,7 +154,10 @@ def recorded(actuator: Actuator, log: Log) -> Motion:
     """A log's commands, start, settings and measurements."""
     bench = bench_of(log)
     if bench.locked:
-        raise InvalidValue(f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another bench")
+        raise InvalidValue(
+            f"{log.name} was recorded with the output locked; nothing moves in a replay: expected another"
+            " bench"
+        )
     if "position" not in log:
         raise MissingValue(f"{log.name} has no position to compare with; it has: {', '.join(log.signals)}")
     drive = actuator.drive
@@ -137,7 +169,15 @@ def recorded(actuator: Actuator, log: Log) -> Motion:
     if np.isfinite(q).sum() < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position")
     first, speed = start_of(log)
-    return Motion(log.name, bench, log.time - log.time[0], {n: log[n] for n in names}, {"position": first, "velocity": speed}, q, settings)
+    return Motion(
+        log.name,
+        bench,
+        log.time - log.time[0],
+        {n: log[n] for n in names},
+        {"position": first, "velocity": speed},
+        q,
+        settings,
+    )
 
 
 def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:
@@ -146,8 +186,16 @@ def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]
         found = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
         return found, reference_words(actuator, request.amplitude, request.load)
     logs = _some(request.logs)
-    of = f"{len(logs)} of {len(request.logs)} recordings" if len(logs) < len(request.logs) else "1 recording" if len(logs) == 1 else f"{len(logs)} recordings"
-    return [recorded(actuator, log) for log in logs], f"the motions of {of}, against backemf: {_listed([log.name for log in logs])}"
+    of = (
+        f"{len(logs)} of {len(request.logs)} recordings"
+        if len(logs) < len(request.logs)
+        else "1 recording"
+        if len(logs) == 1
+        else f"{len(logs)} recordings"
+    )
+    return [
+        recorded(actuator, log) for log in logs
+    ], f"the motions of {of}, against backemf: {_listed([log.name for log in logs])}"
 
 
 def _some(logs: Sequence[Log]) -> list[Log]:

@@ -1,4 +1,5 @@
-"""A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data (document 001, tables 17 and 18).
+"""A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data (document 001, tables 17 and
+18).
 
 gainprm  R K alpha T0 kp ki kd Vmax mode       (mode: era 1 only; era 2 keeps its inputs in actuator_ctrlspec)
 dynprm   te dimax RT C Ta sigma0 sigma1 slew Imax
@@ -45,7 +46,8 @@ def load_mujoco() -> ModuleType:
 
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
-    """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is in."""
+    """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is
+    in."""
     try:
         mujoco = load_mujoco()
     except NotAvailable:  # whoever needs it says so
@@ -67,7 +69,9 @@ def load_model(path: str | Path) -> Any:
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, TypeError) as error:  # TypeError: a name that is no text
-        raise InvalidValue(f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}") from None
+        raise InvalidValue(
+            f"MuJoCo {mujoco.__version__} does not load {Path(path).name}: {' '.join(str(error).split())}"
+        ) from None
 
 
 def joint_inertia(model: Any, data: Any, dof: int) -> float:
@@ -111,7 +115,9 @@ def place(model: Any, actuator: int | str) -> Place:
         raise InvalidValue(f"actuator is {i}; the model has {n}: expected 0 to {n - 1}")
     label = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or i
     if i not in dcmotors(model):
-        raise InvalidValue(f"actuator {label!r} is not a dcmotor; expected gaintype, dyntype and biastype 'dcmotor'")
+        raise InvalidValue(
+            f"actuator {label!r} is not a dcmotor; expected gaintype, dyntype and biastype 'dcmotor'"
+        )
     trn = mujoco.mjtTrn
     if model.actuator_trntype[i] not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
         raise InvalidValue(f"actuator {label!r} does not act on a joint; expected a hinge or a slide")
@@ -133,34 +139,50 @@ def place(model: Any, actuator: int | str) -> Place:
 
 
 def from_model(model: Any, actuator: int | str) -> DcMotor:
-    """The dcmotor of a live model. What its class cannot hold (two-sided force ranges, negative friction) is refused."""
+    """The dcmotor of a live model. What its class cannot hold (two-sided force ranges,
+    negative friction) is refused."""
     at = place(model, actuator)
     i = at.actuator
     R, K, alpha, T_0, kp, ki, kd, v_max, mode = (float(x) for x in model.actuator_gainprm[i][:9])
     t_e, rate, R_T, C, T_a, sigma_0, sigma_1, slew, most = (float(x) for x in model.actuator_dynprm[i][:9])
     A, N_p, phi, tau_c, tau_s, w_s = (float(x) for x in model.actuator_biasprm[i][:6])
     if K == 0:
-        raise InvalidValue("the motor constant is 0: this dcmotor is friction without a winding (input 'none', from 4.0 on); expected a motor")
+        raise InvalidValue(
+            "the motor constant is 0: this dcmotor is friction without a winding (input 'none', from 4.0 on);"
+            " expected a motor"
+        )
     torque = None
     if model.actuator_forcelimited[i]:
         low, torque = (float(x) for x in model.actuator_forcerange[i])
         if low != -torque:
-            raise InvalidValue(f"forcerange is {low:g} {torque:g}; expected the same limit in both directions")
+            raise InvalidValue(
+                f"forcerange is {low:g} {torque:g}; expected the same limit in both directions"
+            )
     rate = rate if rate > 0 else None
     B_2, B_3 = (float(x) for x in model.actuator_dampingpoly[i][:2])
-    drag = {"viscous": float(model.actuator_damping[i]), "viscous_quadratic": B_2 or None, "viscous_cubic": B_3 or None}
+    drag = {
+        "viscous": float(model.actuator_damping[i]),
+        "viscous_quadratic": B_2 or None,
+        "viscous_cubic": B_3 or None,
+    }
     motor = Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=float(model.actuator_armature[i]),
         inductance=t_e * R if t_e > 0 else None,
         limits=Limits(torque=torque, current_rate=rate) if torque is not None or rate is not None else None,
-        thermal=Thermal(resistance=R_T, capacitance=C, ambient=T_a, reference=T_0, resistance_coefficient=alpha) if R_T > 0 else None,
+        thermal=(
+            Thermal(resistance=R_T, capacitance=C, ambient=T_a, reference=T_0, resistance_coefficient=alpha)
+            if R_T > 0
+            else None
+        ),
         cogging=cogging(A, N_p, phi),
     )
     ranges = tuple(
         (float(low), float(high)) if limited else None
-        for limited, (low, high) in zip(model.actuator_ctrllimited[at.ctrl], model.actuator_ctrlrange[at.ctrl], strict=True)
+        for limited, (low, high) in zip(
+            model.actuator_ctrllimited[at.ctrl], model.actuator_ctrlrange[at.ctrl], strict=True
+        )
     )
     controller = Controller(
         inputs=_inputs(model, i, mode),
@@ -172,7 +194,12 @@ def from_model(model: Any, actuator: int | str) -> DcMotor:
         voltage_limit=max(v_max, 0.0),
         ctrlrange=ranges if any(r is not None for r in ranges) else (),
     )
-    return DcMotor(motor=motor, friction=friction(drag, sigma_0, sigma_1, tau_c, tau_s, w_s), gear=float(model.actuator_gear[at.out, 0]), controller=controller)
+    return DcMotor(
+        motor=motor,
+        friction=friction(drag, sigma_0, sigma_1, tau_c, tau_s, w_s),
+        gear=float(model.actuator_gear[at.out, 0]),
+        controller=controller,
+    )
 
 
 def _inputs(model: Any, i: int, mode: float) -> str | tuple[str, ...]:
@@ -190,7 +217,12 @@ def engine_of(model: Any) -> Engine:
     """Version, integrator and time step of a live model."""
     mujoco = load_mujoco()
     kinds = mujoco.mjtIntegrator
-    names = {kinds.mjINT_EULER: "Euler", kinds.mjINT_RK4: "RK4", kinds.mjINT_IMPLICIT: "implicit", kinds.mjINT_IMPLICITFAST: "implicitfast"}
+    names = {
+        kinds.mjINT_EULER: "Euler",
+        kinds.mjINT_RK4: "RK4",
+        kinds.mjINT_IMPLICIT: "implicit",
+        kinds.mjINT_IMPLICITFAST: "implicitfast",
+    }
     name = names[kinds(int(model.opt.integrator))]
     return Engine(version=mujoco.__version__, integrator=name, timestep=float(model.opt.timestep))
 
@@ -220,7 +252,16 @@ def arrays(dcmotor: DcMotor) -> Arrays:
     limits, thermal, cog = motor.limits or Limits(), motor.thermal, motor.cogging
     t_e = 0.0 if motor.inductance is None else motor.inductance / motor.resistance
     era_1 = isinstance(control.inputs, str)
-    gain = [motor.resistance, motor.torque_constant, 0.0, 0.0, control.kp, control.ki, control.kd, control.voltage_limit]
+    gain = [
+        motor.resistance,
+        motor.torque_constant,
+        0.0,
+        0.0,
+        control.kp,
+        control.ki,
+        control.kd,
+        control.voltage_limit,
+    ]
     gain.append(ERA_1_INPUTS.index(control.inputs) if isinstance(control.inputs, str) else 0)
     dyn = [t_e, limits.current_rate, 0.0, 0.0, 0.0, 0.0, 0.0, control.slew, control.integral_limit]
     bias = [0.0] * 6
@@ -255,17 +296,21 @@ def _row(values: list[Any]) -> np.ndarray:
 
 
 def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
-    """Change a live model's dcmotor. Refused where it would add or remove an activation or an input, which are fixed at compile time.
+    """Change a live model's dcmotor. Refused where it would add or remove an activation or an input, which
+    are fixed at compile time.
 
-    Where armature or gear change, the engine's constants are computed again (`mj_setConst`): for joints that move alone
-    it takes the inertia from there.
+    Where armature or gear change, the engine's constants are computed again (`mj_setConst`): for joints that
+    move alone it takes the inertia from there.
     """
     at, new = place(model, actuator), arrays(dcmotor)
     i = at.actuator
     reflected = float(model.actuator_armature[i] * model.actuator_gear[at.out, 0] ** 2)
     if dcmotor.controller.era != installed_era():
         given = f"the controller's inputs are {dcmotor.controller.inputs!r}, of era {dcmotor.controller.era}"
-        raise InvalidValue(f"{given}; the installed MuJoCo is of era {installed_era()}: convert them with gains_to_era{installed_era()}")
+        raise InvalidValue(
+            f"{given}; the installed MuJoCo is of era {installed_era()}: convert them with"
+            f" gains_to_era{installed_era()}"
+        )
     for name, (words, array, k) in SWITCHES.items():
         old, value = float(getattr(model, f"actuator_{array}")[i, k]), float(getattr(new, array)[k])
         if (old > 0) != (value > 0):
@@ -294,7 +339,11 @@ def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
 def read_state(model: Any, data: Any, actuator: int | str) -> dict[str, float]:
     """Position, velocity and activations of a live actuator, by name and in the engine's order."""
     at = place(model, actuator)
-    names = [name for name, (_, array, k) in SWITCHES.items() if getattr(model, f"actuator_{array}")[at.actuator, k] > 0]
+    names = [
+        name
+        for name, (_, array, k) in SWITCHES.items()
+        if getattr(model, f"actuator_{array}")[at.actuator, k] > 0
+    ]
     activations = {name: float(v) for name, v in zip(names, data.act[at.act], strict=True)}
     return {"position": float(data.qpos[at.qpos]), "velocity": float(data.qvel[at.dof]), **activations}
 

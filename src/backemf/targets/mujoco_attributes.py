@@ -1,6 +1,7 @@
 """MJCF's `<dcmotor>` attributes, and how each version of MuJoCo compiles them (document 001, tables 5 to 16).
 
-A `DcMotorAttributes` says what stands in the file; `compile_dcmotor` gives the numbers the engine derives from it, and
+A `DcMotorAttributes` says what stands in the file; `compile_dcmotor` gives the numbers the engine derives
+from it, and
 `inherited` what a child of a default class really gets, which is not always what its author meant.
 """
 
@@ -39,7 +40,14 @@ SLOTS: dict[str, tuple[str, ...]] = {
 }
 """The numbers of each attribute, in the order of the file. Left-out numbers at the end are 0."""
 
-_ANY_SIGN = {"thermal": (3, 4, 5), "cogging": (0, 1, 2), "gear": (0,), "controller": (0, 2), "ctrlrange": (0, 1), "motorconst": (0, 1)}
+_ANY_SIGN = {
+    "thermal": (3, 4, 5),
+    "cogging": (0, 1, 2),
+    "gear": (0,),
+    "controller": (0, 2),
+    "ctrlrange": (0, 1),
+    "motorconst": (0, 1),
+}
 _TINY = 1e-15
 """The engine's own smallest number: it divides by this where a Stribeck velocity is 0."""
 
@@ -62,14 +70,17 @@ class DcMotorAttributes:
     controller: Values = ()
     ctrlrange: Values = ()
     input: str | None = None
-    """Era 1 (3.7 to 3.11): voltage, position or velocity. Era 2 (3.12 on): some of pos vel ff voltage, or none. Absent: voltage."""
+    """Era 1 (3.7 to 3.11): voltage, position or velocity. Era 2 (3.12 on):
+    some of pos vel ff voltage, or none. Absent: voltage."""
 
     def __post_init__(self) -> None:
         for name, slots in SLOTS.items():
             given = getattr(self, name)
             values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
             if len(values) > len(slots):
-                raise InvalidValue(f"{name} has {len(values)} numbers; expected at most {len(slots)}: {' '.join(slots)}")
+                raise InvalidValue(
+                    f"{name} has {len(values)} numbers; expected at most {len(slots)}: {' '.join(slots)}"
+                )
             for k, value in enumerate(values):
                 where_ = f"{name}:{slots[k]}" if len(slots) > 1 else name
                 if not is_number(value) or not math.isfinite(value):
@@ -79,7 +90,8 @@ class DcMotorAttributes:
             object.__setattr__(self, name, tuple(float(v) for v in values))
 
     def __getitem__(self, path: str) -> float:
-        """One number by its name, as `attributes["thermal:capacitance"]`; 0 where the file does not give it."""
+        """One number by its name, as `attributes["thermal:capacitance"]`;
+        0 where the file does not give it."""
         name, _, slot = path.partition(":")
         k = SLOTS[name].index(slot or SLOTS[name][0])
         values = getattr(self, name)
@@ -87,19 +99,24 @@ class DcMotorAttributes:
 
     @staticmethod
     def read(attrib: Mapping[str, str]) -> DcMotorAttributes:
-        """From an XML element's attributes; those that are not the motor's own (name, joint, group, ...) are passed over."""
+        """From an XML element's attributes; those that are not the motor's own (name, joint, group,
+        ...) are passed over."""
         found: dict[str, Any] = {}
         for name in SLOTS:
             if name in attrib:
                 try:
                     found[name] = tuple(float(word) for word in attrib[name].split())
                 except ValueError:
-                    raise InvalidValue(f"{name} is {attrib[name]!r}; expected numbers: {' '.join(SLOTS[name])}") from None
+                    raise InvalidValue(
+                        f"{name} is {attrib[name]!r}; expected numbers: {' '.join(SLOTS[name])}"
+                    ) from None
         return DcMotorAttributes(**found, input=attrib.get("input"))
 
     def written(self) -> dict[str, str]:
         """As XML attributes, with every digit."""
-        words = {name: " ".join(repr(v) for v in getattr(self, name)) for name in SLOTS if getattr(self, name)}
+        words = {
+            name: " ".join(repr(v) for v in getattr(self, name)) for name in SLOTS if getattr(self, name)
+        }
         return words if self.input is None else {**words, "input": self.input}
 
     def xml(self, **others: str) -> str:
@@ -119,18 +136,41 @@ class DcMotorAttributes:
             "inductance": (0.0, motor.inductance / motor.resistance) if motor.inductance is not None else (),
             "saturation": _trimmed(limits.torque, 0.0, limits.current_rate),
             "damping": _trimmed(friction.viscous, friction.viscous_quadratic, friction.viscous_cubic),
-            "controller": _trimmed(control.kp, control.ki, control.kd, control.slew, control.integral_limit, control.voltage_limit),
+            "controller": _trimmed(
+                control.kp,
+                control.ki,
+                control.kd,
+                control.slew,
+                control.integral_limit,
+                control.voltage_limit,
+            ),
         }
         if isinstance(motor.thermal, Thermal):
             t = motor.thermal
-            found["thermal"] = (t.resistance, t.capacitance, 0.0, t.resistance_coefficient, t.reference, t.ambient)
+            found["thermal"] = (
+                t.resistance,
+                t.capacitance,
+                0.0,
+                t.resistance_coefficient,
+                t.reference,
+                t.ambient,
+            )
         if motor.cogging is not None:
             found["cogging"] = (motor.cogging.amplitude, motor.cogging.periods, motor.cogging.phase)
         if isinstance(friction, LuGre):
-            found["lugre"] = (friction.stiffness, friction.damping, friction.coulomb, friction.static, friction.stribeck_velocity)
+            found["lugre"] = (
+                friction.stiffness,
+                friction.damping,
+                friction.coulomb,
+                friction.static,
+                friction.stribeck_velocity,
+            )
         ranges = set(control.ctrlrange) or {None}
         if len(ranges) > 1:
-            raise InvalidValue("the inputs have different ctrlranges; a file holds one ctrlrange for all of them: set the others on the compiled model")
+            raise InvalidValue(
+                "the inputs have different ctrlranges; a file holds one ctrlrange for all of them: set the"
+                " others on the compiled model"
+            )
         (only,) = ranges
         text = control.inputs if isinstance(control.inputs, str) else " ".join(control.inputs) or "none"
         return DcMotorAttributes(**found, ctrlrange=only or (), input=text)
@@ -143,8 +183,11 @@ def _trimmed(*values: float | None) -> Values:
     return tuple(full)
 
 
-def compile_dcmotor(attributes: DcMotorAttributes, version: str, default: DcMotorAttributes | None = None) -> DcMotor:
-    """The dcmotor that a version of MuJoCo makes of its attributes, and of the default class above them where there is one."""
+def compile_dcmotor(
+    attributes: DcMotorAttributes, version: str, default: DcMotorAttributes | None = None
+) -> DcMotor:
+    """The dcmotor that a version of MuJoCo makes of its attributes,
+    and of the default class above them where there is one."""
     a = attributes if default is None else inherited(default, attributes, version)
     rule = rules(version)
     K, R = _constants(a, version)
@@ -160,17 +203,25 @@ def compile_dcmotor(attributes: DcMotorAttributes, version: str, default: DcMoto
         thermal=_thermal(a, version),
         cogging=cogging(*(a[f"cogging:{slot}"] for slot in SLOTS["cogging"])),
     )
-    drag = {"viscous": a["damping"], "viscous_quadratic": a["damping:quadratic"] or None, "viscous_cubic": a["damping:cubic"] or None}
+    drag = {
+        "viscous": a["damping"],
+        "viscous_quadratic": a["damping:quadratic"] or None,
+        "viscous_cubic": a["damping:cubic"] or None,
+    }
     gear = a["gear"] if a.gear else 1.0
     return DcMotor(motor=motor, friction=_friction(a, drag), gear=gear, controller=_controller(a, rule.era))
 
 
 def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
-    """(K, R): explicit values first, what is missing from the nominal point, which counts the linear damping."""
+    """(K, R): explicit values first, what is missing from the nominal point,
+    which counts the linear damping."""
     K_t, K_e, R, B = a["motorconst:Kt"], a["motorconst:Ke"], a["resistance"], a["damping"]
     v, tau_0, w_0 = a["nominal:voltage"], a["nominal:stall_torque"], a["nominal:no_load_speed"]
     if release(version) >= (4, 0) and (K_t < 0 or K_e < 0):
-        raise InvalidValue(f"motorconst is {K_t:g} {K_e:g}; expected numbers of at least 0 (older versions took the other one silently)")
+        raise InvalidValue(
+            f"motorconst is {K_t:g} {K_e:g}; expected numbers of at least 0 (older versions took the other"
+            " one silently)"
+        )
     if v > 0 and w_0 > 0 and K_e <= 0:
         K_e = v / w_0
         if B > 0 and R > 0 and v * v > 4.0 * R * B * w_0 * w_0:
@@ -179,13 +230,22 @@ def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
             K_e = v / w_0 - v * B / tau_0
     K = math.sqrt(K_t * K_e) if K_t > 0 and K_e > 0 else K_t if K_t > 0 else K_e
     if K <= 0 and a.input == "none":
-        raise InvalidValue("motorconst is 0 with input 'none', which from 4.0 on means friction without a winding; expected a motor constant above 0")
+        raise InvalidValue(
+            "motorconst is 0 with input 'none', which from 4.0 on means friction without a winding; expected"
+            " a motor constant above 0"
+        )
     if K <= 0:
-        raise MissingValue("a dcmotor needs its motor constant: give motorconst (Kt and/or Ke, above 0), or nominal with voltage and no_load_speed")
+        raise MissingValue(
+            "a dcmotor needs its motor constant: give motorconst (Kt and/or Ke, above 0), or nominal with"
+            " voltage and no_load_speed"
+        )
     if R == 0 and v > 0 and tau_0 > 0:
         R = K * v / tau_0
     if R <= 0:
-        raise MissingValue("a dcmotor needs its resistance: give resistance (above 0), or nominal with voltage and stall_torque")
+        raise MissingValue(
+            "a dcmotor needs its resistance: give resistance (above 0), or nominal with voltage and"
+            " stall_torque"
+        )
     return K, R
 
 
@@ -199,7 +259,10 @@ def _thermal(a: DcMotorAttributes, version: str) -> Thermal | None:
         R_T = t_T / C
     if R_T <= 0 or C <= 0:
         given = " ".join(f"{v:g}" for v in a.thermal)
-        raise MissingValue(f"thermal is {given!r}; expected two of resistance, capacitance and timeconst above 0: one alone does not fix the temperature")
+        raise MissingValue(
+            f"thermal is {given!r}; expected two of resistance, capacitance and timeconst above 0: one alone"
+            " does not fix the temperature"
+        )
     alpha, T_0, T_a = a["thermal:tempcoef"], a["thermal:reftemp"], a["thermal:ambient"]
     return Thermal(resistance=R_T, capacitance=C, resistance_coefficient=alpha, reference=T_0, ambient=T_a)
 
@@ -209,10 +272,14 @@ def cogging(amplitude: float, periods: float, phase: float) -> Cogging | None:
     if amplitude == 0:
         return None
     if periods == 0:
-        raise InvalidValue(f"cogging has amplitude {amplitude:g} and 0 poles; expected periods per turn above 0")
+        raise InvalidValue(
+            f"cogging has amplitude {amplitude:g} and 0 poles; expected periods per turn above 0"
+        )
     if periods < 0:  # sin(-x + phi) = -sin(x - phi)
         amplitude, periods, phase = -amplitude, -periods, -phase
-    return Cogging(amplitude=abs(amplitude), periods=periods, phase=phase if amplitude > 0 else phase + math.pi)
+    return Cogging(
+        amplitude=abs(amplitude), periods=periods, phase=phase if amplitude > 0 else phase + math.pi
+    )
 
 
 def _friction(a: DcMotorAttributes, drag: Mapping[str, Any]) -> Viscous:
@@ -220,11 +287,20 @@ def _friction(a: DcMotorAttributes, drag: Mapping[str, Any]) -> Viscous:
     return friction(drag, sigma_0, sigma_1, tau_c, tau_s, w_s)
 
 
-def friction(drag: Mapping[str, Any], sigma_0: float, sigma_1: float, tau_c: float, tau_s: float, w_s: float) -> Viscous:
+def friction(
+    drag: Mapping[str, Any], sigma_0: float, sigma_1: float, tau_c: float, tau_s: float, w_s: float
+) -> Viscous:
     """Damping alone, or LuGre where the bristle has a stiffness."""
     if sigma_0 <= 0:
         return Viscous(**drag)
-    return LuGre(**drag, stiffness=sigma_0, damping=sigma_1, coulomb=tau_c, static=tau_s, stribeck_velocity=max(w_s, _TINY))
+    return LuGre(
+        **drag,
+        stiffness=sigma_0,
+        damping=sigma_1,
+        coulomb=tau_c,
+        static=tau_s,
+        stribeck_velocity=max(w_s, _TINY),
+    )
 
 
 def _controller(a: DcMotorAttributes, era: int) -> Controller:
@@ -239,16 +315,26 @@ def _controller(a: DcMotorAttributes, era: int) -> Controller:
     n = 1 if era == 1 else len(inputs)
     ranges = (tuple(a.ctrlrange),) * n if len(a.ctrlrange) == 2 else ()
     kp, ki, kd, slew, most, volts = (a[f"controller:{slot}"] for slot in SLOTS["controller"])
-    return Controller(inputs=inputs, kp=kp, ki=ki, kd=kd, slew=slew, integral_limit=most, voltage_limit=volts, ctrlrange=ranges)  # type: ignore[arg-type]  # pairs, by the length above
+    return Controller(
+        inputs=inputs,
+        kp=kp,
+        ki=ki,
+        kd=kd,
+        slew=slew,
+        integral_limit=most,
+        voltage_limit=volts,
+        ctrlrange=ranges,
+    )  # type: ignore[arg-type]  # pairs, by the length above
 
 
 def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str) -> DcMotorAttributes:
     """The attributes a child of a default class really has.
 
-    The engine compiles the default first and lays the child's numbers over the result. So a default must be a whole
-    motor; a child's `nominal` finds the default's K as its Kt and mixes both; a child's `resistance` keeps the
-    default's electrical time constant (not its inductance) and its torque limit (not its current limit); and a
-    shorter list keeps the default's remaining numbers. What an explicit 0 clears has changed over the versions.
+    The engine compiles the default first and lays the child's numbers over the result. So a default must be a
+    whole motor; a child's `nominal` finds the default's K as its Kt and mixes both; a child's `resistance`
+    keeps the default's electrical time constant (not its inductance) and its torque limit (not its current
+    limit); and a shorter list keeps the default's remaining numbers. What an explicit 0 clears has changed
+    over the versions.
     """
     base, given = DcMotorAttributes.of(compile_dcmotor(default, version)), release(version)
     found: dict[str, Values] = {}
@@ -272,5 +358,8 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
     for name in ("thermal", "lugre"):
         off = not any(v > 0 for v in found[name][: 3 if name == "thermal" else 1])
         if getattr(base, name) and off and given < (3, 16):
-            raise InvalidValue(f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this: leave it out of the class")
+            raise InvalidValue(
+                f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this:"
+                " leave it out of the class"
+            )
     return dataclasses.replace(child, **found, input=base.input if child.input is None else child.input)

@@ -1,4 +1,5 @@
-"""MJCF files with dcmotors in the installed MuJoCo, also those written for the other era: only the words for the inputs are exchanged."""
+"""MJCF files with dcmotors in the installed MuJoCo, also those written for the other era:
+only the words for the inputs are exchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def load(path: Path) -> Loaded:
 
 
 def era_of(elements: list[Element]) -> int | None:
-    """1 or 2 where a dcmotor's input says it: position and velocity are words of era 1, pos, vel and ff of era 2."""
+    """1 or 2 where a dcmotor's input says it: position and velocity are words of era 1, pos,
+    vel and ff of era 2."""
     for e in _actuators(elements):
         words = set(e.attributes.get("input", "").split())
         if words & {"position", "velocity"}:
@@ -60,12 +62,15 @@ def era_of(elements: list[Element]) -> int | None:
 
 def _actuators(elements: list[Element]) -> Iterator[Element]:
     for e in elements:
-        if e.parent in ("actuator", "default") and (e.tag == "dcmotor" or (e.tag == "general" and e.attributes.get("gaintype") == "dcmotor")):
+        if e.parent in ("actuator", "default") and (
+            e.tag == "dcmotor" or (e.tag == "general" and e.attributes.get("gaintype") == "dcmotor")
+        ):
             yield e
 
 
 def _mode(element: Element) -> str | None:
-    """The input that a saved `<general>` of era 1 keeps as the ninth number of gainprm; None for the voltage, which both eras have."""
+    """The input that a saved `<general>` of era 1 keeps as the ninth number of gainprm;
+    None for the voltage, which both eras have."""
     words = element.attributes.get("gainprm", "").split()
     try:
         mode = int(float(words[8])) if len(words) > 8 and "input" not in element.attributes else 0
@@ -84,7 +89,10 @@ def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
         elif given:
             table = TO_ERA_2 if era == 1 else TO_ERA_1
             if given not in table:
-                raise InvalidValue(f"{e.file.name}: input is {given!r}; the installed MuJoCo has one input only: expected {', '.join(table)}")
+                raise InvalidValue(
+                    f"{e.file.name}: input is {given!r}; the installed MuJoCo has one input only: expected"
+                    f" {', '.join(table)}"
+                )
             changes = {"input": table[given]}
             if e.tag == "general":  # era 1 keeps it as a number
                 words = (e.attributes.get("gainprm", "").split() + ["0"] * 8)[:8]

@@ -1,6 +1,8 @@
-"""Run an export in its real simulator, on logs or on the reference motions, and compare it with the log and with backemf.
+"""Run an export in its real simulator, on logs or on the reference motions, and compare it with the log and
+with backemf.
 
-The bench's inertia sits on the exported joint, its load is applied step by step, and commands are held between samples.
+The bench's inertia sits on the exported joint, its load is applied step by step, and commands are held
+between samples.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Replayed:
     worst_native: float
     """The same, largest."""
     step_difference: float | None
-    """Largest difference between the simulator and backemf's own copy of its step; None where there is no such copy."""
+    """Largest difference between the simulator and backemf's own copy of its step;
+    None where there is no such copy."""
     refinement: float | None
     """Largest error of the simulator's own time step, from a run at an eighth of it."""
     time: np.ndarray = field(repr=False)
@@ -66,9 +69,36 @@ class Replay:
     """Of the differences."""
 
     def __str__(self) -> str:
-        rows = [(c.name, *map(_milli, (c.target_log, c.native_log, c.target_native, c.worst_native, c.refinement, c.step_difference))) for c in self.cases]
-        head = ("case", "target-log", "backemf-log", "target-backemf", "at most", "own step error", "target-its step here")
-        return f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit} (RMS, then largest)\n" + table(rows, head)
+        rows = [
+            (
+                c.name,
+                *map(
+                    _milli,
+                    (
+                        c.target_log,
+                        c.native_log,
+                        c.target_native,
+                        c.worst_native,
+                        c.refinement,
+                        c.step_difference,
+                    ),
+                ),
+            )
+            for c in self.cases
+        ]
+        head = (
+            "case",
+            "target-log",
+            "backemf-log",
+            "target-backemf",
+            "at most",
+            "own step error",
+            "target-its step here",
+        )
+        return (
+            f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit} (RMS, then"
+            " largest)\n" + table(rows, head)
+        )
 
     @property
     def worst_step_difference(self) -> float | None:
@@ -84,7 +114,8 @@ def _milli(value: float | None) -> str:
 def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: bool = True) -> Replay:
     """Replay logs, or without any the reference motions, in the installed simulator.
 
-    The export must be for the installed MuJoCo (of its era, for `<dcmotor>`). `refine` also runs at an eighth of the time step.
+    The export must be for the installed MuJoCo (of its era, for `<dcmotor>`). `refine` also runs at an eighth
+    of the time step.
     """
     if export.target not in RUNS:
         raise NotAvailable(f"{export.target} cannot be run here; replay runs: {', '.join(RUNS)}")
@@ -93,14 +124,24 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
         release(mujoco.__version__)
         if rules(mujoco.__version__).era != rules(export.version).era:
             raise NotAvailable(
-                f"the export is for MuJoCo {export.version}, and {mujoco.__version__} is installed, which reads <dcmotor> otherwise; "
-                "export for the installed version, or replay where the other one is installed"
+                f"the export is for MuJoCo {export.version}, and {mujoco.__version__} is installed, which"
+                " reads <dcmotor> otherwise; export for the installed version, or replay where the other one"
+                " is installed"
             )
     given = given_logs(logs)
     made = export.actuator
     unit = "m" if made.motion == "linear" else "rad"
-    cases = reference_motions(made, amplitude=export.amplitude, load=export.load) if given is None else [recorded(made, log) for log in given]
-    return Replay(simulator=f"MuJoCo {mujoco.__version__}", cases=tuple(_replayed(export, c, refine) for c in cases), timestep=export.timestep, unit=unit)
+    cases = (
+        reference_motions(made, amplitude=export.amplitude, load=export.load)
+        if given is None
+        else [recorded(made, log) for log in given]
+    )
+    return Replay(
+        simulator=f"MuJoCo {mujoco.__version__}",
+        cases=tuple(_replayed(export, c, refine) for c in cases),
+        timestep=export.timestep,
+        unit=unit,
+    )
 
 
 def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
@@ -110,12 +151,20 @@ def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
     h = export.timestep
     target = _run(export, module, tuned, case, h)
     wanted = {k: v for k, v in case.start.items() if k in actuator.states}
-    native = simulate(actuator, case.bench, dict(case.command), time=case.time, start=wanted, tolerance=1e-5).position
+    native = simulate(
+        actuator, case.bench, dict(case.command), time=case.time, start=wanted, tolerance=1e-5
+    ).position
     q = case.measured
     own = None
-    if export.target == "mujoco" and not (isinstance(tuned.friction, Coulomb) and not isinstance(tuned.friction, LuGre)) and not tuned.drive.delay:
+    if (
+        export.target == "mujoco"
+        and not (isinstance(tuned.friction, Coulomb) and not isinstance(tuned.friction, LuGre))
+        and not tuned.drive.delay
+    ):
         own = float(np.max(np.abs(_our_step(export, module, tuned, case) - target)))
-    fine = 8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target))) if refine else None
+    fine = (
+        8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target))) if refine else None
+    )
     return Replayed(
         name=case.name,
         target_log=None if q is None else _rms(target - q),
@@ -137,7 +186,9 @@ def _rms(d: np.ndarray) -> float:
 
 def _held(case: Motion, name: str, moments: np.ndarray) -> np.ndarray:
     """A command at each moment: the newest sample not later."""
-    return np.asarray(case.command[name], float)[np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)]
+    return np.asarray(case.command[name], float)[
+        np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)
+    ]
 
 
 class Rows(NamedTuple):
@@ -152,9 +203,17 @@ class Rows(NamedTuple):
 def _rows(case: Motion, ctrl: Mapping[str, float], h: float) -> Rows:
     n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
-    columns = [factor * _held(case, name, moments) if name in case.command else np.zeros(n) for name, factor in ctrl.items()]
+    columns = [
+        factor * _held(case, name, moments) if name in case.command else np.zeros(n)
+        for name, factor in ctrl.items()
+    ]
     enabled = _held(case, "enabled", moments) > 0.5 if "enabled" in case.command else np.ones(n, bool)
-    return Rows(moments, np.stack(columns, axis=1) if columns else np.zeros((n, 0)), enabled, {s: _held(case, s, moments) for s in case.bench.series})
+    return Rows(
+        moments,
+        np.stack(columns, axis=1) if columns else np.zeros((n, 0)),
+        enabled,
+        {s: _held(case, s, moments) for s in case.bench.series},
+    )
 
 
 def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -> np.ndarray:
@@ -173,7 +232,9 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
     spec.option.gravity[:] = 0.0
     model = spec.compile()
     data = mujoco.MjData(model)
-    joints = [model.joint(export.joint)] + ([model.joint(f"{export.joint}_backlash")] if export.has_play_joint else [])
+    joints = [model.joint(export.joint)] + (
+        [model.joint(f"{export.joint}_backlash")] if export.has_play_joint else []
+    )
     dof = [int(j.dofadr[0]) for j in joints]
     _start(mujoco, model, data, export, case, rows)
     on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
@@ -185,11 +246,17 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
             was = bool(rows.enabled[k])
             _switch(model, on, was)
         data.ctrl[:] = rows.ctrl[k]
-        data.qfrc_applied[dof] = float(np.asarray(case.bench.load(q, w, {s: v[k] for s, v in rows.series.items()})))
+        data.qfrc_applied[dof] = float(
+            np.asarray(case.bench.load(q, w, {s: v[k] for s, v in rows.series.items()}))
+        )
         mujoco.mj_step(model, data)
-    lost = int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)].number) + int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQPOS)].number)
+    lost = int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)].number) + int(
+        data.warning[int(mujoco.mjtWarning.mjWARN_BADQPOS)].number
+    )
     if lost or not (np.abs(positions) < LOST).all():
-        raise InvalidValue(f"{case.name}: the simulator diverges at a step of {1e3 * h:g} ms; export with a shorter timestep")
+        raise InvalidValue(
+            f"{case.name}: the simulator diverges at a step of {1e3 * h:g} ms; export with a shorter timestep"
+        )
     return np.interp(case.time, rows.moments, positions)
 
 
@@ -235,7 +302,9 @@ def _our_step(export: Export, module: Any, tuned: Actuator, case: Motion) -> np.
     engine = Engine(version=mujoco.__version__, integrator=export.integrator, timestep=export.timestep)
     rows = _rows(case, made.ctrl, export.timestep)
     J = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
-    state: Mapping[str, Any] = initial_state(made.dcmotor, position=case.start["position"], velocity=case.start["velocity"])
+    state: Mapping[str, Any] = initial_state(
+        made.dcmotor, position=case.start["position"], velocity=case.start["velocity"]
+    )
     if "setpoint" in state and export.actuator.drive.error_of == "position":
         state = {**state, "setpoint": case.start["position"] * made.dcmotor.gear}
     positions = np.empty(len(rows.moments))
@@ -250,5 +319,17 @@ def _our_step(export: Export, module: Any, tuned: Actuator, case: Motion) -> np.
 
 def summary(found: Replay) -> dict[str, Any]:
     """As plain data: the key `replay` of `--json`; differences in rad or m."""
-    keys: Sequence[str] = ("name", "target_log", "native_log", "target_native", "worst_native", "step_difference", "refinement")
-    return {"simulator": found.simulator, "timestep": found.timestep, "cases": [{k: getattr(c, k) for k in keys} for c in found.cases]}
+    keys: Sequence[str] = (
+        "name",
+        "target_log",
+        "native_log",
+        "target_native",
+        "worst_native",
+        "step_difference",
+        "refinement",
+    )
+    return {
+        "simulator": found.simulator,
+        "timestep": found.timestep,
+        "cases": [{k: getattr(c, k) for k in keys} for c in found.cases],
+    }

@@ -1,4 +1,5 @@
-"""How far an actuator's numbers may be from what is exported: errors of a fit, spread from unit to unit, and what the model leaves unexplained."""
+"""How far an actuator's numbers may be from what is exported:
+errors of a fit, spread from unit to unit, and what the model leaves unexplained."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ UNITS: dict[tuple[str, ...], float] = {
     ("friction.coulomb", "friction.static"): 0.2,
     ("friction.viscous",): 0.2,
 }
-"""Relative standard deviation from unit to unit where nothing better is known. These are assumptions, not measurements:
-winding and magnets are made to a tolerance of the order of 10 % (taken as two standard deviations), and friction
-depends on grease, preload and wear. Measure several units, and give your own."""
+"""Relative standard deviation from unit to unit where nothing better is known. These are assumptions, not
+measurements: winding and magnets are made to a tolerance of the order of 10 % (taken as two standard
+deviations), and friction depends on grease, preload and wear. Measure several units, and give your own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,8 @@ class Spread:
     correlation: Sequence[Sequence[float]] | np.ndarray | None = None
     """Between the errors, in their order; absent: none."""
     units: Mapping[Paths, float] | None = None
-    """Path or paths -> relative standard deviation from unit to unit; absent: `UNITS`, and an empty mapping is none."""
+    """Path or paths -> relative standard deviation from unit to unit; absent:
+    `UNITS`, and an empty mapping is none."""
     held_out: float | None = None
     """Mean absolute error of position on recordings that the fit did not see [rad or m]."""
 
@@ -42,26 +44,49 @@ class Spread:
         for what, table in (("errors", self.errors), ("units", self.units or {})):
             for path, value in table.items():
                 if not (math.isfinite(value) and value >= 0):
-                    raise InvalidValue(f"spread.{what} has {value!r} for {path!r}; expected a number of at least 0")
+                    raise InvalidValue(
+                        f"spread.{what} has {value!r} for {path!r}; expected a number of at least 0"
+                    )
         if self.held_out is not None and not (math.isfinite(self.held_out) and self.held_out >= 0):
-            raise InvalidValue(f"spread.held_out is {self.held_out!r}; expected a mean absolute error of at least 0")
+            raise InvalidValue(
+                f"spread.held_out is {self.held_out!r}; expected a mean absolute error of at least 0"
+            )
         n = len(self.errors)
         if self.correlation is not None:
             r = np.asarray(self.correlation, float)
-            if r.shape != (n, n) or not np.isfinite(r).all() or not np.allclose(np.diag(r), 1.0) or not np.allclose(r, r.T, atol=1e-6):
-                raise InvalidValue(f"spread.correlation has shape {r.shape}; expected {n} x {n} finite numbers, symmetric, with 1 on the diagonal")
+            if (
+                r.shape != (n, n)
+                or not np.isfinite(r).all()
+                or not np.allclose(np.diag(r), 1.0)
+                or not np.allclose(r, r.T, atol=1e-6)
+            ):
+                raise InvalidValue(
+                    f"spread.correlation has shape {r.shape}; expected {n} x {n} finite numbers, symmetric,"
+                    " with 1 on the diagonal"
+                )
 
     @staticmethod
     def of(
-        actuator: Actuator, errors: Mapping[str, float], correlation: np.ndarray, held_out: float | None = None, units: Mapping[Paths, float] | None = None
+        actuator: Actuator,
+        errors: Mapping[str, float],
+        correlation: np.ndarray,
+        held_out: float | None = None,
+        units: Mapping[Paths, float] | None = None,
     ) -> Spread:
-        """From a fit's errors and their correlation, as plain numbers: what belongs to the bench and not to the actuator is left out."""
+        """From a fit's errors and their correlation, as plain numbers:
+        what belongs to the bench and not to the actuator is left out."""
         at = [i for i, path in enumerate(errors) if path in actuator.parameters]
         mine = {path: float(error) for path, error in errors.items() if path in actuator.parameters}
-        return Spread(errors=mine, correlation=np.asarray(correlation, float)[np.ix_(at, at)], units=units, held_out=held_out)
+        return Spread(
+            errors=mine,
+            correlation=np.asarray(correlation, float)[np.ix_(at, at)],
+            units=units,
+            held_out=held_out,
+        )
 
     def cholesky(self) -> list[list[float]]:
-        """L with L L' the correlation: independent draws times it are correlated ones. What is not quite a correlation is brought back to one."""
+        """L with L L' the correlation: independent draws times it are correlated ones.
+        What is not quite a correlation is brought back to one."""
         n = len(self.errors)
         r = np.eye(n) if self.correlation is None else np.asarray(self.correlation, float)
         if n == 0:
@@ -72,11 +97,19 @@ class Spread:
         return np.linalg.cholesky(r / np.outer(size, size)).tolist()
 
     def units_of(self, actuator: Actuator) -> dict[tuple[str, ...], float]:
-        """The spread from unit to unit of this actuator's own parameters. What was stated must exist; of `UNITS`, what there is is taken."""
-        stated = UNITS if self.units is None else {(k,) if isinstance(k, str) else tuple(k): float(v) for k, v in self.units.items()}
+        """The spread from unit to unit of this actuator's own parameters. What was stated must exist;
+        of `UNITS`, what there is is taken."""
+        stated = (
+            UNITS
+            if self.units is None
+            else {(k,) if isinstance(k, str) else tuple(k): float(v) for k, v in self.units.items()}
+        )
         if self.units is not None:
             check_paths(actuator, [path for group in stated for path in group])
-        present = {tuple(path for path in group if path in actuator.parameters): share for group, share in stated.items()}
+        present = {
+            tuple(path for path in group if path in actuator.parameters): share
+            for group, share in stated.items()
+        }
         return {group: share for group, share in present.items() if group and share > 0}
 
 

@@ -1,14 +1,17 @@
-"""The text of a training file that is the same for every actuator: the class around the emitted step, and simulators' own classes."""
+"""The text of a training file that is the same for every actuator:
+the class around the emitted step, and simulators' own classes."""
 
 CLASS = '''
 RANDOMISATIONS = ("parameter_error", "unit_spread", "held_out")
 
 
 class Actuator:
-    """The torque of {what} on joints that a simulator moves (`compute`), or the motion of joints of its own (`step`).
+    """The torque of {what} on joints that a simulator moves (`compute`), or the motion of joints of its
+    own (`step`).
 
-    Everything is a tensor that broadcasts to (n_envs, n_joints). `inertia` is what each joint carries about its axis, without
-    the rotor's share, which the simulator must add as `armature` [kg m^2]; better too small than too large.
+    Everything is a tensor that broadcasts to (n_envs, n_joints). `inertia` is what each joint carries about
+    its axis, without the rotor's share, which the simulator must add as `armature` [kg m^2]; better too small
+    than too large.
     `randomise` names what is drawn: "parameter_error", "unit_spread", "held_out", or none.
     """
 
@@ -16,18 +19,34 @@ class Actuator:
         for name in randomise:
             if name not in RANDOMISATIONS:
                 raise ValueError(f"unknown randomisation {{name!r}}; valid: {{', '.join(RANDOMISATIONS)}}")
-            if not {{"parameter_error": PARAMETER_ERROR, "unit_spread": UNIT_SPREAD, "held_out": HELD_OUT}}[name]:
-                raise ValueError(f"this file holds no numbers for {{name!r}}; export a fit, or give them in the tables above")
-        self.shape, self.device, self.dtype, self.randomise = (n_envs, n_joints), torch.device(device), dtype, tuple(randomise)
+            if not {{"parameter_error": PARAMETER_ERROR, "unit_spread": UNIT_SPREAD, "held_out": HELD_OUT}}[
+                name
+            ]:
+                raise ValueError(
+                    f"this file holds no numbers for {{name!r}}; export a fit,"
+                    " or give them in the tables above"
+                )
+        self.shape, self.device, self.dtype, self.randomise = (
+            (n_envs, n_joints),
+            torch.device(device),
+            dtype,
+            tuple(randomise),
+        )
         self.inertia = self.tensor(inertia)
         self.generator = torch.Generator(device=self.device).manual_seed(seed)
-        self.parameters = {{path: torch.tensor(value, dtype=torch.float64, device=self.device) for path, value in PARAMETERS.items()}}
+        self.parameters = {{
+            path: torch.tensor(value, dtype=torch.float64, device=self.device)
+            for path, value in PARAMETERS.items()
+        }}
         self.offset = self.tensor(0.0)
         self.state = {{name: self.tensor(0.0) for name in STATES}}
         self.resample()
         self.reset()
         if not bool((self.inertia + self.armature > 0).all()):
-            raise ValueError("inertia is 0 for a joint without an armature; expected what the joint carries, in kg m^2, above 0")
+            raise ValueError(
+                "inertia is 0 for a joint without an armature; expected what the joint carries, in kg m^2,"
+                " above 0"
+            )
 
     def tensor(self, x):
         """Of this actuator's kind and size."""
@@ -40,26 +59,38 @@ class Actuator:
         return mask
 
     def reset(self, env_ids=None):
-        """Back to rest, cold, in these environments. What follows the joint's position starts from the next one given."""
+        """Back to rest, cold, in these environments. What follows the joint's position starts from the next
+        one given."""
         chosen = self.chosen(env_ids)
         first = env_ids is None
         for name in STATES:
-            start = self.parameters[START[name]].to(self.dtype) if name in START else torch.zeros((), dtype=self.dtype, device=self.device)
+            start = (
+                self.parameters[START[name]].to(self.dtype)
+                if name in START
+                else torch.zeros((), dtype=self.dtype, device=self.device)
+            )
             self.state[name] = torch.where(chosen, start, self.state[name])
         nothing = self.tensor(0.0)
-        self.carried = {{name: nothing if first else torch.where(chosen, nothing, self.carried[name]) for name in SUMMED}}
+        self.carried = {{
+            name: nothing if first else torch.where(chosen, nothing, self.carried[name]) for name in SUMMED
+        }}
         self.fresh = chosen if first else chosen | self.fresh
         self.any_fresh = True
         if first:
             self.before, self.line = None, None
 
     def resample(self, env_ids=None):
-        """Draw these environments' parameters anew: errors are added, spread multiplies, and nothing leaves its range."""
+        """Draw these environments' parameters anew: errors are added, spread multiplies,
+        and nothing leaves its range."""
         n, m = self.shape
         chosen, drawn = self.chosen(env_ids), {{}}
         kind = {{"dtype": torch.float64, "device": self.device, "generator": self.generator}}
-        if "parameter_error" in self.randomise:  # one draw an environment: it is the same unknown truth for all its joints
-            z = torch.randn(n, 1, len(PARAMETER_ERROR), **kind) @ torch.tensor(CHOLESKY, dtype=torch.float64, device=self.device).T
+        # one draw an environment: it is the same unknown truth for all its joints
+        if "parameter_error" in self.randomise:
+            z = (
+                torch.randn(n, 1, len(PARAMETER_ERROR), **kind)
+                @ torch.tensor(CHOLESKY, dtype=torch.float64, device=self.device).T
+            )
             for i, (path, error) in enumerate(PARAMETER_ERROR.items()):
                 drawn[path] = (PARAMETERS[path] + error * z[..., i]).expand(n, m).clamp(*RANGES[path])
         if "unit_spread" in self.randomise:  # one draw a joint: each is another piece from the same box
@@ -72,7 +103,9 @@ class Actuator:
         for low, high in ORDERED:
             self.parameters[high] = torch.maximum(self.parameters[low], self.parameters[high])
         if "held_out" in self.randomise:  # an error of the target that stays: one draw a joint
-            self.offset = torch.where(chosen, (torch.randn(n, m, **kind) * HELD_OUT).to(self.dtype), self.offset)
+            self.offset = torch.where(
+                chosen, (torch.randn(n, m, **kind) * HELD_OUT).to(self.dtype), self.offset
+            )
         self.forget()
 
     def forget(self):
@@ -86,9 +119,13 @@ class Actuator:
         return self.tensor(prepare_armature([self.parameters[path] for path in PARAMETERS], h, self.dtype)[1])
 
     def terms(self, dt):
-        """What parameters and step length decide, in 64 bits and then rounded once; kept while neither changes."""
+        """What parameters and step length decide, in 64 bits and then rounded once;
+        kept while neither changes."""
         if self.kept is None or self.kept_for != dt:
-            p, h = [self.parameters[path] for path in PARAMETERS], torch.tensor(dt, dtype=torch.float64, device=self.device)
+            p, h = (
+                [self.parameters[path] for path in PARAMETERS],
+                torch.tensor(dt, dtype=torch.float64, device=self.device),
+            )
             found = prepare(p, h, self.dtype), prepare_load(p, h, self.dtype)
             if any(x.requires_grad for x in p):
                 return found
@@ -120,7 +157,8 @@ class Actuator:
         return self.state["position"], self.state["velocity"]
 
     def settle(self, position, given):
-        """Where it was reset: what follows the position begins there, and old commands are the first new one."""
+        """Where it was reset: what follows the position begins there,
+        and old commands are the first new one."""
         if not self.any_fresh:
             return
         for name in FOLLOWS:
@@ -142,7 +180,8 @@ class Actuator:
         return effort.expand(self.shape)
 
     def delayed(self, given, dt):
-        """The command as it arrives: `drive.delay` late, mixed where it changes inside a step. Steps of one length are assumed."""
+        """The command as it arrives: `drive.delay` late, mixed where it changes inside a step.
+        Steps of one length are assumed."""
         if DELAY is None or not given:
             return given
         lag = self.parameters[DELAY] / dt
@@ -163,7 +202,11 @@ class Actuator:
         """Cut the gradient's way back: call it between the windows that are differentiated."""
         self.state = {{name: x.detach() for name, x in self.state.items()}}
         self.carried = {{name: x.detach() for name, x in self.carried.items()}}
-        self.before = None if self.before is None else (self.before[0].detach(), self.before[1].detach(), self.before[2])
+        self.before = (
+            None
+            if self.before is None
+            else (self.before[0].detach(), self.before[1].detach(), self.before[2])
+        )
         self.line = None if self.line is None else self.line.detach()
 
     def save(self):
@@ -175,7 +218,8 @@ class Actuator:
         self.state, self.carried = dict(state), dict(carried)
 '''
 
-# The imports of a flavour stand where it begins (noqa: E402), so that the part above is the plain file unchanged.
+# The imports of a flavour stand where it begins (noqa: E402), so that the part above is the plain file
+# unchanged.
 ISAACLAB = '''
 
 from dataclasses import MISSING  # noqa: E402
@@ -198,7 +242,11 @@ class {name}Actuator(ActuatorBase):
     def compute(self, control_action, joint_pos, joint_vel):
         effort = self.model.compute({isaaclab}position=joint_pos, velocity=joint_vel, dt=self.cfg.dt)
         self.computed_effort = self.applied_effort = effort
-        control_action.joint_efforts, control_action.joint_positions, control_action.joint_velocities = effort, None, None
+        control_action.joint_efforts, control_action.joint_positions, control_action.joint_velocities = (
+            effort,
+            None,
+            None,
+        )
         return control_action
 
 
@@ -232,15 +280,28 @@ class {name}Actuator(mjlab_actuator.Actuator):
 
     def edit_spec(self, spec, target_names):
         cfg = self.cfg
-        joint = {{"armature": cfg.armature, "frictionloss": cfg.frictionloss, "viscous_damping": cfg.viscous_damping}}
+        joint = {{
+            "armature": cfg.armature,
+            "frictionloss": cfg.frictionloss,
+            "viscous_damping": cfg.viscous_damping,
+        }}
         for name in target_names:
-            made = create_motor_actuator(spec, name, effort_limit=float("inf"), transmission_type=cfg.transmission_type, **joint)
+            made = create_motor_actuator(
+                spec, name, effort_limit=float("inf"), transmission_type=cfg.transmission_type, **joint
+            )
             self._mjs_actuators.append(made)
 
     def initialize(self, mj_model, model, data, device):
         super().initialize(mj_model, model, data, device)
         cfg, self.timestep, self.saved = self.cfg, float(mj_model.opt.timestep), None
-        self.model = Actuator(data.nworld, len(self.target_names), inertia=cfg.inertia, device=device, randomise=cfg.randomise, seed=cfg.seed)
+        self.model = Actuator(
+            data.nworld,
+            len(self.target_names),
+            inertia=cfg.inertia,
+            device=device,
+            randomise=cfg.randomise,
+            seed=cfg.seed,
+        )
 
     def compute(self, cmd):
         if self.saved is not None:  # asked again before the physics moved, as after a reset

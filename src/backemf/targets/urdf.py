@@ -1,4 +1,5 @@
-"""URDF: limits, damping and friction of a joint, and a transmission with the reduction; read by ROS, Gazebo, Drake and others."""
+"""URDF: limits, damping and friction of a joint, and a transmission with the reduction;
+read by ROS, Gazebo, Drake and others."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ UNITS = "SI: effort N m, velocity rad/s, damping N m s/rad, friction N m; on a p
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("stall torque, or the torque of the current limit", "limit effort", "N m"),
     ("no-load speed", "limit velocity", "rad/s"),
-    ("friction.viscous (and iron loss)", "dynamics damping", "N m s/rad; a controller's law and back-EMF are not the joint's"),
+    (
+        "friction.viscous (and iron loss)",
+        "dynamics damping",
+        "N m s/rad; a controller's law and back-EMF are not the joint's",
+    ),
     ("friction.coulomb, or the level at half the reference load", "dynamics friction", "N m"),
     ("gearbox.ratio", "transmission mechanicalReduction", ""),
     ("motor.rotor_inertia", "-", "URDF has no armature"),
@@ -28,40 +33,74 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    if actuator.drive.ceiling({}) is None and (actuator.motor.limits is None or actuator.motor.limits.current is None):
-        raise MissingValue("URDF's <limit> needs an effort and a velocity; give drive.supply, drive.voltage_limit or motor.limits.current")
-    able, motor, friction, gearbox = reach(actuator, request.amplitude), actuator.motor, actuator.friction, actuator.gearbox
+    if actuator.drive.ceiling({}) is None and (
+        actuator.motor.limits is None or actuator.motor.limits.current is None
+    ):
+        raise MissingValue(
+            "URDF's <limit> needs an effort and a velocity; give drive.supply, drive.voltage_limit or"
+            " motor.limits.current"
+        )
+    able, motor, friction, gearbox = (
+        reach(actuator, request.amplitude),
+        actuator.motor,
+        actuator.friction,
+        actuator.gearbox,
+    )
     x = formula(actuator, request.load, request.amplitude)
     effort, damping = x.force or able.stall, friction.viscous + iron_drag(actuator)
     dry = levels(actuator, request.load, request.amplitude)[0]
-    # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and the rotor's inertia and back-EMF.
+    # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and
+    # the rotor's inertia and back-EMF.
     losses = [loss for loss in lost(actuator, False) if not loss.path.startswith("drive")]
-    losses = [loss._replace(kept=False) if loss.path in ("motor.inductance", "motor.saturation_current") else loss for loss in losses]
+    losses = [
+        loss._replace(kept=False) if loss.path in ("motor.inductance", "motor.saturation_current") else loss
+        for loss in losses
+    ]
     if motor.rotor_inertia > 0:
         text = f"URDF has no armature; {x.armature:.4g} kg m^2 at the joint must be added elsewhere"
         losses.append(Loss("motor.rotor_inertia", text, False, without=lacking("motor", rotor_inertia=0.0)))
     text = "torque does not fall with speed, only the velocity is limited"
-    losses.append(Loss("motor.back_emf_constant", text, False, without=lacking("motor", back_emf_constant=NO_EMF)))
+    losses.append(
+        Loss("motor.back_emf_constant", text, False, without=lacking("motor", back_emf_constant=NO_EMF))
+    )
     for name in ("inductance", "saturation_current"):
-        losses = [loss._replace(without=lacking("motor", **{name: None})) if loss.path == f"motor.{name}" else loss for loss in losses]
+        losses = [
+            loss._replace(without=lacking("motor", **{name: None})) if loss.path == f"motor.{name}" else loss
+            for loss in losses
+        ]
     dropped, approximated, over = weighed(actuator, tuned(actuator, x, request), losses, request)
     dropped = (Effect(path="drive", text="URDF has no actuator law: the controller keeps it"), *dropped)
     top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
-    numbers = {"effort": effort, "velocity": able.speed, "damping": damping, "friction": dry, "mechanicalReduction": gearbox.ratio}
-    text = '<?xml version="1.0"?>\n' + xml_comment(top) + _robot(request.joint, actuator.motion, numbers, reference_inertia(actuator, request))
+    numbers = {
+        "effort": effort,
+        "velocity": able.speed,
+        "damping": damping,
+        "friction": dry,
+        "mechanicalReduction": gearbox.ratio,
+    }
+    text = (
+        '<?xml version="1.0"?>\n'
+        + xml_comment(top)
+        + _robot(request.joint, actuator.motion, numbers, reference_inertia(actuator, request))
+    )
     made = stand_in(actuator, x) if isinstance(friction, Coulomb) else actuator
     account: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
-    return complete(request, actuator, files={f"{request.joint}.urdf": text}, carried=made, numbers=numbers, **account)
+    return complete(
+        request, actuator, files={f"{request.joint}.urdf": text}, carried=made, numbers=numbers, **account
+    )
 
 
 def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:
     name, kind = quoteattr(joint), "prismatic" if motion == "linear" else "revolute"
-    inertia = f'<inertia ixx="{number(load)}" iyy="{number(load)}" izz="{number(load)}" ixy="0" ixz="0" iyz="0"/>'
+    inertia = (
+        f'<inertia ixx="{number(load)}" iyy="{number(load)}" izz="{number(load)}" ixy="0" ixz="0" iyz="0"/>'
+    )
     half = "1" if kind == "prismatic" else "3.14159"  # of the stand-in: 1 m, or half a turn
+    mass = number(load if kind == "prismatic" else 1.0)
     return f"""<robot name={name}>
   <link name="base"/>
   <link name="{joint}_load">
-    <inertial><origin xyz="0 0 0"/><mass value="{number(load if kind == "prismatic" else 1.0)}"/>{inertia}</inertial>
+    <inertial><origin xyz="0 0 0"/><mass value="{mass}"/>{inertia}</inertial>
   </link>
   <joint name={name} type="{kind}">
     <parent link="base"/>

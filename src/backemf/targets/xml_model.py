@@ -1,4 +1,5 @@
-"""A user's XML model as bytes: its elements and where they stand, edits that leave every other byte alone, and the edited model compiled."""
+"""A user's XML model as bytes: its elements and where they stand,
+edits that leave every other byte alone, and the edited model compiled."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ class Edit(NamedTuple):
     text: bytes
 
 
-def scan(path: Path, folder: Path | None = None, parent: str = "", seen: tuple[Path, ...] = ()) -> list[Element]:
+def scan(
+    path: Path, folder: Path | None = None, parent: str = "", seen: tuple[Path, ...] = ()
+) -> list[Element]:
     """Every element of a file and of the files it includes, in order."""
     folder = path.parent if folder is None else folder
     try:
@@ -112,17 +115,25 @@ def applied(edits: Sequence[Edit]) -> dict[Path, bytes]:
 
 
 def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
-    """The edited model, from temporary files beside the user's: untouched includes and assets stay where they are."""
+    """The edited model, from temporary files beside the user's:
+    untouched includes and assets stay where they are."""
     temporary: list[Path] = []
 
     def copied(file: Path) -> Path | None:
         """A copy of a file with its edits, including copies where those changed; None where nothing did."""
         content, changed = files.get(file, file.read_bytes()), file in files
-        for e in reversed([e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]):
+        for e in reversed(
+            [e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]
+        ):
             fresh = copied(path.parent / e.attributes["file"])
             if fresh is not None:
                 name = {"file": (Path(e.attributes["file"]).parent / fresh.name).as_posix()}
-                content, changed = content[: e.start] + with_attributes(content[e.start : e.opened], name) + content[e.opened :], True
+                content, changed = (
+                    content[: e.start]
+                    + with_attributes(content[e.start : e.opened], name)
+                    + content[e.opened :],
+                    True,
+                )
         if not changed:
             return None
         temporary.append(beside(file, file.suffix))
@@ -132,7 +143,10 @@ def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
     try:
         return mujoco.MjModel.from_xml_path(str(copied(path)))
     except ValueError as error:
-        raise InvalidValue(f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}: {' '.join(str(error).split())}") from None
+        raise InvalidValue(
+            f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}:"
+            f" {' '.join(str(error).split())}"
+        ) from None
     finally:
         for place in temporary:
             with contextlib.suppress(OSError):
@@ -144,7 +158,9 @@ def _parsed(content: bytes, path: Path) -> list[Element]:
     found: list[Element] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, attributes: found.append(
-        Element(path, tag, "", attributes, parser.CurrentByteIndex, _tag_end(content, parser.CurrentByteIndex), -1)
+        Element(
+            path, tag, "", attributes, parser.CurrentByteIndex, _tag_end(content, parser.CurrentByteIndex), -1
+        )
     )
     parser.Parse(content, True)
     return found

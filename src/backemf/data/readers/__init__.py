@@ -1,4 +1,5 @@
-"""One file a format. A reader says whether it can read a file, and hands over its recordings as they were written."""
+"""One file a format. A reader says whether it can read a file,
+and hands over its recordings as they were written."""
 
 from __future__ import annotations
 
@@ -19,7 +20,17 @@ class Reader(Protocol):
     def entries(self, path: Path, keep: Keep = ..., report: Report = ...) -> list[Recording]: ...
 
 
-READERS: tuple[Reader, ...] = (lerobot, parquet, mcap, wpilog, mat, yaml_file, sysid_json, json_file, delimited)
+READERS: tuple[Reader, ...] = (
+    lerobot,
+    parquet,
+    mcap,
+    wpilog,
+    mat,
+    yaml_file,
+    sysid_json,
+    json_file,
+    delimited,
+)
 """Asked in this order: what begins with its own mark first, text last."""
 SUFFIXES = (*delimited.SUFFIXES, ".json", ".yaml", ".yml", ".mat", ".parquet", ".mcap", ".wpilog")
 """What counts as a recording when a whole folder is read."""
@@ -36,4 +47,7 @@ def reader_of(path: Path) -> Reader:
     for reader in READERS:
         if reader.can_read(path, head):
             return reader
-    raise ReadError(f"not a recording of a known format (it begins with {head[:8]!r}); expected JSON, YAML, CSV or TSV, MAT, Parquet, LeRobot, MCAP or WPILOG")
+    raise ReadError(
+        f"not a recording of a known format (it begins with {head[:8]!r}); expected JSON, YAML, CSV or TSV,"
+        " MAT, Parquet, LeRobot, MCAP or WPILOG"
+    )

@@ -1,4 +1,5 @@
-"""CSV, TSV and other tables in text, read in blocks: memory grows with the signals that are used, not with the text."""
+"""CSV, TSV and other tables in text, read in blocks:
+memory grows with the signals that are used, not with the text."""
 
 from __future__ import annotations
 
@@ -37,7 +38,11 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     whole = len(head) < SAMPLE
     lines = head.decode(encoding, errors="replace").splitlines()
     table = layout(lines if whole or len(lines) < 2 else lines[:-1])
-    titles = [Channel(name=n, unit=u) for n, u, k in zip(table.header, table.units, table.kinds, strict=True) if k != "text"]
+    titles = [
+        Channel(name=n, unit=u)
+        for n, u, k in zip(table.header, table.units, table.kinds, strict=True)
+        if k != "text"
+    ]
     wanted = set(keep(titles))
     reader = _Rows(path, encoding, table, wanted, report)
     reader.run()
@@ -46,10 +51,20 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         notes.append("no header: columns are numbered from 1")
     elif table.header_line > 0:
         notes.append(f"{table.header_line} lines above the header skipped")
-    notes += [f"column {n!r} holds text and is not used" for n, k in zip(table.header, table.kinds, strict=True) if k == "text"]
+    notes += [
+        f"column {n!r} holds text and is not used"
+        for n, k in zip(table.header, table.kinds, strict=True)
+        if k == "text"
+    ]
     notes += [f.text for f in reader.findings]
     text = [repr(n) for n, k in zip(table.header, table.kinds, strict=True) if k == "text"]
-    hint = "the file has no header, so its columns are numbered" if table.header_line is None else f"text, not numbers: {', '.join(text)}" if text else ""
+    hint = (
+        "the file has no header, so its columns are numbered"
+        if table.header_line is None
+        else f"text, not numbers: {', '.join(text)}"
+        if text
+        else ""
+    )
     return [
         Recording(
             name=path.stem,
@@ -80,7 +95,10 @@ class _Rows:
 
     def run(self) -> None:
         size = max(1, self.path.stat().st_size)
-        with self.path.open("rb") as raw, io.TextIOWrapper(raw, encoding=self.encoding, errors="replace") as file:
+        with (
+            self.path.open("rb") as raw,
+            io.TextIOWrapper(raw, encoding=self.encoding, errors="replace") as file,
+        ):
             line = sum(1 for _ in itertools.islice(file, self.table.first))
             while block := list(itertools.islice(file, BLOCK)):
                 self._take(self._quick(block), block, line)
@@ -94,7 +112,9 @@ class _Rows:
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(values)
             self.low = np.minimum(self.low, np.where(finite, values, math.inf).min(axis=0, initial=math.inf))
-            self.high = np.maximum(self.high, np.where(finite, values, -math.inf).max(axis=0, initial=-math.inf))
+            self.high = np.maximum(
+                self.high, np.where(finite, values, -math.inf).max(axis=0, initial=-math.inf)
+            )
         for k, j in enumerate(self.columns):
             if j in self.kept:
                 self.kept[j].append(values[:, k].copy())
@@ -131,18 +151,35 @@ class _Rows:
                 row.pop()
             if len(row) != table.width:
                 if not text.endswith("\n") and len(row) < table.width:
-                    cut = f"line {k + 1}, the last, is cut off ({len(row)} of {table.width} cells) and left out"
-                    self.findings.append(Finding(code="cut_off", text=cut, remedy="nothing, unless the end of the recording matters"))
+                    cut = (
+                        f"line {k + 1}, the last, is cut off ({len(row)} of {table.width} cells) and left out"
+                    )
+                    self.findings.append(
+                        Finding(
+                            code="cut_off",
+                            text=cut,
+                            remedy="nothing, unless the end of the recording matters",
+                        )
+                    )
                     return
-                above = f"line {table.header_line + 1}, the header" if table.header_line is not None else f"line {table.first + 1}"
-                raise ReadError(f"line {k + 1} has {len(row)} cells, but {above}, has {table.width}: {text.strip()[:60]!r}")
+                above = (
+                    f"line {table.header_line + 1}, the header"
+                    if table.header_line is not None
+                    else f"line {table.first + 1}"
+                )
+                raise ReadError(
+                    f"line {k + 1} has {len(row)} cells, but {above}, has {table.width}:"
+                    f" {text.strip()[:60]!r}"
+                )
             values = []
             for j in self.columns:
                 value = number(row[j], table.decimal)
                 if value is None:
                     value = BOOLEANS.get(row[j].lower())
                 if value is None:
-                    raise ReadError(f"line {k + 1}, column {table.header[j]!r}: {row[j][:40]!r} is not a number")
+                    raise ReadError(
+                        f"line {k + 1}, column {table.header[j]!r}: {row[j][:40]!r} is not a number"
+                    )
                 values.append(value)
             n += 1
             yield values
@@ -157,5 +194,16 @@ class _Rows:
             if j in self.kept:
                 blocks = self.kept.pop(j)
                 values = np.concatenate(blocks) if blocks else np.empty(0)
-            low, high = (float(self.low[k]), float(self.high[k])) if self.low[k] <= self.high[k] else (math.nan, math.nan)
-            yield Channel(name=self.table.header[j], unit=self.table.units[j], values=values, n=self.n, low=low, high=high)
+            low, high = (
+                (float(self.low[k]), float(self.high[k]))
+                if self.low[k] <= self.high[k]
+                else (math.nan, math.nan)
+            )
+            yield Channel(
+                name=self.table.header[j],
+                unit=self.table.units[j],
+                values=values,
+                n=self.n,
+                low=low,
+                high=high,
+            )

@@ -1,4 +1,5 @@
-"""The layout of a table in text: its separator and decimal sign, where the numbers begin, what stands above them."""
+"""The layout of a table in text: its separator and decimal sign, where the numbers begin,
+what stands above them."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ from dataclasses import dataclass
 from . import names
 from .recording import ReadError
 
-DIALECTS = (("\t", "."), ("\t", ","), (";", "."), (";", ","), (",", "."), ("|", "."), (None, "."), (None, ","))
+DIALECTS = (
+    ("\t", "."),
+    ("\t", ","),
+    (";", "."),
+    (";", ","),
+    (",", "."),
+    ("|", "."),
+    (None, "."),
+    (None, ","),
+)
 """Separator (None: any blanks) and decimal sign."""
 COMMENTS = ("#", "%", "//", "!")
 BOOLEANS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0}
@@ -38,7 +48,9 @@ class Layout:
         return len(self.kinds)
 
     def __str__(self) -> str:
-        separated = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "blanks"}[self.separator]
+        separated = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "blanks"}[
+            self.separator
+        ]
         return f"columns separated by {separated}" + (", decimal comma" if self.decimal == "," else "")
 
 
@@ -87,7 +99,9 @@ def layout(lines: list[str]) -> Layout:
         flat = [kind(x, decimal) for c in split if len(c) == width for x in c]
         counted = sum(k in ("number", "boolean") for k in flat)
         filled = sum(k != "empty" for k in flat)
-        score = counted / width * counted / max(1, filled)  # rows, weighed by the share of cells that are numbers
+        score = (
+            counted / width * counted / max(1, filled)
+        )  # rows, weighed by the share of cells that are numbers
         if score > best[0] * 1.001:
             best = (score, separator, decimal, width)
     score, separator, decimal, width = best
@@ -99,10 +113,22 @@ def layout(lines: list[str]) -> Layout:
     first = next((k for k, row in table.items() if _is_data([kind(row[j], decimal) for j in numeric])), None)
     below = [k for k in rows if first is not None and k >= first]
     if first is None or sum(k in table for k in below) < 0.5 * len(below):
-        raise ReadError("no table of numbers found: most lines have no common number of cells; expected a table in text")
-    kinds = _kinds([row for k, row in table.items() if k >= first][-200:], width, decimal)  # now without the header
+        raise ReadError(
+            "no table of numbers found: most lines have no common number of cells; expected a table in text"
+        )
+    kinds = _kinds(
+        [row for k, row in table.items() if k >= first][-200:], width, decimal
+    )  # now without the header
     header, units, line = _header(lines, first, separator, width)
-    return Layout(separator=separator, decimal=decimal, first=first, header=header, units=units, header_line=line, kinds=kinds)
+    return Layout(
+        separator=separator,
+        decimal=decimal,
+        first=first,
+        header=header,
+        units=units,
+        header_line=line,
+        kinds=kinds,
+    )
 
 
 def _is_data(found: list[str]) -> bool:
@@ -114,7 +140,10 @@ def _single(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
     if rows and number(lines[rows[-1]].strip(), ".") is not None:
         return ";", ".", 1
     shown = lines[rows[-1]].strip() if rows else ""
-    raise ReadError(f"no rows of numbers found; expected a table in text, the last line looked at ({rows[-1] + 1 if rows else 0}) is {shown[:60]!r}")
+    raise ReadError(
+        "no rows of numbers found; expected a table in text, the last line looked at"
+        f" ({rows[-1] + 1 if rows else 0}) is {shown[:60]!r}"
+    )
 
 
 def _trimmed(row: list[str], width: int) -> list[str]:
@@ -131,8 +160,11 @@ def _kinds(rows: list[list[str]], width: int, decimal: str) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def _header(lines: list[str], first: int, separator: str | None, width: int) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
-    """(names, units, line) from the lines above the numbers; names are column numbers from 1 where there are none."""
+def _header(
+    lines: list[str], first: int, separator: str | None, width: int
+) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
+    """(names, units, line) from the lines above the numbers;
+    names are column numbers from 1 where there are none."""
     above = [k for k in range(first - 1, -1, -1) if lines[k].strip(" \t\r\n,;")]
     units: tuple[str, ...] = ()
     for n, k in enumerate(above[:2]):
@@ -150,12 +182,15 @@ def _header(lines: list[str], first: int, separator: str | None, width: int) -> 
 
 
 def _are_units(row: list[str]) -> bool:
-    """Whether a row under the header holds units: "(ms)", "V", "second"; a header itself is not in brackets and has a known name."""
+    """Whether a row under the header holds units: "(ms)", "V", "second";
+    a header itself is not in brackets and has a known name."""
     bracketed = [c for c in row if c]
     if all(c[0] in "([{" and c[-1] in ")]}" for c in bracketed):
         return True
     signals = ("time", "position", "velocity", "current", "voltage", "torque", "temperature")
-    return all(any(names.fits(c, s) for s in signals) for c in bracketed) and not any(names.recognise(c).signals for c in bracketed)
+    return all(any(names.fits(c, s) for s in signals) for c in bracketed) and not any(
+        names.recognise(c).signals for c in bracketed
+    )
 
 
 def _unique(row: list[str]) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""JSON recordings, read entry by entry so that a large file never has to fit into memory as text or objects."""
+"""JSON recordings, read entry by entry so that a large file never has to fit into memory as
+text or objects."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         try:
             return plain.recordings(path, FORMAT, _items(_Text(path, file, report)))
         except UnicodeDecodeError as error:
-            raise ReadError(f"not a text file: byte {error.start} of a block is not {error.encoding}") from None
+            raise ReadError(
+                f"not a text file: byte {error.start} of a block is not {error.encoding}"
+            ) from None
 
 
 def _items(text: _Text) -> Iterator[plain.Item]:
@@ -70,7 +73,9 @@ class _Text:
         self.passed += self.at
         text = self.file.read(self.chunk)
         self.window, self.at = self.window[self.at :] + text, 0
-        self.chunk = max(_CHUNK, len(self.window))  # a value larger than the window: double it, so that trying again stays cheap
+        self.chunk = max(
+            _CHUNK, len(self.window)
+        )  # a value larger than the window: double it, so that trying again stays cheap
         self.report(min(1.0, self.file.buffer.tell() / self.size))
         return bool(text)
 
@@ -87,7 +92,11 @@ class _Text:
     def take(self, wanted: str) -> None:
         found = self.peek()
         if found != wanted:
-            raise self.broken(f"expected {wanted!r}, found {found!r}" if found else f"the file ends where {wanted!r} was expected")
+            raise self.broken(
+                f"expected {wanted!r}, found {found!r}"
+                if found
+                else f"the file ends where {wanted!r} was expected"
+            )
         self.at += 1
 
     def value(self) -> Any:
@@ -100,7 +109,10 @@ class _Text:
             except json.JSONDecodeError as error:
                 whole = error.pos < len(self.window) - 32 and not error.msg.startswith("Unterminated")
                 if whole or not self.more():
-                    raise self.broken(error.msg if whole else "the file ends inside the value that begins here", error.pos if whole else None) from None
+                    raise self.broken(
+                        error.msg if whole else "the file ends inside the value that begins here",
+                        error.pos if whole else None,
+                    ) from None
             except (ValueError, RecursionError) as error:
                 raise self.broken(str(error)) from None
             else:
@@ -119,4 +131,6 @@ class _Text:
     def broken(self, why: str, at: int | None = None) -> ReadError:
         at = self.at if at is None else at
         line = self.lines + self.window.count("\n", 0, at)
-        return ReadError(f"not complete JSON at line {line}, character {self.passed + at + 1} of the file: {why}")
+        return ReadError(
+            f"not complete JSON at line {line}, character {self.passed + at + 1} of the file: {why}"
+        )

@@ -1,4 +1,5 @@
-"""LeRobot datasets (version 2 and 3): one recording per episode and joint, from `observation.state` and `action`."""
+"""LeRobot datasets (version 2 and 3): one recording per episode and joint,
+from `observation.state` and `action`."""
 
 from __future__ import annotations
 
@@ -65,7 +66,9 @@ def _features(folder: Path) -> dict[str, Any]:
         if not isinstance(features, dict) or STATE not in features:
             raise KeyError(STATE)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ReadError(f"{where} has no 'features' with {STATE!r} ({type(error).__name__}: {error})") from None
+        raise ReadError(
+            f"{where} has no 'features' with {STATE!r} ({type(error).__name__}: {error})"
+        ) from None
     return features
 
 
@@ -75,7 +78,14 @@ def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
     with parquet.open_file(path) as file:
         there = set(file.schema_arrow.names)
         _complete(path, there)
-        wanted = [n for n in (*ROWS, *(f for f in features if f == ACTION or (f.startswith("observation.") and "image" not in f))) if n in there]
+        wanted = [
+            n
+            for n in (
+                *ROWS,
+                *(f for f in features if f == ACTION or (f.startswith("observation.") and "image" not in f)),
+            )
+            if n in there
+        ]
         try:
             table = file.read(columns=wanted)
         except parquet.BROKEN as error:
@@ -99,7 +109,8 @@ def _complete(path: Path, columns: set[str]) -> None:
 
 
 def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
-    """Names of a vector's elements: as listed, without ".pos" behind them; numbers where nothing is listed."""
+    """Names of a vector's elements: as listed, without ".pos" behind them;
+    numbers where nothing is listed."""
     described = features.get(name)
     names = described.get("names") if isinstance(described, dict) else None
     if isinstance(names, dict):
@@ -109,13 +120,18 @@ def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
     return [str(n).removesuffix(".pos") for n in names]
 
 
-def _joints(folder: Path, features: dict[str, Any], columns: dict[str, np.ndarray], episode: int) -> list[Recording]:
+def _joints(
+    folder: Path, features: dict[str, Any], columns: dict[str, np.ndarray], episode: int
+) -> list[Recording]:
     state = columns[STATE].reshape(len(columns["timestamp"]), -1)
     joints = _names(features, STATE, state.shape[1])
     vectors = {n: v.reshape(len(state), -1) for n, v in columns.items() if n not in (*ROWS, STATE)}
     found = []
     for j, joint in enumerate(joints):
-        channels = [Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"), Channel.of(STATE, state[:, j], signal="position", unit=MUST_TELL)]
+        channels = [
+            Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"),
+            Channel.of(STATE, state[:, j], signal="position", unit=MUST_TELL),
+        ]
         notes = [f"joint {joint!r} of episode {episode}"]
         for name, values in vectors.items():
             listed = _names(features, name, values.shape[1])
@@ -140,5 +156,10 @@ def _joints(folder: Path, features: dict[str, Any], columns: dict[str, np.ndarra
 
 
 def _vector(name: str, values: np.ndarray) -> Channel:
-    """An action is what the position was asked to be, in the unit of the state; anything else waits to be told."""
-    return Channel.of(name, values, signal="position_target", unit=MUST_TELL) if name == ACTION else Channel.of(name, values)
+    """An action is what the position was asked to be, in the unit of the state;
+    anything else waits to be told."""
+    return (
+        Channel.of(name, values, signal="position_target", unit=MUST_TELL)
+        if name == ACTION
+        else Channel.of(name, values)
+    )

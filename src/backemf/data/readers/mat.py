@@ -28,7 +28,11 @@ _Element = tuple[int, memoryview]
 
 
 def can_read(path: Path, head: bytes) -> bool:
-    return head.startswith(b"MATLAB 5.0 MAT-file") or head.startswith(b"MATLAB 7.3 MAT-file") or path.suffix.lower() == ".mat"
+    return (
+        head.startswith(b"MATLAB 5.0 MAT-file")
+        or head.startswith(b"MATLAB 7.3 MAT-file")
+        or path.suffix.lower() == ".mat"
+    )
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
@@ -41,14 +45,26 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
             single.append(f"{name} = {float(value.reshape(-1)[0]):g}")
         elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
             columns = value if value.shape[0] >= value.shape[1] else value.T
-            channels += [Channel.of(f"{name}.{j}" if columns.shape[1] > 1 else name, columns[:, j]) for j in range(columns.shape[1])]
+            channels += [
+                Channel.of(f"{name}.{j}" if columns.shape[1] > 1 else name, columns[:, j])
+                for j in range(columns.shape[1])
+            ]
         else:
             left.append(name)
     if not channels:
         raise ReadError(f"no vectors of numbers; found: {', '.join([*left, *single]) or 'nothing'}")
     notes = [f"single values, not signals: {', '.join(single)}"] if single else []
     notes += [f"not vectors of numbers, not used: {', '.join(left)}"] if left else []
-    return [Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), notes=tuple(notes), where="sample {}".format)]
+    return [
+        Recording(
+            name=path.stem,
+            source=str(path),
+            format=FORMAT,
+            channels=tuple(channels),
+            notes=tuple(notes),
+            where="sample {}".format,
+        )
+    ]
 
 
 def _flat(content: dict[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -80,9 +96,19 @@ def _variables(content: bytes, report: Report) -> dict[str, Any]:
                 name, value = _matrix(payload, order)
                 if name:
                     found[name] = value
-        except (ValueError, IndexError, StopIteration, struct.error, zlib.error, MemoryError, OverflowError) as error:
+        except (
+            ValueError,
+            IndexError,
+            StopIteration,
+            struct.error,
+            zlib.error,
+            MemoryError,
+            OverflowError,
+        ) as error:
             why = str(error) or "it ends too early"
-            raise ReadError(f"the variable that begins at byte {here} of {len(content)} is damaged: {why}") from None
+            raise ReadError(
+                f"the variable that begins at byte {here} of {len(content)} is damaged: {why}"
+            ) from None
         report(min(1.0, at / len(content)))
     return found
 
@@ -129,15 +155,22 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
     if kind in NUMERIC and not complex_numbers:
         values = _numbers(next(parts), order)
         if len(values) != count:
-            raise ValueError(f"{name!r} has {len(values)} numbers, but its size is {' x '.join(map(str, shape))}")
+            raise ValueError(
+                f"{name!r} has {len(values)} numbers, but its size is {' x '.join(map(str, shape))}"
+            )
         return name, values.astype(float).reshape(shape, order="F")
     if kind == STRUCT and 0 < count <= WIDEST:
         length = int(_numbers(next(parts), order)[0])
         text = bytes(next(parts)[1])
         if length < 1:
             raise ValueError(f"{name!r} has names of fields of length {length}")
-        fields = [text[k : k + length].split(b"\0")[0].decode("utf-8", "replace") for k in range(0, len(text), length)]
-        each = [{field: _matrix(next(parts)[1], order, depth + 1)[1] for field in fields} for _ in range(count)]
+        fields = [
+            text[k : k + length].split(b"\0")[0].decode("utf-8", "replace")
+            for k in range(0, len(text), length)
+        ]
+        each = [
+            {field: _matrix(next(parts)[1], order, depth + 1)[1] for field in fields} for _ in range(count)
+        ]
         return name, each[0] if count == 1 else {str(k): value for k, value in enumerate(each)}
     if kind == CELL and 0 < count <= WIDEST:
         return name, {str(k): _matrix(next(parts)[1], order, depth + 1)[1] for k in range(count)}

@@ -1,4 +1,5 @@
-"""What a column's name and unit say: "angle (deg)" is a position in degrees, "time_ms" a time, "command" could be several things."""
+"""What a column's name and unit say: "angle (deg)" is a position in degrees, "time_ms" a time, "command"
+could be several things."""
 
 from __future__ import annotations
 
@@ -13,18 +14,58 @@ from ..log import ASKED, UNITS
 ALIASES = {
     "time": "t time timestamp time_stamp times timestamps ts elapsed elapsed_time",
     "position": "position positions pos angle theta q qpos phi angular_position rotation",
-    "velocity": "velocity velocities vel speed omega w qd dq qvel theta_dot thetadot q_dot qdot angular_velocity angular_speed",
+    "velocity": (
+        "velocity velocities vel speed omega w qd dq qvel theta_dot thetadot q_dot qdot angular_velocity"
+        " angular_speed"
+    ),
     "current": "current i amps amperage",
     "voltage": "voltage volts motor_voltage",
     "torque": "torque tau effort",
     "temperature": "temperature temp winding_temperature",
-    "supply": "supply vin v_in input_volts input_voltage vbat v_bat vbus v_bus battery battery_voltage bus_voltage supply_voltage voltage_supply",
+    "supply": (
+        "supply vin v_in input_volts input_voltage vbat v_bat vbus v_bus battery battery_voltage bus_voltage"
+        " supply_voltage voltage_supply"
+    ),
     "enabled": "torque_enable torque_enabled enabled enable is_enabled torque_on",
 }
 """Names that stand for a signal, however they are written: case, spaces and underscores do not count."""
-ASKING = frozenset(("goal", "target", "desired", "des", "cmd", "command", "commanded", "commands", "ref", "reference", "setpoint", "sp", "set", "demand"))
+ASKING = frozenset(
+    (
+        "goal",
+        "target",
+        "desired",
+        "des",
+        "cmd",
+        "command",
+        "commanded",
+        "commands",
+        "ref",
+        "reference",
+        "setpoint",
+        "sp",
+        "set",
+        "demand",
+    )
+)
 """Words that turn a quantity into what was asked: `goal_position`, `pos_ref`, `cmd_vel`."""
-PLAIN = frozenset(["motor", "joint", "measured", "meas", "actual", "act", "present", "servo", "output", "shaft", "sensor", "feedback", "fb", "observed"])
+PLAIN = frozenset(
+    [
+        "motor",
+        "joint",
+        "measured",
+        "meas",
+        "actual",
+        "act",
+        "present",
+        "servo",
+        "output",
+        "shaft",
+        "sensor",
+        "feedback",
+        "fb",
+        "observed",
+    ]
+)
 """Words that add nothing: `motor_pos`, `present_velocity`."""
 TARGETS = tuple(name for name in ASKED if name != "enabled")
 UNCLEAR = {
@@ -36,8 +77,17 @@ UNCLEAR = {
 }
 """Names in common use for more than one thing, or for a fraction of the supply: only their unit can tell."""
 _SIGNAL = {alias: signal for signal, aliases in ALIASES.items() for alias in aliases.split()}
-_GREEK = {"\u03b8": "theta", "\u03d1": "theta", "\u03c9": "omega", "\u03c4": "tau", "\u03c6": "phi", "\u03d5": "phi"}
-_BRACKET = re.compile(r"^(?P<name>.*?)\s*(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*(?:\([^()]*\)[^()]*)*)\)|\{(?P<c>[^{}]*)\})\s*$")
+_GREEK = {
+    "\u03b8": "theta",
+    "\u03d1": "theta",
+    "\u03c9": "omega",
+    "\u03c4": "tau",
+    "\u03c6": "phi",
+    "\u03d5": "phi",
+}
+_BRACKET = re.compile(
+    r"^(?P<name>.*?)\s*(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*(?:\([^()]*\)[^()]*)*)\)|\{(?P<c>[^{}]*)\})\s*$"
+)
 _SLASH = re.compile(r"^(?P<name>.*\S)\s+/\s*(?P<unit>\S.*)$")
 _SPELLED = {
     "ma": "mA",
@@ -69,7 +119,10 @@ def split(header: str) -> tuple[str, str]:
     """("angle", "deg") from "angle (deg)", "angle [deg]", "angle / deg"."""
     match = _BRACKET.match(header)
     if match is not None and match["name"]:
-        return match["name"].strip(), next(u for u in (match["a"], match["b"], match["c"]) if u is not None).strip()
+        return (
+            match["name"].strip(),
+            next(u for u in (match["a"], match["b"], match["c"]) if u is not None).strip(),
+        )
     match = _SLASH.match(header)
     if match is not None:
         return match["name"], match["unit"].strip()

@@ -12,7 +12,16 @@ from ...errors import NotAvailable
 from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "Parquet"
-BROKEN = (ValueError, KeyError, TypeError, OSError, RuntimeError, NotImplementedError, MemoryError, IndexError)
+BROKEN = (
+    ValueError,
+    KeyError,
+    TypeError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+    MemoryError,
+    IndexError,
+)
 """What pyarrow raises on damaged files; its own kinds are kinds of these."""
 
 
@@ -36,7 +45,9 @@ def open_file(path: Path) -> Any:
     try:
         return pa.parquet.ParquetFile(path)
     except BROKEN as error:
-        raise ReadError(f"not a Parquet file that can be read: {' '.join(str(error).split())[:200]}") from None
+        raise ReadError(
+            f"not a Parquet file that can be read: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
@@ -47,7 +58,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         left = [f.name for f in file.schema_arrow if f.name not in kinds]
         titles = _titles(file, kinds)
         wanted = set(keep([title for title, _, _ in titles]))
-        blocks: dict[str, list[np.ndarray]] = {column: [] for title, column, _ in titles if title.name in wanted}
+        blocks: dict[str, list[np.ndarray]] = {
+            column: [] for title, column, _ in titles if title.name in wanted
+        }
         done, total = 0, file.metadata.num_rows
         try:
             for batch in file.iter_batches(columns=list(blocks)):
@@ -56,7 +69,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
                 done += batch.num_rows
                 report(done / max(1, total))
         except BROKEN as error:
-            raise ReadError(f"row {done} or later cannot be read: {' '.join(str(error).split())[:200]}") from None
+            raise ReadError(
+                f"row {done} or later cannot be read: {' '.join(str(error).split())[:200]}"
+            ) from None
     if blocks and done != total:
         raise ReadError(f"{done} rows were found where {total} are announced")
     if not titles or not total:
@@ -74,7 +89,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
 
 
 def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | None]]:
-    """Channels without values, each with its column and, in a column of vectors, its element; the first row tells how many."""
+    """Channels without values, each with its column and, in a column of vectors, its element;
+    the first row tells how many."""
     vectors = [name for name, kind in kinds.items() if kind == "vector"]
     try:
         first = next(file.iter_batches(batch_size=1, columns=vectors), None) if vectors else None
@@ -85,7 +101,10 @@ def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | 
         if kind != "vector":
             titles.append((Channel(name=name, unit="s" if kind == "date" else ""), name, None))
         elif first is not None and first.num_rows:
-            titles += [(Channel(name=f"{name}.{j}"), name, j) for j in range(len(first.column(name)[0].as_py() or ()))]
+            titles += [
+                (Channel(name=f"{name}.{j}"), name, j)
+                for j in range(len(first.column(name)[0].as_py() or ()))
+            ]
     return titles
 
 
@@ -94,7 +113,9 @@ def kind_of(pa: Any, kind: Any) -> str:
         return "number"
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return "date"
-    if (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)) and kind_of(pa, kind.value_type) == "number":
+    if (
+        pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
+    ) and kind_of(pa, kind.value_type) == "number":
         return "vector"
     return ""
 
@@ -104,8 +125,15 @@ def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
     if kind == "vector":
         lengths = {len(v) for v in column if v.is_valid}
         if len(lengths) > 1 or column.null_count:
-            raise ReadError(f"column {name!r} holds lists of different lengths; expected as many numbers in every row")
-        return column.flatten().to_numpy(zero_copy_only=False).astype(float).reshape(len(column), max(lengths, default=0))
+            raise ReadError(
+                f"column {name!r} holds lists of different lengths; expected as many numbers in every row"
+            )
+        return (
+            column.flatten()
+            .to_numpy(zero_copy_only=False)
+            .astype(float)
+            .reshape(len(column), max(lengths, default=0))
+        )
     if kind == "date":
         per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
         return column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float) / per_second

@@ -1,4 +1,5 @@
-"""Pendulum recordings of servos: `entries` with timestamp, position, goal_position, torque_enable, beside mass, length, kp and vin."""
+"""Pendulum recordings of servos: `entries` with timestamp, position, goal_position, torque_enable,
+beside mass, length, kp and vin."""
 
 from __future__ import annotations
 
@@ -43,7 +44,11 @@ def recording(path: Path, facts: dict[str, Any], table: Columns) -> Recording:
         value = _number(facts, key)
         if value is None:
             findings.append(
-                Finding(code=f"{key}_missing", text=f"{key!r} is not in the file; {parameter} is not set", remedy=f'settings={{"{parameter}": ...}}')
+                Finding(
+                    code=f"{key}_missing",
+                    text=f"{key!r} is not in the file; {parameter} is not set",
+                    remedy=f'settings={{"{parameter}": ...}}',
+                )
             )
         else:
             settings[parameter] = value
@@ -57,7 +62,11 @@ def recording(path: Path, facts: dict[str, Any], table: Columns) -> Recording:
     notes += [f"{name!r} holds text ({text!r:.30}) and is not used" for name, text in table.text.items()]
     for name, (n, first) in table.missing.items():
         text = f"{n} of {table.n} entries have no {name!r}, first entry {first}"
-        findings.append(Finding(code="missing_key", text=text, remedy="write every key in every entry", numbers={"entries": n}))
+        findings.append(
+            Finding(
+                code="missing_key", text=text, remedy="write every key in every entry", numbers={"entries": n}
+            )
+        )
     bench = _bench(facts, findings)
     notes += [f.text for f in findings]
     return Recording(
@@ -79,11 +88,18 @@ def _needs(columns: dict[str, np.ndarray], table: Columns) -> dict[str, str]:
     for name in ("timestamp", "position"):
         if name in table.missing:
             n, first = table.missing[name]
-            raise ReadError(f"entry {first} has no {name!r} ({n} of {table.n} entries); expected it in every entry")
+            raise ReadError(
+                f"entry {first} has no {name!r} ({n} of {table.n} entries); expected it in every entry"
+            )
     there = f"they have: {', '.join(columns) or 'nothing'}"
-    needs = {"time": f"the entries have no 'timestamp'; {there}", "position": f"the entries have no 'position'; {there}"}
+    needs = {
+        "time": f"the entries have no 'timestamp'; {there}",
+        "position": f"the entries have no 'position'; {there}",
+    }
     if "torque_enable" not in columns or np.any(columns["torque_enable"]):
-        needs["command"] = f"the entries have no 'goal_position' or other command, and torque is not off throughout; {there}"
+        needs["command"] = (
+            f"the entries have no 'goal_position' or other command, and torque is not off throughout; {there}"
+        )
     return needs
 
 
@@ -97,11 +113,25 @@ def _supply(values: np.ndarray, vin: float | None, findings: list[Finding]) -> t
             if unit != "V":
                 text = f"input_volts is {measured:g} where vin is {vin:g} V: read in {unit}"
                 remedy = "nothing, if that is right; otherwise map it: supply=input_volts[V]"
-                findings.append(Finding(code="supply_scaled", text=text, remedy=remedy, numbers={"median": measured, "vin": vin}))
+                findings.append(
+                    Finding(
+                        code="supply_scaled",
+                        text=text,
+                        remedy=remedy,
+                        numbers={"median": measured, "vin": vin},
+                    )
+                )
             return unit, "supply"
     against = f"where vin is {vin:g} V" if vin else "and there is no vin to compare it with"
     text = f"input_volts is {measured:g} {against}: its unit cannot be told, and it is left out"
-    findings.append(Finding(code="supply_unclear", text=text, remedy="map it: supply=input_volts[dV]", numbers={"median": measured}))
+    findings.append(
+        Finding(
+            code="supply_unclear",
+            text=text,
+            remedy="map it: supply=input_volts[dV]",
+            numbers={"median": measured},
+        )
+    )
     return "", "none"
 
 
@@ -110,11 +140,19 @@ def _bench(facts: dict[str, Any], findings: list[Finding]) -> Pendulum | None:
     if mass is None or length is None:
         lacking = " and ".join(k for k, v in (("mass", mass), ("length", length)) if v is None)
         text = f"{lacking} not in the file: the bench is not known"
-        findings.append(Finding(code="bench_missing", text=text, remedy="give it: bench=Pendulum(mass=..., length=...)"))
+        findings.append(
+            Finding(code="bench_missing", text=text, remedy="give it: bench=Pendulum(mass=..., length=...)")
+        )
         return None
     if arm_mass is None:
         text = "arm_mass not in the file: the arm counts as massless"
-        findings.append(Finding(code="arm_mass_missing", text=text, remedy="weigh the arm: bench=Pendulum(mass=..., length=..., arm_mass=...)"))
+        findings.append(
+            Finding(
+                code="arm_mass_missing",
+                text=text,
+                remedy="weigh the arm: bench=Pendulum(mass=..., length=..., arm_mass=...)",
+            )
+        )
     return Pendulum(mass=mass, length=length, arm_mass=arm_mass or 0.0)
 
 

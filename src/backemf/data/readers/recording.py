@@ -1,4 +1,5 @@
-"""What every reader hands over: the channels of a file as it wrote them, and what the format itself knows about them."""
+"""What every reader hands over: the channels of a file as it wrote them,
+and what the format itself knows about them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ...findings import Finding
 from ...model.bench import Bench
 
 MUST_TELL = "?"
-"""The unit of a channel whose format leaves it open between units that are all in use: it is never assumed."""
+"""The unit of a channel whose format leaves it open between units that are all in use: it is never assumed.
+"""
 
 
 class ReadError(BackemfError, ValueError):
@@ -30,7 +32,8 @@ class Channel:
     unit: str = ""
     """As the file spells it; empty: not stated. `MUST_TELL`: not stated, and not to be assumed."""
     signal: str = ""
-    """What the format itself says this is; "none": nothing that can be used untold; empty: only its name can tell."""
+    """What the format itself says this is; "none": nothing that can be used untold; empty:
+    only its name can tell."""
     values: np.ndarray | None = None
     """Absent where nobody asked for it: a large file keeps only what is used."""
     time: np.ndarray | None = None
@@ -65,7 +68,8 @@ class Recording:
     hint: str = ""
     """What to say when nothing is recognised, where the format has something to add."""
     needs: Mapping[str, str] = field(default_factory=dict)
-    """Signals without which this format makes no sense ("command": any target or voltage), each with what to say when it is not there."""
+    """Signals without which this format makes no sense ("command":
+    any target or voltage), each with what to say when it is not there."""
 
 
 Keep = Callable[[Sequence[Channel]], Collection[str]]
@@ -83,7 +87,8 @@ def silent(fraction: float) -> None:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text file from its first bytes: a byte order mark, then what decodes; Latin-1 decodes anything."""
+    """The encoding of a text file from its first bytes: a byte order mark, then what decodes;
+    Latin-1 decodes anything."""
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if head.startswith(mark):
             return encoding
@@ -97,7 +102,8 @@ def encoding_of(head: bytes) -> str:
 
 
 class Columns:
-    """Rows that arrive one after another, kept as columns of floats; a key that a row lacks is NaN there, and counted."""
+    """Rows that arrive one after another, kept as columns of floats;
+    a key that a row lacks is NaN there, and counted."""
 
     def __init__(self) -> None:
         self.columns: dict[str, array[float]] = {}
@@ -152,4 +158,7 @@ class Columns:
     def finish(self) -> dict[str, np.ndarray]:
         for name, column in self.columns.items():
             self._pad(name, column)
-        return {name: np.frombuffer(column, float) if len(column) else np.empty(0) for name, column in self.columns.items()}
+        return {
+            name: np.frombuffer(column, float) if len(column) else np.empty(0)
+            for name, column in self.columns.items()
+        }

@@ -1,4 +1,5 @@
-"""SysId's JSON of seasons up to 2023: four tests of rows, in rotations; one recording a test, and a side of a drivetrain."""
+"""SysId's JSON of seasons up to 2023: four tests of rows, in rotations;
+one recording a test, and a side of a drivetrain."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ import numpy as np
 from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "SysId JSON"
-TESTS = {"slow-forward": "quasistatic-forward", "slow-backward": "quasistatic-reverse", "fast-forward": "dynamic-forward", "fast-backward": "dynamic-reverse"}
+TESTS = {
+    "slow-forward": "quasistatic-forward",
+    "slow-backward": "quasistatic-reverse",
+    "fast-forward": "dynamic-forward",
+    "fast-backward": "dynamic-reverse",
+}
 _UNITS = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
 _KEY = re.compile(rb'"(?:slow|fast)-(?:forward|backward)"\s*:|"sysid"\s*:')
 
@@ -25,7 +31,10 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     """A recording for every test that has rows."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
         raise ReadError(f"not valid JSON: {error}") from None
     if not isinstance(content, dict):
         raise ReadError(f"expected an object with the tests of SysId, found {type(content).__name__}")
@@ -40,7 +49,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     for key, test in TESTS.items():
         rows = content.get(key) or []
         if rows:
-            found += _recordings(path, test, _table(key, rows), float(scale), unit, f"{word}, {scale:g} a rotation")
+            found += _recordings(
+                path, test, _table(key, rows), float(scale), unit, f"{word}, {scale:g} a rotation"
+            )
     if not found:
         raise ReadError(f"no rows in any of {', '.join(TESTS)}")
     report(1.0)
@@ -58,10 +69,14 @@ def _table(key: str, rows: Any) -> np.ndarray:
     return table[first]
 
 
-def _recordings(path: Path, test: str, table: np.ndarray, scale: float, unit: str, note: str) -> list[Recording]:
+def _recordings(
+    path: Path, test: str, table: np.ndarray, scale: float, unit: str, note: str
+) -> list[Recording]:
     t = table[:, 0]
 
-    def made(part: str, volts: np.ndarray, position: np.ndarray, velocity: np.ndarray, size: float, in_unit: str) -> Recording:
+    def made(
+        part: str, volts: np.ndarray, position: np.ndarray, velocity: np.ndarray, size: float, in_unit: str
+    ) -> Recording:
         channels = (
             Channel.of("time", t, unit="s", signal="time"),
             Channel.of("voltage", volts, unit="V", signal="voltage"),
@@ -69,12 +84,21 @@ def _recordings(path: Path, test: str, table: np.ndarray, scale: float, unit: st
             Channel.of("velocity", size * velocity, unit=f"{in_unit}/s", signal="velocity"),
         )
         name = " ".join(word for word in (test, part, f"({path.stem})") if word)
-        return Recording(name=name, source=str(path), format=FORMAT, channels=channels, notes=(f"rotations read as {note}",))
+        return Recording(
+            name=name,
+            source=str(path),
+            format=FORMAT,
+            channels=channels,
+            notes=(f"rotations read as {note}",),
+        )
 
     if table.shape[1] == 4:
         return [made("", table[:, 1], table[:, 2], table[:, 3], scale, unit)]
     left, right, l_pos, r_pos, l_vel, r_vel, angle, rate = table[:, 1:].T
     turning = float(np.sum(left * right)) < 0
     word = " turning" if turning else ""
-    sides = [made(f"left{word}", left, l_pos, l_vel, scale, unit), made(f"right{word}", right, r_pos, r_vel, scale, unit)]
+    sides = [
+        made(f"left{word}", left, l_pos, l_vel, scale, unit),
+        made(f"right{word}", right, r_pos, r_vel, scale, unit),
+    ]
     return [*sides, made("angular", 0.5 * (right - left), angle, rate, 1.0, "rad")] if turning else sides

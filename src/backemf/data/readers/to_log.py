@@ -1,4 +1,5 @@
-"""A recording becomes a Log: channels mapped to signals, in SI, each on its own clock, with a record of all that was done."""
+"""A recording becomes a Log: channels mapped to signals, in SI, each on its own clock,
+with a record of all that was done."""
 
 from __future__ import annotations
 
@@ -58,13 +59,25 @@ def checked(steps: Plan, recording: Recording) -> Plan:
     for signal, text in recording.needs.items():
         if not there & ({*names.TARGETS, "voltage"} if signal == "command" else {signal}):
             raise ReadError(text)
-    listed = ", ".join(repr(c.name) for c in recording.channels[:20]) + (", ..." if len(recording.channels) > 20 else "")
+    listed = ", ".join(repr(c.name) for c in recording.channels[:20]) + (
+        ", ..." if len(recording.channels) > 20 else ""
+    )
     hint = f"; {recording.hint}" if recording.hint else ""
     if not any(s.signal != "time" for s in steps.sources):
-        raise ReadError(f"no channel is recognised as a signal; there are: {listed}{hint}; say which is which (--map position=NAME[unit], or map=...)")
+        raise ReadError(
+            f"no channel is recognised as a signal; there are: {listed}{hint}; say which is which (--map"
+            " position=NAME[unit], or map=...)"
+        )
     own = all(c.time is not None for c in recording.channels if c.name in steps.channels)
-    if not own and not any(s.signal == "time" for s in steps.sources) and not all(s.clock for s in steps.sources):
-        raise ReadError(f"no channel is recognised as the time; there are: {listed}{hint}; say which (--map time=NAME[s]), or the step: --map time=row[ms],5")
+    if (
+        not own
+        and not any(s.signal == "time" for s in steps.sources)
+        and not all(s.clock for s in steps.sources)
+    ):
+        raise ReadError(
+            f"no channel is recognised as the time; there are: {listed}{hint}; say which (--map"
+            " time=NAME[s]), or the step: --map time=row[ms],5"
+        )
     return steps
 
 
@@ -84,7 +97,12 @@ class _Work:
         self.zero: list[str] = []
         for name, reason in steps.unused:
             channel = self.channels.get(name)
-            if channel is not None and reason == "not recognised" and channel.n and channel.low == channel.high == 0:
+            if (
+                channel is not None
+                and reason == "not recognised"
+                and channel.n
+                and channel.low == channel.high == 0
+            ):
                 self.zero.append(name)
             else:
                 self.words.append(f"channel {name!r} not used: {reason}")
@@ -97,7 +115,10 @@ class _Work:
                 motions.setdefault(implied, s)
         if len(motions) > 1:
             a, b = motions["rotary"], motions["linear"]
-            raise ReadError(f"{a.signal} is in {a.unit}, but {b.signal} is in {b.unit}: an axis either turns or slides; expected units of one kind")
+            raise ReadError(
+                f"{a.signal} is in {a.unit}, but {b.signal} is in {b.unit}: an axis either turns or slides;"
+                " expected units of one kind"
+            )
         return next(iter(motions), "rotary")
 
     def _note(self, code: str, text: str, remedy: str, **numbers: float) -> None:
@@ -136,30 +157,54 @@ class _Work:
 
     def _time(self, clock: str) -> np.ndarray:
         """Times [s] of a named clock, or of the recording's time."""
-        told = next((s for s in self.steps.sources if s.signal == "time" and (not clock or s.channel == clock)), None)
+        told = next(
+            (s for s in self.steps.sources if s.signal == "time" and (not clock or s.channel == clock)), None
+        )
         if told is None:
             channel = self.channels.get(clock)
-            told = Source(signal="time", channel=clock, unit=names.recognise(clock, channel.unit if channel else "").unit, by="name")
+            told = Source(
+                signal="time",
+                channel=clock,
+                unit=names.recognise(clock, channel.unit if channel else "").unit,
+                by="name",
+            )
         raw = self._values(told.channel)
         unit = told.unit
         if not unit:
             unit = clocks.epoch_unit(float(raw[0]) * told.factor) if len(raw) else "s"
         self._say(told, unit, stated=bool(told.unit))
         scale = names.to_si(unit, "time", "time")[0]
-        return raw if (told.factor, told.offset, scale) == (1.0, 0.0, 1.0) else (raw * told.factor + told.offset) * scale
+        return (
+            raw
+            if (told.factor, told.offset, scale) == (1.0, 0.0, 1.0)
+            else (raw * told.factor + told.offset) * scale
+        )
 
     def _say(self, source: Source, unit: str, stated: bool) -> None:
         if source.by != "told":
             text = f"channel {source.channel!r} read as {source.signal}"
-            self.words.append(text if unit == "1" else f"{text} in {unit}" if stated else f"{text} in {unit}, as it states no unit")
+            self.words.append(
+                text
+                if unit == "1"
+                else f"{text} in {unit}"
+                if stated
+                else f"{text} in {unit}, as it states no unit"
+            )
         else:
-            self.words.append(f"{source} as told" + ("" if stated or unit == "1" else f", in {unit}, as no unit was given"))
+            self.words.append(
+                f"{source} as told" + ("" if stated or unit == "1" else f", in {unit}, as no unit was given")
+            )
 
     def signal(self, source: Source) -> Signal | None:
         """One signal in SI, without the samples that have no value or no time of their own."""
         channel = self.channels.get(source.channel) or Channel(name=source.channel)
         raw = self._values(source.channel)
-        if source.by != "told" and source.signal in MAY_BE_ABSENT and np.isfinite(raw).any() and not np.any(np.nan_to_num(raw)):
+        if (
+            source.by != "told"
+            and source.signal in MAY_BE_ABSENT
+            and np.isfinite(raw).any()
+            and not np.any(np.nan_to_num(raw))
+        ):
             self.zero.append(channel.name)
             return None
         time, keep = self._clock(source, channel)
@@ -195,9 +240,16 @@ class _Work:
 
     def _assumed(self, source: Source, si: str, values: np.ndarray) -> None:
         span = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0
-        turns = f"; its span of {span:.4g} would be {span / math.tau:.1f} turns" if source.signal.startswith("position") and span > 12.6 else ""
+        turns = (
+            f"; its span of {span:.4g} would be {span / math.tau:.1f} turns"
+            if source.signal.startswith("position") and span > 12.6
+            else ""
+        )
         text = f"{source.channel!r} states no unit and is taken for {source.signal} in {si}{turns}"
-        remedy = f"say it: {source.signal}={source.channel}[{'deg' if si == 'rad' else si}], or [{si}] if that is right"
+        remedy = (
+            f"say it: {source.signal}={source.channel}[{'deg' if si == 'rad' else si}], or [{si}] if that is"
+            " right"
+        )
         self.findings.append(Finding(code="unit_assumed", text=text, remedy=remedy, numbers={"span": span}))
 
     def unwrap(self, signals: dict[str, Signal]) -> None:
@@ -212,27 +264,43 @@ class _Work:
         flat = clocks.unwrap(position.values, period)
         jumps = np.flatnonzero(np.abs(np.diff(position.values)) > 0.75 * period)
         signals["position"] = Signal(time=position.time, values=flat)
-        text = f"position wraps {len(jumps)} times by {period:.6g} rad, first at {position.time[jumps[0] + 1]:.4g} s; unwrapped"
+        text = (
+            f"position wraps {len(jumps)} times by {period:.6g} rad, first at"
+            f" {position.time[jumps[0] + 1]:.4g} s; unwrapped"
+        )
         target = signals.get("position_target")
         if target is not None and clocks.wrap_period(target.values, [period]) is not None:
             goal = clocks.unwrap(target.values, period)
-            turns = np.round((flat[0] - goal[0]) / period)  # one of the two may have wrapped just before the start
+            turns = np.round(
+                (flat[0] - goal[0]) / period
+            )  # one of the two may have wrapped just before the start
             signals["position_target"] = Signal(time=target.time, values=goal + period * turns)
             text += ", and its target with it"
         elif target is not None:
             text += "; its target does not wrap and stays as it is"
-        self._note("wrapped_position", text, "record a counter over several turns", wraps=len(jumps), period=period)
+        self._note(
+            "wrapped_position", text, "record a counter over several turns", wraps=len(jumps), period=period
+        )
 
     def describe(self, signals: dict[str, Signal]) -> None:
         """What else is worth knowing: channels that are 0 throughout, torque that is switched off."""
         if self.zero:
             listed = ", ".join(self.zero)
             self._note(
-                "not_recorded", f"{listed}: 0 throughout, so not recorded; left out", "map it (--map) if 0 is what was measured", channels=len(self.zero)
+                "not_recorded",
+                f"{listed}: 0 throughout, so not recorded; left out",
+                "map it (--map) if 0 is what was measured",
+                channels=len(self.zero),
             )
         enabled = signals.get("enabled")
         if enabled is not None and not enabled.values.all():
             off = enabled.values == 0
             k, share = int(np.argmax(off)), 100.0 * float(off.mean())
             text = f"torque is off for {share:.0f} % of the samples, first at {enabled.time[k]:.4g} s"
-            self._note("torque_off", text, "nothing: the motor is simulated as switched off there", share=share, first=float(enabled.time[k]))
+            self._note(
+                "torque_off",
+                text,
+                "nothing: the motor is simulated as switched off there",
+                share=share,
+                first=float(enabled.time[k]),
+            )

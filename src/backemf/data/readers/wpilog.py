@@ -1,6 +1,7 @@
 """WPILOG 1.0, WPILib's data log: a small reader and a writer of our own.
 
-A log with the states of a SysId routine is split into its runs (wpilog_runs); any other is one recording with all numbers in it.
+A log with the states of a SysId routine is split into its runs (wpilog_runs); any other is one recording with
+all numbers in it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ FORMAT = "WPILOG"
 MAGIC = b"WPILOG"
 _CONVERTERS = {
     ".hoot": "CTRE's owlet (owlet -f wpilog in.hoot out.wpilog)",
-    ".revlog": "REV's revlog-converter (npm install -g @rev-robotics/revlog-converter, then revlog-converter in.revlog -o out.wpilog)",
+    ".revlog": (
+        "REV's revlog-converter (npm install -g @rev-robotics/revlog-converter, then revlog-converter"
+        " in.revlog -o out.wpilog)"
+    ),
 }
 """docs.ctr-electronics.com, log extractor; github.com/REVrobotics/node-revlog-converter."""
 _UNITS = {
@@ -35,7 +39,16 @@ _UNITS = {
     **dict.fromkeys(("foot", "feet", "ft"), "ft"),
     **dict.fromkeys(("inch", "inches", "in"), "in"),
 }
-_FORMATS = {"boolean": "?", "int64": "q", "float": "f", "double": "d", "boolean[]": "?", "int64[]": "q", "float[]": "f", "double[]": "d"}
+_FORMATS = {
+    "boolean": "?",
+    "int64": "q",
+    "float": "f",
+    "double": "d",
+    "boolean[]": "?",
+    "int64[]": "q",
+    "float[]": "f",
+    "double[]": "d",
+}
 _MOST_COLUMNS = 16
 """Longer arrays are not signals."""
 
@@ -62,10 +75,13 @@ def can_read(path: Path, head: bytes) -> bool:
 
 
 def read_entries(path: Path | str, report: Report = silent) -> list[Entry]:
-    """Every entry of a log; an entry whose id was used again after its end is another one unless name and type are the same."""
+    """Every entry of a log; an entry whose id was used again after its end is another one unless name and
+    type are the same."""
     path = Path(path)
     if path.suffix.lower() in _CONVERTERS:
-        raise ReadError(f"{path.suffix} is a maker's own format; convert it first with {_CONVERTERS[path.suffix.lower()]}")
+        raise ReadError(
+            f"{path.suffix} is a maker's own format; convert it first with {_CONVERTERS[path.suffix.lower()]}"
+        )
     content = path.read_bytes()
     if len(content) < 12 or not content.startswith(MAGIC):
         raise ReadError(f"not a WPILOG (it begins with {content[:8]!r})")
@@ -88,7 +104,8 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Entry]:
 
 
 def _records(content: bytes, at: int) -> Iterator[tuple[int, int, bytes, int]]:
-    """(entry, microseconds, payload, place); a record that is cut off ends the log, as when the power goes."""
+    """(entry, microseconds, payload, place); a record that is cut off ends the log,
+    as when the power goes."""
     size = len(content)
     while at < size:
         bits = content[at]
@@ -154,7 +171,8 @@ def _strings(payload: bytes, name: str) -> tuple[str, ...]:
 
 
 def unit_of(metadata: str) -> str:
-    """The unit that metadata names: WPILib's "Rotation per Second", an abbreviation, or {"unit": ...}; empty where it names none."""
+    """The unit that metadata names: WPILib's "Rotation per Second", an abbreviation, or {"unit": ...};
+    empty where it names none."""
     text = metadata.strip()
     if text.startswith("{"):
         try:
@@ -166,11 +184,24 @@ def unit_of(metadata: str) -> str:
     base = _UNITS.get(parts[0], "")
     if not base or len(parts) > 2:
         return ""
-    return base if len(parts) == 1 else f"{base}/s" if parts[1] in ("second", "s", "sec") else f"{base}/min" if parts[1] in ("minute", "min") else ""
+    return (
+        base
+        if len(parts) == 1
+        else (
+            f"{base}/s"
+            if parts[1] in ("second", "s", "sec")
+            else f"{base}/min"
+            if parts[1] in ("minute", "min")
+            else ""
+        )
+    )
 
 
-def entries(path: Path, keep: Keep = everything, report: Report = silent, preset: str | None = None) -> list[Recording]:
-    """The runs of a SysId log, or all numbers of any other. `preset` names the logger that wrote it (see wpilog_runs)."""
+def entries(
+    path: Path, keep: Keep = everything, report: Report = silent, preset: str | None = None
+) -> list[Recording]:
+    """The runs of a SysId log, or all numbers of any other.
+    `preset` names the logger that wrote it (see wpilog_runs)."""
     from .wpilog_runs import find_runs
 
     logged = read_entries(path, report)
@@ -184,7 +215,10 @@ def whole(path: Path, logged: Iterable[Entry], keep: Keep = everything, unclear:
     if not channels:
         raise ReadError("no numbers in the log; expected boolean, int64, float or double entries")
     wanted = set(keep([Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high) for c in channels]))
-    channels = [c if c.name in wanted else Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high) for c in channels]
+    channels = [
+        c if c.name in wanted else Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high)
+        for c in channels
+    ]
     hint = unclear or "name the entries: --map 'position=/arm/position[rev]' --map 'voltage=/arm/volts'"
     return Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), hint=hint)
 
@@ -199,11 +233,20 @@ def _channels(entry: Entry) -> list[Channel]:
     width = min(len(v) for v in values)
     if width > _MOST_COLUMNS:
         return []
-    return [Channel.of(f"{entry.name}.{k}", [v[k] for v in values], unit=unit, time=times) for k in range(width)]
+    return [
+        Channel.of(f"{entry.name}.{k}", [v[k] for v in values], unit=unit, time=times) for k in range(width)
+    ]
 
 
-def write_wpilog(path: Path | str, logged: Mapping[str, tuple[str, str, Iterable[tuple[float, Any]]]], *, extra: str = "", force: bool = False) -> Path:
-    """Write entries {name: (type, metadata, [(time [s], value), ...])}: first all starts, then the records as they are given."""
+def write_wpilog(
+    path: Path | str,
+    logged: Mapping[str, tuple[str, str, Iterable[tuple[float, Any]]]],
+    *,
+    extra: str = "",
+    force: bool = False,
+) -> Path:
+    """Write entries {name: (type, metadata, [(time [s], value), ...])}:
+    first all starts, then the records as they are given."""
     parts = [MAGIC, struct.pack("<HI", 0x0100, len(extra.encode())), extra.encode()]
     for number, (name, (type_, metadata, _)) in enumerate(logged.items(), start=1):
         texts = b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in (name, type_, metadata))
@@ -219,9 +262,14 @@ def _payload(type_: str, value: Any, name: str) -> bytes:
     if type_ == "raw":
         return bytes(value)
     if type_ == "string[]":
-        return struct.pack("<I", len(value)) + b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in value)
+        return struct.pack("<I", len(value)) + b"".join(
+            struct.pack("<I", len(t.encode())) + t.encode() for t in value
+        )
     if type_ not in _FORMATS:
-        raise ReadError(f"{name!r} has the type {type_!r}, which cannot be written; expected raw, string, string[], json, {', '.join(_FORMATS)}")
+        raise ReadError(
+            f"{name!r} has the type {type_!r}, which cannot be written; expected raw, string, string[], json,"
+            f" {', '.join(_FORMATS)}"
+        )
     values = value if type_.endswith("[]") else [value]
     return struct.pack(f"<{len(values)}{_FORMATS[type_]}", *values)
 
@@ -229,4 +277,10 @@ def _payload(type_: str, value: Any, name: str) -> bytes:
 def _record(number: int, micros: int, payload: bytes) -> bytes:
     sizes = [max(1, (x.bit_length() + 7) // 8) for x in (number, len(payload), micros)]
     bits = (sizes[0] - 1) | (sizes[1] - 1) << 2 | (sizes[2] - 1) << 4
-    return b"".join([bytes([bits]), *(x.to_bytes(n, "little") for x, n in zip((number, len(payload), micros), sizes, strict=True)), payload])
+    return b"".join(
+        [
+            bytes([bits]),
+            *(x.to_bytes(n, "little") for x, n in zip((number, len(payload), micros), sizes, strict=True)),
+            payload,
+        ]
+    )

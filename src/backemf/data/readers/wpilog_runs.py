@@ -1,4 +1,5 @@
-"""Tests in a WPILOG: which logger wrote it, which entries are input and motion of a motor, and from when to when a test ran."""
+"""Tests in a WPILOG: which logger wrote it, which entries are input and motion of a motor,
+and from when to when a test ran."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ LOGGERS = {
             name="sysid",
             about="WPILib's SysIdRoutineLog: voltage-<motor>-<mechanism>",
             source="docs.wpilib.org, Creating an Identification Routine",
-            entries={signal: (rf"^(?:.*/)?{signal}-(?P<motor>.+)$", "") for signal in ("voltage", "current", "position", "velocity")},
+            entries={
+                signal: (rf"^(?:.*/)?{signal}-(?P<motor>.+)$", "")
+                for signal in ("voltage", "current", "position", "velocity")
+            },
         ),
         Logger(
             name="phoenix",
@@ -65,7 +69,10 @@ LOGGERS = {
         ),
         Logger(
             name="advantagekit",
-            about="AdvantageKit's template projects: <table>/<motor>AppliedVolts, PositionRad, VelocityRadPerSec",
+            about=(
+                "AdvantageKit's template projects: <table>/<motor>AppliedVolts, PositionRad,"
+                " VelocityRadPerSec"
+            ),
             source="docs.advantagekit.org, SysId compatibility and template projects",
             entries={
                 "voltage": (r"^/?(?P<motor>.+?)AppliedVolts$", "V"),
@@ -95,7 +102,8 @@ def listed() -> str:
 
 
 def windows_of(logged: Sequence[Entry]) -> list[Window]:
-    """Every run of a test: from the first record of its name to the first of another. The name is written over and over meanwhile."""
+    """Every run of a test: from the first record of its name to the first of another.
+    The name is written over and over meanwhile."""
     found: list[Window] = []
     for entry in logged:
         if entry.type != "string" or not any(value in TESTS for value in entry.values):
@@ -109,7 +117,15 @@ def windows_of(logged: Sequence[Entry]) -> list[Window]:
             if states[i] in TESTS:
                 count[states[i]] += 1
                 end = float("inf") if following is None else float(times[following])
-                found.append(Window(test=states[i], start=float(times[i]), end=end, mechanism=mechanism, number=count[states[i]]))
+                found.append(
+                    Window(
+                        test=states[i],
+                        start=float(times[i]),
+                        end=end,
+                        mechanism=mechanism,
+                        number=count[states[i]],
+                    )
+                )
     return found
 
 
@@ -122,7 +138,9 @@ def motors_of(logged: Sequence[Entry], logger: Logger) -> dict[str, dict[str, tu
         for signal, (pattern, unit) in logger.entries.items():
             match = re.match(pattern, entry.name, re.IGNORECASE)
             if match:
-                told = unit_of(entry.metadata) or unit or {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
+                told = (
+                    unit_of(entry.metadata) or unit or {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
+                )
                 motors.setdefault(match["motor"].strip("/"), {})[signal] = (entry, told)
     return motors
 
@@ -132,7 +150,8 @@ def _complete(signals: Mapping[str, object]) -> bool:
 
 
 def find_runs(path: Path, logged: Sequence[Entry], preset: str | None = None) -> tuple[list[Recording], str]:
-    """(a recording for every run and motor, what is unclear): none where the log has no tests, or where its logger is not known."""
+    """(a recording for every run and motor, what is unclear):
+    none where the log has no tests, or where its logger is not known."""
     windows = windows_of(logged)
     name, _, chosen = (preset or "").partition(":")
     if preset is not None and name not in LOGGERS:
@@ -143,7 +162,10 @@ def find_runs(path: Path, logged: Sequence[Entry], preset: str | None = None) ->
         if any(_complete(signals) for signals in motors.values()):
             known[logger.name] = motors
     if preset is not None and not known:
-        raise ReadError(f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion; the presets: {listed()}; or name the entries with --map")
+        raise ReadError(
+            f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion; the presets:"
+            f" {listed()}; or name the entries with --map"
+        )
     if "sysid" in known:  # written for this very purpose
         known = {"sysid": known["sysid"]}
     if len(known) > 1:
@@ -151,15 +173,37 @@ def find_runs(path: Path, logged: Sequence[Entry], preset: str | None = None) ->
     for key, motors in known.items():
         motors = _chosen(motors, chosen, key)
         if not windows:
-            return ([_whole(path, motors, LOGGERS[key])], "") if preset is not None else ([], f"give --preset {key} to read its {', '.join(motors)}")
+            return (
+                ([_whole(path, motors, LOGGERS[key])], "")
+                if preset is not None
+                else ([], f"give --preset {key} to read its {', '.join(motors)}")
+            )
         moved = motors if chosen or key == "sysid" else _driven(motors, windows)
         if len(moved) > 1 and key != "sysid" and not chosen:
-            return [], f"several motors run during the tests; say which with --preset {key}:{next(iter(moved))} (also {', '.join(list(moved)[1:])})"
+            return (
+                [],
+                (
+                    f"several motors run during the tests; say which with --preset {key}:{next(iter(moved))}"
+                    f" (also {', '.join(list(moved)[1:])})"
+                ),
+            )
         return [r for window in windows for r in _recordings(path, window, moved, LOGGERS[key], logged)], ""
-    return [], "" if not windows else f"no logger's entry names are known here; the presets: {listed()}; or name the entries with --map"
+    return (
+        [],
+        (
+            ""
+            if not windows
+            else (
+                f"no logger's entry names are known here; the presets: {listed()}; or name the entries with"
+                " --map"
+            )
+        ),
+    )
 
 
-def _chosen(motors: dict[str, dict[str, tuple[Entry, str]]], chosen: str, key: str) -> dict[str, dict[str, tuple[Entry, str]]]:
+def _chosen(
+    motors: dict[str, dict[str, tuple[Entry, str]]], chosen: str, key: str
+) -> dict[str, dict[str, tuple[Entry, str]]]:
     if not chosen:
         return motors
     names = chosen.split(",")
@@ -169,7 +213,9 @@ def _chosen(motors: dict[str, dict[str, tuple[Entry, str]]], chosen: str, key: s
     return {name: motors[name] for name in names}
 
 
-def _driven(motors: Mapping[str, dict[str, tuple[Entry, str]]], windows: Sequence[Window]) -> dict[str, dict[str, tuple[Entry, str]]]:
+def _driven(
+    motors: Mapping[str, dict[str, tuple[Entry, str]]], windows: Sequence[Window]
+) -> dict[str, dict[str, tuple[Entry, str]]]:
     """Motors with an input during the tests."""
     strength = {}
     for name, signals in motors.items():
@@ -190,16 +236,30 @@ def _whole(path: Path, motors: Mapping[str, dict[str, tuple[Entry, str]]], logge
     complete = {name: signals for name, signals in motors.items() if _complete(signals)}
     if len(complete) > 1:
         first, *more = complete
-        raise ReadError(f"several motors; say which with --preset {logger.name}:{first} (also {', '.join(more)})")
+        raise ReadError(
+            f"several motors; say which with --preset {logger.name}:{first} (also {', '.join(more)})"
+        )
     ((name, signals),) = complete.items()
     channels = []
     for signal, (entry, unit) in signals.items():
         times, values = entry.sorted()
         channels.append(Channel.of(entry.name, values, unit=unit, signal=signal, time=times))
-    return Recording(name=f"{name} ({path.stem})", source=str(path), format=FORMAT, channels=tuple(channels), notes=(f"read as {logger.name}",))
+    return Recording(
+        name=f"{name} ({path.stem})",
+        source=str(path),
+        format=FORMAT,
+        channels=tuple(channels),
+        notes=(f"read as {logger.name}",),
+    )
 
 
-def _recordings(path: Path, window: Window, motors: Mapping[str, dict[str, tuple[Entry, str]]], logger: Logger, logged: Sequence[Entry]) -> list[Recording]:
+def _recordings(
+    path: Path,
+    window: Window,
+    motors: Mapping[str, dict[str, tuple[Entry, str]]],
+    logger: Logger,
+    logged: Sequence[Entry],
+) -> list[Recording]:
     """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
     mine = {}
     for motor, signals in motors.items():
@@ -210,10 +270,17 @@ def _recordings(path: Path, window: Window, motors: Mapping[str, dict[str, tuple
     clock = _cycles(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
     words = {motor: "" for motor in cut}
-    out: dict[str, list[Channel]] = {motor: channels for motor, channels in cut.items() if _complete({c.signal: c for c in channels})}
-    left, right = (next((m for m in out if re.search(rf"(?:^|[^a-z]){side}(?:[^a-z]|$)", m.lower())), None) for side in ("left", "right"))
+    out: dict[str, list[Channel]] = {
+        motor: channels for motor, channels in cut.items() if _complete({c.signal: c for c in channels})
+    }
+    left, right = (
+        next((m for m in out if re.search(rf"(?:^|[^a-z]){side}(?:[^a-z]|$)", m.lower())), None)
+        for side in ("left", "right")
+    )
     if left and right:
-        turning = _turning(out[left], out[right], next((c for m, c in cut.items() if m not in out and _GYRO.search(m)), []))
+        turning = _turning(
+            out[left], out[right], next((c for m, c in cut.items() if m not in out and _GYRO.search(m)), [])
+        )
         if turning is not None:
             words[left] = words[right] = " turning"
             if turning:
@@ -221,20 +288,38 @@ def _recordings(path: Path, window: Window, motors: Mapping[str, dict[str, tuple
     end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     note = (f"run {window.number} of {window.test}, read as {logger.name}",)
     return [
-        Recording(name=f"{window.test} {motor}{words[motor]} {end}", source=str(path), format=FORMAT, channels=tuple(channels), notes=note)
+        Recording(
+            name=f"{window.test} {motor}{words[motor]} {end}",
+            source=str(path),
+            format=FORMAT,
+            channels=tuple(channels),
+            notes=note,
+        )
         for motor, channels in out.items()
     ]
 
 
-def _turning(left: Sequence[Channel], right: Sequence[Channel], gyro: Sequence[Channel]) -> list[Channel] | None:
-    """Channels of the turning motion (none without a gyro), where the sides' inputs oppose each other; None: it goes straight."""
+def _turning(
+    left: Sequence[Channel], right: Sequence[Channel], gyro: Sequence[Channel]
+) -> list[Channel] | None:
+    """Channels of the turning motion (none without a gyro), where the sides' inputs oppose each other;
+    None: it goes straight."""
     a, b = (next((c for c in side if c.signal == "voltage"), None) for side in (left, right))
     if a is None or b is None or a.time is None or b.time is None or a.values is None or b.values is None:
         return None
     of_left = np.interp(b.time, a.time, a.values)
     if float(np.sum(of_left * b.values)) >= 0:
         return None
-    return [Channel.of("half of right less left", 0.5 * (b.values - of_left), unit="V", signal="voltage", time=b.time), *gyro] if gyro else []
+    return (
+        [
+            Channel.of(
+                "half of right less left", 0.5 * (b.values - of_left), unit="V", signal="voltage", time=b.time
+            ),
+            *gyro,
+        ]
+        if gyro
+        else []
+    )
 
 
 def _cycles(logged: Sequence[Entry], window: Window) -> np.ndarray:
@@ -243,7 +328,9 @@ def _cycles(logged: Sequence[Entry], window: Window) -> np.ndarray:
     return times[(times >= window.start) & (times < window.end)]
 
 
-def _motor(signals: Mapping[str, tuple[Entry, str]], window: Window, clock: np.ndarray | None) -> list[Channel]:
+def _motor(
+    signals: Mapping[str, tuple[Entry, str]], window: Window, clock: np.ndarray | None
+) -> list[Channel]:
     found = [_cut(signal, entry, unit, window, clock) for signal, (entry, unit) in signals.items()]
     channels = [c for c in found if c is not None]
     ends = [float(c.time[-1]) for c in channels if c.signal not in _INPUTS and c.time is not None]
@@ -269,7 +356,12 @@ def _cut(signal: str, entry: Entry, unit: str, window: Window, clock: np.ndarray
         times, column = clock[at >= 0], column[at[at >= 0]]
     keep = (times >= window.start) & (times < window.end)
     times, column = times[keep], column[keep]
-    if clock is None and signal in _INPUTS and before >= 0 and (not len(times) or times[0] > window.start + _HELD):
+    if (
+        clock is None
+        and signal in _INPUTS
+        and before >= 0
+        and (not len(times) or times[0] > window.start + _HELD)
+    ):
         times, column = np.insert(times, 0, window.start), np.insert(column, 0, float(values[before]))
     if len(times) < (1 if signal in _INPUTS else 2):
         return None

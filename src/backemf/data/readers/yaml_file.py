@@ -13,7 +13,8 @@ from .recording import Keep, ReadError, Recording, Report, encoding_of, everythi
 
 FORMAT = "YAML"
 DEEPEST = 1000
-"""Brackets within brackets; a parser's time grows with the square of them, and no recording has more than a few."""
+"""Brackets within brackets; a parser's time grows with the square of them,
+and no recording has more than a few."""
 
 
 def can_read(path: Path, head: bytes) -> bool:
@@ -32,7 +33,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     if encoding == "latin-1":
         raise ReadError("not a text file in UTF-8 or UTF-16")
     if (depth := _depth(raw)) > DEEPEST:
-        raise ReadError(f"not plain YAML: {depth} brackets are open at once; expected entries or lists of numbers")
+        raise ReadError(
+            f"not plain YAML: {depth} brackets are open at once; expected entries or lists of numbers"
+        )
     try:
         content = yaml.load(raw.decode(encoding), Loader=loader)
     except yaml.MarkedYAMLError as error:
