@@ -12,10 +12,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from backemf.identify.characterize import characterize
-from backemf.identify.regression import sysid
 from tests.identify.test_characterize import WEAK_POINTS, error, gravity_of, recorded
 from tests.identify.test_characterize_coverage import MECHANISMS, trial
+
+from backemf.mechanism.characterize import characterize
+from backemf.mechanism.regression import sysid
 
 
 def weak_points(seeds: int) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.engine.kernels import kernels
+from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import Held, held
 from backemf.engine.stepper import stepper
 from backemf.engine.system import System
@@ -47,14 +47,14 @@ FREE = (
     "bench.mass",
 )
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=2.0, torque_constant=0.01, rotor_inertia=1e-6),
-    gearbox=be.Gearbox(ratio=100.0),
-    friction=be.M4(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.01, rotor_inertia=1e-6),
+    gearbox=be.gearbox.Gearbox(ratio=100.0),
+    friction=be.friction.M4(
         coulomb=0.05, static=0.08, stribeck_velocity=0.3, load=0.05, load_stribeck=0.05, viscous=0.01
     ),
-    drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.3, supply=12.0),
+    drive=be.drive.Position(volts_per_radian=20.0, volt_seconds_per_radian=0.3, supply=12.0),
 )
-SYSTEM = System(actuator=SERVO, bench=be.Pendulum(mass=0.5, length=0.1), inputs=("position_target",))
+SYSTEM = System(actuator=SERVO, bench=be.bench.Pendulum(mass=0.5, length=0.1), inputs=("position_target",))
 P, S0 = np.array(list(SYSTEM.parameters.values())), np.zeros(2)
 # The order in which benchmarks/engines_servo.c wants its numbers.
 IN_C = (
@@ -275,7 +275,7 @@ def measure() -> dict[str, float | None]:
     many = P * np.random.default_rng(0).uniform(0.9, 1.1, (1024, len(P)))
     candidates = medians({"cost": lambda: k.cost(many, S0, logs, 1, measured)}, rounds=3)["cost"]
     servos = stepper(
-        System(actuator=SERVO, bench=be.Recorded(), inputs=("inertia", "load", "position_target")), 12
+        System(actuator=SERVO, bench=be.bench.Recorded(), inputs=("inertia", "load", "position_target")), 12
     )
     state, inputs = servos.start(position=0.2), np.tile([0.005, 0.1, 0.4], (12, 1))
     with tempfile.TemporaryDirectory() as folder:

@@ -23,11 +23,11 @@ from backemf.identify.optimize import homotopy, levenberg_marquardt
 from backemf.identify.residual import mean_absolute_errors, problem
 
 LUGRE = be.Actuator(
-    motor=be.Motor(resistance=4.0, torque_constant=0.55, rotor_inertia=0.004),
-    friction=be.LuGre(
+    motor=be.motor.Motor(resistance=4.0, torque_constant=0.55, rotor_inertia=0.004),
+    friction=be.friction.LuGre(
         coulomb=0.055, static=0.09, stribeck_velocity=0.35, stiffness=6.0, damping=0.06, viscous=0.02
     ),
-    drive=be.PositionDrive(volts_per_radian=60.0, supply=12.0),
+    drive=be.drive.Position(volts_per_radian=60.0, supply=12.0),
 )
 FREE = [
     p
@@ -53,7 +53,7 @@ def slow(t: np.ndarray) -> np.ndarray:
 
 
 def lugre_log(command) -> be.Log:
-    bench = be.Pendulum(mass=0.12 / 9.80665 / 0.1, length=0.1)
+    bench = be.bench.Pendulum(mass=0.12 / 9.80665 / 0.1, length=0.1)
     run = be.simulate(LUGRE, bench, command, duration=10.0, dt=0.002, substeps=5)
     rng, grain = np.random.default_rng(0), 2 * np.pi / 4096
     seen = np.round((run.position + 2e-4 * rng.standard_normal(len(run))) / grain) * grain
@@ -130,18 +130,18 @@ def sts3032(data: Path, friction: str = "m4") -> list[dict]:
 
 
 COVERED = {
-    "coulomb": be.Coulomb(coulomb=0.05, viscous=0.02),
-    "stribeck": be.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
-    "m4": be.M4(
+    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    "stribeck": be.friction.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
+    "m4": be.friction.M4(
         coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
     ),
-    "lugre": be.LuGre(
+    "lugre": be.friction.LuGre(
         coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
     ),
 }
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
-    drive=be.ServoDrive(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
+    motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+    drive=be.drive.Servo(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
 )
 RIGS = (
     (0.3, 0.1, 16.0, False),
@@ -157,10 +157,14 @@ def coverage_logs(actuator: be.Actuator, seed: int, correlated: bool) -> list[be
     logs = []
     for k, (mass, length, gain, off) in enumerate(RIGS):
         rng = np.random.default_rng(10 * seed + k)
-        bench = be.Pendulum(mass=mass, length=length, arm_mass=0.03)
+        bench = be.bench.Pendulum(mass=mass, length=length, arm_mass=0.03)
         asked = {
-            "position_target": [be.sine(0.8, 0.5), be.square(0.7, 0.4), be.chirp(0.9, 0.2, 1.2, 6.0)][k % 3],
-            "enabled": be.step(-1.0 if off else 0.0, at=2.0, start=1.0),
+            "position_target": [
+                be.signal.sine(0.8, 0.5),
+                be.signal.square(0.7, 0.4),
+                be.signal.chirp(0.9, 0.2, 1.2, 6.0),
+            ][k % 3],
+            "enabled": be.signal.step(-1.0 if off else 0.0, at=2.0, start=1.0),
         }
         run = be.simulate(
             actuator.replace(**{"drive.proportional": gain}),
@@ -272,7 +276,7 @@ def against_mujoco_sysid() -> dict | None:
     )
     their_cpu = time.process_time() - begun
 
-    inertia = be.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
+    inertia = be.bench.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
     log = be.log(
         "pendulum",
         times,
@@ -282,9 +286,9 @@ def against_mujoco_sysid() -> dict | None:
         bench=inertia,
     )
     first = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008),
-        friction=be.Coulomb(coulomb=0.06, viscous=0.04),
-        drive=be.ImpedanceDrive(newton_metres_per_radian=0.8),
+        motor=be.motor.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008),
+        friction=be.friction.Coulomb(coulomb=0.06, viscous=0.04),
+        drive=be.drive.Impedance(newton_metres_per_radian=0.8),
     )
     free_paths = [
         "drive.newton_metres_per_radian",

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.report import render
-from backemf.report.figures import Figure, Line, Panel
+from backemf.report.figures import draw as render
+from backemf.report.figures.figure import Figure, Line, Panel
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "img"
 RATIO = 55.5
-BENCH = be.Flywheel(inertia=be.cylinder(0.016, 0.00725, 0.048))
+BENCH = be.bench.Flywheel(inertia=be.bench.cylinder(0.016, 0.00725, 0.048))
 END, N = 7.1, 214
 """A 30 Hz video: the length of the recording [s], and its pictures."""
 
@@ -20,10 +20,10 @@ END, N = 7.1, 214
 def servo(volts_per_radian: float, b: float) -> be.Actuator:
     """Document 003's SG90, its damping b at the rotor."""
     return be.Actuator(
-        motor=be.Motor(resistance=10.0, torque_constant=0.0045),
-        gearbox=be.Gearbox(ratio=RATIO),
-        friction=be.Viscous(viscous=b * RATIO**2),
-        drive=be.PositionDrive(volts_per_radian=volts_per_radian, voltage_limit=5.0),
+        motor=be.motor.Motor(resistance=10.0, torque_constant=0.0045),
+        gearbox=be.gearbox.Gearbox(ratio=RATIO),
+        friction=be.friction.Viscous(viscous=b * RATIO**2),
+        drive=be.drive.Position(volts_per_radian=volts_per_radian, voltage_limit=5.0),
     )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 import backemf as be
 from backemf.identify.predict import run
-from backemf.report import render
-from backemf.report.figures import Figure, Line, Panel
+from backemf.report.figures import draw as render
+from backemf.report.figures.figure import Figure, Line, Panel
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "img" / "sts3032.png"
 SHOWN = {

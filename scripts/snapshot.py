@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import backemf as be
-from backemf.data import parts
+from backemf.data.sheets import parts
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 VOLATILE = ("cpu_s", "seconds", "version", "source")

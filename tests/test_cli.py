@@ -121,7 +121,7 @@ def test_an_unreadable_sheet_exits_2_with_the_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def bench_logs(tmp_path_factory):
-    from backemf.cli import bench_story
+    from backemf.demo import recordings as bench_story
 
     folder = tmp_path_factory.mktemp("bench")
     bench_story.record(folder / "logs")

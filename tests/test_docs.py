@@ -13,10 +13,10 @@ import pytest
 import typer
 
 import backemf
-from backemf.cli import bench_story
 from backemf.cli import main as command_line
+from backemf.demo import recordings as bench_story
 
-from .report.benches import needs_renderer
+from .film.benches import needs_renderer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])

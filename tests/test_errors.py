@@ -11,27 +11,30 @@ import backemf as be
 
 MOTOR = {"resistance": 2.0, "torque_constant": 0.5, "rotor_inertia": 1e-3}
 STRIBECK = {"coulomb": 0.1, "static": 0.2, "stribeck_velocity": 0.1}
-FINE = be.Actuator(motor=be.Motor(**MOTOR))
+FINE = be.Actuator(motor=be.motor.Motor(**MOTOR))
 
 
 def sim(actuator=FINE, bench=None, command=1.0, **more):
-    return be.simulate(actuator, bench or be.FreeShaft(), command, **({"duration": 0.1} | more))
+    return be.simulate(actuator, bench or be.bench.FreeShaft(), command, **({"duration": 0.1} | more))
 
 
 CASES = [
-    (lambda: be.Motor(**MOTOR | {"resistance": -2.0}), "motor.resistance is -2 ohm; expected more than 0"),
-    (lambda: be.Motor(**MOTOR | {"resistance": 0}), "motor.resistance is 0 ohm; expected more than 0"),
     (
-        lambda: be.Motor(**MOTOR | {"resistance": math.nan}),
+        lambda: be.motor.Motor(**MOTOR | {"resistance": -2.0}),
+        "motor.resistance is -2 ohm; expected more than 0",
+    ),
+    (lambda: be.motor.Motor(**MOTOR | {"resistance": 0}), "motor.resistance is 0 ohm; expected more than 0"),
+    (
+        lambda: be.motor.Motor(**MOTOR | {"resistance": math.nan}),
         "motor.resistance is nan ohm; expected a finite number",
     ),
     (
-        lambda: be.Motor(**MOTOR | {"resistance": "2 ohm"}),
+        lambda: be.motor.Motor(**MOTOR | {"resistance": "2 ohm"}),
         "motor.resistance is '2 ohm'; expected a number in ohm",
     ),
-    (lambda: be.Motor(resistance=2.0), "Motor needs torque_constant (in N m/A)"),
+    (lambda: be.motor.Motor(resistance=2.0), "Motor needs torque_constant (in N m/A)"),
     (
-        lambda: be.Motor(**MOTOR, inductence=1e-3),
+        lambda: be.motor.Motor(**MOTOR, inductence=1e-3),
         (
             "unknown field of Motor 'inductence'; did you mean 'inductance'? Valid: back_emf_constant,"
             " cogging, inductance, iron_loss, limits, resistance, rotor_inertia, saturation_current, thermal,"
@@ -39,52 +42,56 @@ CASES = [
         ),
     ),
     (
-        lambda: be.Stribeck(**STRIBECK | {"static": 0.05}),
+        lambda: be.friction.Stribeck(**STRIBECK | {"static": 0.05}),
         (
             "friction.static is 0.05 N m, below friction.coulomb, 0.1 N m; friction at rest cannot be less"
             " than in motion: expected static >= coulomb"
         ),
     ),
     (
-        lambda: be.LuGre(**STRIBECK | {"coulomb": 0.0}, stiffness=100.0),
+        lambda: be.friction.LuGre(**STRIBECK | {"coulomb": 0.0}, stiffness=100.0),
         (
             "friction.coulomb is 0 N m with a bristle stiffness; expected more than 0: a bristle needs a"
             " torque at which it slips"
         ),
     ),
     (
-        lambda: be.Gearbox(ratio=0),
+        lambda: be.gearbox.Gearbox(ratio=0),
         (
             "gearbox.ratio is 0; expected rotor turns per output turn, such as 1 for none or 100 for a 100:1"
             " reduction"
         ),
     ),
-    (lambda: be.Gearbox(n_motors=1.5), "gearbox.n_motors is 1.5; expected a whole number of at least 1"),
-    (lambda: be.Gearbox(efficiency=1.2), "gearbox.efficiency is 1.2; expected at most 1"),
     (
-        lambda: be.Gearbox(backlash=0.01),
+        lambda: be.gearbox.Gearbox(n_motors=1.5),
+        "gearbox.n_motors is 1.5; expected a whole number of at least 1",
+    ),
+    (lambda: be.gearbox.Gearbox(efficiency=1.2), "gearbox.efficiency is 1.2; expected at most 1"),
+    (
+        lambda: be.gearbox.Gearbox(backlash=0.01),
         (
             "gearbox.backlash needs gearbox.contact_stiffness, the stiffness of the teeth in contact (N m/rad"
             " at the output)"
         ),
     ),
     (
-        lambda: be.Limits(peak_current=5.0),
+        lambda: be.motor.Limits(peak_current=5.0),
         "a peak-current rule needs continuous_current, peak_current and peak_time together",
     ),
     (
-        lambda: be.Motor(
-            **MOTOR, limits=be.Limits(current=3.0, safe_current=1.0, derating_start=60.0, derating_end=90.0)
+        lambda: be.motor.Motor(
+            **MOTOR,
+            limits=be.motor.Limits(current=3.0, safe_current=1.0, derating_start=60.0, derating_end=90.0),
         ),
         "thermal derating needs motor.thermal: without it nothing knows how warm the winding is",
     ),
     (
-        lambda: be.ServoDrive(firmware_gain=0.158, proportional=32),
-        "ServoDrive needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply voltage",
+        lambda: be.drive.Servo(firmware_gain=0.158, proportional=32),
+        "drive.Servo needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply voltage",
     ),
-    (lambda: be.VoltageDrive(disabled="coast"), "drive.disabled is 'coast'; expected 'open' or 'brake'"),
+    (lambda: be.drive.Voltage(disabled="coast"), "drive.disabled is 'coast'; expected 'open' or 'brake'"),
     (
-        lambda: be.Actuator(motor=be.Motor(**MOTOR), motion="sliding"),
+        lambda: be.Actuator(motor=be.motor.Motor(**MOTOR), motion="sliding"),
         "motion is 'sliding'; expected 'rotary' or 'linear'",
     ),
     (
@@ -108,11 +115,11 @@ CASES = [
         ),
     ),
     (
-        lambda: sim(actuator=be.Actuator(motor=be.Motor(**MOTOR), drive=be.Off())),
+        lambda: sim(actuator=be.Actuator(motor=be.motor.Motor(**MOTOR), drive=be.drive.Off())),
         "Off follows no command; leave it out, or give a mapping with 'enabled' or 'supply'",
     ),
     (
-        lambda: be.Cogging.percent(3.0, of=0.5, poles=8.5, slots=9),
+        lambda: be.motor.Cogging.percent(3.0, of=0.5, poles=8.5, slots=9),
         "poles is 8.5 and slots is 9; expected whole numbers of at least 1",
     ),
     (
@@ -136,7 +143,7 @@ CASES = [
     ),
     (
         lambda: sim(command={"enabled": 1.0}),
-        "the command has no 'voltage_target'; VoltageDrive on FreeShaft needs: voltage_target",
+        "the command has no 'voltage_target'; drive.Voltage on bench.FreeShaft needs: voltage_target",
     ),
     (
         lambda: sim(command={"voltage_target": 1.0, "supply": 0.0}),
@@ -150,7 +157,7 @@ CASES = [
     ),
     (lambda: sim(start={"velocity": math.nan}), "start has velocity = nan; expected a finite number"),
     (
-        lambda: sim(actuator=be.Actuator(motor=be.Motor(resistance=1.0, torque_constant=1.0))),
+        lambda: sim(actuator=be.Actuator(motor=be.motor.Motor(resistance=1.0, torque_constant=1.0))),
         "FreeShaft has no inertia and motor.rotor_inertia is 0; one of them must be above 0",
     ),
     (lambda: sim().bristle, None),
@@ -179,4 +186,4 @@ def test_parts_are_frozen_and_compare_by_value():
         FINE.motor.resistance = 3.0
     assert FINE.replace(**{"motor.resistance": 3.0}).motor.resistance == 3.0
     assert FINE.motor.resistance == 2.0
-    assert be.Motor(**MOTOR) == FINE.motor
+    assert be.motor.Motor(**MOTOR) == FINE.motor

@@ -1,7 +1,10 @@
-"""backemf: from a motor's datasheet and its bench logs to an actuator model you can trust.
+"""backemf: from a motor's datasheet and its recordings to an actuator model you can trust.
 
 A *Datasheet* suggests an *Actuator*; *Logs* recorded on a *Bench* turn it into a *Fit*; the Fit's Actuator
 becomes an *Export*, and every Export is replayed and compared with the Logs.
+
+The parts of an actuator and what surrounds it live in namespaces: `be.motor.Motor`, `be.gearbox.Gearbox`,
+`be.friction.LuGre`, `be.drive.Servo`, `be.bench.Pendulum`, `be.signal.step`; closed forms in `be.steady`.
 """
 
 from __future__ import annotations
@@ -9,80 +12,62 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from . import model
+
+__version__ = "0.2.0"
 
 # Nouns and verbs in the order of the flow; each is loaded from its room when first used.
 _ROOMS: dict[str, tuple[str, ...]] = {
-    "data.datasheet": ("Datasheet",),
+    "data.sheets.datasheet": ("Datasheet",),
     "model.actuator": ("Actuator",),
-    "model.motor": ("Motor", "Limits"),
-    "model.thermal": ("Thermal", "TwoNodeThermal"),
-    "model.cogging": ("Cogging",),
-    "model.gearbox": ("Gearbox",),
-    "model.friction": (
-        "Viscous",
-        "Coulomb",
-        "Stribeck",
-        "TorqueProportional",
-        "M3",
-        "M4",
-        "M5",
-        "M6",
-        "Dahl",
-        "LuGre",
-        "LoadLuGre",
-    ),
-    "model.drive": (
-        "Off",
-        "Brake",
-        "VoltageDrive",
-        "CurrentDrive",
-        "PositionDrive",
-        "ServoDrive",
-        "VelocityDrive",
-        "ImpedanceDrive",
-    ),
-    "model.bench": (
-        "Bench",
-        "Locked",
-        "FreeShaft",
-        "Flywheel",
-        "Pendulum",
-        "Elevator",
-        "Spring",
-        "Recorded",
-        "rod",
-        "disc",
-        "cylinder",
-        "box",
-        "shifted",
-    ),
-    "engine.command": ("constant", "step", "ramp", "sine", "chirp", "square", "random_binary", "held"),
+    "model.bench": ("Bench",),
+    "data.log": ("Log", "Signal", "log"),
+    "data.logs.read": ("read",),
     "engine.simulate": ("simulate",),
     "engine.trajectory": ("Trajectory",),
-    "data.log": ("Log", "Signal", "log"),
-    "data.read": ("read",),
+    "readings.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
-    "identify.result": ("Fit",),
-    "identify.characterize": ("characterize", "Characterization"),
+    "data.fit": ("Fit",),
+    "mechanism.characterize": ("characterize",),
+    "data.characterization": ("Characterization",),
+    "data.spread": ("Spread",),
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "targets.explain": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
+_SPACES = {
+    **{name: f"model.{name}" for name in ("motor", "gearbox", "friction", "drive", "bench", "steady")},
+    "signal": "signal",
+}
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *_HOME, *_SPACES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+model.store = lambda: importlib.import_module(".data.store", __name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'backemf' has no {name!r}; it has: {', '.join(sorted(_HOME))}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in _SPACES:
+        value: Any = importlib.import_module(f".{_SPACES[name]}", __name__)
+    elif name in _HOME:
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    else:
+        raise AttributeError(
+            f"module 'backemf' has no {name!r}; it has: {', '.join(sorted(__all__))}{_nearby(name)}"
+        )
     globals()[name] = value
     return value
+
+
+def _nearby(name: str) -> str:
+    """Where a part is that was looked for at the top level."""
+    for space, module in _SPACES.items():
+        if hasattr(importlib.import_module(f".{module}", __name__), name):
+            return f"; {name} is be.{space}.{name}"
+    return ""
 
 
 def __dir__() -> list[str]:
@@ -90,69 +75,32 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from .data.datasheet import Datasheet as Datasheet
-    from .data.log import Log as Log
-    from .data.log import Signal as Signal
-    from .data.log import log as log
-    from .data.read import read as read
-    from .engine.command import chirp as chirp
-    from .engine.command import constant as constant
-    from .engine.command import held as held
-    from .engine.command import ramp as ramp
-    from .engine.command import random_binary as random_binary
-    from .engine.command import sine as sine
-    from .engine.command import square as square
-    from .engine.command import step as step
+    from . import signal as signal
+    from .data.characterization import Characterization as Characterization
+    from .data.fit import Fit as Fit
+    from .data.log import Log as Log, Signal as Signal, log as log
+    from .data.logs.read import read as read
+    from .data.sheets.datasheet import Datasheet as Datasheet
+    from .data.spread import Spread as Spread
     from .engine.simulate import simulate as simulate
     from .engine.trajectory import Trajectory as Trajectory
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
-    from .identify.characterize import Characterization as Characterization
-    from .identify.characterize import characterize as characterize
     from .identify.check import check as check
     from .identify.fit import fit as fit
     from .identify.ladder import ladder as ladder
-    from .identify.result import Fit as Fit
+    from .mechanism.characterize import characterize as characterize
+    from .model import (
+        bench as bench,
+        drive as drive,
+        friction as friction,
+        gearbox as gearbox,
+        motor as motor,
+        steady as steady,
+    )
     from .model.actuator import Actuator as Actuator
     from .model.bench import Bench as Bench
-    from .model.bench import Elevator as Elevator
-    from .model.bench import Flywheel as Flywheel
-    from .model.bench import FreeShaft as FreeShaft
-    from .model.bench import Locked as Locked
-    from .model.bench import Pendulum as Pendulum
-    from .model.bench import Recorded as Recorded
-    from .model.bench import Spring as Spring
-    from .model.bench import box as box
-    from .model.bench import cylinder as cylinder
-    from .model.bench import disc as disc
-    from .model.bench import rod as rod
-    from .model.bench import shifted as shifted
-    from .model.cogging import Cogging as Cogging
-    from .model.drive import Brake as Brake
-    from .model.drive import CurrentDrive as CurrentDrive
-    from .model.drive import ImpedanceDrive as ImpedanceDrive
-    from .model.drive import Off as Off
-    from .model.drive import PositionDrive as PositionDrive
-    from .model.drive import ServoDrive as ServoDrive
-    from .model.drive import VelocityDrive as VelocityDrive
-    from .model.drive import VoltageDrive as VoltageDrive
-    from .model.friction import M3 as M3
-    from .model.friction import M4 as M4
-    from .model.friction import M5 as M5
-    from .model.friction import M6 as M6
-    from .model.friction import Coulomb as Coulomb
-    from .model.friction import Dahl as Dahl
-    from .model.friction import LoadLuGre as LoadLuGre
-    from .model.friction import LuGre as LuGre
-    from .model.friction import Stribeck as Stribeck
-    from .model.friction import TorqueProportional as TorqueProportional
-    from .model.friction import Viscous as Viscous
-    from .model.gearbox import Gearbox as Gearbox
-    from .model.motor import Limits as Limits
-    from .model.motor import Motor as Motor
-    from .model.thermal import Thermal as Thermal
-    from .model.thermal import TwoNodeThermal as TwoNodeThermal
+    from .readings.measure import measure as measure
     from .targets.explain import explain as explain
-    from .targets.export import Export as Export
-    from .targets.export import export as export
+    from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay

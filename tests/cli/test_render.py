@@ -14,7 +14,7 @@ from backemf.cli import render
 from backemf.errors import BackemfError
 
 from ..conftest import unavailable
-from ..report.benches import SERVO, needs_renderer, pendulum_log
+from ..film.benches import SERVO, needs_renderer, pendulum_log
 from .runner import runner
 
 run = runner(render.render)

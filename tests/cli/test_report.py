@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.cli import bench_story
 from backemf.cli import report as command
+from backemf.data.fit import Recorded
+from backemf.demo import recordings as bench_story
 from backemf.errors import BackemfError
-from backemf.identify.result import Recorded
 
 from .runner import runner
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from backemf.model.dcmotor import INTEGRATORS, DcMotor, Engine, initial_state
-from backemf.model.mujoco import Rules, rules, step
 from backemf.model.quantity import substitute
-from backemf.targets.mujoco_attributes import DcMotorAttributes, compile_dcmotor
-from backemf.targets.mujoco_finding import accurate, scheme
+from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.simulator.dcmotor import INTEGRATORS, DcMotor, Engine, initial_state
+from backemf.simulator.step import Rules, rules, step
+from backemf.targets.mujoco.finding import accurate, scheme
 
 from .cases import START, STEPS, TIMESTEP, Case, pendulum
 

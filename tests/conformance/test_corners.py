@@ -13,8 +13,8 @@ pytest.importorskip("mujoco")
 import mujoco
 
 from backemf.errors import InvalidValue
-from backemf.model.mujoco import Engine, Rules, moment, rules, step
-from backemf.targets.mujoco_attributes import DcMotorAttributes
+from backemf.simulator.attributes import DcMotorAttributes
+from backemf.simulator.step import Engine, Rules, moment, rules, step
 
 from .cases import Case, pendulum
 from .lockstep import FREE_RUN, ONE_STEP, compare, engine_of, engine_run, one_step

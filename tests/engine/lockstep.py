@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from backemf.engine import reference
-from backemf.engine.kernels import Kernels, kernels
+from backemf.engine.compile.kernels import Kernels, kernels
 from backemf.engine.rows import Batch, held
 from backemf.engine.system import System
 

@@ -7,26 +7,29 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine import cache
-from backemf.engine.lower import lower
+from backemf.engine.compile import cache
+from backemf.engine.compile.loops import kernel_source
+from backemf.engine.compile.lower import lower
 from backemf.engine.rows import held
 from backemf.engine.system import System
-from backemf.engine.templates import kernel_source
 from backemf.errors import UnknownName
 
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3, inductance=1e-3),
-    friction=be.M4(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3, inductance=1e-3),
+    friction=be.friction.M4(
         coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05
     ),
-    drive=be.PositionDrive(volts_per_radian=30.0, supply=12.0, delay=1.7e-3),
+    drive=be.drive.Position(volts_per_radian=30.0, supply=12.0, delay=1.7e-3),
 )
-PENDULUM = be.Pendulum(mass=0.4, length=0.15)
+PENDULUM = be.bench.Pendulum(mass=0.4, length=0.15)
 
 
 @pytest.mark.parametrize("energy", [False, True])
 def test_engines_agree(energy):
-    command = {"position_target": be.square(0.5, 3.0), "enabled": be.step(-1.0, at=0.5, start=1.0)}
+    command = {
+        "position_target": be.signal.square(0.5, 3.0),
+        "enabled": be.signal.step(-1.0, at=0.5, start=1.0),
+    }
     one, other = (
         be.simulate(SERVO, PENDULUM, command, duration=0.8, substeps=2, energy=energy, engine=engine)
         for engine in ("auto", "reference")
@@ -42,7 +45,7 @@ def test_engines_agree(energy):
 
 def test_the_number_of_substeps_is_found_alike():
     one, other = (
-        be.simulate(SERVO, PENDULUM, be.sine(0.4, 2.0), duration=0.3, engine=engine)
+        be.simulate(SERVO, PENDULUM, be.signal.sine(0.4, 2.0), duration=0.3, engine=engine)
         for engine in ("compiled", "reference")
     )
     assert one.substeps == other.substeps

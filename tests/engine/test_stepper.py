@@ -16,7 +16,7 @@ from backemf.engine.system import System
 from backemf.errors import BackemfWarning, InvalidValue, UnknownName
 from backemf.model.quantity import part
 
-M6 = be.M6(
+M6 = be.friction.M6(
     coulomb=0.05,
     static=0.1,
     stribeck_velocity=0.4,
@@ -30,15 +30,17 @@ M6 = be.M6(
     load_external_quadratic=0.005,
 )
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
     friction=M6,
-    drive=be.ServoDrive(firmware_gain=0.158, proportional=16.0, supply=12.0, duty_limit=0.96),
+    drive=be.drive.Servo(firmware_gain=0.158, proportional=16.0, supply=12.0, duty_limit=0.96),
 )
 
 
 def system(**changes: float) -> System:
     return System(
-        actuator=SERVO.replace(**changes), bench=be.Recorded(), inputs=("inertia", "load", "position_target")
+        actuator=SERVO.replace(**changes),
+        bench=be.bench.Recorded(),
+        inputs=("inertia", "load", "position_target"),
     )
 
 
@@ -115,7 +117,10 @@ def test_mistakes_are_named(twelve):
         steps(np.zeros((2, 2)), np.zeros((2, 3)), 0.0)
     with pytest.raises(InvalidValue, match="system 1 has another structure than system 0"):
         stepper(
-            [twelve[0], System(actuator=SERVO, bench=be.Flywheel(inertia=1.0), inputs=("position_target",))]
+            [
+                twelve[0],
+                System(actuator=SERVO, bench=be.bench.Flywheel(inertia=1.0), inputs=("position_target",)),
+            ]
         )
     with pytest.raises(InvalidValue, match="n is 3 for 12 systems"):
         stepper(twelve, 3)
@@ -124,7 +129,7 @@ def test_mistakes_are_named(twelve):
 
 
 @part
-class Rooted(be.Coulomb):
+class Rooted(be.friction.Coulomb):
     """A friction that cannot be compiled."""
 
     def drag(self, w):
@@ -133,7 +138,7 @@ class Rooted(be.Coulomb):
 
 def test_what_cannot_be_compiled_steps_on_the_reference():
     actuator = be.Actuator(motor=SERVO.motor, friction=Rooted(coulomb=0.1, viscous=0.1), drive=SERVO.drive)
-    one = System(actuator=actuator, bench=be.Flywheel(inertia=0.01), inputs=("position_target",))
+    one = System(actuator=actuator, bench=be.bench.Flywheel(inertia=0.01), inputs=("position_target",))
     with pytest.warns(BackemfWarning, match="cannot compile this actuator"):
         steps = stepper(one, 2)
     after = steps(steps.start(), np.full((2, 1), 0.5), 1e-3, substeps=2)

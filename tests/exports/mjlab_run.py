@@ -18,10 +18,10 @@ from mjlab.sim import MujocoCfg, Simulation, SimulationCfg  # type: ignore[impor
 
 import backemf as be
 from backemf.targets.export import export
-from backemf.targets.mujoco import sticking
+from backemf.targets.mujoco.dcmotor import sticking
 
 STEP, N = 0.002, 500
-BENCH = be.Pendulum(mass=1.0, length=0.12)
+BENCH = be.bench.Pendulum(mass=1.0, length=0.12)
 TARGET = 0.8
 RUNS = {
     ("mx-106/m1", "mjlab"): 2.0,
@@ -82,7 +82,7 @@ def main() -> None:
     found = []
     for (name, target), most in RUNS.items():
         native = be.simulate(
-            be.Actuator.read(name), BENCH, be.step(TARGET), time=STEP * np.arange(N)
+            be.Actuator.read(name), BENCH, be.signal.step(TARGET), time=STEP * np.arange(N)
         ).position
         d = 1e3 * (moved(name, target) - native)
         rms = float(np.sqrt(np.mean(d * d)))

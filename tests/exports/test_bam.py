@@ -27,7 +27,7 @@ M2 = {
 
 def test_a_file_becomes_an_actuator():
     found = bam.parse({**M2, "q_offset": -0.02})
-    assert found.actuator.friction == be.Stribeck(
+    assert found.actuator.friction == be.friction.Stribeck(
         coulomb=0.1, static=0.15000000000000002, stribeck_velocity=1.5, stribeck_exponent=1.3, viscous=0.04
     )
     assert (found.model, found.name, found.offset) == ("m2", "servo", -0.02)
@@ -78,10 +78,10 @@ def test_shared_files_read_and_write_back_the_same_numbers(shared_data, tmp_path
 
 def test_a_gearbox_is_seen_from_the_output():
     geared = be.Actuator(
-        motor=be.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7),
-        gearbox=be.Gearbox(ratio=100.0, n_motors=2),
-        friction=be.Coulomb(coulomb=0.1),
-        drive=be.VoltageDrive(supply=12.0),
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7),
+        gearbox=be.gearbox.Gearbox(ratio=100.0, n_motors=2),
+        friction=be.friction.Coulomb(coulomb=0.1),
+        drive=be.drive.Voltage(supply=12.0),
     )
     content = json.loads(export(geared, "bam").text)
     assert (content["kt"], content["R"], content["armature"]) == pytest.approx((1.0, 2.0, 2e-3))

@@ -14,8 +14,8 @@ from backemf.model.conversions import classic_servo
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
-MOTOR = be.Motor(resistance=3.0, torque_constant=2.2, rotor_inertia=0.02)
-FRICTION = be.Coulomb(coulomb=0.1, viscous=0.04)
+MOTOR = be.motor.Motor(resistance=3.0, torque_constant=2.2, rotor_inertia=0.02)
+FRICTION = be.friction.Coulomb(coulomb=0.1, viscous=0.04)
 
 
 def test_the_published_formulas():
@@ -40,9 +40,9 @@ def test_the_published_formulas():
 @pytest.mark.parametrize(
     ("drive", "element"),
     [
-        (be.PositionDrive(volts_per_radian=50.0, volt_seconds_per_radian=0.5, supply=12.0), "<position "),
-        (be.VelocityDrive(volt_seconds_per_radian=20.0, supply=12.0), "<velocity "),
-        (be.VoltageDrive(supply=12.0), "<motor "),
+        (be.drive.Position(volts_per_radian=50.0, volt_seconds_per_radian=0.5, supply=12.0), "<position "),
+        (be.drive.Velocity(volt_seconds_per_radian=20.0, supply=12.0), "<velocity "),
+        (be.drive.Voltage(supply=12.0), "<motor "),
     ],
     ids=["position", "velocity", "voltage"],
 )
@@ -62,7 +62,7 @@ def test_a_resistive_motor_is_carried_whole(drive, element):
 def test_a_winding_is_absorbed_by_the_fit():
     slow = dataclasses.replace(MOTOR, inductance=0.03)
     actuator = be.Actuator(
-        motor=slow, friction=FRICTION, drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0)
+        motor=slow, friction=FRICTION, drive=be.drive.Position(volts_per_radian=50.0, supply=12.0)
     )
     fitted, plain = (
         export(actuator, "mujoco-classic", method=m).approximated[0] for m in ("simulation", "formula")
@@ -72,7 +72,7 @@ def test_a_winding_is_absorbed_by_the_fit():
 
 
 def test_what_it_lacks_is_named():
-    drive = be.PositionDrive(
+    drive = be.drive.Position(
         volts_per_radian=50.0, volts_per_radian_second=40.0, supply=12.0, slew=3.0, delay=0.01
     )
     made = export(
@@ -85,4 +85,4 @@ def test_what_it_lacks_is_named():
 
 def test_a_shorted_motor_has_no_actuator():
     with pytest.raises(InvalidValue, match="no actuator for Brake"):
-        export(be.Actuator(motor=MOTOR, drive=be.Brake()), "mujoco-classic")
+        export(be.Actuator(motor=MOTOR, drive=be.drive.Brake()), "mujoco-classic")

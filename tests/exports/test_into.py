@@ -11,8 +11,8 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import export
-from backemf.targets.into import into
-from backemf.targets.mujoco import read
+from backemf.targets.mujoco.dcmotor import read
+from backemf.targets.mujoco.into import into
 
 ARM = """<mujoco model="arm">
   <!-- my own robot: keep   this <joint name="elbow"/> -->
@@ -111,7 +111,7 @@ def test_a_joint_and_a_note_may_speak_of_backlash(tmp_path):
         be.Actuator.read("mx-106/m1"), "mujoco", joint="with_backlash", notes="measured with_backlash"
     )
     assert into(named, path).verified.startswith("compiled")
-    loose = be.Gearbox(backlash=0.03, contact_stiffness=2000.0)
+    loose = be.gearbox.Gearbox(backlash=0.03, contact_stiffness=2000.0)
     actuator = dataclasses.replace(be.Actuator.read("mx-106/m1"), gearbox=loose)
     with pytest.raises(InvalidValue, match="an extra joint for backlash cannot be put into a model"):
         into(export(actuator, "mujoco", joint="with_backlash", backlash=True, method="formula"), path)

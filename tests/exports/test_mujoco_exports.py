@@ -14,25 +14,27 @@ import backemf as be
 from backemf.data.log import log
 from backemf.engine.simulate import simulate
 from backemf.errors import InvalidValue, NotAvailable
-from backemf.model.dcmotor import VERSIONS, rules
-from backemf.targets import mujoco as mj
+from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.simulator.dcmotor import VERSIONS, rules
+from backemf.simulator.eras import gains_to_era2
 from backemf.targets.export import export
-from backemf.targets.mujoco_attributes import DcMotorAttributes, compile_dcmotor
-from backemf.targets.mujoco_eras import gains_to_era2
+from backemf.targets.mujoco import dcmotor as mj
 from backemf.targets.replay import replay
 
 from .worker import plain, without_dry_friction
 
-SERVO = be.ServoDrive(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
-STRONG = be.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
-BRISTLE = be.LuGre(coulomb=0.1, static=0.15, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1)
+SERVO = be.drive.Servo(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
+STRONG = be.motor.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
+BRISTLE = be.friction.LuGre(
+    coulomb=0.1, static=0.15, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1
+)
 GEARED = without_dry_friction()["everything on"]
 
 
 @pytest.mark.parametrize(
     "actuator",
     [
-        be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO),
+        be.Actuator(motor=STRONG, friction=be.friction.Viscous(viscous=0.035), drive=SERVO),
         be.Actuator(motor=STRONG, friction=BRISTLE, drive=SERVO),
         GEARED,
     ],
@@ -53,7 +55,7 @@ def test_a_lossless_export_replays_step_for_step_and_within_the_engines_own_step
 @pytest.mark.parametrize("integrator", ["Euler", "implicit", "RK4"])
 def test_every_integrator_is_replayed_step_for_step(integrator):
     made = export(
-        be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=SERVO),
+        be.Actuator(motor=STRONG, friction=be.friction.Viscous(viscous=0.035), drive=SERVO),
         "mujoco",
         integrator=integrator,
         timestep=0.001,
@@ -101,10 +103,10 @@ def test_load_dependent_friction_is_fitted_better_than_the_formula_and_named_wit
 
 
 def test_a_log_is_replayed_with_its_own_gain_and_release():
-    actuator = be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.05), drive=SERVO)
+    actuator = be.Actuator(motor=STRONG, friction=be.friction.Viscous(viscous=0.05), drive=SERVO)
     t = 0.01 * np.arange(151)
     command = {"position_target": 0.5 * np.sin(4 * t), "enabled": (t < 1.0).astype(float)}
-    bench = be.Pendulum(mass=1.0, length=0.1)
+    bench = be.bench.Pendulum(mass=1.0, length=0.1)
     truth = simulate(actuator.replace(**{"drive.proportional": 8.0}), bench, command, time=t)
     recorded = log(
         "released", t, position=truth.position, bench=bench, settings={"drive.proportional": 8.0}, **command
@@ -118,7 +120,7 @@ def test_a_log_is_replayed_with_its_own_gain_and_release():
 def _recordings(actuator, gains=(8.0, 32.0)):
     """Two sines and a hold at several gains, heavier than the reference motions and slower."""
     t = 0.01 * np.arange(201)
-    bench, found = be.Pendulum(mass=2.0, length=0.15), []
+    bench, found = be.bench.Pendulum(mass=2.0, length=0.15), []
     for gain in gains:
         for name, target in (("sine", 0.9 * np.sin(2.5 * t)), ("hold", np.where(t < 0.2, 0.0, 1.2))):
             seen = simulate(
@@ -157,7 +159,7 @@ def test_fitted_to_recordings_an_export_replays_them_better(target):
 
 def test_delay_reaches_the_engine():
     late = dataclasses.replace(SERVO, delay=0.02)
-    actuator = be.Actuator(motor=STRONG, friction=be.Viscous(viscous=0.035), drive=late)
+    actuator = be.Actuator(motor=STRONG, friction=be.friction.Viscous(viscous=0.035), drive=late)
     made = export(actuator, "mujoco", timestep=0.001)
     assert 'delay="0.02"' in made.text
     for case in replay(made).cases:
@@ -183,11 +185,11 @@ def test_frictionloss_sticks_with_the_settings_that_are_written():
 
 
 def test_dropped_effects_are_named_with_what_they_cost():
-    play = be.Gearbox(backlash=0.02, contact_stiffness=200.0, contact_damping=0.5)
+    play = be.gearbox.Gearbox(backlash=0.02, contact_stiffness=200.0, contact_damping=0.5)
     actuator = be.Actuator(
         motor=STRONG,
         gearbox=play,
-        friction=be.Coulomb(coulomb=0.1, viscous=0.03),
+        friction=be.friction.Coulomb(coulomb=0.1, viscous=0.03),
         drive=dataclasses.replace(SERVO, deadband=0.01),
     )
     made = export(actuator, "mujoco", joint="knee")
@@ -196,9 +198,9 @@ def test_dropped_effects_are_named_with_what_they_cost():
 
 
 def test_backlash_becomes_an_extra_joint_where_asked():
-    play = be.Gearbox(backlash=0.03, contact_stiffness=2000.0, contact_damping=2.0)
+    play = be.gearbox.Gearbox(backlash=0.03, contact_stiffness=2000.0, contact_damping=2.0)
     actuator = be.Actuator(
-        motor=STRONG, gearbox=play, friction=be.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO
+        motor=STRONG, gearbox=play, friction=be.friction.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO
     )
     with_joint, without = (
         export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False)
@@ -212,7 +214,7 @@ def test_backlash_becomes_an_extra_joint_where_asked():
 
 
 def test_unequal_constants_keep_both_ends_of_the_torque_speed_line():
-    motor = be.Motor(resistance=1.0, torque_constant=1.0, back_emf_constant=2.0, rotor_inertia=0.01)
+    motor = be.motor.Motor(resistance=1.0, torque_constant=1.0, back_emf_constant=2.0, rotor_inertia=0.01)
     made = export(be.Actuator(motor=motor, drive=SERVO), "mujoco", method="formula")
     K, R = made.carried.motor.torque_constant, made.carried.motor.resistance
     assert (K, K / R) == (2.0, 1.0)
@@ -255,7 +257,7 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     actuator = be.Actuator.read("mx-106/m1")
     export(actuator, "mujoco@3.11", joint="knee").write(tmp_path / "old.xml")
     old = mj.read(tmp_path / "old.xml").actuator
-    assert isinstance(old.drive, be.PositionDrive)
+    assert isinstance(old.drive, be.drive.Position)
     law = actuator.drive
     assert old.drive.volts_per_radian == pytest.approx(
         law.firmware_gain * law.proportional * law.supply, rel=1e-12
@@ -263,7 +265,7 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
 
 
-@pytest.mark.parametrize(("mode", "kind"), [(1, be.PositionDrive), (2, be.VelocityDrive)])
+@pytest.mark.parametrize(("mode", "kind"), [(1, be.drive.Position), (2, be.drive.Velocity)])
 def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(tmp_path, mode, kind):
     (tmp_path / "motors.xml").write_text(
         "<mujocoinclude><actuator>"
@@ -289,7 +291,7 @@ def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(t
 
 def test_a_step_that_cannot_hold_the_model_is_found():
     stiff = be.Actuator(
-        motor=be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4),
+        motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4),
         friction=dataclasses.replace(BRISTLE, stiffness=5000.0),
         drive=SERVO,
     )
@@ -311,13 +313,13 @@ def test_a_replay_that_diverges_says_so():
 
 def test_an_actuator_that_cannot_be_carried_is_refused():
     with pytest.raises(InvalidValue, match="no place for Off"):
-        export(be.Actuator(motor=STRONG, drive=be.Off()), "mujoco")
+        export(be.Actuator(motor=STRONG, drive=be.drive.Off()), "mujoco")
 
 
 def test_a_linear_axis_is_told_in_metres():
-    friction = be.Stribeck(coulomb=1.0, static=2.0, stribeck_velocity=0.1)
+    friction = be.friction.Stribeck(coulomb=1.0, static=2.0, stribeck_velocity=0.1)
     axis = be.Actuator(
-        motor=STRONG, gearbox=be.Gearbox(ratio=100.0), friction=friction, drive=SERVO, motion="linear"
+        motor=STRONG, gearbox=be.gearbox.Gearbox(ratio=100.0), friction=friction, drive=SERVO, motion="linear"
     )
     made = export(axis, "mujoco", method="formula")
     for words in (" mm RMS, at most ", "amplitude 0.5 m (or", " kg), at 11.55 V"):

@@ -53,10 +53,12 @@ ISAAC = {
     "3.0": COMMON | {"actuator_effort_limit", "actuator_velocity_limit"},
 }
 GEARED = be.Actuator(
-    motor=be.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7, limits=be.Limits(torque=0.02)),
-    gearbox=be.Gearbox(ratio=100.0),
-    friction=be.Coulomb(coulomb=0.05, viscous=0.01),
-    drive=be.PositionDrive(volts_per_radian=40.0, volt_seconds_per_radian=0.2, supply=12.0, delay=0.0101),
+    motor=be.motor.Motor(
+        resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7, limits=be.motor.Limits(torque=0.02)
+    ),
+    gearbox=be.gearbox.Gearbox(ratio=100.0),
+    friction=be.friction.Coulomb(coulomb=0.05, viscous=0.01),
+    drive=be.drive.Position(volts_per_radian=40.0, volt_seconds_per_radian=0.2, supply=12.0, delay=0.0101),
 )
 
 
@@ -89,7 +91,7 @@ def test_mjlab_has_volt_gains_at_the_joint():
 
 
 def test_mjlab_needs_a_voltage_limit():
-    free = be.Actuator(motor=GEARED.motor, drive=be.PositionDrive(volts_per_radian=40.0))
+    free = be.Actuator(motor=GEARED.motor, drive=be.drive.Position(volts_per_radian=40.0))
     with pytest.raises(InvalidValue, match="needs a proportional gain and a voltage limit"):
         export(free, "mjlab")
 
@@ -131,10 +133,10 @@ def test_isaac_lab_without_losses_is_the_formula():
 
 
 def test_isaac_lab_needs_a_position_and_a_supply():
-    with pytest.raises(InvalidValue, match="follows a position; VoltageDrive does not"):
-        export(be.Actuator(motor=GEARED.motor, drive=be.VoltageDrive(supply=12.0)), "isaaclab")
+    with pytest.raises(InvalidValue, match=r"follows a position; drive\.Voltage does not"):
+        export(be.Actuator(motor=GEARED.motor, drive=be.drive.Voltage(supply=12.0)), "isaaclab")
     with pytest.raises(MissingValue, match="a stall torque and a no-load speed"):
-        export(be.Actuator(motor=GEARED.motor, drive=be.PositionDrive(volts_per_radian=1.0)), "isaaclab")
+        export(be.Actuator(motor=GEARED.motor, drive=be.drive.Position(volts_per_radian=1.0)), "isaaclab")
 
 
 def test_urdf_is_a_whole_robot():

@@ -15,14 +15,14 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.data import parts
+from backemf.data.sheets import parts
 from backemf.errors import BackemfError
-from backemf.model.dcmotor import DcMotor
 from backemf.model.friction import Coulomb, LuGre, Viscous
+from backemf.simulator.actuator import from_actuator
+from backemf.simulator.arrays import from_model
+from backemf.simulator.dcmotor import DcMotor
 from backemf.targets.export import export
 from backemf.targets.mjlab import at_output
-from backemf.targets.mujoco_actuator import from_actuator
-from backemf.targets.mujoco_arrays import from_model
 from backemf.targets.replay import replay
 
 
@@ -34,19 +34,19 @@ def names() -> list[str]:
 def without_dry_friction() -> dict[str, be.Actuator]:
     """Actuators that a dcmotor holds whole and whose step we have a copy of:
     the engine's own solver is in no joint friction here."""
-    servo = be.ServoDrive(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
-    strong = be.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
-    bristle = be.LuGre(
+    servo = be.drive.Servo(firmware_gain=0.158, proportional=32.0, supply=12.0, duty_limit=0.9625)
+    strong = be.motor.Motor(resistance=2.96, torque_constant=2.19, rotor_inertia=0.0266)
+    bristle = be.friction.LuGre(
         coulomb=0.05, static=0.07, stribeck_velocity=0.3, stiffness=200.0, damping=1.0, viscous=0.1
     )
-    small = be.Motor(
+    small = be.motor.Motor(
         resistance=4.0,
         torque_constant=0.01,
         rotor_inertia=1e-7,
         inductance=4e-4,
-        thermal=be.Thermal(resistance=20.0, capacitance=2.0),
-        cogging=be.Cogging(amplitude=2e-5, periods=12.0),
-        limits=be.Limits(torque=0.02),
+        thermal=be.motor.Thermal(resistance=20.0, capacitance=2.0),
+        cogging=be.motor.Cogging(amplitude=2e-5, periods=12.0),
+        limits=be.motor.Limits(torque=0.02),
     )
     gains = {
         "volts_per_radian": 40.0,
@@ -57,13 +57,15 @@ def without_dry_friction() -> dict[str, be.Actuator]:
         "integral_limit": 0.2,
     }
     return {
-        "resistive servo": be.Actuator(motor=strong, friction=be.Viscous(viscous=0.035), drive=servo),
+        "resistive servo": be.Actuator(
+            motor=strong, friction=be.friction.Viscous(viscous=0.035), drive=servo
+        ),
         "bristle": be.Actuator(motor=strong, friction=bristle, drive=servo),
         "everything on": be.Actuator(
             motor=small,
-            gearbox=be.Gearbox(ratio=150.0, n_motors=2),
+            gearbox=be.gearbox.Gearbox(ratio=150.0, n_motors=2),
             friction=bristle,
-            drive=be.PositionDrive(**gains),
+            drive=be.drive.Position(**gains),
         ),
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.io
 
 import backemf as be
-from backemf.data import mapping
+from backemf.data.logs import mapping
 from backemf.data.readers import wpilog
 from backemf.targets.export import export
 
@@ -68,9 +68,9 @@ BAM = {
 
 def servo() -> be.Actuator:
     return be.Actuator(
-        motor=be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
-        friction=be.Coulomb(coulomb=0.05, viscous=0.02),
-        drive=be.PositionDrive(volts_per_radian=8.0, voltage_limit=7.4),
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+        friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+        drive=be.drive.Position(volts_per_radian=8.0, voltage_limit=7.4),
     )
 
 
@@ -219,7 +219,7 @@ def saved_mapping(folder: Path) -> str:
 
 def fit(folder: Path) -> bytes:
     """A stored fit, put together by hand: fitting one takes seconds."""
-    from backemf.identify.result import Fit, Found, Start
+    from backemf.data.fit import Fit, Found, Start
 
     found = Found(path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0)
     begun = Start(cost=1.0, mae=0.01, ended="gradient", n_evaluations=5, parameters={"motor.resistance": 4.0})

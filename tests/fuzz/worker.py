@@ -23,15 +23,16 @@ MEMORY = 2 << 30
 def openers() -> dict[str, Any]:
     """Format -> what reads it."""
     import backemf as be
-    from backemf.data.mapping import mapping
-    from backemf.data.read import look, read
+    from backemf.data.fit import Fit
+    from backemf.data.logs.mapping import mapping
+    from backemf.data.logs.read import look, read
+    from backemf.data.logs.to_log import to_log
     from backemf.data.readers import sysid_json, wpilog
-    from backemf.data.readers.to_log import to_log
-    from backemf.identify.result import Fit
-    from backemf.targets import bam, mujoco
+    from backemf.targets import bam
     from backemf.targets.explain import explain, text
     from backemf.targets.export import export
-    from backemf.targets.into import into
+    from backemf.targets.mujoco import dcmotor as mujoco
+    from backemf.targets.mujoco.into import into
 
     from .seeds import servo
 

@@ -10,9 +10,9 @@ import numpy as np
 import backemf as be
 
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
-    friction=be.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
-    drive=be.ServoDrive(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
+    motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+    friction=be.friction.Stribeck(coulomb=0.04, static=0.07, stribeck_velocity=0.3, viscous=0.02),
+    drive=be.drive.Servo(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
 )
 GRAIN = 2 * np.pi / 4096
 
@@ -50,7 +50,7 @@ def record(
     actuator = actuator.replace(**{"drive.proportional": float(gain)})
     if delay is not None:
         actuator = replace(actuator, drive=replace(actuator.drive, delay=delay))
-    bench = be.Pendulum(mass=mass, length=length, arm_mass=0.03)
+    bench = be.bench.Pendulum(mass=mass, length=length, arm_mass=0.03)
     asked = {"position_target": command}
     if off_after is not None:
         asked["enabled"] = lambda t: (t < off_after).astype(float)

@@ -125,7 +125,7 @@ def test_too_little_motion_and_no_bench_are_said():
         t,
         position=1e-4 * np.random.default_rng(0).standard_normal(len(t)),
         position_target=sines(t),
-        bench=be.Pendulum(mass=0.3, length=0.1),
+        bench=be.bench.Pendulum(mass=0.3, length=0.1),
     )
     assert "no_motion" in [f.code for f in be.check([still], SERVO).findings]
     with pytest.raises(be.BackemfError, match="has no bench"):

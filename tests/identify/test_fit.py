@@ -155,7 +155,9 @@ def test_bad_requests_are_refused():
 @pytest.mark.parametrize("name", LADDER)
 def test_every_rung_has_a_start(name):
     actuator = with_friction(be.Datasheet.read("mx-106").actuator(), name)
-    run = be.simulate(actuator, be.Pendulum(mass=1.0, length=0.1), be.step(0.5), duration=1.0, dt=0.005)
+    run = be.simulate(
+        actuator, be.bench.Pendulum(mass=1.0, length=0.1), be.signal.step(0.5), duration=1.0, dt=0.005
+    )
     assert np.all(np.isfinite(run.position))
     assert actuator.friction.coulomb > 0
 
@@ -183,12 +185,12 @@ def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
 
 
 COVERED = {
-    "coulomb": be.Coulomb(coulomb=0.05, viscous=0.02),
+    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
     "stribeck": SERVO.friction,
-    "m4": be.M4(
+    "m4": be.friction.M4(
         coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
     ),
-    "lugre": be.LuGre(
+    "lugre": be.friction.LuGre(
         coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
     ),
 }

@@ -46,16 +46,18 @@ def test_document_002_against_a_simulated_stall_and_speed():
         duty_limit=0.9,
     )
     servo = be.Actuator(
-        motor=be.Motor(resistance=R, torque_constant=k_t, rotor_inertia=0.02),
-        friction=be.Viscous(viscous=f_v),
-        drive=be.ServoDrive(firmware_gain=H, proportional=P, supply=V, duty_limit=0.9),
+        motor=be.motor.Motor(resistance=R, torque_constant=k_t, rotor_inertia=0.02),
+        friction=be.friction.Viscous(viscous=f_v),
+        drive=be.drive.Servo(firmware_gain=H, proportional=P, supply=V, duty_limit=0.9),
     )
-    near, far = (be.simulate(servo, be.Locked(), target, duration=0.01).torque[-1] for target in (0.01, 3.0))
+    near, far = (
+        be.simulate(servo, be.bench.Locked(), target, duration=0.01).torque[-1] for target in (0.01, 3.0)
+    )
     assert near / 0.01 == pytest.approx(classic.kp)
     assert far == pytest.approx(classic.forcerange)
     coast = be.simulate(
         servo.replace(**{"drive.proportional": 0.0}),
-        be.FreeShaft(),
+        be.bench.FreeShaft(),
         0.0,
         start={"velocity": 1.0},
         duration=0.01,

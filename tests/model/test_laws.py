@@ -14,21 +14,21 @@ from backemf.model.motor import no_load_speed, stall_torque
 from .variants import BENCHES, FRICTIONS, GEARED, RICH
 
 R, K, J = 2.0, 0.05, 1e-4
-MOTOR = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J)
+MOTOR = be.motor.Motor(resistance=R, torque_constant=K, rotor_inertia=J)
 
 
 def run(motor=MOTOR, bench=None, command=6.0, friction=None, gearbox=None, drive=None, **more):
     actuator = be.Actuator(
         motor=motor,
-        gearbox=gearbox or be.Gearbox(),
-        friction=friction or be.Viscous(),
-        drive=drive or be.VoltageDrive(),
+        gearbox=gearbox or be.gearbox.Gearbox(),
+        friction=friction or be.friction.Viscous(),
+        drive=drive or be.drive.Voltage(),
     )
-    return be.simulate(actuator, bench or be.FreeShaft(), command, **more)
+    return be.simulate(actuator, bench or be.bench.FreeShaft(), command, **more)
 
 
 def test_stall_torque_is_k_v_over_r():
-    t = run(bench=be.Locked(), duration=0.01)
+    t = run(bench=be.bench.Locked(), duration=0.01)
     assert t.torque[-1] == pytest.approx(K * 6.0 / R, rel=1e-14)
     assert stall_torque(MOTOR, 6.0) == pytest.approx(K * 6.0 / R, rel=1e-14)
     assert np.all(t.velocity == 0)
@@ -36,8 +36,8 @@ def test_stall_torque_is_k_v_over_r():
 
 def test_no_load_speed_with_coulomb_viscous_and_iron_drag():
     B, tau_c, K_fe = 1e-4, 2e-3, 5e-5
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=K_fe)
-    t = run(motor=motor, friction=be.Coulomb(coulomb=tau_c, viscous=B), duration=3.0)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=K_fe)
+    t = run(motor=motor, friction=be.friction.Coulomb(coulomb=tau_c, viscous=B), duration=3.0)
     expected = (K * 6.0 / R - tau_c) / (K * K / R + B + K_fe)
     assert t.velocity[-1] == pytest.approx(expected, rel=1e-9)
     assert no_load_speed(motor, 6.0, tau_c, B) == pytest.approx(expected, rel=1e-12)
@@ -51,14 +51,18 @@ def test_torque_speed_gradient_is_minus_r_over_k_squared():
     speeds = []
     for load in (0.0, 0.05):
         t = run(
-            bench=be.Recorded(), command={"voltage_target": 6.0, "inertia": 1e-4, "load": -load}, duration=5.0
+            bench=be.bench.Recorded(),
+            command={"voltage_target": 6.0, "inertia": 1e-4, "load": -load},
+            duration=5.0,
         )
         speeds.append(t.velocity[-1])
     assert (speeds[1] - speeds[0]) / 0.05 == pytest.approx(-R / K**2, rel=1e-9)
 
 
 def test_envelope_with_current_limit_is_a_parallelogram():
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, limits=be.Limits(current=1.5))
+    motor = be.motor.Motor(
+        resistance=R, torque_constant=K, rotor_inertia=J, limits=be.motor.Limits(current=1.5)
+    )
     w = np.linspace(-200, 200, 41)
     for v in (6.0, -6.0):
         tau = motor.torque_at(motor.steady_current(v, w, None, motor.ceiling(None, None)), None)
@@ -66,11 +70,11 @@ def test_envelope_with_current_limit_is_a_parallelogram():
 
 
 def test_torque_limit_leaves_current_and_heating_alone():
-    thermal = be.Thermal(resistance=5.0, capacitance=2.0, resistance_coefficient=0.0)
-    motor = be.Motor(
-        resistance=R, torque_constant=K, limits=be.Limits(torque=0.02), rotor_inertia=J, thermal=thermal
+    thermal = be.motor.Thermal(resistance=5.0, capacitance=2.0, resistance_coefficient=0.0)
+    motor = be.motor.Motor(
+        resistance=R, torque_constant=K, limits=be.motor.Limits(torque=0.02), rotor_inertia=J, thermal=thermal
     )
-    t = run(motor=motor, bench=be.Locked(), duration=10.0, dt=0.1)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=10.0, dt=0.1)
     assert t.current[-1] == pytest.approx(3.0)
     assert t.torque[-1] == pytest.approx(0.02)
     assert t.temperature[-1] - 25.0 == pytest.approx(5.0 * R * 3.0**2 * (1 - math.exp(-1)), rel=1e-9)
@@ -84,60 +88,60 @@ def test_mechanical_time_constant():
 
 def test_electrical_time_constant():
     L = 1e-3
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, inductance=L)
-    t = run(motor=motor, bench=be.Locked(), duration=L / R, dt=L / R)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, rotor_inertia=J, inductance=L)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=L / R, dt=L / R)
     assert t.current[-1] == pytest.approx(3.0 * (1 - math.exp(-1)), rel=1e-14)
 
 
 def test_current_rate_limit_bounds_the_torque_ramp():
-    motor = be.Motor(
+    motor = be.motor.Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=J,
         inductance=1e-3,
-        limits=be.Limits(current_rate=500.0),
+        limits=be.motor.Limits(current_rate=500.0),
     )
-    t = run(motor=motor, bench=be.Locked(), duration=0.004, dt=0.001)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=0.004, dt=0.001)
     assert t.current == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0], rel=1e-12)
 
 
 def test_thermal_rise_to_ambient_plus_r_p_with_63_percent_at_its_time_constant():
-    thermal = be.Thermal(resistance=5.0, capacitance=20.0, resistance_coefficient=0.0, ambient=22.0)
-    motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
+    thermal = be.motor.Thermal(resistance=5.0, capacitance=20.0, resistance_coefficient=0.0, ambient=22.0)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
     P = R * 3.0**2
-    t = run(motor=motor, bench=be.Locked(), duration=1000.0, dt=1.0)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=1000.0, dt=1.0)
     assert t.temperature[100] - 22.0 == pytest.approx(5.0 * P * (1 - math.exp(-1)), rel=1e-9)
     assert t.temperature[-1] == pytest.approx(22.0 + 5.0 * P, rel=1e-4)
 
 
 def test_resistance_rises_with_temperature_and_lowers_the_torque():
-    thermal = be.Thermal(resistance=2.0, capacitance=10.0)
-    motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
-    t = run(motor=motor, bench=be.Locked(), duration=600.0, dt=1.0)
+    thermal = be.motor.Thermal(resistance=2.0, capacitance=10.0)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=600.0, dt=1.0)
     hot = R * (1 + 0.00393 * (t.temperature[-1] - 25.0))
     assert t.torque[-1] == pytest.approx(K * 6.0 / hot, rel=1e-12)
     assert t.temperature[-1] - 25.0 == pytest.approx(2.0 * 36.0 / hot, rel=1e-6)
 
 
 def test_magnets_weaken_with_temperature():
-    thermal = be.Thermal(
+    thermal = be.motor.Thermal(
         resistance=2.0, capacitance=10.0, magnet_coefficient=-0.002, resistance_coefficient=0.0
     )
-    motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
-    t = run(motor=motor, bench=be.Locked(), duration=600.0, dt=1.0)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=600.0, dt=1.0)
     assert t.torque[-1] == pytest.approx(K * (1 - 0.002 * 36.0) * 3.0, rel=1e-6)
 
 
 def test_two_thermal_nodes_reach_their_steady_state_and_keep_the_heat():
-    thermal = be.TwoNodeThermal(
+    thermal = be.motor.TwoNodeThermal(
         winding_resistance=2.0,
         housing_resistance=6.0,
         winding_capacitance=3.0,
         housing_capacitance=30.0,
         resistance_coefficient=0.0,
     )
-    motor = be.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
-    t = run(motor=motor, bench=be.Locked(), duration=3000.0, dt=1.0, energy=True)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, thermal=thermal, rotor_inertia=J)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=3000.0, dt=1.0, energy=True)
     P = 18.0
     assert t["winding_temperature"][-1] == pytest.approx(25.0 + 8.0 * P, rel=1e-5)
     assert t["housing_temperature"][-1] == pytest.approx(25.0 + 6.0 * P, rel=1e-5)
@@ -148,37 +152,37 @@ def test_two_thermal_nodes_reach_their_steady_state_and_keep_the_heat():
 
 
 def test_thermal_derating_lowers_the_current_to_its_safe_value():
-    motor = be.Motor(
+    motor = be.motor.Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=J,
-        thermal=be.Thermal(resistance=20.0, capacitance=1.0),
-        limits=be.Limits(current=3.0, safe_current=0.5, derating_start=60.0, derating_end=100.0),
+        thermal=be.motor.Thermal(resistance=20.0, capacitance=1.0),
+        limits=be.motor.Limits(current=3.0, safe_current=0.5, derating_start=60.0, derating_end=100.0),
     )
     assert motor.ceiling(60.0, None) == 3.0
     assert motor.ceiling(80.0, None) == pytest.approx(1.75)
     assert motor.ceiling(100.0, None) == 0.5
-    t = run(motor=motor, bench=be.Locked(), duration=300.0, dt=0.1, substeps=1)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=300.0, dt=0.1, substeps=1)
     assert 60.0 < t.temperature[-1] < 100.0
     assert t.current[-1] == pytest.approx(motor.ceiling(t.temperature[-1], None), rel=1e-9)
 
 
 def test_peak_current_lasts_its_time_then_continuous():
-    motor = be.Motor(
+    motor = be.motor.Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=J,
-        limits=be.Limits(continuous_current=1.0, peak_current=2.5, peak_time=2.0),
+        limits=be.motor.Limits(continuous_current=1.0, peak_current=2.5, peak_time=2.0),
     )
-    t = run(motor=motor, bench=be.Locked(), duration=6.0, dt=0.01)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=6.0, dt=0.01)
     assert t.current[t.time < 1.9] == pytest.approx(2.5)
     assert t.current[-1] == pytest.approx(1.0, rel=1e-3)
     assert np.all(np.diff(t.current) <= 1e-12)
 
 
 def test_torque_constant_saturates_with_current():
-    motor = be.Motor(resistance=R, torque_constant=K, saturation_current=3.0, rotor_inertia=J)
-    t = run(motor=motor, bench=be.Locked(), duration=0.01)
+    motor = be.motor.Motor(resistance=R, torque_constant=K, saturation_current=3.0, rotor_inertia=J)
+    t = run(motor=motor, bench=be.bench.Locked(), duration=0.01)
     assert t.torque[-1] == pytest.approx(0.5 * K * 3.0)
 
 
@@ -187,20 +191,24 @@ def test_dahl_and_lugre_reach_their_steady_state(direction):
     w = 0.2 * direction
     for friction in (
         FRICTIONS["dahl"],
-        be.LuGre(coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4),
+        be.friction.LuGre(
+            coulomb=0.08, static=0.12, stribeck_velocity=0.3, viscous=0.05, stiffness=80.0, damping=0.4
+        ),
     ):
         g = friction.level(friction.stribeck(w), 0.0, 0.0, direction)
         z, torque = friction.bend(0.0, w, g, 50.0)
         assert z == pytest.approx(g / friction.stiffness * direction)
         _, torque = friction.bend(z, w, g, 0.01)
         expected = (
-            0.08 if isinstance(friction, be.Dahl) else 0.08 + 0.04 * math.exp(-((0.2 / 0.3) ** 2))
+            0.08 if isinstance(friction, be.friction.Dahl) else 0.08 + 0.04 * math.exp(-((0.2 / 0.3) ** 2))
         ) * direction
         assert torque == pytest.approx(expected, rel=1e-12)
 
 
 def test_stribeck_curve_falls_from_static_to_coulomb_and_rises_with_drag():
-    f = be.Stribeck(coulomb=0.1, static=0.3, stribeck_velocity=0.5, stribeck_exponent=1.5, viscous=0.02)
+    f = be.friction.Stribeck(
+        coulomb=0.1, static=0.3, stribeck_velocity=0.5, stribeck_exponent=1.5, viscous=0.02
+    )
     w = np.array([0.0, 0.5, 50.0])
     assert f.level(f.stribeck(w), 0.0, 0.0, 1.0) == pytest.approx([0.3, 0.1 + 0.2 / math.e, 0.1])
     assert f.stribeck(-w) == pytest.approx(
@@ -213,12 +221,18 @@ def test_hysteresis_loop_area_is_the_dissipated_energy():
     """A slow cycle with Dahl friction: the loop of friction torque over position encloses what the book calls
     friction."""
     actuator = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=1e-3),
-        friction=be.Dahl(coulomb=0.1, stiffness=5.0),
-        drive=be.ImpedanceDrive(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.3),
+        motor=be.motor.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=1e-3),
+        friction=be.friction.Dahl(coulomb=0.1, stiffness=5.0),
+        drive=be.drive.Impedance(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.3),
     )
     t = be.simulate(
-        actuator, be.FreeShaft(), be.sine(0.1, 0.5), duration=6.0, dt=0.001, substeps=10, energy=True
+        actuator,
+        be.bench.FreeShaft(),
+        be.signal.sine(0.1, 0.5),
+        duration=6.0,
+        dt=0.001,
+        substeps=10,
+        energy=True,
     )
     one = slice(2000, 4001)  # one period after the first
     torque = 5.0 * t["bristle"][one]
@@ -229,8 +243,8 @@ def test_hysteresis_loop_area_is_the_dissipated_energy():
     assert area == pytest.approx(lost + stored, rel=1e-5)
 
 
-def everything_on(friction: be.Viscous) -> be.Actuator:
-    drive = be.PositionDrive(
+def everything_on(friction: be.friction.Viscous) -> be.Actuator:
+    drive = be.drive.Position(
         volts_per_radian=40.0,
         volts_per_radian_second=30.0,
         volt_seconds_per_radian=0.4,
@@ -242,13 +256,13 @@ def everything_on(friction: be.Viscous) -> be.Actuator:
 
 @pytest.mark.parametrize("name", ["viscous", "m6", "lugre", "torque-proportional"])
 def test_electrical_power_is_work_plus_losses_plus_stored_energy(name):
-    bench = be.Pendulum(mass=1.0, length=0.2, arm_mass=0.1)
+    bench = be.bench.Pendulum(mass=1.0, length=0.2, arm_mass=0.1)
     off = []
     for n in (10, 20):
         t = be.simulate(
             everything_on(FRICTIONS[name]),
             bench,
-            be.sine(1.2, 0.7),
+            be.signal.sine(1.2, 0.7),
             duration=3.0,
             dt=0.001,
             substeps=n,
@@ -268,13 +282,13 @@ def test_electrical_power_is_work_plus_losses_plus_stored_energy(name):
 def test_gearbox_in_is_out_plus_loss_in_both_directions(load):
     """At steady speed the output gets eta times the motor's torque when driven,
     and 1/eta times when it drives the motor."""
-    motor = be.Motor(resistance=1.0, torque_constant=0.05, rotor_inertia=1e-5)
-    drive = be.VelocityDrive(volt_seconds_per_radian=5.0, volts_per_radian=50.0)
+    motor = be.motor.Motor(resistance=1.0, torque_constant=0.05, rotor_inertia=1e-5)
+    drive = be.drive.Velocity(volt_seconds_per_radian=5.0, volts_per_radian=50.0)
     t = run(
         motor=motor,
-        gearbox=be.Gearbox(ratio=10.0, efficiency=0.8),
+        gearbox=be.gearbox.Gearbox(ratio=10.0, efficiency=0.8),
         drive=drive,
-        bench=be.Recorded(),
+        bench=be.bench.Recorded(),
         energy=True,
         command={"velocity_target": 2.0, "inertia": 1e-3, "load": load},
         duration=4.0,
@@ -290,15 +304,15 @@ def test_gearbox_in_is_out_plus_loss_in_both_directions(load):
 
 def test_gear_loss_counts_the_rotors_own_inertia():
     """Spinning up a rotor alone costs no gear loss: nothing passes through the teeth."""
-    gearbox = be.Gearbox(ratio=10.0, efficiency=0.5)
+    gearbox = be.gearbox.Gearbox(ratio=10.0, efficiency=0.5)
     assert gearbox.loss(1.0, 0.0, 1e-3, 0.0, 1.0) == 0
     assert gearbox.loss(1.0, 0.0, 0.0, 1e-3, 1.0) == pytest.approx(0.5)
 
 
 def test_motors_share_inertia_and_torque_and_drag_reflects_with_the_right_power():
-    gearbox = be.Gearbox(ratio=10.0, n_motors=2)
+    gearbox = be.gearbox.Gearbox(ratio=10.0, n_motors=2)
     assert gearbox.output_inertia(1e-5) == pytest.approx(2e-3)
-    at_rotor = be.Stribeck(
+    at_rotor = be.friction.Stribeck(
         coulomb=1e-3,
         static=2e-3,
         stribeck_velocity=5.0,
@@ -316,13 +330,18 @@ def test_motors_share_inertia_and_torque_and_drag_reflects_with_the_right_power(
 
 def test_backlash_lets_the_rotor_turn_before_the_output_moves():
     actuator = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=0.1, rotor_inertia=1e-4),
-        friction=be.Coulomb(coulomb=0.05),
-        gearbox=be.Gearbox(ratio=5.0, backlash=0.1, contact_stiffness=200.0, contact_damping=0.2),
-        drive=be.PositionDrive(volts_per_radian=20.0, volt_seconds_per_radian=0.5),
+        motor=be.motor.Motor(resistance=1.0, torque_constant=0.1, rotor_inertia=1e-4),
+        friction=be.friction.Coulomb(coulomb=0.05),
+        gearbox=be.gearbox.Gearbox(ratio=5.0, backlash=0.1, contact_stiffness=200.0, contact_damping=0.2),
+        drive=be.drive.Position(volts_per_radian=20.0, volt_seconds_per_radian=0.5),
     )
     t = be.simulate(
-        actuator, be.Flywheel(inertia=5e-3), be.ramp(0.5, until=0.4), duration=1.0, dt=0.001, energy=False
+        actuator,
+        be.bench.Flywheel(inertia=5e-3),
+        be.signal.ramp(0.5, until=0.4),
+        duration=1.0,
+        dt=0.001,
+        energy=False,
     )
     free = t["rotor_position"] < 0.05
     assert np.all(t.position[free] == 0)
@@ -333,8 +352,8 @@ def test_backlash_lets_the_rotor_turn_before_the_output_moves():
 def test_document_004_in_volts_and_in_amperes():
     """kS, kV and kA predict the steady speed and the first acceleration of the simulated mechanism."""
     n, G, K_t, J_r, T_f, b, J_load = 2, 8.0, 0.02, 1e-5, 0.1, 0.01, 0.02
-    motor = be.Motor(resistance=0.5, torque_constant=K_t, rotor_inertia=J_r)
-    gearbox, friction = be.Gearbox(ratio=G, n_motors=n), be.Coulomb(coulomb=T_f, viscous=b)
+    motor = be.motor.Motor(resistance=0.5, torque_constant=K_t, rotor_inertia=J_r)
+    gearbox, friction = be.gearbox.Gearbox(ratio=G, n_motors=n), be.friction.Coulomb(coulomb=T_f, viscous=b)
     total = J_load + gearbox.output_inertia(J_r)
     volts = conversions.feedforward_voltage(
         torque_constant=K_t,
@@ -350,7 +369,7 @@ def test_document_004_in_volts_and_in_amperes():
         motor=motor,
         gearbox=gearbox,
         friction=friction,
-        bench=be.Flywheel(inertia=J_load),
+        bench=be.bench.Flywheel(inertia=J_load),
         command=6.0,
         duration=8.0,
         dt=0.001,
@@ -365,8 +384,8 @@ def test_document_004_in_volts_and_in_amperes():
         motor=motor,
         gearbox=gearbox,
         friction=friction,
-        bench=be.Flywheel(inertia=J_load),
-        drive=be.CurrentDrive(),
+        bench=be.bench.Flywheel(inertia=J_load),
+        drive=be.drive.Current(),
         command=2.0,
         duration=0.5,
     )
@@ -390,8 +409,8 @@ def test_effective_stiffness_and_damping_of_a_position_drive():
     k_p, k_d, inertia = 8.0, 0.02, 2e-3
     stiffness, damping = K * k_p / R, K * (K + k_d) / R
     t = run(
-        drive=be.PositionDrive(volts_per_radian=k_p, volt_seconds_per_radian=k_d),
-        bench=be.Flywheel(inertia=inertia),
+        drive=be.drive.Position(volts_per_radian=k_p, volt_seconds_per_radian=k_d),
+        bench=be.bench.Flywheel(inertia=inertia),
         command=0.0,
         start={"position": 0.1},
         duration=2.0,
@@ -410,13 +429,15 @@ def test_effective_stiffness_and_damping_of_a_position_drive():
 def test_linearised_lugre_frequency():
     """J th'' + (s1 + s2) th' + s0 th = tau near rest: it rings at sqrt(s0 / J) with damping s1 + s2."""
     s0, s1, s2, inertia = 1000.0, 0.2, 0.05, 1e-2
-    friction = be.LuGre(coulomb=1.0, static=1.5, stribeck_velocity=0.1, stiffness=s0, damping=s1, viscous=s2)
-    motor, wheel = be.Motor(resistance=1.0, torque_constant=0.1), be.Flywheel(inertia=inertia)
+    friction = be.friction.LuGre(
+        coulomb=1.0, static=1.5, stribeck_velocity=0.1, stiffness=s0, damping=s1, viscous=s2
+    )
+    motor, wheel = be.motor.Motor(resistance=1.0, torque_constant=0.1), be.bench.Flywheel(inertia=inertia)
     t = run(
         friction=friction,
         motor=motor,
         bench=wheel,
-        drive=be.Off(),
+        drive=be.drive.Off(),
         command=None,
         start={"velocity": 1e-4},
         duration=0.1,
@@ -430,26 +451,32 @@ def test_linearised_lugre_frequency():
 
 
 def test_lugre_reports_when_it_is_not_passive():
-    lively = be.LuGre(
+    lively = be.friction.LuGre(
         coulomb=0.1, static=0.3, stribeck_velocity=0.1, stiffness=100.0, damping=1.0, viscous=0.1
     )
     (finding,) = lively.findings()
     assert finding.code == "not_passive"
     assert finding.numbers["bound"] == pytest.approx(2.0)
-    calm = be.LuGre(coulomb=0.1, static=0.3, stribeck_velocity=0.1, stiffness=100.0, damping=1.0, viscous=2.1)
+    calm = be.friction.LuGre(
+        coulomb=0.1, static=0.3, stribeck_velocity=0.1, stiffness=100.0, damping=1.0, viscous=2.1
+    )
     assert calm.findings() == []
 
 
 def test_cogging_from_percent_and_poles():
-    cogging = be.Cogging.percent(3.0, of=0.5, poles=8, slots=9)
+    cogging = be.motor.Cogging.percent(3.0, of=0.5, poles=8, slots=9)
     assert cogging.amplitude == pytest.approx(0.015)
     assert cogging.periods == 72
 
 
 def test_iron_loss_is_drag_and_heat():
-    insulated = be.Thermal(resistance=1e4, capacitance=0.2)
-    motor = be.Motor(resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=1e-4, thermal=insulated)
-    t = run(motor=motor, drive=be.Off(), command=None, start={"velocity": 100.0}, duration=1.0, energy=True)
+    insulated = be.motor.Thermal(resistance=1e4, capacitance=0.2)
+    motor = be.motor.Motor(
+        resistance=R, torque_constant=K, rotor_inertia=J, iron_loss=1e-4, thermal=insulated
+    )
+    t = run(
+        motor=motor, drive=be.drive.Off(), command=None, start={"velocity": 100.0}, duration=1.0, energy=True
+    )
     assert t.velocity[-1] == pytest.approx(100.0 * math.exp(-1e-4 / J), rel=1e-6)
     assert t.energy["iron"][-1] == pytest.approx(0.5 * J * (100.0**2 - t.velocity[-1] ** 2), rel=1e-6)
     assert 0.2 * (t.temperature[-1] - 25.0) == pytest.approx(
@@ -458,8 +485,8 @@ def test_iron_loss_is_drag_and_heat():
 
 
 def test_brake_stops_faster_than_open_terminals():
-    coast = run(drive=be.Off(), command=None, start={"velocity": 50.0}, duration=0.1)
-    brake = run(drive=be.Brake(), command=None, start={"velocity": 50.0}, duration=0.1)
+    coast = run(drive=be.drive.Off(), command=None, start={"velocity": 50.0}, duration=0.1)
+    brake = run(drive=be.drive.Brake(), command=None, start={"velocity": 50.0}, duration=0.1)
     assert coast.velocity[-1] == 50.0
     assert np.all(coast.current == 0)
     assert coast.voltage[-1] == pytest.approx(K * 50.0)
@@ -476,20 +503,22 @@ def test_pendulum_hangs_at_zero_and_tilt_takes_gravity_away():
 
 
 def test_shapes():
-    assert be.rod(1.2, 0.5) == pytest.approx(0.025)
-    assert be.disc(2.0, 0.1) == pytest.approx(0.01)
-    assert be.cylinder(0.016, 0.00725, 0.048) == pytest.approx(0.016 * (3 * 0.00725**2 + 0.048**2) / 12)
-    assert be.box(1.2, 0.3, 0.4) == pytest.approx(0.025)
-    assert be.shifted(0.025, 2.0, 0.1) == pytest.approx(0.045)
+    assert be.bench.rod(1.2, 0.5) == pytest.approx(0.025)
+    assert be.bench.disc(2.0, 0.1) == pytest.approx(0.01)
+    assert be.bench.cylinder(0.016, 0.00725, 0.048) == pytest.approx(0.016 * (3 * 0.00725**2 + 0.048**2) / 12)
+    assert be.bench.box(1.2, 0.3, 0.4) == pytest.approx(0.025)
+    assert be.bench.shifted(0.025, 2.0, 0.1) == pytest.approx(0.045)
 
 
 def test_elevator_as_drum_and_as_linear_axis():
-    drum = be.Elevator(mass=3.0, drum_radius=0.02, counterweight=1.0)
+    drum = be.bench.Elevator(mass=3.0, drum_radius=0.02, counterweight=1.0)
     assert drum.load(0.0, 0.0, {}) == pytest.approx(-2.0 * 9.80665 * 0.02)
     assert drum.inertia_at({}) == pytest.approx(4.0 * 0.02**2)
-    straight = be.Elevator(mass=3.0, incline=math.pi / 6)
+    straight = be.bench.Elevator(mass=3.0, incline=math.pi / 6)
     assert straight.load(0.0, 0.0, {}) == pytest.approx(-3.0 * 9.80665 * 0.5)
-    lift = be.Actuator(motor=MOTOR, gearbox=be.Gearbox(ratio=400.0), motion="linear", drive=be.VoltageDrive())
+    lift = be.Actuator(
+        motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=400.0), motion="linear", drive=be.drive.Voltage()
+    )
     assert lift.unit("gearbox.ratio") == "1"
     assert lift.unit("friction.viscous") == "N s/m"
     t = be.simulate(lift, straight, 12.0, duration=2.0)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import backemf as be
 
 FRICTIONS = {
-    "viscous": be.Viscous(viscous=0.02, viscous_quadratic=1e-3, viscous_cubic=1e-4),
-    "coulomb": be.Coulomb(coulomb=0.08, viscous=0.02, asymmetry=0.1, offset=0.02),
-    "stribeck": be.Stribeck(
+    "viscous": be.friction.Viscous(viscous=0.02, viscous_quadratic=1e-3, viscous_cubic=1e-4),
+    "coulomb": be.friction.Coulomb(coulomb=0.08, viscous=0.02, asymmetry=0.1, offset=0.02),
+    "stribeck": be.friction.Stribeck(
         coulomb=0.08, static=0.15, stribeck_velocity=0.4, stribeck_exponent=1.3, viscous=0.02
     ),
-    "torque-proportional": be.TorqueProportional(
+    "torque-proportional": be.friction.TorqueProportional(
         coulomb=0.05, viscous=0.02, load_driving=0.2, load_back_driving=0.3
     ),
-    "m3": be.M3(coulomb=0.05, viscous=0.02, load=0.1),
-    "m4": be.M4(coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05),
-    "m5": be.M5(
+    "m3": be.friction.M3(coulomb=0.05, viscous=0.02, load=0.1),
+    "m4": be.friction.M4(
+        coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05
+    ),
+    "m5": be.friction.M5(
         coulomb=0.05,
         static=0.1,
         stribeck_velocity=0.4,
@@ -26,7 +28,7 @@ FRICTIONS = {
         load_motor_stribeck=0.08,
         load_external_stribeck=0.05,
     ),
-    "m6": be.M6(
+    "m6": be.friction.M6(
         coulomb=0.05,
         static=0.1,
         stribeck_velocity=0.4,
@@ -41,8 +43,8 @@ FRICTIONS = {
         load_motor_quadratic=0.01,
         load_external_quadratic=0.005,
     ),
-    "dahl": be.Dahl(coulomb=0.08, viscous=0.02, stiffness=60.0),
-    "lugre": be.LuGre(
+    "dahl": be.friction.Dahl(coulomb=0.08, viscous=0.02, stiffness=60.0),
+    "lugre": be.friction.LuGre(
         coulomb=0.08,
         static=0.12,
         stribeck_velocity=0.3,
@@ -51,7 +53,7 @@ FRICTIONS = {
         damping=0.4,
         damping_exponent=1.0,
     ),
-    "load-lugre": be.LoadLuGre(
+    "load-lugre": be.friction.LoadLuGre(
         coulomb=0.08,
         static=0.12,
         stribeck_velocity=0.3,
@@ -63,8 +65,8 @@ FRICTIONS = {
     ),
 }
 
-PLAIN = be.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
-RICH = be.Motor(
+PLAIN = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+RICH = be.motor.Motor(
     resistance=1.2,
     torque_constant=0.03,
     back_emf_constant=0.031,
@@ -72,18 +74,18 @@ RICH = be.Motor(
     inductance=6e-4,
     saturation_current=40.0,
     iron_loss=2e-6,
-    thermal=be.Thermal(resistance=8.0, capacitance=12.0, magnet_coefficient=-0.001),
-    cogging=be.Cogging(amplitude=2e-3, periods=12.0, phase=0.3),
+    thermal=be.motor.Thermal(resistance=8.0, capacitance=12.0, magnet_coefficient=-0.001),
+    cogging=be.motor.Cogging(amplitude=2e-3, periods=12.0, phase=0.3),
 )
-LIMITED = be.Motor(
+LIMITED = be.motor.Motor(
     resistance=1.2,
     torque_constant=0.5,
     rotor_inertia=2e-3,
     inductance=2e-3,
-    thermal=be.TwoNodeThermal(
+    thermal=be.motor.TwoNodeThermal(
         winding_resistance=2.0, housing_resistance=6.0, winding_capacitance=3.0, housing_capacitance=30.0
     ),
-    limits=be.Limits(
+    limits=be.motor.Limits(
         current=6.0,
         torque=2.8,
         current_rate=4000.0,
@@ -95,19 +97,19 @@ LIMITED = be.Motor(
         derating_end=60.0,
     ),
 )
-GEARED = be.Gearbox(ratio=30.0, n_motors=2, efficiency=0.85)
-BACKLASH = be.Gearbox(ratio=2.0, backlash=0.02, contact_stiffness=300.0, contact_damping=0.5)
+GEARED = be.gearbox.Gearbox(ratio=30.0, n_motors=2, efficiency=0.85)
+BACKLASH = be.gearbox.Gearbox(ratio=2.0, backlash=0.02, contact_stiffness=300.0, contact_damping=0.5)
 
 DRIVES = {
-    "off": (be.Off(), {}),
-    "brake": (be.Brake(), {}),
+    "off": (be.drive.Off(), {}),
+    "brake": (be.drive.Brake(), {}),
     "voltage": (
-        be.VoltageDrive(supply=12.0, slew=200.0, command_low=-9.0, command_high=9.0),
+        be.drive.Voltage(supply=12.0, slew=200.0, command_low=-9.0, command_high=9.0),
         {"voltage_target": 4.0},
     ),
-    "current": (be.CurrentDrive(supply=12.0), {"current_target": 0.8}),
+    "current": (be.drive.Current(supply=12.0), {"current_target": 0.8}),
     "position": (
-        be.PositionDrive(
+        be.drive.Position(
             volts_per_radian=30.0,
             volts_per_radian_second=20.0,
             volt_seconds_per_radian=0.3,
@@ -118,7 +120,7 @@ DRIVES = {
         {"position_target": 0.9},
     ),
     "servo": (
-        be.ServoDrive(
+        be.drive.Servo(
             firmware_gain=0.158,
             proportional=16.0,
             derivative=2.0,
@@ -130,13 +132,13 @@ DRIVES = {
         {"position_target": 0.9, "enabled": 1.0, "supply": 11.0},
     ),
     "velocity": (
-        be.VelocityDrive(
+        be.drive.Velocity(
             volt_seconds_per_radian=2.0, volts_per_radian=10.0, supply=12.0, freeze_when_saturated=True
         ),
         {"velocity_target": 3.0},
     ),
     "impedance": (
-        be.ImpedanceDrive(
+        be.drive.Impedance(
             newton_metres_per_radian=6.0,
             newton_metre_seconds_per_radian=0.2,
             newton_metres_per_radian_second=2.0,
@@ -145,19 +147,19 @@ DRIVES = {
         {"position_target": 0.9, "velocity_target": 0.1, "torque_target": 0.05},
     ),
     "impedance-voltage": (
-        be.ImpedanceDrive(newton_metre_seconds_per_radian=0.2, supply=12.0, through="voltage"),
+        be.drive.Impedance(newton_metre_seconds_per_radian=0.2, supply=12.0, through="voltage"),
         {"torque_target": 0.5, "newton_metre_seconds_per_radian": 0.3},
     ),
 }
 
 BENCHES = {
-    "locked": be.Locked(),
-    "free-shaft": be.FreeShaft(),
-    "flywheel": be.Flywheel(inertia=3e-3),
-    "pendulum": be.Pendulum(mass=0.4, length=0.15, arm_mass=0.1, tilt=0.2, hanging=0.1, inertia=1e-4),
-    "elevator": be.Elevator(mass=2.0, drum_radius=0.03, counterweight=0.5, incline=1.0),
-    "spring": be.Spring(inertia=3e-3, stiffness=1.5, damping=0.02, rest=0.2),
-    "recorded": be.Recorded(),
+    "locked": be.bench.Locked(),
+    "free-shaft": be.bench.FreeShaft(),
+    "flywheel": be.bench.Flywheel(inertia=3e-3),
+    "pendulum": be.bench.Pendulum(mass=0.4, length=0.15, arm_mass=0.1, tilt=0.2, hanging=0.1, inertia=1e-4),
+    "elevator": be.bench.Elevator(mass=2.0, drum_radius=0.03, counterweight=0.5, incline=1.0),
+    "spring": be.bench.Spring(inertia=3e-3, stiffness=1.5, damping=0.02, rest=0.2),
+    "recorded": be.bench.Recorded(),
 }
 RECORDED = {"inertia": 4e-3, "load": -0.3}
 
@@ -187,7 +189,7 @@ def variants() -> dict[str, tuple[be.Actuator, be.Bench, dict[str, float]]]:
             asked,
         )
     for name, motor in {"rich": RICH, "limited": LIMITED}.items():
-        gearbox = GEARED if name == "rich" else be.Gearbox(efficiency=0.9)
+        gearbox = GEARED if name == "rich" else be.gearbox.Gearbox(efficiency=0.9)
         found[f"motor-{name}"] = (
             be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTIONS["m6"], drive=drive),
             pendulum,

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.data.routes import document_003
-from backemf.engine.euler import EulerSystem
-from backemf.engine.kernels import kernels
+from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import held
 
+from .euler import EulerSystem
+from .routes import document_003
+
 RATIO, STEP, T0 = 55.5, 1e-4, 0.5015946
-BENCH = be.Flywheel(inertia=be.cylinder(0.016, 0.00725, 0.048))
+BENCH = be.bench.Flywheel(inertia=be.bench.cylinder(0.016, 0.00725, 0.048))
 
 
 def command(t: np.ndarray) -> np.ndarray:
@@ -26,10 +27,10 @@ def servo(kp: float, b: float) -> be.Actuator:
     """kp in V/rad, b at the rotor in N m s/rad; 5 V at most."""
     m = document_003(be.Datasheet.read("sg90"))
     return be.Actuator(
-        motor=be.Motor(resistance=m.resistance, torque_constant=m.torque_constant),
-        gearbox=be.Gearbox(ratio=RATIO),
-        friction=be.Viscous(viscous=b * RATIO**2),
-        drive=be.PositionDrive(volts_per_radian=kp, voltage_limit=5.0),
+        motor=be.motor.Motor(resistance=m.resistance, torque_constant=m.torque_constant),
+        gearbox=be.gearbox.Gearbox(ratio=RATIO),
+        friction=be.friction.Viscous(viscous=b * RATIO**2),
+        drive=be.drive.Position(volts_per_radian=kp, voltage_limit=5.0),
     )
 
 

@@ -12,7 +12,7 @@ import backemf as be
 
 
 def true_servo(truth: dict, proportional: float) -> be.Actuator:
-    friction = be.M6(
+    friction = be.friction.M6(
         coulomb=truth["friction_base"],
         static=truth["friction_base"] + truth["friction_stribeck"],
         viscous=truth["friction_viscous"],
@@ -26,9 +26,11 @@ def true_servo(truth: dict, proportional: float) -> be.Actuator:
         load_external_quadratic=truth["load_friction_external_quad"],
     )
     return be.Actuator(
-        motor=be.Motor(resistance=truth["R"], torque_constant=truth["kt"], rotor_inertia=truth["armature"]),
+        motor=be.motor.Motor(
+            resistance=truth["R"], torque_constant=truth["kt"], rotor_inertia=truth["armature"]
+        ),
         friction=friction,
-        drive=be.ServoDrive(firmware_gain=0.158, proportional=proportional, supply=15.0, duty_limit=0.9625),
+        drive=be.drive.Servo(firmware_gain=0.158, proportional=proportional, supply=15.0, duty_limit=0.9625),
     )
 
 
@@ -46,7 +48,7 @@ def test_noise_floor(shared_data, substeps, most):
         }
         run = be.simulate(
             true_servo(truth, log["kp"]),
-            be.Pendulum(mass=log["mass"], length=log["length"], arm_mass=log["arm_mass"]),
+            be.bench.Pendulum(mass=log["mass"], length=log["length"], arm_mass=log["arm_mass"]),
             {"position_target": column["goal_position"], "enabled": column["torque_enable"]},
             time=column["timestamp"],
             start={"position": column["position"][0]},

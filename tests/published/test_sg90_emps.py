@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import backemf as be
-from backemf.identify.inverse import inverse_dynamics
+from backemf.readings.inverse import inverse_dynamics
 
 from .sg90 import Article, servo
 
@@ -52,9 +52,9 @@ def test_the_articles_optimum_and_the_true_one(article):
 def test_a_better_model_predicts_the_second_half(article):
     """Fitted on the first 107 samples; the article's two parameters score 0.48365 on the rest."""
     start = servo(15.0, 1.409168e-6)
-    start = replace(start, friction=be.Coulomb(coulomb=0.002, viscous=start.friction.viscous)).replace(
-        **{"motor.rotor_inertia": 1e-13}
-    )
+    start = replace(
+        start, friction=be.friction.Coulomb(coulomb=0.002, viscous=start.friction.viscous)
+    ).replace(**{"motor.rotor_inertia": 1e-13})
     free = ["drive.volts_per_radian", "friction.viscous", "friction.coulomb"]
     found = be.fit(start, [article.log(107)], free_paths=free, n_starts=2)
     assert article.score(found.actuator, 107) < 0.48
@@ -75,7 +75,7 @@ def test_emps_by_inverse_dynamics_and_by_simulation(shared_data):
         position=mat["qm"],
         position_target=mat["qg"],
         torque=gain * mat["vir"],
-        bench=be.FreeShaft(),
+        bench=be.bench.FreeShaft(),
         motion="linear",
     )
     found = inverse_dynamics(log)
@@ -84,10 +84,12 @@ def test_emps_by_inverse_dynamics_and_by_simulation(shared_data):
     assert found.others["force_error"].value == pytest.approx(0.04083, abs=3e-4)
     loop = gain * 243.45
     axis = be.Actuator(
-        motor=be.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=90.0),
-        friction=be.Coulomb(coulomb=18.0, viscous=180.0, offset=0.1),
+        motor=be.motor.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=90.0),
+        friction=be.friction.Coulomb(coulomb=18.0, viscous=180.0, offset=0.1),
         motion="linear",
-        drive=be.ImpedanceDrive(newton_metres_per_radian=160.18 * loop, newton_metre_seconds_per_radian=loop),
+        drive=be.drive.Impedance(
+            newton_metres_per_radian=160.18 * loop, newton_metre_seconds_per_radian=loop
+        ),
     )
     free = [
         "motor.rotor_inertia",
@@ -100,7 +102,7 @@ def test_emps_by_inverse_dynamics_and_by_simulation(shared_data):
     fit = be.fit(axis, [moved], free_paths=free, n_starts=1)
     run = be.simulate(
         fit.actuator,
-        be.FreeShaft(),
+        be.bench.FreeShaft(),
         log["position_target"],
         time=log.time,
         start={"position": mat["qm"][0]},

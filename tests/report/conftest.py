@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.identify.result import Recorded, Tried
+from backemf.data.fit import Recorded, Tried
 from backemf.report.contents import report
 
 from ..identify.recordings import SERVO, clean, record

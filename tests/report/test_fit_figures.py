@@ -12,12 +12,19 @@ import pytest
 import backemf as be
 from backemf.identify.frictions import friction_size
 from backemf.model.motor import no_load_speed as closed_form
-from backemf.report import fit_figures, friction_figures, plotly_page, render, sheet_figures, stated
+from backemf.report import stated
 from backemf.report.blocks import Drawing
-from backemf.report.figures import Figure, Line, Panel
+from backemf.report.figures import (
+    draw as render,
+    fit as fit_figures,
+    friction as friction_figures,
+    plotly as plotly_page,
+    sheet as sheet_figures,
+)
+from backemf.report.figures.figure import Figure, Line, Panel
 from backemf.report.sections import sections
 
-MOTOR = be.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
+MOTOR = be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
 
 
 def test_both_renderers_draw_every_figure_of_a_report(made, tmp_path):
@@ -87,7 +94,7 @@ def test_text_for_plotly_is_escaped():
 
 
 def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
-    actuator = be.Actuator(motor=MOTOR, friction=be.Coulomb(coulomb=0.05))
+    actuator = be.Actuator(motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.05))
     figure = friction_figures.hysteresis(actuator, 0.3, "")
     assert figure is not None
     (loop,) = figure.panels[0].lines  # this friction does not see the load: one loop
@@ -95,13 +102,15 @@ def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
         4 * 0.05 * friction_figures.STROKE, rel=5e-3
     )
     assert (
-        friction_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.Viscous(viscous=0.1)), 0.0, "")
+        friction_figures.hysteresis(
+            be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, ""
+        )
         is None
     )
 
 
 def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
-    actuator = be.Actuator(motor=MOTOR, friction=be.Dahl(coulomb=0.04, stiffness=20.0))
+    actuator = be.Actuator(motor=MOTOR, friction=be.friction.Dahl(coulomb=0.04, stiffness=20.0))
     figure = friction_figures.hysteresis(actuator, 0.0, "")
     assert figure is not None
     slips, bends = figure.panels[0].lines
@@ -124,8 +133,8 @@ def test_the_friction_band_holds_the_curve(fit):
 
 def test_heating_times_are_those_of_the_closed_form():
     """One node without temperature effects: t = -t_T ln(1 - dT / (R_T R i^2))."""
-    thermal = be.Thermal(resistance=10.0, capacitance=5.0, resistance_coefficient=0.0)
-    actuator = be.Actuator(motor=replace(MOTOR, thermal=thermal), drive=be.VoltageDrive(supply=12.0))
+    thermal = be.motor.Thermal(resistance=10.0, capacitance=5.0, resistance_coefficient=0.0)
+    actuator = be.Actuator(motor=replace(MOTOR, thermal=thermal), drive=be.drive.Voltage(supply=12.0))
     figure = sheet_figures.time_to_limit(actuator, 85.0, "")
     assert figure is not None
     reached, for_ever = figure.panels[0].lines
@@ -137,7 +146,7 @@ def test_heating_times_are_those_of_the_closed_form():
 
 
 def test_the_envelope_speaks_of_metres_on_a_linear_axis():
-    actuator = be.Actuator(motor=MOTOR, gearbox=be.Gearbox(ratio=100.0), motion="linear")
+    actuator = be.Actuator(motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=100.0), motion="linear")
     panel = sheet_figures.envelope(actuator, 12.0, "", points=[Line(x=[0.05], y=[3.0], style="dots")]).panels[
         0
     ]
@@ -146,7 +155,7 @@ def test_the_envelope_speaks_of_metres_on_a_linear_axis():
 
 
 def test_stall_and_no_load_are_those_of_the_closed_forms():
-    actuator = be.Actuator(motor=MOTOR, friction=be.Coulomb(coulomb=0.05, viscous=0.02))
+    actuator = be.Actuator(motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02))
     assert stated.stall_torque(actuator, 12.0) == pytest.approx(0.9 * 12 / 4 - 0.05)
     assert stated.no_load_speed(actuator, 12.0) == pytest.approx(
         closed_form(MOTOR, 12.0, coulomb=0.05, viscous=0.02), rel=1e-6

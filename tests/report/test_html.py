@@ -315,22 +315,22 @@ def test_logs_are_found_where_the_fit_says_or_beside_it(fit, tmp_path):
 
 
 def test_benches_in_words():
-    assert bench_words(be.Pendulum(mass=0.3, length=0.1)) == "pendulum: mass 0.3 kg, length 0.1 m"
-    assert bench_words(be.FreeShaft()) == "free shaft"
+    assert bench_words(be.bench.Pendulum(mass=0.3, length=0.1)) == "pendulum: mass 0.3 kg, length 0.1 m"
+    assert bench_words(be.bench.FreeShaft()) == "free shaft"
     assert bench_words(None) == "not known"
 
 
 def test_a_simulated_servo_can_be_drawn_with_everything(logs):
     """Thermal model, limits, a bristle and a recorded current: every section has its figure."""
-    warm = be.Thermal(resistance=18.0, capacitance=8.0)
+    warm = be.motor.Thermal(resistance=18.0, capacitance=8.0)
     actuator = replace(
         SERVO,
         motor=replace(
             SERVO.motor,
             thermal=warm,
-            limits=be.Limits(current=1.6, safe_current=0.5, derating_start=60, derating_end=90),
+            limits=be.motor.Limits(current=1.6, safe_current=0.5, derating_start=60, derating_end=90),
         ),
-        friction=be.LuGre(
+        friction=be.friction.LuGre(
             coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
         ),
     )

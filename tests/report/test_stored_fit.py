@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.result import Recorded, Tried
+from backemf.data.fit import Recorded, Tried
 
 from ..identify.recordings import clean
 
@@ -39,7 +39,7 @@ def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
     back = be.Fit.read(tmp_path / "fit.json")
     assert back == told
     assert back.logs == logs
-    assert back.logs[1].bench == be.Pendulum(mass=0.5, length=0.1, arm_mass=0.03)
+    assert back.logs[1].bench == be.bench.Pendulum(mass=0.5, length=0.1, arm_mass=0.03)
     assert (back.logs[0].duration, back.logs[0].rate, back.logs[0].n_samples) == pytest.approx(
         (6.0, 200.0, 1201)
     )

@@ -9,8 +9,8 @@ from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import TARGETS, export, parse_target, write_all
 
 SERVO = be.Actuator(
-    motor=be.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02),
-    drive=be.PositionDrive(volts_per_radian=50.0, supply=12.0),
+    motor=be.motor.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02),
+    drive=be.drive.Position(volts_per_radian=50.0, supply=12.0),
 )
 
 

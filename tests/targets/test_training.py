@@ -15,25 +15,25 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.data.spread import UNITS, Spread
 from backemf.errors import InvalidValue, UnknownName
 from backemf.targets.export import export
-from backemf.targets.spread import UNITS, Spread
 
 from ..conftest import ROOT, unavailable
 
 torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 
 SERVO = be.Actuator(
-    motor=be.Motor(
+    motor=be.motor.Motor(
         resistance=4.0,
         torque_constant=0.01,
         back_emf_constant=0.011,
         rotor_inertia=1e-7,
-        thermal=be.Thermal(resistance=8.0, capacitance=12.0),
+        thermal=be.motor.Thermal(resistance=8.0, capacitance=12.0),
     ),
-    gearbox=be.Gearbox(ratio=100.0),
-    friction=be.Stribeck(coulomb=0.05, static=0.055, stribeck_velocity=0.1, viscous=0.01),
-    drive=be.PositionDrive(volts_per_radian=40.0, volt_seconds_per_radian=0.2, supply=12.0, slew=8.0),
+    gearbox=be.gearbox.Gearbox(ratio=100.0),
+    friction=be.friction.Stribeck(coulomb=0.05, static=0.055, stribeck_velocity=0.1, viscous=0.01),
+    drive=be.drive.Position(volts_per_radian=40.0, volt_seconds_per_radian=0.2, supply=12.0, slew=8.0),
 )
 FITTED = ("motor.resistance", "friction.coulomb", "friction.viscous")
 SPREAD = Spread(
@@ -74,7 +74,7 @@ def test_the_file_imports_only_torch_and_holds_every_number(part):
 
 def test_its_own_joints_move_as_the_engines_do():
     n, h, steps = 8, 2e-3, 250
-    late = be.PositionDrive(volts_per_radian=40.0, supply=12.0, delay=0.0093)
+    late = be.drive.Position(volts_per_radian=40.0, supply=12.0, delay=0.0093)
     delayed = be.Actuator(motor=SERVO.motor, gearbox=SERVO.gearbox, friction=SERVO.friction, drive=late)
     t = np.arange(steps + 1) * h
     for actuator, file in ((SERVO, made()), (delayed, made(delayed))):
@@ -83,7 +83,7 @@ def test_its_own_joints_move_as_the_engines_do():
         found = [joints.step(float(u), h, load=0.05)[0][n - 1, 2].item() for u in asked[:-1]]
         engine = be.simulate(
             actuator,
-            be.Recorded(),
+            be.bench.Recorded(),
             {"position_target": asked, "inertia": 0.004, "load": 0.05},
             time=t,
             substeps=1,
@@ -150,7 +150,7 @@ def test_dry_friction_sticks_in_the_real_mujoco():
         mujoco.mj_step(model, data)
         positions.append(float(data.qpos[0]))
     assert np.ptp(positions[50:300]) < 1e-9  # gravity pulls with 6 mN m, friction holds with 55
-    bench = be.Pendulum(mass=0.04, length=0.05, inertia=0.0039, gravity=9.81)
+    bench = be.bench.Pendulum(mass=0.04, length=0.05, inertia=0.0039, gravity=9.81)
     engine = be.simulate(SERVO, bench, np.append(target, 0.9), dt=0.001, start={"position": 0.3}).position
     difference = np.array(positions) - engine[1:]
     assert np.sqrt(np.mean(difference**2)) < 2e-3
@@ -295,11 +295,11 @@ def test_only_a_training_file_takes_a_spread():
 
 
 def test_a_voltage_has_no_place_in_a_simulators_commands():
-    motor = be.Actuator(motor=SERVO.motor, drive=be.VoltageDrive(supply=12.0))
+    motor = be.Actuator(motor=SERVO.motor, drive=be.drive.Voltage(supply=12.0))
     assert made(motor).Actuator(2, 2, inertia=0.01).compute(6.0, 0.0, 0.0, 2e-3).shape == (2, 2)
     with pytest.raises(
         InvalidValue,
-        match="mjlab asks for positions, velocities and efforts; VoltageDrive follows voltage_target",
+        match=r"mjlab asks for positions, velocities and efforts; drive\.Voltage follows voltage_target",
     ):
         export(motor, "torch@mjlab")
 

@@ -84,9 +84,9 @@ def characterize(
 
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
-    from ..data.mechanism_logs import mechanism_logs
+    from ..data.logs.mechanism import mechanism_logs
     from ..errors import MissingValue
-    from ..identify.characterize import characterize as run
+    from ..mechanism.characterize import characterize as run
 
     keep(plot, force)
     if motor is not None and ratio is None:
@@ -108,13 +108,13 @@ def characterize(
         limit=limit,
     )
     if plot is not None:
-        from ..report.mechanism_figures import test_runs
-        from ..report.render import save
+        from ..report.figures.draw import save
+        from ..report.figures.mechanism import test_runs
 
         save(test_runs(found), plot)
     back = None
     if motor is not None and ratio is not None:
-        from ..identify.mechanism_physics import physics
+        from ..mechanism.physics import physics
 
         back = physics(found, motor, ratio=ratio, n_motors=motors)
     told = [*found.findings, *(back.findings if back is not None else ())]
@@ -140,7 +140,7 @@ def characterize(
 
 def _constants(found: Any, mechanism: str, language: str) -> str:
     """The gains as source text to paste."""
-    from ..targets.wpilib import constants
+    from ..mechanism.wpilib import constants
 
     values = {name: gain.value for name, gain in found.gains.items()}
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in found.feedback.items()}

@@ -20,8 +20,8 @@ def conform(
 
     Example: backemf conform arm.xml
     """
-    from ..targets.conform import conform as run
-    from ..targets.mujoco_arrays import load_mujoco
+    from ..simulator.arrays import load_mujoco
+    from ..simulator.conform import conform as run
 
     found = run(model, steps=steps)
     if json:

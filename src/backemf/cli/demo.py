@@ -13,8 +13,8 @@ import typer
 from .terminal import Json, print_json, working
 
 if TYPE_CHECKING:
+    from ..data.fit import Fit
     from ..data.log import Log
-    from ..identify.result import Fit
 
 MARK = "written-by-backemf-demo.txt"
 """A file in the demo's folder that says whose it is: only then is anything in it written over."""
@@ -83,10 +83,10 @@ def _tell(output: Path) -> Told:
     import numpy as np
 
     from .. import tables
-    from ..engine.command import held, sine
+    from ..demo import story
     from ..engine.simulate import simulate
-    from ..report import figures, render
-    from . import story
+    from ..report.figures import draw as render, figure as figures
+    from ..signal import held, sine
 
     servo, bench = story.servo(), story.BENCH
     typer.echo(
@@ -158,12 +158,13 @@ def _tell(output: Path) -> Told:
 def _identify_and_export(output: Path) -> Told:
     """Record, check, fit, compare with the truth, export to MuJoCo and replay there."""
     from .. import tables
-    from ..data.read import read
+    from ..data.logs.read import read
+    from ..demo import recordings as bench_story
     from ..identify.check import check
     from ..identify.ladder import ladder
-    from ..report import fit_figures, html, render
+    from ..report import html
     from ..report.contents import report
-    from . import bench_story
+    from ..report.figures import draw as render, fit as fit_figures
     from .identify import best_so_far
 
     typer.echo(

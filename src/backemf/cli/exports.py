@@ -67,7 +67,7 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
         )
         return found.actuator, [f"BAM parameters {name}, model {found.model} of {found.name}", *offset]
     if isinstance(content, dict) and content.get("noun") == "Fit":
-        from ..identify.result import Fit
+        from ..data.fit import Fit
 
         fit = Fit.read(source)
         return fit.actuator, [f"fit: {name}", *fit.summary()]
@@ -194,9 +194,9 @@ def export(
 
 def _spread(source: str) -> Any:
     """What a training file draws from: a stored fit's errors and held-out error; None for anything else."""
+    from ..data.fit import Fit
+    from ..data.spread import Spread
     from ..errors import BackemfError
-    from ..identify.result import Fit
-    from ..targets.spread import Spread
 
     try:
         fit = Fit.read(source)
@@ -212,7 +212,7 @@ def _written(
 ) -> tuple[list[Path], list[str]]:
     """(files written, changes made in the user's own model): all of them, or none."""
     if into is not None:
-        from ..targets.into import into as edit
+        from ..targets.mujoco.into import into as edit
 
         edited = edit(made[0], into, joint)
         return edited.write(output, force=force), [*edited.changes, edited.verified]
@@ -244,8 +244,7 @@ def _plain(made: Any, found: tuple[str, dict[str, Any]] | None) -> dict[str, Any
 
 
 def _replayed(made: Any, logs: list[Any] | None) -> tuple[str, dict[str, Any]]:
-    from ..targets.replay import replay as run
-    from ..targets.replay import summary
+    from ..targets.replay import replay as run, summary
 
     found = run(made, logs)
     return str(found), summary(found)
@@ -294,8 +293,7 @@ def explain(
 
     Example: backemf explain arm.xml
     """
-    from ..targets.explain import explain as run
-    from ..targets.explain import summary, text
+    from ..targets.explain import explain as run, summary, text
 
     rows = run(model)
     if json:

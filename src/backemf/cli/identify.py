@@ -25,7 +25,7 @@ StartFrom = Annotated[
 
 def start_of(name: str) -> tuple[Any, Any]:
     """(actuator, its datasheet or None) for what --start names."""
-    from ..data import parts
+    from ..data.sheets import parts
     from ..data.store import actuator
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
@@ -33,7 +33,7 @@ def start_of(name: str) -> tuple[Any, Any]:
 
 
 def read_logs(files: list[str], maps: list[str] | None, shown: bool = True) -> list[Any]:
-    from ..data.read import read
+    from ..data.logs.read import read
 
     with working("reading", shown) as say:
         return read(*files, map=maps or None, progress=say)

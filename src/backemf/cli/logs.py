@@ -11,7 +11,7 @@ import typer
 from .terminal import Force, Json, Strict, end, plain_findings, print_json, working
 
 if TYPE_CHECKING:
-    from ..data.read import Look
+    from ..data.logs.read import Look
 
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
@@ -39,8 +39,8 @@ def log(
 
     Example: backemf log run1.csv --map position=motor_pos[deg],-1 --save-map rig.json
     """
-    from ..data import mapping
-    from ..data.read import look
+    from ..data.logs import mapping
+    from ..data.logs.read import look
 
     told = mapping.mapping(map)
     with working("reading", not json) as say:
@@ -70,7 +70,7 @@ def describe(found: Look) -> dict[str, Any]:
     """A recording as plain data: the elements of "recordings" in `--json`."""
     from ..data import store
     from ..data.log import UNITS
-    from ..data.readers import names
+    from ..data.logs import names
     from ..model.actuator import linear_unit
 
     sources = {s.channel: s for s in found.plan.sources} if found.plan is not None else {}

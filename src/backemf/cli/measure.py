@@ -69,7 +69,7 @@ def fall(
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
     """
-    from ..identify.measure import friction_from_fall
+    from ..readings.arithmetic import friction_from_fall
 
     _show(
         friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
@@ -91,7 +91,7 @@ def slip(
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60
     """
-    from ..identify.measure import friction_from_slip
+    from ..readings.arithmetic import friction_from_slip
 
     _show(
         friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
@@ -106,7 +106,7 @@ def resistance(current: Column, voltage: Column, strict: Strict = False, json: J
 
     Example: backemf measure resistance --current 0.6,1.2,1.8,2.4 --voltage 1.25,2.46,3.7,5.15
     """
-    from ..identify.measure import resistance_from_locked
+    from ..readings.arithmetic import resistance_from_locked
 
     _show(resistance_from_locked(_numbers("current", current), _numbers("voltage", voltage)), json, strict)
 
@@ -128,7 +128,7 @@ def no_load(
 
     Example: backemf measure no-load --voltage 3,6,9,12 --speed 1.7,3.47,5.22,7.0 --resistance 2.1
     """
-    from ..identify.measure import no_load_line
+    from ..readings.arithmetic import no_load_line
 
     _show(
         no_load_line(
@@ -158,7 +158,7 @@ def torque_constant(
 
     Example: backemf measure torque-constant --load 1.94,2.35 --voltage 3,3.5 --resistance 2.1 --static 0.212
     """
-    from ..identify.measure import torque_constant_from_loads
+    from ..readings.arithmetic import torque_constant_from_loads
 
     ways = None if directions is None else _numbers("directions", directions)
     _show(
@@ -182,7 +182,7 @@ def firmware_gain(
 
     Example: backemf measure firmware-gain --error 0.14,0.28 --register 5,5 --duty 0.106,0.214
     """
-    from ..identify.measure import firmware_gain as measure
+    from ..readings.arithmetic import firmware_gain as measure
 
     _show(
         measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)),
@@ -202,8 +202,8 @@ def coast_down(
 
     Example: backemf measure coast-down coast.csv --inertia 2e-4
     """
-    from ..data.read import read
-    from ..identify.transients import coast_down as measure
+    from ..data.logs.read import read
+    from ..readings.transients import coast_down as measure
 
     _show(measure(read(log)[0], inertia=inertia), json, strict)
 
@@ -222,8 +222,8 @@ def thermal(
 
     Example: backemf measure thermal heating.csv --power 4.5
     """
-    from ..data.read import read
-    from ..identify.transients import thermal as measure
+    from ..data.logs.read import read
+    from ..readings.transients import thermal as measure
 
     _show(measure(read(log)[0], power=power, ambient=ambient), json, strict)
 
@@ -240,7 +240,7 @@ def backlash(
 
     Example: backemf measure backlash reversal.csv
     """
-    from ..data.read import read
-    from ..identify.transients import backlash as measure
+    from ..data.logs.read import read
+    from ..readings.transients import backlash as measure
 
     _show(measure(read(log)[0]), json, strict)

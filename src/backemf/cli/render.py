@@ -47,7 +47,7 @@ def _source(text: str) -> Any:
 
     actuator, notes = actuator_of(text)
     if notes and notes[0].startswith("fit: "):
-        from ..identify.result import Fit
+        from ..data.fit import Fit
 
         return Fit.read(text)
     return actuator
@@ -89,9 +89,9 @@ def render(
 
     Example: backemf render fit.json --log logs/lift.json -o lift.mp4 --speed 0.5
     """
-    from ..data.read import read
+    from ..data.logs.read import read
     from ..errors import InvalidValue
-    from ..report.film import film, writable
+    from ..film.film import film, writable
 
     writable(output, force)
     wanted = _size(size)

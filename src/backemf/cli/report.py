@@ -38,12 +38,11 @@ def report(
 
     Example: backemf report fit.json logs/*.json --sheet mx-106 -o report.html
     """
-    from ..data import parts
-    from ..data.read import read
-    from ..identify.result import Fit
+    from ..data.fit import Fit
+    from ..data.logs.read import read
+    from ..data.sheets import parts
     from ..report import html
-    from ..report.contents import report as run
-    from ..report.contents import stored_logs
+    from ..report.contents import report as run, stored_logs
 
     keep(output, force)
     found = Fit.read(fit)

@@ -21,7 +21,7 @@ def catalog(
     Example: backemf catalog dynamixel
     """
     from .. import tables
-    from ..data import parts
+    from ..data.sheets import parts
 
     rows = []
     for name in parts.names():
@@ -81,7 +81,7 @@ def datasheet(
 
     Example: backemf datasheet maxon-re-25-118743 --plot re25.png
     """
-    from ..data.datasheet import Datasheet
+    from ..data.sheets.datasheet import Datasheet
 
     keep(plot, force)
     sheet = Datasheet.read(part)
@@ -99,7 +99,7 @@ def datasheet(
 
 def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
     """The datasheet as plain data: the keys of `--json`."""
-    from ..data.reconcile import derived_at
+    from ..data.sheets.reconcile import derived_at
 
     solved = sheet.reconciled
     residual = {id(r.entry): r for r in solved.residuals}
@@ -197,7 +197,7 @@ def _print(sheet: Any, summary: dict[str, Any]) -> None:
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
-    from ..report import render, sheet_figures
+    from ..report.figures import draw as render, sheet as sheet_figures
 
     most, rated = sheet.get("max_winding_temperature"), sheet.get("nominal_current")
     figure = sheet_figures.overview(

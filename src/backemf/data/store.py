@@ -115,7 +115,7 @@ def read_json(path: Path | str) -> dict[str, Any]:
 def actuator(source: Path | str) -> Actuator:
     """An actuator from a stored JSON file, a part of the catalogue, a datasheet in TOML,
     or an identified set "part/set"."""
-    from . import parts
+    from .sheets import parts
 
     text = str(source)
     if text.endswith(".json"):

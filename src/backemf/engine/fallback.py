@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from . import reference
-from .compiled import Structure
+from .compile.compiled import Structure
 from .rows import DELAY, PAIRS, STEEPEST, Held
 from .system import System
 

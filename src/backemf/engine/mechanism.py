@@ -12,7 +12,7 @@ from ..model import mechanism as model
 from ..model.maths import Scalar
 from ..model.mechanism import Mechanism
 from ..model.quantity import parameters, structure, substitute
-from .kernels import Kernels, kernels
+from .compile.kernels import Kernels, kernels
 from .system import System
 
 

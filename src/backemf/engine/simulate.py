@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ..model import energy as energy_book
+from ..model import drive as drives, energy as energy_book
 from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
-from ..model.drive import ImpedanceDrive
 from ..model.maths import is_number
 from .rows import Held, check_substeps, held
 from .system import System
@@ -91,7 +90,7 @@ def _runner(
 
         return lambda n, energy: reference.run(system, p, s0, rows, n, with_energy=energy)
     from .booked import Booked
-    from .kernels import kernels
+    from .compile.kernels import kernels
 
     def run(n: int, energy: bool) -> tuple[np.ndarray, np.ndarray | None]:
         if not energy:
@@ -169,15 +168,14 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
     drive = actuator.drive
     if command is not None and not isinstance(command, Mapping) and not drive.target:
         raise InvalidValue(
-            f"{type(drive).__name__} follows no command; leave it out, or give a mapping with 'enabled' or"
-            " 'supply'"
+            f"{drive.kind} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'"
         )
     given = (
         dict(command)
         if isinstance(command, Mapping)
         else ({} if command is None else {drive.target: command})
     )
-    impedance = isinstance(drive, ImpedanceDrive)
+    impedance = isinstance(drive, drives.Impedance)
     valid = {"enabled", "supply", *bench.series, *([drive.target] if drive.target else [])}
     if impedance:
         valid |= {"velocity_target", "torque_target", *_GAINS}
@@ -188,8 +186,7 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
     for name in needed:
         if name not in given:
             raise MissingValue(
-                f"the command has no {name!r}; {type(drive).__name__} on {type(bench).__name__} needs:"
-                f" {', '.join(needed)}"
+                f"the command has no {name!r}; {drive.kind} on {bench.kind} needs: {', '.join(needed)}"
             )
     return {name: _series(name, given[name], times) for name in sorted(given)}
 
@@ -222,7 +219,7 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarra
         return
     if np.min(J_load + J_rotor) <= 0:
         raise MissingValue(
-            f"{type(bench).__name__} has no inertia and motor.rotor_inertia is 0; one of them must be above 0"
+            f"{bench.kind} has no inertia and motor.rotor_inertia is 0; one of them must be above 0"
         )
     if actuator.gearbox.backlash is not None and (np.min(J_load) <= 0 or J_rotor <= 0):
         raise MissingValue(

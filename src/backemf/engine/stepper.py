@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue
-from . import compiled
-from .compiled import Structure
+from .compile import compiled
+from .compile.compiled import Structure
 from .rows import writable
 from .system import System
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.datasheet import Datasheet
 from ..data.log import Log
+from ..data.sheets.datasheet import Datasheet
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..tables import number, table

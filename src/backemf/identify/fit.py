@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.datasheet import Datasheet
+from ..data.fit import Fit, Found, Recorded, Start
 from ..data.log import Log
+from ..data.sheets.datasheet import Datasheet
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator
 from ..model.bench import Pendulum
@@ -22,7 +23,6 @@ from .free import default_paths, free, priors, spread
 from .frictions import friction_name, with_friction
 from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
-from .result import Fit, Found, Recorded, Start
 from .select import split
 from .uncertainty import Uncertainty, correlation_time, uncertainty
 

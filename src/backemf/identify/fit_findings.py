@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..data.fit import Found
 from ..findings import Finding
 from .residual import Problem
-from .result import Found
 
 TIED = 0.98
 """Correlation from which on two parameters are only known together."""

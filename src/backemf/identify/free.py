@@ -13,29 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.datasheet import Datasheet
+from ..data.sheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
 from ..model.quantity import quantities
 
-SIGNED = {
-    "friction.offset": 1.0,
-    "friction.asymmetry": 1.0,
-    "bench.hanging": 0.3,
-    "bench.tilt": 0.3,
-    "motor.cogging.phase": 3.0,
-}
-"""Parameters that may have either sign, with the size by which they are expected to differ from their start.
-"""
-ORDERED = {"friction.static": "friction.coulomb"}
-"""Parameters that are at least as large as another."""
 WIDE = 2.0
 """Standard error of the logarithm of a number nothing is known of but its start:
 a factor of seven either way."""
 SMALLEST = 1e-6
 """Lower end of a positive parameter that may vanish, relative to its start."""
-OUTSIDE = {"bench.hanging": "rad", "bench.arm_mass": "kg", "bench.gravity": "m/s^2"}
-"""Parameters of the bench that a fit may free, and their units."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -54,13 +41,10 @@ class Parameter:
     """Whether the prior is somebody's statement (a datasheet, the caller),
     not just a wide guess around the start."""
 
-    @property
-    def signed(self) -> bool:
-        return self.path in SIGNED
-
-    @property
-    def above(self) -> str | None:
-        return ORDERED.get(self.path)
+    signed: float | None = None
+    """Where it may have either sign: by how much it is expected to differ from its start."""
+    above: str | None = None
+    """The parameter that it is at least as large as."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +70,7 @@ class Free:
             v = values[p.path]
             x.append(
                 v
-                if p.signed
+                if p.signed is not None
                 else math.log(max(v - self.base(p, values, fixed), SMALLEST * max(abs(p.start), 1e-12)))
             )
         return self.inside(np.array(x))
@@ -94,22 +78,22 @@ class Free:
     def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
         values: dict[str, float] = {}
         for p, v in sorted(zip(self.parameters, x, strict=True), key=lambda row: row[0].above is not None):
-            values[p.path] = float(v) if p.signed else self.base(p, values, fixed) + math.exp(v)
+            values[p.path] = float(v) if p.signed is not None else self.base(p, values, fixed) + math.exp(v)
         return {p.path: values[p.path] for p in self.parameters}
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """d values / d x."""
         T = np.zeros((len(self), len(self)))
         for k, (p, v) in enumerate(zip(self.parameters, x, strict=True)):
-            T[k, k] = 1.0 if p.signed else math.exp(v)
+            T[k, k] = 1.0 if p.signed is not None else math.exp(v)
             if p.above in self.paths:
                 j = self.paths.index(p.above)
                 T[k, j] = math.exp(x[j])
         return T
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        low = [p.low if p.signed else math.log(max(p.low, 1e-300)) for p in self.parameters]
-        high = [p.high if p.signed else math.log(p.high) for p in self.parameters]
+        low = [p.low if p.signed is not None else math.log(max(p.low, 1e-300)) for p in self.parameters]
+        high = [p.high if p.signed is not None else math.log(p.high) for p in self.parameters]
         return np.array(low), np.array(high)
 
     def inside(self, x: np.ndarray) -> np.ndarray:
@@ -147,59 +131,48 @@ def free(
     if len(set(paths)) < len(paths):
         raise InvalidValue(f"free names a parameter twice: {', '.join(paths)}")
     values = {path: value for path, (_, value) in known.items()} | dict(extra)
-    found = []
-    for path in paths:
-        # The actuator's own units: metres and newtons where the axis is linear.
-        unit, most = (
-            (actuator.unit(path), known[path][0].metadata["most"])
-            if path in known
-            else (OUTSIDE.get(path, "1"), None)
-        )
-        found.append(_parameter(path, values, unit, most, stated.get(path), (bounds or {}).get(path)))
-    return Free(tuple(found))
+    stated_of, bound_of = stated.get, (bounds or {}).get
+    return Free(tuple(_parameter(actuator, path, values, stated_of(path), bound_of(path)) for path in paths))
 
 
 def _parameter(
+    actuator: Actuator,
     path: str,
     values: Mapping[str, float],
-    unit: str,
-    most: float | None,
     stated: tuple[float, float] | None,
     bound: tuple[float, float] | None,
 ) -> Parameter:
-    start = float(values[path])
+    start, most, signed = float(values[path]), actuator.traits(path)["most"], actuator.traits(path)["signed"]
+    above = actuator.over(path)
     if bound is not None and not bound[0] < bound[1]:
         raise InvalidValue(f"bounds of {path} are {bound[0]:g} to {bound[1]:g}; expected the lower one first")
-    if path in SIGNED:
-        size = SIGNED[path]
-        low, high = bound or (start - 10 * size, start + 10 * size)
-        mean, error = stated or (start, size)
-        return Parameter(
-            path=path,
-            start=start,
-            unit=unit,
-            low=low,
-            high=high,
-            prior=(mean, error),
-            stated=stated is not None,
-        )
-    above = ORDERED.get(path)
-    base = float(values.get(above, 0.0)) if above else 0.0
-    scale = max(start - base, 1e-3 * max(start, base), 1e-9)
-    low, high = bound or (scale * SMALLEST, scale / SMALLEST)
-    if most is not None:
-        high = min(high, most)
-    if low <= 0:
-        low = scale * SMALLEST
-    if bound is not None and not bound[0] <= start <= bound[1]:
-        raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {bound[0]:g} to {bound[1]:g}")
-    if stated is None:
-        prior = (math.log(scale), WIDE)
+    if signed is not None:
+        low, high = bound or (start - 10 * signed, start + 10 * signed)
+        prior = stated or (start, signed)
     else:
-        value, error = stated
-        prior = (math.log(max(value - base, 1e-300)), max(error / max(value - base, 1e-300), 1e-4))
+        base = float(values.get(above, 0.0)) if above else 0.0
+        scale = max(start - base, 1e-3 * max(start, base), 1e-9)
+        low, high = bound or (scale * SMALLEST, scale / SMALLEST)
+        if most is not None:
+            high = min(high, most)
+        if low <= 0:
+            low = scale * SMALLEST
+        if bound is not None and not bound[0] <= start <= bound[1]:
+            raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {bound[0]:g} to {bound[1]:g}")
+        prior = (math.log(scale), WIDE)
+        if stated is not None:
+            value, error = stated[0] - base, stated[1]
+            prior = (math.log(max(value, 1e-300)), max(error / max(value, 1e-300), 1e-4))
     return Parameter(
-        path=path, start=start, unit=unit, low=low, high=high, prior=prior, stated=stated is not None
+        path=path,
+        start=start,
+        unit=actuator.unit(path),
+        low=low,
+        high=high,
+        prior=prior,
+        stated=stated is not None,
+        signed=signed,
+        above=above,
     )
 
 
@@ -236,7 +209,7 @@ def spread(free_: Free, factor: float, rng: np.random.Generator, around: np.ndar
     but where something was stated no farther than twice its error."""
     moved = []
     for p, x in zip(free_.parameters, around, strict=True):
-        width = 0.1 * SIGNED[p.path] if p.signed else math.log(factor)
+        width = 0.1 * p.signed if p.signed is not None else math.log(factor)
         if p.stated:
             width = min(width, 2.0 * p.prior[1])
         moved.append(x + rng.uniform(-1, 1) * width)

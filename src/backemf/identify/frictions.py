@@ -9,12 +9,11 @@ import numpy as np
 from ..errors import UnknownName
 from ..model.actuator import Actuator
 from ..model.friction import FRICTIONS, Viscous
+from ..model.quantity import Size
 from ..model.steady import ideal_speed
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
-LOADED = ("torque-proportional", "m3", "m4", "m5", "m6", "load-lugre")
-"""Rungs whose level grows with load: they take the place of a gearbox efficiency."""
 ALIASES = {"m1": "coulomb", "m2": "stribeck"}
 
 
@@ -34,40 +33,20 @@ def with_friction(actuator: Actuator, name: str) -> Actuator:
     }
     supply = actuator.drive.supply or 12.0
     stall = float(gearbox.output_torque(actuator.motor.torque_constant) * supply / actuator.motor.resistance)
-    speed = ideal_speed(actuator, supply)
-    dry = max(known.get("coulomb", 0.0), 0.01 * stall)
-    lost = 1.0 - (gearbox.efficiency or 0.85)
-    stroke = 2e-3  # radians of bending before a bristle slips
-    starts = {
-        "coulomb": dry,
-        "static": max(known.get("static", 0.0), 1.6 * dry),
-        "viscous": max(known.get("viscous", 0.0), 2e-3 * stall / speed),
-        "stribeck_velocity": 0.1 * speed,
-        "stribeck_exponent": 1.2,
-        "load": 0.3 * lost,
-        "load_stribeck": 0.15 * lost,
-        "load_driving": lost,
-        "load_back_driving": lost,
-        "load_motor": 0.4 * lost,
-        "load_external": 0.2 * lost,
-        "load_motor_stribeck": 0.3 * lost,
-        "load_external_stribeck": 0.2 * lost,
-        "load_motor_quadratic": 0.02 / stall,
-        "load_external_quadratic": 0.02 / stall,
-        "stiffness": 1.6 * dry / stroke,
-        "damping": 0.02 * 1.6 * dry / stroke / max(speed, 1e-9),
-    }
+    size = Size(
+        torque=stall,
+        speed=ideal_speed(actuator, supply),
+        dry=max(known.get("coulomb", 0.0), 0.01 * stall),
+        lost=1.0 - (gearbox.efficiency or 0.85),
+    )
     cls = FRICTIONS[name]
-    fields = {f.name for f in dataclasses.fields(cls)}
-    wanted = {k: v for k, v in starts.items() if k in fields}
-    if name in ("stribeck", "m4", "lugre", "load-lugre"):
-        wanted.pop("stribeck_exponent", None)  # 2, unless the model is made for another
-    kept = {k: v for k, v in known.items() if k in fields and k not in ("coulomb", "static", "viscous")}
-    if type(old) is cls:
-        kept, wanted = known, {k: v for k, v in wanted.items() if k not in known}
-    friction = cls(**{**wanted, **kept})
-    gearbox = dataclasses.replace(gearbox, efficiency=None) if name in LOADED else gearbox
-    return dataclasses.replace(actuator, friction=friction, gearbox=gearbox)
+    fields = {f.name: f.metadata.get("start") for f in dataclasses.fields(cls)}
+    values = {k: start(size) for k, start in fields.items() if start is not None}
+    for k in fields.keys() & known.keys():
+        small = type(old) is not cls and k in ("coulomb", "static", "viscous")  # and so hard to move
+        values[k] = max(known[k], values[k]) if small else known[k]
+    gearbox = dataclasses.replace(gearbox, efficiency=None) if cls.loaded else gearbox
+    return dataclasses.replace(actuator, friction=cls(**values), gearbox=gearbox)
 
 
 def friction_size(actuator: Actuator, w: np.ndarray, t_m: float, t_e: float) -> np.ndarray:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..data.datasheet import Datasheet
+from ..data.fit import Fit, Tried
 from ..data.log import Log
+from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
 from ..tables import table
 from .fit import Progress, fit
 from .frictions import LADDER, with_friction
 from .residual import fitted_drive
-from .result import Fit, Tried
 from .select import KEYS
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.fit import Fit
 from ..data.log import Log, Signal
 from ..model.actuator import Actuator, signals
 from .free import Free
 from .residual import fitted_drive, problem
-from .result import Fit
 
 ROLES = ("training", "held out", "not in the fit")
 SAME = 1e-3
@@ -20,7 +20,7 @@ SAME = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Prediction:
     """A log and what the fit makes of it, on the log's own samples."""
 
     log: Log
@@ -71,7 +71,7 @@ def as_found(fit: Fit, log: Log) -> Log:
     return replace(log, bench=replace(log.bench, **bench)) if bench and log.bench is not None else log
 
 
-def run(fit: Fit, log: Log) -> Run:
+def run(fit: Fit, log: Log) -> Prediction:
     """Simulate a log from its start and what was asked; nothing is fitted."""
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
@@ -92,7 +92,7 @@ def run(fit: Fit, log: Log) -> Run:
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
     stored = {**fit.training, **fit.held_out}.get(log.name)
     error = float(np.nanmean(np.abs(states["position"] - log["position"])))
-    return Run(
+    return Prediction(
         log=log,
         role=role(fit, log.name),
         actuator=here,

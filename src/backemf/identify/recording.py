@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.log import Log
-from ..data.start import noise_of
+from ..data.logs.start import noise_of
 from ..findings import Finding
 from ..model.bench import Pendulum
 from ..model.thermal import COPPER

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.log import Log, Signal
-from ..data.start import bench_of, noise_of, start_of, targets
-from ..engine.kernels import Kernels, kernels
+from ..data.logs.start import bench_of, noise_of, start_of, targets
+from ..engine.compile.kernels import Kernels, kernels
 from ..engine.rows import Batch, Held, Observer, held
 from ..engine.simulate import delayed
 from ..engine.system import System
 from ..errors import InvalidValue, MissingValue
+from ..model import drive as drives
 from ..model.actuator import Actuator
 from ..model.bench import Bench, Pendulum
-from ..model.drive import PositionDrive, ServoDrive
 from ..model.quantity import parameters, substitute
 from .free import Free
 
@@ -49,7 +49,7 @@ def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, boo
     """The actuator with a drive that the logs' settings fit:
     (actuator, whether its firmware gain is a guess)."""
     first = next((log for log in logs if "drive.proportional" in log.settings), None)
-    if first is None or not isinstance(actuator.drive, PositionDrive):
+    if first is None or not isinstance(actuator.drive, drives.Position):
         return actuator, False
     supply = (
         first.settings.get("drive.supply")
@@ -61,7 +61,7 @@ def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, boo
             f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give"
             " drive.supply"
         )
-    drive = ServoDrive(
+    drive = drives.Servo(
         firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=first.settings["drive.proportional"], supply=supply
     )
     return replace(actuator, drive=drive), True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InvalidValue
-from .correlated import FEWEST, autocorrelation, lag_alike, long_run
+from ..statistics import FEWEST, autocorrelation, lag_alike, long_run
 from .residual import Problem
 
 WINDOW = 3

@@ -1,1 +1,9 @@
-"""Physics, written once: pure scalar functions JAX can trace."""
+"""Physics, written once: pure functions of scalars that JAX can trace; no files, no printing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+store: Callable[[], Any]
+"""Gives the module that reads and writes nouns: bound by the package, because the physics knows no files."""

@@ -8,16 +8,16 @@ Every time step, engine, fit and export calls it; nobody writes these equations 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple
 
+from .. import model
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
-from . import quantity as q_
-from .bench import Bench
-from .drive import Drive, Inputs, Off, VoltageDrive
+from . import drive as drives, quantity as q_
+from .bench import BENCH_TRAITS, Bench
+from .drive import Drive, Inputs, Off
 from .friction import Bristle, Viscous
 from .gearbox import Gearbox
 from .maths import Scalar, side, where
@@ -34,7 +34,7 @@ class Actuator(q_.Part):
     motor: Motor
     gearbox: Gearbox = field(default_factory=Gearbox)
     friction: Viscous = field(default_factory=Viscous)
-    drive: Drive = field(default_factory=VoltageDrive)
+    drive: Drive = field(default_factory=drives.Voltage)
     motion: str = "rotary"
     """'rotary' (rad, N m) or 'linear' (m, N in the same fields)."""
 
@@ -46,12 +46,11 @@ class Actuator(q_.Part):
     def read(source: Any) -> Actuator:
         """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML,
         or an identified set ("mx-106/m6")."""
-        # The noun's door to its file formats; the physics itself knows no files.
-        return importlib.import_module("backemf.data.store").actuator(source)
+        return model.store().actuator(source)
 
     def write(self, path: Any, *, force: bool = False) -> None:
         """Store as JSON; an existing file is kept unless `force`."""
-        importlib.import_module("backemf.data.store").write(self, path, force=force)
+        model.store().write(self, path, force=force)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -62,14 +61,25 @@ class Actuator(q_.Part):
         """A copy with some numbers changed, by path: `actuator.replace(**{"motor.resistance": 2.0})`."""
         return q_.substitute(self, changes)
 
-    def unit(self, path: str) -> str:
-        """Unit of a parameter, in metres and newtons where the axis is linear."""
+    def traits(self, path: str) -> Mapping[str, Any]:
+        """What a parameter's field says of it: unit, symbol, range, sign, what it is never smaller than."""
         for name, f, _ in q_.quantities(self):
             if name == path:
-                unit = f.metadata["unit"]
-                at_output = not path.startswith("motor.") or self.gearbox == Gearbox()
-                return linear_unit(unit) if self.motion == "linear" and at_output else unit
+                return f.metadata
+        if path in BENCH_TRAITS:
+            return BENCH_TRAITS[path]
         raise UnknownName("parameter", path, self.parameters)
+
+    def over(self, path: str) -> str | None:
+        """Path of the parameter that this one is never smaller than."""
+        other = self.traits(path)["over"]
+        return None if other is None else f"{path.rpartition('.')[0]}.{other}"
+
+    def unit(self, path: str) -> str:
+        """Unit of a parameter, in metres and newtons where the axis is linear."""
+        unit = self.traits(path)["unit"]
+        at_output = not path.startswith("motor.") or self.gearbox == Gearbox()
+        return linear_unit(unit) if self.motion == "linear" and at_output else unit
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..units import GRAVITY as GRAVITY
 from .drive import Inputs
@@ -68,8 +70,8 @@ class Pendulum(Bench):
     inertia: float | None = quantity("kg m^2", "J", default=None, least=0)
     """Inertia of the attached body about its own centre, added to m l^2;
     see `rod`, `disc`, `cylinder`, `box`."""
-    tilt: float | None = quantity("rad", "beta", default=None)
-    hanging: float | None = quantity("rad", "q_h", default=None)
+    tilt: float | None = quantity("rad", "beta", default=None, signed=0.3)
+    hanging: float | None = quantity("rad", "q_h", default=None, signed=0.3)
     gravity: float = quantity("m/s^2", "g", default=GRAVITY, least=0)
 
     def inertia_at(self, inputs: Inputs) -> Scalar:
@@ -192,3 +194,10 @@ BENCHES: dict[str, type[Bench]] = {
     "recorded": Recorded,
 }
 """Every bench by name."""
+BENCH_TRAITS: dict[str, Mapping[str, Any]] = {
+    f"bench.{f.name}": f.metadata
+    for cls in BENCHES.values()
+    for f in dataclasses.fields(cls)
+    if "unit" in f.metadata
+}
+"""What the fields of benches say of their numbers, by path."""

@@ -20,7 +20,7 @@ class Cogging(Part):
     amplitude: float = quantity("N m", "A", least=0)
     periods: float = quantity("1", "N_p", above=0)
     """Periods per turn of the rotor."""
-    phase: float = quantity("rad", "phi", default=0.0)
+    phase: float = quantity("rad", "phi", default=0.0, signed=3.0)
 
     @staticmethod
     def percent(percent: float, *, of: float, poles: int, slots: int, phase: float = 0.0) -> Cogging:

@@ -37,7 +37,7 @@ class Drive(Part):
     duty_limit: float | None = quantity("1", "d_max", default=None, above=0, most=1)
     voltage_limit: float | None = quantity("V", "v_max", default=None, above=0)
     command_low: float | None = quantity("command", "u_min", default=None)
-    command_high: float | None = quantity("command", "u_max", default=None)
+    command_high: float | None = quantity("command", "u_max", default=None, over="command_low")
     slew: float | None = quantity("command/s", "s", default=None, above=0)
     """Greatest rate of the setpoint."""
     delay: float | None = quantity("s", "t_d", default=None, least=0)
@@ -154,7 +154,7 @@ class Brake(Drive):
 
 
 @part
-class VoltageDrive(Drive):
+class Voltage(Drive):
     """The command is the voltage."""
 
     target: ClassVar[str] = "voltage_target"
@@ -175,7 +175,7 @@ class VoltageDrive(Drive):
 
 
 @part
-class CurrentDrive(Drive):
+class Current(Drive):
     """The command is the current of each motor; the drive finds the voltage, as far as its supply reaches."""
 
     target: ClassVar[str] = "current_target"
@@ -225,7 +225,7 @@ class Regulator(Drive):
 
 
 @part
-class PositionDrive(Regulator):
+class Position(Regulator):
     """v = k_p (u - q) + k_i x - k_d w, with x the integral of u - q (document 001, equation 12)."""
 
     target: ClassVar[str] = "position_target"
@@ -264,7 +264,7 @@ class PositionDrive(Regulator):
 
 
 @part
-class ServoDrive(Regulator):
+class Servo(Regulator):
     """A bus servo's firmware: duty = H P (u - q) + H_I I x - H_D D w, and the voltage is duty times supply.
 
     P, I and D are the registers as written to the servo; the H are the firmware's own scale, in duty per
@@ -286,7 +286,7 @@ class ServoDrive(Regulator):
         Drive.check(self)
         if self.supply is None:
             raise MissingValue(
-                "ServoDrive needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply"
+                "drive.Servo needs drive.supply: its firmware computes a duty, and a duty of 1 is the supply"
                 " voltage"
             )
         if self.integral is not None and self.firmware_integral_gain is None:
@@ -323,7 +323,7 @@ class ServoDrive(Regulator):
 
 
 @part
-class VelocityDrive(Regulator):
+class Velocity(Regulator):
     """v = k_p (u - w) + k_i x, with x the integral of u - w (document 001, equation 13)."""
 
     target: ClassVar[str] = "velocity_target"
@@ -353,7 +353,7 @@ class VelocityDrive(Regulator):
 
 
 @part
-class ImpedanceDrive(Regulator):
+class Impedance(Regulator):
     """tau = k_p (u - q) + k_d (u_w - w) + k_i x + u_tau at the output, in newton-metres.
 
     `position_target`, `velocity_target` and `torque_target` are followed where they are given; the gains may
@@ -432,11 +432,11 @@ def for_current(motor: Motor, asked: Scalar, w: Scalar, i: Scalar, T: Scalar, ba
 DRIVES: dict[str, type[Drive]] = {
     "off": Off,
     "brake": Brake,
-    "voltage": VoltageDrive,
-    "current": CurrentDrive,
-    "position": PositionDrive,
-    "servo": ServoDrive,
-    "velocity": VelocityDrive,
-    "impedance": ImpedanceDrive,
+    "voltage": Voltage,
+    "current": Current,
+    "position": Position,
+    "servo": Servo,
+    "velocity": Velocity,
+    "impedance": Impedance,
 }
 """Every drive by name."""

@@ -16,6 +16,9 @@ from ..findings import Finding
 from .maths import Scalar, absolute, exp, expm1, mean_decay, power, side, where
 from .quantity import Part, part, quantity
 
+STROKE = 2e-3
+"""Radians that a servo's gears bend before they slip, for starts."""
+
 
 @part
 class Viscous(Part):
@@ -27,14 +30,18 @@ class Viscous(Part):
     """Whether it can hold a joint at rest."""
     bristle: ClassVar[bool] = False
     """Whether it has a bristle state instead of sticking at once."""
+    loaded: ClassVar[bool] = False
+    """Whether its level grows with the torque the gears carry, in place of a gearbox efficiency."""
 
-    viscous: float = quantity("N m s/rad", "B_1", default=0.0, least=0)
+    viscous: float = quantity(
+        "N m s/rad", "B_1", default=0.0, least=0, start=lambda size: 2e-3 * size.torque / size.speed
+    )
     viscous_quadratic: float | None = quantity("N m s^2/rad^2", "B_2", default=None, least=0)
     viscous_cubic: float | None = quantity("N m s^3/rad^3", "B_3", default=None, least=0)
-    asymmetry: float | None = quantity("1", "a", default=None, least=-1, most=1)
+    asymmetry: float | None = quantity("1", "a", default=None, least=-1, most=1, signed=1.0)
     """Dry friction is (1 + a) times its level in the positive direction and (1 - a) times in the negative
     one."""
-    offset: float | None = quantity("N m", "tau_off", default=None)
+    offset: float | None = quantity("N m", "tau_off", default=None, signed=1.0)
     """A constant torque on the joint that friction is measured around, such as a hose or a cable pulling."""
 
     def drag(self, w: Scalar) -> Scalar:
@@ -67,7 +74,7 @@ class Coulomb(Viscous):
 
     dry: ClassVar[bool] = True
 
-    coulomb: float = quantity("N m", "tau_c", least=0)
+    coulomb: float = quantity("N m", "tau_c", least=0, start=lambda size: size.dry)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         return self.sided(self.coulomb, direction)
@@ -77,9 +84,9 @@ class Coulomb(Viscous):
 class Stribeck(Coulomb):
     """M2: tau_c + (tau_s - tau_c) s, more at rest than in motion."""
 
-    static: float = quantity("N m", "tau_s", least=0)
+    static: float = quantity("N m", "tau_s", least=0, over="coulomb", start=lambda size: 1.6 * size.dry)
     """Torque that sets a resting joint in motion; at least the Coulomb torque."""
-    stribeck_velocity: float = quantity("rad/s", "w_s", above=0)
+    stribeck_velocity: float = quantity("rad/s", "w_s", above=0, start=lambda size: 0.1 * size.speed)
     stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0)
     """Absent: 2."""
 
@@ -102,9 +109,11 @@ class TorqueProportional(Coulomb):
     """A gear's loss proportional to the motor's torque,
     with a share of its own when the load drives the motor."""
 
-    load_driving: float = quantity("1", "c_d", least=0, most=1)
+    loaded: ClassVar[bool] = True
+
+    load_driving: float = quantity("1", "c_d", least=0, most=1, start=lambda size: size.lost)
     """Share of the motor's torque lost while it drives the joint: 1 - efficiency."""
-    load_back_driving: float = quantity("1", "c_b", least=0)
+    load_back_driving: float = quantity("1", "c_b", least=0, start=lambda size: size.lost)
     """Share lost while the joint moves against the motor's torque: 1 / efficiency - 1."""
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
@@ -116,7 +125,9 @@ class TorqueProportional(Coulomb):
 class M3(Coulomb):
     """Level grows with the torque the gears carry: tau_c + K_l |t_m - t_e|."""
 
-    load: float = quantity("1", "K_l", least=0)
+    loaded: ClassVar[bool] = True
+
+    load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         return self.sided(self.coulomb + self.load * absolute(t_m - t_e), direction)
@@ -126,8 +137,10 @@ class M3(Coulomb):
 class M4(Stribeck):
     """M3 with more friction at rest: tau_c + K_l |t_m - t_e| + s (tau_s - tau_c + K_ls |t_m - t_e|)."""
 
-    load: float = quantity("1", "K_l", least=0)
-    load_stribeck: float = quantity("1", "K_ls", least=0)
+    loaded: ClassVar[bool] = True
+
+    load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
+    load_stribeck: float = quantity("1", "K_ls", least=0, start=lambda size: 0.15 * size.lost)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         carried = absolute(t_m - t_e)
@@ -140,10 +153,13 @@ class M5(Stribeck):
     """M4 with shares of their own for motor and load: tau_c + |K_m t_m - K_e t_e| + s (tau_s - tau_c + |K_ms
     t_m - K_es t_e|)."""
 
-    load_motor: float = quantity("1", "K_m", least=0)
-    load_external: float = quantity("1", "K_e", least=0)
-    load_motor_stribeck: float = quantity("1", "K_ms", least=0)
-    load_external_stribeck: float = quantity("1", "K_es", least=0)
+    loaded: ClassVar[bool] = True
+
+    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0, start=lambda size: 1.2)
+    load_motor: float = quantity("1", "K_m", least=0, start=lambda size: 0.4 * size.lost)
+    load_external: float = quantity("1", "K_e", least=0, start=lambda size: 0.2 * size.lost)
+    load_motor_stribeck: float = quantity("1", "K_ms", least=0, start=lambda size: 0.3 * size.lost)
+    load_external_stribeck: float = quantity("1", "K_es", least=0, start=lambda size: 0.2 * size.lost)
 
     def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
         """What is added at rest, times s."""
@@ -163,8 +179,10 @@ class M6(M5):
     """M5 plus s Q where motor and load oppose each other:
     Q = K_eq t_e^2 if |t_m| > |t_e|, else K_mq t_m^2."""
 
-    load_motor_quadratic: float = quantity("1/(N m)", "K_mq", least=0)
-    load_external_quadratic: float = quantity("1/(N m)", "K_eq", least=0)
+    load_motor_quadratic: float = quantity("1/(N m)", "K_mq", least=0, start=lambda size: 0.02 / size.torque)
+    load_external_quadratic: float = quantity(
+        "1/(N m)", "K_eq", least=0, start=lambda size: 0.02 / size.torque
+    )
 
     def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
         q = where(
@@ -204,7 +222,7 @@ class Dahl(Bristle, Coulomb):
 
     bristle: ClassVar[bool] = True
 
-    stiffness: float = quantity("N m/rad", "sigma_0", above=0)
+    stiffness: float = quantity("N m/rad", "sigma_0", above=0, start=lambda size: 1.6 * size.dry / STROKE)
 
     def check(self) -> None:
         _need_level(self.coulomb)
@@ -221,8 +239,14 @@ class LuGre(Bristle, Stribeck):
 
     bristle: ClassVar[bool] = True
 
-    stiffness: float = quantity("N m/rad", "sigma_0", above=0)
-    damping: float = quantity("N m s/rad", "sigma_1", default=0.0, least=0)
+    stiffness: float = quantity("N m/rad", "sigma_0", above=0, start=lambda size: 1.6 * size.dry / STROKE)
+    damping: float = quantity(
+        "N m s/rad",
+        "sigma_1",
+        default=0.0,
+        least=0,
+        start=lambda size: 0.032 * size.dry / STROKE / max(size.speed, 1e-9),
+    )
     damping_exponent: float | None = quantity("1", "beta", default=None, above=0)
 
     def check(self) -> None:

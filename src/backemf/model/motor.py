@@ -35,11 +35,11 @@ class Limits(Part):
     """Limit on the torque alone, as MuJoCo's forcerange: current and heating are not held."""
     current_rate: float | None = quantity("A/s", "(di/dt)_max", default=None, above=0)
     continuous_current: float | None = quantity("A", "i_c", default=None, above=0)
-    peak_current: float | None = quantity("A", "i_peak", default=None, above=0)
+    peak_current: float | None = quantity("A", "i_peak", default=None, above=0, over="continuous_current")
     peak_time: float | None = quantity("s", "t_peak", default=None, above=0)
     safe_current: float | None = quantity("A", "i_safe", default=None, least=0)
     derating_start: float | None = quantity("degC", "T_1", default=None)
-    derating_end: float | None = quantity("degC", "T_2", default=None)
+    derating_end: float | None = quantity("degC", "T_2", default=None, over="derating_start")
 
     def check(self) -> None:
         peak = (self.continuous_current, self.peak_current, self.peak_time)

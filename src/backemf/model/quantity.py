@@ -10,13 +10,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from .maths import is_number
 
 _T = TypeVar("_T")
+
+
+class Size(NamedTuple):
+    """How large an actuator is, for starts of a sensible size."""
+
+    torque: float
+    """Stall torque at the output [N m]."""
+    speed: float
+    """No-load speed at the output [rad/s]."""
+    dry: float
+    """Dry friction [N m]."""
+    lost: float
+    """Share of the torque that the gears lose."""
 
 
 def quantity(
@@ -28,10 +41,15 @@ def quantity(
     least: float | None = None,
     most: float | None = None,
     zero_is_absent: bool = False,
+    signed: float | None = None,
+    over: str | None = None,
+    start: Callable[[Size], float] | None = None,
 ) -> Any:
     """A number with a unit and a symbol. A default of None means: this effect is absent and costs nothing.
 
-    `above` is an exclusive lower bound, `least` and `most` are inclusive ones.
+    `above` is an exclusive lower bound, `least` and `most` are inclusive ones. A number that may have either
+    sign says with `signed` how large it usually is; one that is never smaller than another of the same part
+    names it with `over`; `start` is a sensible value where nobody knows one, for an actuator of some size.
     """
     meta = {
         "unit": unit,
@@ -40,6 +58,9 @@ def quantity(
         "least": least,
         "most": most,
         "zero_is_absent": zero_is_absent,
+        "signed": signed,
+        "over": over,
+        "start": start,
     }
     return dataclasses.field(default=default, metadata=meta)
 
@@ -83,6 +104,11 @@ class Part:
     the first words of its parameters' names."""
 
     path: ClassVar[str] = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, as it is written in Python: 'drive.Servo', 'bench.Pendulum'."""
+        return f"{self.path}.{type(self).__name__}"
 
 
 def _check_fields(self: Any) -> None:

@@ -8,12 +8,10 @@ import numpy as np
 from ..identify.fit_findings import TIED
 from .blocks import Block, Drawing, Section, missing, note
 from .contents import Report
-from .figures import Line
-from .fit_figures import correlations, relative_error, relative_errors
-from .friction_figures import friction_band
-from .friction_figures import hysteresis as loops
-from .sheet_figures import envelope as quadrants
-from .sheet_figures import thermal_rise, time_to_limit
+from .figures.figure import Line
+from .figures.fit import correlations, relative_errors
+from .figures.friction import friction_band, hysteresis as loops
+from .figures.sheet import envelope as quadrants, thermal_rise, time_to_limit
 
 N_POINTS = 300
 """Operating points drawn of one log."""
@@ -151,7 +149,7 @@ def identifiability(report: Report) -> Section:
                 ),
             )
         )
-        signed = [path for path in fit.parameters if not relative_error(fit, path)]
+        signed = [path for path in fit.parameters if not fit.relative_error(path)]
         if signed:
             blocks.append(
                 note(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..findings import Finding
-from .figures import Figure
+from .figures.figure import Figure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..data.datasheet import Datasheet
+from ..data.fit import Fit, Recorded
 from ..data.log import Log
+from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError
-from ..identify.predict import ROLES, Run, as_found, role, run
-from ..identify.result import Fit, Recorded
+from ..identify.predict import ROLES, Prediction, as_found, role, run
 from ..model.bench import Bench
 from ..model.quantity import quantities
 from ..tables import number
@@ -45,7 +45,7 @@ class LogRow:
     simulated: bool = False
     error: float | None = None
     stored: float | None = None
-    run: Run | None = field(default=None, repr=False)
+    run: Prediction | None = field(default=None, repr=False)
     reason: str = ""
     """Why there is no run."""
 
@@ -85,7 +85,7 @@ class Report:
     version: str = __version__
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[Prediction]:
         """Runs, training first, then held out, then others."""
         return sorted(
             (row.run for row in self.logs if row.run is not None), key=lambda r: ROLES.index(r.role)
@@ -136,7 +136,7 @@ def report(
     name: str = "fit",
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
-    """Run every log through a fit, compare its numbers with a sheet, export and replay it.
+    """Prediction every log through a fit, compare its numbers with a sheet, export and replay it.
 
     Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which
     take longest.
@@ -194,7 +194,7 @@ def bench_words(bench: Bench | None) -> str:
         for path, f, value in quantities(bench)
         if value != f.default
     ]
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(bench).__name__).lower()
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bench.kind).lower()
     return f"{kind}: {', '.join(numbers)}" if numbers else kind
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..data.fit import Fit
 from ..data.log import Log
 from ..errors import BackemfError
-from ..identify.result import Fit
 from ..targets.export import TARGETS, Effect, export
 from ..targets.replay import RUNS, Replay, replay, summary
 

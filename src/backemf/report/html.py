@@ -13,8 +13,8 @@ from typing import Any
 from ..files import write_all
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from .contents import Report
+from .figures.plotly import dumps, library, plots, points_each
 from .page_style import SCRIPT, STYLE
-from .plotly_page import dumps, library, plots, points_each
 from .sections import sections
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")

@@ -15,7 +15,7 @@ from .behaviour import envelope, friction, hysteresis, identifiability, thermal
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from .contents import LogRow, Report
 from .exported import Exported
-from .fit_figures import ladder_bars, measured_and_predicted
+from .figures.fit import ladder_bars, measured_and_predicted
 from .stated import Compared
 
 GIVE_LOGS = "give the recordings: backemf report FIT LOGS..."

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.datasheet import Datasheet
+from ..data.fit import Fit
+from ..data.sheets.datasheet import Datasheet
 from ..identify.free import priors
-from ..identify.result import Fit
 from ..model.actuator import Actuator
 from ..model.steady import ideal_speed, net_torque
 

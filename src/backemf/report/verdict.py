@@ -3,7 +3,7 @@ and what stands against using it."""
 
 from __future__ import annotations
 
-from ..identify.result import Fit
+from ..data.fit import Fit
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue, UnknownName
+from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.drive import Drive, ServoDrive, VoltageDrive
+from ..model.drive import Drive
 from ..model.friction import M3, M4, M5, M6, Coulomb, LuGre, Stribeck, Viscous
 from ..model.motor import Motor
-from .carried import iron_drag
 from .export import Export, Request, complete, header
 from .losses import NO_PLAY, Loss, cooled, lacking, weighed
+from .reduce import iron_drag
 
 UNITS = (
     "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
@@ -136,7 +137,7 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
         values["static"] += values["coulomb"]
     K_t, R, J = (float(content[key]) for key in MOTOR)
     motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
-    made = Actuator(motor=motor, friction=kind(**values), drive=VoltageDrive() if drive is None else drive)
+    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
     offset = content.get("q_offset")
     return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
 
@@ -150,8 +151,7 @@ def _model_of(friction: Viscous) -> str:
     if isinstance(friction, Viscous) and not friction.dry:
         return "m1"
     raise InvalidValue(
-        f"BAM has no friction of kind {type(friction).__name__}; expected Viscous, Coulomb, Stribeck, LuGre"
-        " or M3 to M6"
+        f"BAM has no friction of kind {friction.kind}; expected Viscous, Coulomb, Stribeck, LuGre or M3 to M6"
     )
 
 
@@ -213,7 +213,7 @@ def write(actuator: Actuator, request: Request) -> Export:
     carried = replace(made, motion=actuator.motion)
     dropped, approximated, over = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"
-    if isinstance(actuator.drive, ServoDrive):
+    if isinstance(actuator.drive, drives.Servo):
         firmware += (
             f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin"
             f" {actuator.drive.supply:g}"

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import BackemfError
 from ..findings import Finding
-from ..model.dcmotor import DcMotor
 from ..model.friction import LuGre
+from ..simulator.arrays import dcmotors, installed_era, joint_inertia, load_mujoco, without_log
+from ..simulator.dcmotor import DcMotor
+from ..simulator.models import Loaded, load
 from ..tables import number, table
-from .mujoco_arrays import dcmotors, installed_era, joint_inertia, load_mujoco, without_log
-from .mujoco_files import Loaded, load
 
 SERVO_STIFFNESS = (1.0, 6.0)
 """Stiffness over stall torque of real bus servos at their default gains [1/rad]:

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..data.log import Log
+from ..data.spread import Spread
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..files import write_all
 from ..findings import Finding
 from ..model.actuator import Actuator
-from ..model.dcmotor import INTEGRATORS, VERSIONS, release
-from .spread import Spread
+from ..simulator.dcmotor import INTEGRATORS, VERSIONS, release
 
 METHODS = ("simulation", "formula")
 SHORTEST, LONGEST = 1e-5, 1.0
@@ -159,9 +159,9 @@ class Target(NamedTuple):
 
 
 TARGETS: dict[str, Target] = {
-    "mujoco": Target("mujoco", VERSIONS, "installed", "MJCF with <dcmotor>"),
+    "mujoco": Target("mujoco.dcmotor", VERSIONS, "installed", "MJCF with <dcmotor>"),
     "mujoco-classic": Target(
-        "mujoco_classic",
+        "mujoco.classic",
         ("any",),
         "any",
         "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
@@ -171,7 +171,7 @@ TARGETS: dict[str, Target] = {
     "urdf": Target("urdf", ("any",), "any", "URDF with a transmission"),
     "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
     "torch": Target(
-        "training",
+        "training.torch",
         ("plain", "isaaclab", "mjlab"),
         "plain",
         "a Python file that imports only torch, for learning environments",

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
+from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.drive import ImpedanceDrive, PositionDrive, ServoDrive
 from ..model.friction import Coulomb, Stribeck
 from ..model.motor import Limits
+from ..simulator.actuator import servo_gains
 from .approximate import Difference, Tuned, difference, positions
-from .carried import levels, reduced, refitted
 from .export import Export, Request, complete, hash_comment, header, number
 from .losses import Account, Loss, account, cooled, lacking, no_integral
 from .mjlab import at_output
 from .motions import Motion, motions_of
-from .mujoco_actuator import servo_gains
-from .mujoco_classic import Numbers, tuned
+from .mujoco.classic import Numbers, tuned
+from .reduce import levels, reduced, refitted
 
 UNITS = (
     "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2,"
@@ -68,9 +68,9 @@ class _Candidate(NamedTuple):
 
 def write(actuator: Actuator, request: Request) -> Export:
     drive = actuator.drive
-    if not isinstance(drive, (PositionDrive, ServoDrive, ImpedanceDrive)):
+    if not isinstance(drive, (drives.Position, drives.Servo, drives.Impedance)):
         raise InvalidValue(
-            f"Isaac Lab's DCMotorCfg follows a position; {type(drive).__name__} does not: expected a"
+            f"Isaac Lab's DCMotorCfg follows a position; {drive.kind} does not: expected a"
             " position, servo or impedance drive"
         )
     if drive.ceiling({}) is None:
@@ -203,15 +203,13 @@ def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
     K, R, V = motor.torque_constant, motor.resistance, float(drive.ceiling({}) or 0.0)
     stall = K * V / R
     limits = motor.limits or Limits()
-    if isinstance(drive, ImpedanceDrive):
+    if isinstance(drive, drives.Impedance):
         kp, kd = drive.newton_metres_per_radian, drive.newton_metre_seconds_per_radian
-    elif isinstance(drive, (PositionDrive, ServoDrive)):
+    elif isinstance(drive, (drives.Position, drives.Servo)):
         volts, _, derivative = servo_gains(drive)
         kp, kd = volts * K / R, (derivative + K) * K / R
     else:
-        raise InvalidValue(
-            f"no numbers for {type(drive).__name__}; expected a position, servo or impedance drive"
-        )
+        raise InvalidValue(f"no numbers for {drive.kind}; expected a position, servo or impedance drive")
     moving = friction.coulomb if isinstance(friction, Coulomb) else 0.0
     own = actuator.friction
     rest = (

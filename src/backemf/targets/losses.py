@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BackemfError
+from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.drive import Drive, ImpedanceDrive, PositionDrive, Regulator, ServoDrive
+from ..model.drive import Drive, Regulator
 from ..model.motor import Limits
 from .approximate import Difference, Tuned, difference, positions
 from .export import Effect, Request
@@ -59,12 +60,14 @@ def no_integral(drive: Drive) -> dict[str, None]:
     """The change that takes a drive's integral away; empty where it has none."""
     if not (isinstance(drive, Regulator) and drive.has_integral):
         return {}
-    if isinstance(drive, ServoDrive):
+    if isinstance(drive, drives.Servo):
         return {"integral": None}
-    if isinstance(drive, ImpedanceDrive):
+    if isinstance(drive, drives.Impedance):
         return {"newton_metres_per_radian_second": None}
     return (
-        {"volts_per_radian_second": None} if isinstance(drive, PositionDrive) else {"volts_per_radian": None}
+        {"volts_per_radian_second": None}
+        if isinstance(drive, drives.Position)
+        else {"volts_per_radian": None}
     )
 
 

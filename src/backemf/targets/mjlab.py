@@ -13,18 +13,19 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidValue
+from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.dcmotor import DcMotor
-from ..model.drive import Brake, CurrentDrive
+from ..model.drive import Brake
 from ..model.friction import Coulomb, LuGre, Viscous
 from ..model.gearbox import Gearbox
 from ..model.thermal import Thermal
-from .carried import carried
+from ..simulator.actuator import from_actuator
+from ..simulator.dcmotor import DcMotor
 from .export import Effect, Export, Request, complete, hash_comment, header, number
 from .losses import Loss, lacking, weighed
 from .motions import reference_inertia
-from .mujoco_actuator import from_actuator
-from .mujoco_finding import integrator_finding
+from .mujoco.finding import integrator_finding
+from .reduce import carried
 
 UNITS = (
     "SI at the joint (gear 1): stiffness V/rad, damping V s/rad, integral_gain V/(rad s), limits V and N m,"
@@ -95,9 +96,9 @@ def at_output(actuator: Actuator) -> Actuator:
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    if isinstance(actuator.drive, (Brake, CurrentDrive)):
+    if isinstance(actuator.drive, (Brake, drives.Current)):
         raise InvalidValue(
-            f"mjlab's DC motor has no mode for {type(actuator.drive).__name__}; expected a voltage, position"
+            f"mjlab's DC motor has no mode for {actuator.drive.kind}; expected a voltage, position"
             " or velocity drive"
         )
     found = carried(actuator, request._replace(backlash=False), 1)

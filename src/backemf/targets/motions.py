@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.log import Log
-from ..data.start import bench_of, start_of, targets
+from ..data.logs.start import bench_of, start_of, targets
 from ..errors import InvalidValue, MissingValue
+from ..model import drive as drives
 from ..model.actuator import Actuator
 from ..model.bench import GRAVITY, Bench, Flywheel, Pendulum
-from ..model.drive import CurrentDrive, ImpedanceDrive, PositionDrive
 from ..model.steady import electrical_torque, ideal_speed
 from .export import Request
 
@@ -58,9 +58,9 @@ def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
     if volts is None:
         K, R = motor.torque_constant, motor.resistance
         volts = 10.0 * motor.back_emf_at(None) * N
-        if isinstance(drive, PositionDrive):
+        if isinstance(drive, drives.Position):
             volts = max(drive.volts_per_radian * amplitude, 1e-6)
-        elif isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian > 0:
+        elif isinstance(drive, drives.Impedance) and drive.newton_metres_per_radian > 0:
             volts = (
                 drive.newton_metres_per_radian * amplitude * R / (actuator.gearbox.output_torque(K) or 1.0)
             )
@@ -107,7 +107,7 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
         "position_target": amplitude,
         "torque_target": 0.6 * able.stall,
     }
-    if isinstance(drive, CurrentDrive):
+    if isinstance(drive, drives.Current):
         held = able.volts / actuator.motor.resistance
         most = (
             actuator.motor.limits.current
@@ -116,7 +116,7 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
         )
         size["current_target"] = 0.6 * min(held, most)
     target = drive.target
-    if isinstance(drive, ImpedanceDrive) and drive.newton_metres_per_radian == 0:
+    if isinstance(drive, drives.Impedance) and drive.newton_metres_per_radian == 0:
         target = "velocity_target" if drive.newton_metre_seconds_per_radian > 0 else "torque_target"
     if not target:
         return [Motion("braked from speed", bench, time, {}, {"position": 0.0, "velocity": 0.3 * able.speed})]

@@ -18,15 +18,15 @@ from ..data.log import Log
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, NotAvailable
 from ..model.actuator import Actuator
-from ..model.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
 from ..model.friction import Coulomb, LuGre
-from ..model.mujoco import step
+from ..simulator.arrays import dcmotors, load_mujoco, without_log
+from ..simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
+from ..simulator.step import step
 from ..tables import table
 from .export import Export, given_logs
 from .motions import Motion, recorded, reference_motions
-from .mujoco_arrays import dcmotors, load_mujoco, without_log
 
-RUNS = {"mujoco": "mujoco", "mujoco-classic": "mujoco_classic"}
+RUNS = {"mujoco": "mujoco.dcmotor", "mujoco-classic": "mujoco.classic"}
 """Targets that can be run here, and their files."""
 LOST = 1e6
 """Positions beyond this [rad or m] are not a motion any more."""

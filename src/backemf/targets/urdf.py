@@ -9,11 +9,11 @@ from xml.sax.saxutils import quoteattr
 from ..errors import MissingValue
 from ..model.actuator import Actuator
 from ..model.friction import Coulomb
-from .carried import iron_drag, levels
 from .export import Effect, Export, Request, complete, header, number, xml_comment
 from .losses import Loss, lacking, weighed
 from .motions import reach, reference_inertia
-from .mujoco_classic import NO_EMF, formula, lost, stand_in, tuned
+from .mujoco.classic import NO_EMF, formula, lost, stand_in, tuned
+from .reduce import iron_drag, levels
 
 UNITS = "SI: effort N m, velocity rad/s, damping N m s/rad, friction N m; on a prismatic joint N and m."
 MAPPING: tuple[tuple[str, str, str], ...] = (

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from . import names
+from ..logs import names
 from .recording import ReadError
 
 DIALECTS = (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
-from .names import ASKING, words
+from ..logs.names import ASKING, words
 from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "MCAP"

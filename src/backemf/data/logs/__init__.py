@@ -1,0 +1,1 @@
+"""Recordings become Logs in SI."""

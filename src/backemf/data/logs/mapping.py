@@ -1,0 +1,263 @@
+"""One mapping for every format: `position=motor_pos[deg],-1` says which channel a signal is,
+in which unit and with which sign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import BackemfError, UnknownName
+from .. import store
+from ..log import ASKED, MEASURED
+from ..readers.recording import MUST_TELL, Channel, ReadError
+from . import names
+
+NONE = "none"
+"""`none=load` leaves a channel out, `velocity=none` a signal."""
+ROW = "row"
+"""A channel that every file has: the number of the row, from 0. `time=row[ms],5` is one row every 5 ms."""
+SIGNALS = ("time", *MEASURED, *ASKED)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_TEXT = re.compile(
+    rf"^(?P<channel>\"[^\"]+\"|'[^']+'|.+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?"
+    rf"(?:\s*,\s*(?P<factor>{_NUMBER})(?:/(?P<divisor>{_NUMBER}))?\s*(?P<offset>[+-]\s*{_NUMBER})?)?"
+    r"(?:\s*@\s*(?P<clock>.+?))?$"
+)
+
+
+class MappingError(BackemfError, ValueError):
+    """A mapping that cannot be understood."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a signal comes from: SI value = (channel * factor + offset) in `unit`."""
+
+    signal: str
+    channel: str
+    unit: str = ""
+    """Empty: as the file states it, otherwise SI."""
+    factor: float = 1.0
+    offset: float = 0.0
+    """In the same unit, added after the factor."""
+    clock: str = ""
+    """The channel with its times; empty: the recording's time."""
+    by: str = "told"
+    """Who says so: "told" (the mapping), "format" (the file's own layout), or "name" (recognised)."""
+
+    def __str__(self) -> str:
+        """The text that `parse` reads back."""
+        quote = "" if not re.search(r"[\[\],@\"']", self.channel) else "'" if '"' in self.channel else '"'
+        unit = f"[{self.unit}]" if self.unit else ""
+        numbers = f",{_digits(self.factor)}" if self.factor != 1 or self.offset else ""
+        if self.offset:
+            numbers += ("+" if self.offset > 0 else "") + _digits(self.offset)
+        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}" + (
+            f"@{self.clock}" if self.clock else ""
+        )
+
+
+def _digits(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def parse(text: str) -> Source:
+    """A source from text: `position=motor_pos[deg],-1`,
+    `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`."""
+    signal, equals, rest = (part.strip() for part in text.partition("="))
+    match = _TEXT.match(rest)
+    if not equals or not signal or match is None:
+        raise MappingError(
+            f"{text!r} is not a mapping; expected signal=channel[unit],factor such as"
+            " 'position=motor_pos[deg],-1'"
+        )
+    if signal not in (*SIGNALS, NONE):
+        raise UnknownName(f"signal in {text!r}", signal, SIGNALS)
+    channel = match["channel"]
+    if channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2:
+        channel = channel[1:-1]
+    factor = float(match["factor"]) if match["factor"] else 1.0
+    if match["divisor"]:
+        if float(match["divisor"]) == 0:
+            raise MappingError(f"{text!r} divides by 0")
+        factor /= float(match["divisor"])
+    if factor == 0:
+        raise MappingError(f"{text!r} multiplies by 0; expected a factor such as -1 or 0.001")
+    offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
+    unit = (match["unit"] or "").strip()
+    if unit and signal != NONE:
+        names.to_si(unit, signal, signal)
+    return Source(
+        signal=signal,
+        channel=channel,
+        unit=unit,
+        factor=factor,
+        offset=offset,
+        clock=(match["clock"] or "").strip(),
+    )
+
+
+def mapping(given: Any) -> tuple[Source, ...]:
+    """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
+    or a mapping already."""
+    if given is None:
+        return ()
+    if isinstance(given, Source):
+        return (given,)
+    if isinstance(given, Path) or (isinstance(given, str) and "=" not in given and given.endswith(".json")):
+        return read(given)
+    if isinstance(given, str):
+        return (parse(given),)
+    if isinstance(given, Mapping):
+        texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
+        return _checked([parse(f"{signal}={text}") for signal, text in texts])
+    if isinstance(given, Iterable):
+        return _checked([source for item in given for source in mapping(item)])
+    raise MappingError(
+        f"the mapping is {given!r}; expected text such as 'position=motor_pos[deg],-1', a list of them, or a"
+        " file"
+    )
+
+
+def _checked(sources: list[Source]) -> tuple[Source, ...]:
+    seen: dict[str, Source] = {}
+    for source in sources:
+        if source.signal != NONE and source.signal in seen:
+            raise MappingError(f"{source.signal} is mapped twice: {seen[source.signal]} and {source}")
+        seen[source.signal] = source
+    return tuple(sources)
+
+
+def write(sources: Any, path: Path | str, *, force: bool = False) -> Path:
+    """Save a mapping for the next time, as JSON."""
+    content: dict[str, Any] = {}
+    for source in mapping(sources):
+        text = str(source).partition("=")[2]
+        if source.signal == NONE:
+            content.setdefault(NONE, []).append(text)
+        else:
+            content[source.signal] = text
+    return store.write_json({"backemf": store.VERSION, "map": content}, path, force=force)
+
+
+def read(path: Path | str) -> tuple[Source, ...]:
+    """A saved mapping."""
+    content = store.read_json(path)
+    if set(content) != {"map"} or not isinstance(content["map"], dict):
+        raise MappingError(
+            f"{path} holds no mapping; expected the one key 'map' with an object of signal: channel"
+        )
+    return mapping(content["map"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Which channel becomes which signal, and what happens to the others."""
+
+    sources: tuple[Source, ...]
+    unused: tuple[tuple[str, str], ...] = ()
+    """Channels that become nothing, with the reason."""
+    problems: tuple[str, ...] = ()
+    """What cannot be decided without being told."""
+
+    @property
+    def channels(self) -> set[str]:
+        return {name for s in self.sources for name in (s.channel, s.clock) if name}
+
+
+def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
+    """What was told comes first; the rest is recognised by what the format or the name says.
+    Two answers are a problem, not a choice."""
+    sources, problems, unused = [], [], []
+    taken = {s.signal for s in told}
+    for source in told:
+        if source.signal == NONE:
+            unused.append((_find(channels, source.channel).name, "left out as told"))
+        elif source.channel != NONE:
+            channel = _find(channels, source.channel)
+            clock = _find(channels, source.clock).name if source.clock else ""
+            unit = source.unit or names.recognise(channel.name, channel.unit).unit
+            if unit == MUST_TELL:
+                problems.append(
+                    f"{channel.name!r} comes in no stated unit: write {source.signal}={channel.name}[deg], or"
+                    " whichever unit it is in"
+                )
+            sources.append(Source(**{**vars(source), "channel": channel.name, "clock": clock, "unit": unit}))
+    used = {s.channel for s in sources} | {s.clock for s in sources} | {name for name, _ in unused}
+    claims: dict[str, list[tuple[Channel, str]]] = {}
+    for channel in channels:
+        if channel.name in used:
+            continue
+        guess = names.recognise(channel.name, channel.unit)
+        signals = (channel.signal,) if channel.signal else guess.signals
+        free = tuple(s for s in signals if s not in taken)
+        if channel.signal == NONE:
+            unused.append((channel.name, "its unit is not known"))
+        elif guess.misfit and not channel.signal and taken.issuperset(names.recognise(guess.bare).signals):
+            unused.append((channel.name, "its signal is mapped to another channel, or left out"))
+        elif guess.misfit and not channel.signal:
+            problems.append(
+                f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert:"
+                f" {_ask(channel.name, guess.bare)}"
+            )
+        elif not signals:
+            unused.append((channel.name, "not recognised"))
+        elif not free:
+            unused.append((channel.name, "its signal is mapped to another channel, or left out"))
+        elif len(signals) > 1:
+            problems.append(
+                f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}: write"
+                f" {signals[0]}={channel.name}[unit], or none={channel.name}"
+            )
+        else:
+            claims.setdefault(free[0], []).append((channel, guess.unit))
+    for signal, found in claims.items():
+        if len(found) > 1:
+            listed = " and ".join(repr(c.name) for c, _ in found)
+            problems.append(
+                f"{listed} may each be {signal}: write {signal}={found[0][0].name}, and"
+                f" none={found[-1][0].name} for what is not wanted"
+            )
+        elif found[0][1] == MUST_TELL:
+            name = found[0][0].name
+            problems.append(
+                f"{name!r} is {signal}, but the file states no unit: write {signal}={name}[deg], or whichever"
+                " unit it is in"
+            )
+        else:
+            sources.append(
+                Source(
+                    signal=signal,
+                    channel=found[0][0].name,
+                    unit=found[0][1],
+                    by="format" if found[0][0].signal else "name",
+                )
+            )
+    return Plan(sources=tuple(sources), unused=tuple(unused), problems=tuple(problems))
+
+
+def _ask(name: str, bare: str) -> str:
+    signal = next(iter(names.recognise(bare).signals), "position")
+    return f"write {signal}={bare}[rev],1/4096 (unit and factor as they are), or none={name}"
+
+
+def _find(channels: Sequence[Channel], name: str) -> Channel:
+    """A channel by its whole name, by its name without unit, or by either in other case."""
+    bare = {c.name: names.recognise(c.name, c.unit).bare for c in channels}
+    for found in (
+        [c for c in channels if c.name == name],
+        [c for c in channels if bare[c.name] == name],
+        [c for c in channels if name.lower() in (c.name.lower(), bare[c.name].lower())],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ReadError(
+                f"{name!r} may be {' or '.join(repr(c.name) for c in found)}; write the whole name"
+            )
+    if name == ROW:
+        return Channel(name=ROW)
+    raise UnknownName("channel", name, [c.name for c in channels])

@@ -1,0 +1,206 @@
+"""`read`: recordings of any format become Logs in SI; one broken file does not lose the others."""
+
+from __future__ import annotations
+
+import glob
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import BackemfError, BackemfWarning
+from ...model.bench import Bench
+from ..log import Log
+from ..readers import SUFFIXES, ReadError, lerobot, reader_of
+from ..readers.recording import Channel, Recording
+from .mapping import Plan, Source, mapping, plan
+from .to_log import decided, to_log
+
+Progress = Callable[[str, float], None]
+"""Told a file's name and the fraction of it that is read."""
+
+
+def read(
+    *paths: str | os.PathLike[str],
+    bench: Bench | None = None,
+    map: Any = None,
+    between: tuple[float, float] | None = None,
+    settings: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+) -> list[Log]:
+    """Read recordings: files, folders, datasets, or patterns such as "logs/*.json".
+
+    `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
+    file.
+    `bench` and `settings` hold for every log and come before what the files say; `between` keeps that part of
+    each [s]. Files that cannot be read are named in a warning; it is an error if none can.
+    """
+    told = mapping(map)
+    logs: list[Log] = []
+    broken: list[str] = []
+    files = find(*paths)
+    for path in files:
+        try:
+            found = [to_log(r, told) for r in _recordings(path, told, progress)]
+            logs += [_finished(log, bench, between, settings) for log in found]
+        except BackemfError as error:
+            if len(files) == 1:
+                raise _named(path, error) from None
+            broken.append(str(_named(path, error)))
+    logs = _told_apart(logs)
+    if broken and not logs:
+        raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
+    if broken:
+        warnings.warn(
+            BackemfWarning(
+                f"{len(broken)} of {len(files)} files cannot be read and are left out:\n  "
+                + "\n  ".join(broken)
+            ),
+            stacklevel=2,
+        )
+    return logs
+
+
+def _told_apart(logs: list[Log]) -> list[Log]:
+    """Logs of one name get their folder's name before it,
+    and a number behind it where that does not help: errors are kept by name."""
+    for rename in (
+        lambda log, k: f"{Path(log.source).parent.name}/{log.name}" if log.source else log.name,
+        lambda log, k: f"{log.name} ({k})",
+    ):
+        count = Counter(log.name for log in logs)
+        seen: Counter[str] = Counter()
+        fresh = []
+        for log in logs:
+            seen[log.name] += 1
+            fresh.append(replace(log, name=rename(log, seen[log.name])) if count[log.name] > 1 else log)
+        logs = fresh
+    return logs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A recording as it is, and the log it becomes or the reason why it does not."""
+
+    file: str
+    recording: Recording | None
+    plan: Plan | None
+    log: Log | None
+    problem: str = ""
+
+
+def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | None = None) -> list[Look]:
+    """What is in recordings and what would be read, without giving up where something is unclear."""
+    told = mapping(map)
+    looks: list[Look] = []
+    for path in find(*paths):
+        try:
+            recordings = _recordings(path, told, progress, strict=False)
+        except BackemfError as error:
+            looks.append(Look(file=str(path), recording=None, plan=None, log=None, problem=str(error)))
+            continue
+        for recording in recordings:
+            steps = None
+            try:
+                steps = plan(recording.channels, told)
+                log = to_log(recording, told)
+                looks.append(Look(file=str(path), recording=recording, plan=steps, log=log))
+            except BackemfError as error:
+                looks.append(
+                    Look(file=str(path), recording=recording, plan=steps, log=None, problem=str(error))
+                )
+    return looks
+
+
+def find(*paths: str | os.PathLike[str]) -> list[Path]:
+    """The files and datasets that paths, folders and patterns stand for, each once, in order."""
+    if not paths:
+        raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
+    found: dict[Path, None] = {}
+    for given in paths:
+        path = Path(os.path.expanduser(given))
+        if path.is_dir():
+            inside = [path] if lerobot.is_dataset(path) else _inside(path)
+            if not inside:
+                raise ReadError(
+                    f"no recordings in the folder {str(given)!r}; expected files that end in"
+                    f" {', '.join(SUFFIXES)}"
+                )
+            found.update(dict.fromkeys(inside))
+        elif path.exists():
+            found[path] = None
+        else:
+            matches = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(str(path)) else []
+            matches = [Path(m) for m in matches if Path(m).is_file() or lerobot.is_dataset(Path(m))]
+            if not matches:
+                what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
+                raise ReadError(
+                    f"{what} {str(given)!r} (looked in"
+                    f" {Path.cwd() if not path.is_absolute() else path.parent})"
+                )
+            found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The recordings directly in a folder; a ROS bag's description of itself is none."""
+    files = sorted(
+        p
+        for p in folder.iterdir()
+        if p.is_file() and p.suffix.lower() in SUFFIXES and not p.name.startswith(".")
+    )
+    bag = any(p.suffix.lower() == ".mcap" for p in files)
+    return [p for p in files if not (bag and p.name == "metadata.yaml")]
+
+
+def _recordings(
+    path: Path, told: Sequence[Source], progress: Progress | None, strict: bool = True
+) -> list[Recording]:
+    """The raw recordings of a file, with the values that the mapping needs."""
+
+    def keep(channels: Sequence[Channel]) -> Collection[str]:
+        try:
+            steps = plan(channels, told)
+        except BackemfError:
+            if strict:
+                raise
+            return ()
+        return decided(steps).channels if strict else steps.channels
+
+    def report(fraction: float) -> None:
+        if progress is not None:
+            progress(path.name, fraction)
+
+    try:
+        return reader_of(path).entries(path, keep, report)
+    except OSError as error:
+        raise ReadError(f"cannot be opened: {error.strerror or error}") from None
+
+
+def _finished(
+    log: Log, bench: Bench | None, between: tuple[float, float] | None, settings: Mapping[str, float] | None
+) -> Log:
+    if bench is not None:
+        kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
+        words = (*log.conversions, f"bench as told: {bench}")
+        log = replace(log, bench=bench, findings=kept, conversions=words)
+    if settings:
+        told = ", ".join(f"{k} = {v:g}" for k, v in settings.items())
+        log = replace(
+            log,
+            settings={**log.settings, **settings},
+            conversions=(*log.conversions, f"settings as told: {told}"),
+        )
+    return log if between is None else log.between(*between)
+
+
+def _named(path: Path, error: BackemfError) -> BackemfError:
+    """The same kind of error, with the file in front."""
+    text = f"{path}: {error}"
+    try:
+        return type(error)(text)
+    except TypeError:  # an error that builds its own text
+        return ReadError(text)

@@ -1,0 +1,1 @@
+"""Datasheets: what makers print, and what follows from it."""

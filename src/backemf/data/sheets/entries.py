@@ -1,0 +1,82 @@
+"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (document 001,
+table 19)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import UnknownName
+
+
+class Kind(NamedTuple):
+    """One kind of entry."""
+
+    unit: str
+    aliases: tuple[str, ...]
+    text: str
+    gear: int = 0
+    """Power of the gear ratio N with which it grows from rotor to output:
+    +1 a torque, -1 a speed, 2 an inertia."""
+    lossy: bool = False
+    """Whether the gears' efficiency also acts on it."""
+
+
+ENTRIES: dict[str, Kind] = {
+    "nominal_voltage": Kind("V", ("Un", "VDC", "U", "rated_voltage"), "voltage the entries hold at"),
+    "voltage_range": Kind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
+    "resistance": Kind(
+        "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
+    ),
+    "inductance": Kind("H", ("L", "terminal_inductance"), "terminal inductance"),
+    "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt"), "torque per ampere", 1, True),
+    "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke"), "back-EMF per speed", 1),
+    "speed_constant": Kind("rad/(s V)", ("kn", "kv", "Kv"), "speed per volt of back-EMF", -1),
+    "no_load_speed": Kind("rad/s", ("n0", "free_speed", "max_speed"), "speed without load", -1),
+    "no_load_current": Kind("A", ("I0", "free_current"), "current without load"),
+    "stall_torque": Kind("N m", ("MH", "Ts", "M0"), "torque at standstill", 1, True),
+    "stall_current": Kind("A", ("IA", "Is"), "current at standstill"),
+    "nominal_speed": Kind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
+    "nominal_torque": Kind("N m", ("MN", "Tc", "rated_torque"), "torque it can give forever", 1, True),
+    "nominal_current": Kind(
+        "A", ("IN", "Ic", "rated_current", "continuous_current"), "current it can carry forever"
+    ),
+    "peak_torque": Kind("N m", ("Mpk", "Tp", "max_torque"), "torque for a short time", 1, True),
+    "peak_current": Kind("A", ("Ipk", "max_current"), "current for a short time"),
+    "max_efficiency": Kind("1", ("eta_max",), "best efficiency of the motor"),
+    "max_power": Kind("W", ("Pmax", "P2max"), "greatest mechanical power"),
+    "speed_torque_gradient": Kind("rad/(s N m)", ("dn_dM", "gradient"), "speed lost per torque", -2, True),
+    "mechanical_time_constant": Kind("s", ("tau_m",), "time to 63 % of the no-load speed"),
+    "electrical_time_constant": Kind("s", ("tau_e",), "L / R"),
+    "rotor_inertia": Kind("kg m^2", ("J", "Jm", "JR"), "inertia of the rotor", 2),
+    "coulomb_torque": Kind("N m", ("Tf", "MR", "friction_torque"), "dry friction", 1),
+    "viscous_friction": Kind("N m s/rad", ("Cv", "viscous_damping"), "drag per speed", 2),
+    "thermal_resistance": Kind("K/W", ("Rth",), "winding to ambient"),
+    "thermal_resistance_winding": Kind("K/W", ("Rth1",), "winding to housing"),
+    "thermal_resistance_housing": Kind("K/W", ("Rth2",), "housing to ambient"),
+    "thermal_time_constant": Kind("s", ("tau_th", "tau_w", "tau_w1"), "of the winding"),
+    "thermal_time_constant_housing": Kind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
+    "thermal_capacitance": Kind("J/K", ("Cth",), "heat capacity of the winding"),
+    "ambient_temperature": Kind("degC", ("Ta",), "of the surroundings"),
+    "reference_temperature": Kind("degC", ("Tref", "T0"), "at which resistance is given"),
+    "max_winding_temperature": Kind("degC", ("Tmax",), "of the winding"),
+    "resistance_coefficient": Kind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
+    "gear_ratio": Kind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
+    "gear_efficiency": Kind("1", ("eta",), "of the gears"),
+    "backlash": Kind("rad", (), "free play at the output"),
+    "cogging_torque": Kind("N m", (), "peak of the cogging", 1),
+    "n_poles": Kind("1", ("poles",), "magnet poles"),
+    "n_slots": Kind("1", ("slots",), "stator slots"),
+    "mass": Kind("kg", ("weight",), "of the part"),
+    "standby_current": Kind("A", (), "of its electronics"),
+}
+
+_BY_ALIAS = {alias: name for name, kind in ENTRIES.items() for alias in kind.aliases}
+
+
+def canonical(name: str) -> str:
+    """The canonical name of an entry; unknown ones are errors with the nearest match."""
+    if name in ENTRIES:
+        return name
+    if name in _BY_ALIAS:
+        return _BY_ALIAS[name]
+    raise UnknownName("datasheet entry", name, [*ENTRIES, *_BY_ALIAS])

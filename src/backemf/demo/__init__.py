@@ -1,0 +1,1 @@
+"""The demonstration: a simulated servo, its story and its recordings."""

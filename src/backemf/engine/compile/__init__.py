@@ -1,0 +1,1 @@
+"""A traced step, lowered and written in other languages."""

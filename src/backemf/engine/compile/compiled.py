@@ -1,0 +1,127 @@
+"""From a system's structure to a compiled function:
+loaded from the disk, or traced, lowered, written and compiled."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import BackemfWarning, NotLowered
+from ..rows import DELAY
+from ..system import System
+from . import cache
+
+
+class Structure:
+    """A system without its numbers: equal for systems that can share compiled code."""
+
+    def __init__(self, system: System):
+        self.system, self.classes = system, frozenset(_classes(system))
+        self._key = system.key, self.classes
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self._key == other._key
+
+    def of_states(self) -> Structure:
+        """The same with outputs that do not matter, for code that does not observe."""
+        return Structure(dataclasses.replace(self.system, outputs=("position",)))
+
+    def name(self, *parts: object) -> str | None:
+        """What the disk knows it by; nothing where a part came from outside these rooms,
+        because its code may change unnoticed."""
+        if not all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes):
+            return None
+        return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)
+
+
+def _classes(owner: Any) -> set[type]:
+    inside = [getattr(owner, f.name) for f in dataclasses.fields(owner)]
+    return {type(owner)}.union(*(_classes(x) for x in inside if dataclasses.is_dataclass(x)))
+
+
+def kernel(
+    kind: str,
+    structure: Structure,
+    free: tuple[str, ...],
+    start: tuple[str, ...],
+    delayed: bool,
+    fallback: bool,
+) -> Callable[..., None]:
+    """A compiled loop; where that cannot be, the reference in its place (with `fallback`),
+    or an error that says why."""
+    if kind in ("trajectory", "cost"):
+        free, start = (), ()  # without derivatives it does not matter what is free
+    if kind == "trajectory":
+        structure = structure.of_states()
+    found = _kernel(kind, structure, free, start, delayed or DELAY in free)
+    if not isinstance(found, NotLowered):
+        return found.kernel
+    if not fallback:
+        raise found
+    from .. import fallback as plain
+
+    _warn(str(found))
+    return plain.kernel(kind, structure.system, free, start)
+
+
+@functools.lru_cache(maxsize=256)
+def _kernel(
+    kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool
+) -> types.ModuleType | NotLowered:
+    def write() -> str:
+        from .loops import kernel_source
+        from .lower import lower  # imports JAX, which a kernel found on the disk does not need
+
+        return kernel_source(kind, lower(structure.system, free=free, start=start, delayed=delayed))
+
+    return _load(structure.name(kind, free, start, delayed), write)
+
+
+@functools.lru_cache(maxsize=64)
+def stepper(structure: Structure) -> Any:
+    """The functions of a stepper: `prepare`, `step`, and the WIDTH of what passes between them."""
+
+    def write() -> str:
+        from .loops import stepper_source
+        from .lower import lower
+
+        return stepper_source(lower(structure.system))
+
+    structure = structure.of_states()
+    found = _load(structure.name("stepper"), write)
+    if not isinstance(found, NotLowered):
+        return found
+    from .. import fallback as plain
+
+    _warn(str(found))
+    return plain.PlainStepper(structure.system)
+
+
+def _load(name: str | None, write: Callable[[], str]) -> types.ModuleType | NotLowered:
+    """A compiled module, or the reason why there is none."""
+    try:
+        return cache.load(name, write)
+    except NotLowered as cause:
+        return cause
+    except Exception as error:
+        if not (type(error).__module__.startswith("numba") or isinstance(error, RecursionError)):
+            raise
+        return NotLowered(
+            f"numba could not compile its step ({type(error).__name__}: {str(error).strip().splitlines()[0]})"
+        )
+
+
+@functools.cache
+def _warn(cause: str) -> None:
+    warnings.warn(
+        f"cannot compile this actuator: {cause}. The reference engine runs it instead, more slowly.",
+        BackemfWarning,
+        stacklevel=6,
+    )

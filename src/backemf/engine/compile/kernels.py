@@ -1,0 +1,342 @@
+"""Compiled loops over logs: trajectories, exact sensitivities, normal equations, and the cost of many
+candidates.
+
+    k = kernels(system, free=("motor.resistance", "friction.coulomb"), start=("position",))
+    outputs, tangents = k.sensitivities(p, s0, rows, substeps=5)
+
+Each loop is compiled when it is first asked for and kept on disk. `rows` is one log, or a `Batch` of several;
+then p and s0 may have a row for each, and results have one more axis or are stacked over the samples of all
+logs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ..rows import Batch, Held, Observer, Resets, batch, check_finite, check_substeps, writable
+from ..system import System
+from .compiled import Structure, kernel
+from .memory import new_array
+
+WORTH_A_THREAD = 200_000
+"""Steps of work below which another thread would cost more than it saves."""
+
+
+def kernels(
+    system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), fallback: bool = True
+) -> Kernels:
+    """The loops of a system; systems of equal structure share the compiled code.
+
+    free        parameters, by path, that sensitivities are taken in
+    start       states whose initial values are free too; their columns follow the parameters'
+    fallback    let the reference run what cannot be compiled, with one warning; otherwise that is an error
+    """
+    return Kernels(system, tuple(free), tuple(start), fallback)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernels:
+    """The loops of one system, with the numbers that may vary."""
+
+    system: System
+    """Only its structure counts; the numbers come with each call."""
+    free: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    fallback: bool = True
+
+    def __post_init__(self) -> None:
+        for kind, names, valid in (
+            ("parameter", self.free, self.system.parameters),
+            ("state", self.start, self.system.states),
+        ):
+            for name in names:
+                if name not in valid:
+                    raise UnknownName(kind, name, valid)
+            if len(set(names)) < len(names):
+                raise InvalidValue(f"free {kind}s are {', '.join(names)}; expected each once")
+
+    def batch(self, logs: Held | Sequence[Held]) -> Batch:
+        """Logs checked and put one after the other, once, to be used many times."""
+        return batch(logs, len(self.system.inputs))
+
+    def trajectory(self, p: Any, s0: Any, rows: Held | Batch, substeps: int = 1) -> np.ndarray:
+        """States at every sample."""
+        case = self._case(p, s0, rows, substeps)
+        states = new_array(
+            "the states", "simulate fewer samples at a time", case.logs.n_samples, self._n_states
+        )
+        self._run("trajectory", case, states)
+        return _blank(states, case)
+
+    def sensitivities(
+        self,
+        p: Any,
+        s0: Any,
+        rows: Held | Batch,
+        substeps: int = 1,
+        observer: Observer | None = None,
+        resets: Resets | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs at every sample (n, n_outputs), and their derivatives (n, n_outputs, n_free + n_start)."""
+        self._need_columns()
+        case = self._case(p, s0, rows, substeps)
+        shape = case.logs.n_samples, len(self.system.outputs)
+        tangents = new_array(
+            "the sensitivities", "normal() sums J'J and J'r without storing them", *shape, self.n_columns
+        )
+        outputs = np.empty(shape)
+        self._run("sensitivities", case, *self._corrections(case, observer, resets), outputs, tangents)
+        return _blank(outputs, case), _blank(tangents, case)
+
+    def normal(
+        self,
+        p: Any,
+        s0: Any,
+        rows: Held | Batch,
+        substeps: int,
+        measured: Any,
+        weights: Any = None,
+        observer: Observer | None = None,
+        resets: Resets | None = None,
+        robust: float = np.inf,
+    ) -> tuple[np.ndarray, np.ndarray, Any]:
+        """(J'J, J'r, cost) of the weighted errors r = weight (output - measured), summed in the loop; per log
+        for a batch.
+
+        cost is half the sum of r^2, so J'r is its gradient; beyond |r| = `robust` it grows linearly (Huber),
+        and the sums are weighted accordingly. NaN in `measured` was not measured.
+        """
+        self._need_columns()
+        case = self._case(p, s0, rows, substeps)
+        n, c = len(case.P), self.n_columns
+        JtJ, Jtr, cost = np.empty((n, c, c)), np.empty((n, c)), np.empty(n)
+        self._run(
+            "normal",
+            case,
+            *self._corrections(case, observer, resets),
+            *self._measured(case, measured, weights, robust),
+            JtJ,
+            Jtr,
+            cost,
+        )
+        bad = case.has_nan
+        JtJ[bad], Jtr[bad], cost[bad] = np.nan, np.nan, np.nan
+        return (JtJ[0], Jtr[0], float(cost[0])) if case.single else (JtJ, Jtr, cost)
+
+    def cost(
+        self,
+        p: Any,
+        s0: Any,
+        rows: Held | Batch,
+        substeps: int,
+        measured: Any,
+        weights: Any = None,
+        observer: Observer | None = None,
+        resets: Resets | None = None,
+        robust: float = np.inf,
+    ) -> np.ndarray:
+        """The same cost for many candidates at once, (n_candidates,) or (n_candidates, n_logs) for a batch.
+
+        p is (n_candidates, n_parameters), or (n_candidates, n_logs, n_parameters); s0 alike, or one for all.
+        A candidate with NaN in it costs NaN.
+        """
+        logs = rows if isinstance(rows, Batch) else self.batch(rows)
+        n_p, n_s = self._n_parameters, self._n_states
+        p, s0 = np.asarray(p, float), np.asarray(s0, float)
+        if p.ndim not in (2, 3) or p.shape[-1] != n_p:
+            raise InvalidValue(
+                f"p has shape {p.shape}; expected (candidates, {n_p}), or (candidates, {logs.n_logs} logs,"
+                f" {n_p})"
+            )
+        n = len(p)
+        P = new_array(
+            "the parameters of all candidates", "give fewer candidates at a time", n, logs.n_logs, n_p
+        )
+        S = np.empty((n, logs.n_logs, n_s))
+        P[:], S[:] = p if p.ndim == 3 else p[:, None], s0[:, None] if s0.ndim == 2 else s0
+        case = _Case(
+            P.reshape(-1, n_p),
+            S.reshape(-1, n_s),
+            np.tile(np.arange(logs.n_logs), n),
+            logs,
+            check_substeps(substeps),
+            False,
+        )
+        cost = np.empty(len(case.P))
+        self._run(
+            "cost",
+            case,
+            *self._corrections(case, observer, resets),
+            *self._measured(case, measured, weights, robust),
+            cost,
+        )
+        cost[case.has_nan] = np.nan
+        return cost if isinstance(rows, Held) else cost.reshape(n, logs.n_logs)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.free) + len(self.start)
+
+    def _need_columns(self) -> None:
+        if not self.n_columns:
+            raise MissingValue(
+                "no free parameters: give kernels(system, free=...) the paths that derivatives are taken in"
+            )
+
+    def _case(self, p: Any, s0: Any, rows: Held | Batch, substeps: int) -> _Case:
+        logs = rows if isinstance(rows, Batch) else self.batch(rows)
+        P = _per_log("p", p, self._n_parameters, logs.n_logs)
+        S = _per_log("s0", s0, self._n_states, logs.n_logs)
+        return _Case(P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), isinstance(rows, Held))
+
+    def _corrections(self, case: _Case, observer: Observer | None, resets: Resets | None) -> tuple[Any, ...]:
+        n = case.logs.n_samples
+        bandwidth, seen = 0.0, np.empty(0)
+        if observer is not None:
+            bandwidth, seen = (
+                float(observer.bandwidth),
+                _per_sample("observer.position", observer.position, n, 1).reshape(n),
+            )
+            if not (np.isfinite(bandwidth) and bandwidth >= 0):
+                raise InvalidValue(
+                    f"observer.bandwidth is {bandwidth:g} rad/s; expected a finite number of at least 0"
+                )
+            check_finite("observer.position", seen, gaps=True)
+        at, to = np.empty(0, bool), np.empty((0, 2))
+        if resets is not None:
+            at = np.require(resets.at, dtype=np.bool_, requirements=["C", "W"])
+            columns = np.broadcast_arrays(
+                at, *(np.asarray(x, float) for x in (resets.position, resets.velocity))
+            )
+            if at.shape != (n,):
+                raise SignalError(f"resets.at has shape {at.shape}; expected {n} samples")
+            to = writable(np.stack(columns[1:], axis=1))
+            check_finite("a reset", to[at])
+        return bandwidth, seen, at, to
+
+    def _measured(self, case: _Case, measured: Any, weights: Any, robust: float) -> tuple[Any, ...]:
+        n, n_outputs = case.logs.n_samples, len(self.system.outputs)
+        measured = _per_sample("measured", measured, n, n_outputs)
+        check_finite("measured", measured, gaps=True)
+        if not robust > 0:
+            raise InvalidValue(
+                f"robust is {robust!r}; expected a number above 0, in units of the weighted error"
+            )
+        weights = np.asarray(1.0 if weights is None else weights, float)
+        if weights.shape in ((), (n_outputs,)):  # one for all samples
+            stride, weights = 0, writable(np.broadcast_to(weights, (1, n_outputs)))
+        else:
+            stride, weights = 1, _per_sample("weights", weights, n, n_outputs)
+        check_finite("weights", weights)
+        return measured, weights, stride, float(robust)
+
+    # Found once: a fit calls these loops thousands of times, for a fraction of a millisecond each.
+
+    @functools.cached_property
+    def _n_parameters(self) -> int:
+        return len(self.system.parameters)
+
+    @functools.cached_property
+    def _n_states(self) -> int:
+        return len(self.system.states)
+
+    @functools.cached_property
+    def _functions(self) -> dict[tuple[str, bool], Callable[..., None]]:
+        return {}
+
+    def _function(self, kind: str, delayed: bool) -> Callable[..., None]:
+        if (kind, delayed) not in self._functions:
+            self._functions[kind, delayed] = kernel(
+                kind, Structure(self.system), self.free, self.start, delayed, self.fallback
+            )
+        return self._functions[kind, delayed]
+
+    def _run(self, kind: str, case: _Case, *rest: Any) -> None:
+        logs = case.logs
+        function = self._function(kind, logs.delayed)
+        given = (
+            case.n,
+            case.P,
+            case.S,
+            case.which,
+            logs.offsets,
+            logs.values,
+            logs.before,
+            logs.switch,
+            logs.dt,
+            *rest,
+        )
+        steps = np.cumsum(np.diff(logs.offsets)[case.which] * case.n)
+        shares = min(_processors(), int(steps[-1]) // WORTH_A_THREAD, len(case.P))
+        if shares < 2:
+            function(0, len(case.P), *given)
+            return
+        cuts = [0, *(np.searchsorted(steps, np.linspace(0, steps[-1], shares + 1)[1:-1]) + 1), len(case.P)]
+        list(_threads().map(lambda at: function(*at, *given), itertools.pairwise(cuts)))
+
+
+class _Case(NamedTuple):
+    """What every kernel is given: a row of parameters and start states for each run,
+    and the log it runs on."""
+
+    P: np.ndarray
+    S: np.ndarray
+    which: np.ndarray
+    logs: Batch
+    n: int
+    single: bool
+
+    @property
+    def has_nan(self) -> np.ndarray:
+        return np.isnan(self.P.sum(axis=1) + self.S.sum(axis=1))
+
+
+def _per_log(name: str, given: Any, n: int, n_logs: int) -> np.ndarray:
+    array = np.asarray(given, float)
+    if array.shape not in ((n,), (n_logs, n)):
+        raise InvalidValue(
+            f"{name} has shape {array.shape}; expected {(n,)}, or {(n_logs, n)} with a row for each log"
+        )
+    return writable(array.reshape(-1, n) if array.size == n_logs * n else np.broadcast_to(array, (n_logs, n)))
+
+
+def _per_sample(name: str, given: Any, n: int, n_columns: int) -> np.ndarray:
+    array = np.asarray(given, float)
+    if array.shape != (n, n_columns) and not (n_columns == 1 and array.shape == (n,)):
+        raise SignalError(
+            f"{name} has shape {array.shape}; expected {(n, n_columns)}: one row for each of {n} samples, the"
+            " last included"
+        )
+    return writable(array.reshape(n, n_columns))
+
+
+def _blank(stacked: np.ndarray, case: _Case) -> np.ndarray:
+    """Where a log's parameters hold a NaN its results do too."""
+    if np.isnan(case.P.sum() + case.S.sum()):
+        for i in np.flatnonzero(case.has_nan):
+            stacked[case.logs.offsets[i] : case.logs.offsets[i + 1]] = np.nan
+    return stacked
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_processors(), thread_name_prefix="backemf")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        after_in_child=_threads.cache_clear
+    )  # a forked process inherits the pool, but not its threads

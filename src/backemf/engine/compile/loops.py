@@ -1,0 +1,322 @@
+"""The loops around a lowered step: one template that becomes the four kernels, and one for the stepper.
+
+A kernel runs cases: case c takes row c of the parameters P and start states S, and the log number which[c],
+whose samples are rows offsets[log] to offsets[log + 1] of everything recorded. At each sample it observes,
+corrects the state towards the recording where asked to, and takes n steps to the next sample.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from ..rows import DELAY, PAIRS, STEEPEST
+from .dialects.numba import LaneCode, Scratch, Source, loads, reachable, statements, text
+from .ir import Level, Node
+from .lower import Lowered
+
+FASTMATH = "{'contract'}"
+"""Only fused multiply-add is allowed, which rounds once instead of twice. A set with more in it must be
+written sorted: its own order differs between processes, and the text is part of what is cached."""
+
+# What the kernels are called with, and the types that numba compiles them for.
+_COMMON = {
+    "first": "int64",
+    "last": "int64",
+    "n": "int64",
+    "P": "float64[:,::1]",
+    "S": "float64[:,::1]",
+    "which": "int64[::1]",
+    "offsets": "int64[::1]",
+    "values": "float64[:,::1]",
+    "before": "float64[:,::1]",
+    "switch": "float64[::1]",
+    "dt": "float64[::1]",
+}
+_CORRECTIONS = {
+    "bandwidth": "float64",
+    "seen": "float64[::1]",
+    "reset": "boolean[::1]",
+    "reset_to": "float64[:,::1]",
+}
+_MEASURED = {
+    "measured": "float64[:,::1]",
+    "weights": "float64[:,::1]",
+    "stride": "int64",
+    "robust": "float64",
+}
+_ARGUMENTS = {
+    "trajectory": {**_COMMON, "states": "float64[:,::1]"},
+    "cost": {**_COMMON, **_CORRECTIONS, **_MEASURED, "cost": "float64[::1]"},
+    "sensitivities": {**_COMMON, **_CORRECTIONS, "outputs": "float64[:,::1]", "tangents": "float64[:,:,::1]"},
+    "normal": {
+        **_COMMON,
+        **_CORRECTIONS,
+        **_MEASURED,
+        "JtJ": "float64[:,:,::1]",
+        "Jtr": "float64[:,::1]",
+        "cost": "float64[::1]",
+    },
+}
+
+
+def opening(fastmath: bool) -> str:
+    """The first lines of every source. Division by zero gives infinity,
+    and other threads may run meanwhile."""
+    flags = f"cache=CACHE, nogil=True, error_model='numpy', fastmath={FASTMATH if fastmath else False}"
+    return (
+        "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
+        f"from backemf.engine.compile.choose import choose\n\nFLAGS = dict({flags})\n"
+    )
+
+
+def decorated(source: Source, name: str, arguments: dict[str, str]) -> AbstractContextManager[None]:
+    """Opens a compiled function."""
+    source.add("", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
+    return source.block(f"def {name}({', '.join(arguments)}):")
+
+
+def kernel_source(kind: str, lowered: Lowered, *, fastmath: bool = True) -> str:
+    """The source of a kernel: 'trajectory', 'cost', 'sensitivities' or 'normal'."""
+    return str(_Kernel(kind, lowered, fastmath).source)
+
+
+class _Kernel:
+    def __init__(self, kind: str, lowered: Lowered, fastmath: bool):
+        self.kind, self.lowered, self.lanes = kind, lowered, lowered.lanes
+        self.observes, self.sums = kind != "trajectory", kind in ("cost", "normal")
+        self.pairs = [
+            (lowered.states.index(q), lowered.states.index(w)) for q, w in PAIRS if q in lowered.states
+        ]
+        self.step_roots, self.observe_roots = (
+            lowered.step.values,
+            lowered.observe.values if self.observes else [],
+        )
+        if self.lanes:
+            self.plan_lanes()
+        self.roots: list[Node] = [*self.step_roots, *self.observe_roots]
+        self.source = Source()
+        self.source.add(opening(fastmath))
+        self.write()
+
+    def plan_lanes(self) -> None:
+        """Lay out the scratch array: tangents of states, of outputs, seeds,
+        and the sums of the normal equations."""
+        n_states, n_outputs = len(self.lowered.states), len(self.lowered.observe.values)
+        self.scratch = scratch = Scratch(self.lanes)
+        here = scratch.take(n_states)
+        self.seen_at = scratch.take(n_outputs)
+        self.step_lanes = LaneCode(self.lowered.step, scratch, here, here)
+        self.observe_lanes = LaneCode(self.lowered.observe, scratch, here, self.seen_at)
+        self.step_roots, self.observe_roots = self.step_lanes.roots, self.observe_lanes.roots
+        if self.sums:
+            self.jtr, self.jtj = scratch.take(1), scratch.take(self.lanes)
+
+    def write(self) -> None:
+        add, block, arguments = self.source.add, self.source.block, _ARGUMENTS[self.kind]
+        with decorated(self.source, "kernel", arguments):
+            if self.lanes:
+                add(f"Z = np.empty({self.scratch.rows * self.scratch.width})")
+            with block("for c in range(first, last):"):
+                self.write_start()
+                with block("for k in range(begin, end):"):
+                    self.write_sample()
+                    add("if k + 1 == end:", "    break")
+                    self.write_interval()
+                self.write_end()
+
+    def write_start(self) -> None:
+        add, width = self.source.add, self.scratch.width if self.lanes else 0
+        add(*loads([f"p{i}" for i in range(len(self.lowered.parameters))], self.roots, "P[c, {}]"))
+        add(*statements(self.roots, Level.CONSTANT, Level.PARAMETER))
+        add(*[f"s{i} = S[c, {i}]" for i in range(len(self.lowered.states))])
+        add("begin, end = offsets[which[c]], offsets[which[c] + 1]", "h_known, passed = math.nan, 0.0")
+        if self.lanes:
+            add("Z[:] = 0.0")
+            for code in (self.step_lanes, self.observe_lanes):
+                add(*code.seeds[Level.CONSTANT], *code.seeds[Level.PARAMETER])
+            first = self.lanes - len(self.lowered.start)
+            add(
+                *[
+                    f"Z[{self.lowered.states.index(name) * width + first + i}] = 1.0"
+                    for i, name in enumerate(self.lowered.start)
+                ]
+            )
+        if self.sums:
+            add("total = 0.0")
+
+    def write_sample(self) -> None:
+        add = self.source.add
+        add(*[f"u{i} = {self.input_at_sample(i)}" for i in range(len(self.lowered.inputs))])
+        if not self.observes:
+            add(*[f"states[k, {i}] = s{i}" for i in range(len(self.lowered.states))])
+            return
+        add(*statements(self.observe_roots, Level.INPUT, Level.STATE))
+        if self.lanes:
+            add(*self.observe_lanes.seeds[Level.INPUT], *self.observe_lanes.seeds[Level.STATE])
+            self.lane_loop(*self.observe_lanes.body)
+        if self.sums:
+            self.write_sums()
+        else:
+            self.write_outputs()
+        self.write_corrections()
+
+    def input_at_sample(self, i: int) -> str:
+        return (
+            f"choose(switch[k] > 0.0, before[k, {i}], values[k, {i}])"
+            if self.lowered.delayed
+            else f"values[k, {i}]"
+        )
+
+    def lane_loop(self, *body: str, over: str = "") -> None:
+        with self.source.block(f"for j in range({over or self.scratch.width}):"):
+            self.source.add(*body)
+
+    def write_outputs(self) -> None:
+        for i, y in enumerate(self.lowered.observe.values):
+            self.source.add(f"outputs[k, {i}] = {text(y)}")
+            self.lane_loop(
+                f"tangents[k, {i}, j] = Z[{self.seen_at + i * self.scratch.width} + j]", over=str(self.lanes)
+            )
+
+    def write_sums(self) -> None:
+        """Add a sample to the cost, and to J'J and J'r. A NaN was not measured;
+        beyond `robust` the cost grows linearly."""
+        add, block = self.source.add, self.source.block
+        for i, y in enumerate(self.lowered.observe.values):
+            with block(f"if measured[k, {i}] == measured[k, {i}]:"):
+                add(
+                    f"weight = weights[k * stride, {i}]",
+                    f"error = {text(y)} - measured[k, {i}]",
+                    "size = abs(weight * error)",
+                )
+                with block("if size <= robust:"):
+                    add("total += 0.5 * size * size", "weight *= weight")
+                with block("else:"):
+                    add("total += robust * (size - 0.5 * robust)", "weight *= weight * robust / size")
+                if self.lanes:
+                    at, width = self.seen_at + i * self.scratch.width, self.scratch.width
+                    # Rows written out one by one: the compiler then sees that they do not overlap.
+                    add(
+                        "weighted = weight * error",
+                        *[f"y{a} = weight * Z[{at + a}]" for a in range(self.lanes)],
+                    )
+                    rows = [f"Z[{self.jtj + a * width} + j] += y{a} * y" for a in range(self.lanes)]
+                    self.lane_loop(f"y = Z[{at} + j]", f"Z[{self.jtr} + j] += weighted * y", *rows)
+
+    def write_corrections(self) -> None:
+        """Pull the state towards the recorded position, or set it; both after the prediction was noted."""
+        add, block = self.source.add, self.source.block
+        with block("if bandwidth > 0.0 and passed > 0.0 and seen[k] == seen[k]:"):
+            add(
+                f"steep = min(bandwidth * passed, {STEEPEST})",
+                "pull, push = 1.4 * steep, steep * steep / passed",
+                f"error = seen[k] - s{self.pairs[0][0]}",
+            )
+            add(*[f"s{q} += pull * error; s{w} += push * error" for q, w in self.pairs])
+            if self.lanes:
+                width = self.scratch.width
+                moved = [
+                    f"Z[{q * width} + j] -= pull * error_j; Z[{w * width} + j] -= push * error_j"
+                    for q, w in self.pairs
+                ]
+                self.lane_loop(f"error_j = Z[{self.pairs[0][0] * width} + j]", *moved)
+        with block("if reset.size > 0 and reset[k]:"):
+            add(*[f"s{q} = reset_to[k, 0]; s{w} = reset_to[k, 1]" for q, w in self.pairs])
+            if self.lanes:
+                self.lane_loop(
+                    *[f"Z[{i * self.scratch.width} + j] = 0.0" for pair in self.pairs for i in pair]
+                )
+
+    def write_interval(self) -> None:
+        add, block = self.source.add, self.source.block
+        add("passed = dt[k]", "h = passed / n")
+        with block(
+            "if h != h_known:"
+        ):  # most logs are sampled evenly: what depends on the step length alone is kept
+            add("h_known = h", *statements(self.step_roots, Level.LENGTH))
+            add(*self.step_lanes.seeds[Level.LENGTH] if self.lanes else [])
+        add(
+            *statements(self.step_roots, Level.INPUT),
+            *self.step_lanes.seeds[Level.INPUT] if self.lanes else [],
+        )
+        with block("for step in range(n):"):
+            if self.lowered.delayed:
+                self.write_blend()
+            add(*statements(self.step_roots, Level.STATE))
+            if self.lanes:
+                add(*self.step_lanes.seeds[Level.STATE])
+                self.lane_loop(*self.step_lanes.body)
+            # All at once: the next state of one may be the present state of another.
+            add(
+                ", ".join(f"s{i}" for i in range(len(self.lowered.states)))
+                + " = "
+                + ", ".join(map(text, self.lowered.step.values))
+            )
+
+    def write_blend(self) -> None:
+        """Inputs of a substep: in the one in which the command switches, the mean of old and new."""
+        add = self.source.add
+        add("new = (step + 1) - switch[k] * n", "after = min(max(new, 0.0), 1.0)")
+        add(
+            *[
+                f"u{i} = before[k, {i}] + after * (values[k, {i}] - before[k, {i}])"
+                for i in range(len(self.lowered.inputs))
+            ]
+        )
+        if DELAY in self.lowered.free:
+            add("rate = choose((new > 0.0) & (new < 1.0), -n / passed, 0.0)")
+            add(
+                *[
+                    f"du{i} = rate * (values[k, {i}] - before[k, {i}])"
+                    for i in range(len(self.lowered.inputs))
+                ]
+            )
+
+    def write_end(self) -> None:
+        if not self.sums:
+            return
+        self.source.add("cost[c] = total")
+        if self.lanes:
+            with self.source.block(f"for i in range({self.lanes}):"):
+                self.source.add(f"Jtr[c, i] = Z[{self.jtr} + i]")
+                self.lane_loop(
+                    f"JtJ[c, i, j] = Z[{self.jtj} + i * {self.scratch.width} + j]", over=str(self.lanes)
+                )
+
+
+def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:
+    """Two functions: `prepare(P, H)` for what the parameters alone decide, and `step(n, H, S, U, h,
+    after)`, which reads it from H."""
+    values = lowered.step.values
+    slow = (Level.CONSTANT, Level.PARAMETER)
+    used = [*values, *(x for node in reachable(values) if node.level not in slow for x in node.operands)]
+    kept = list({x.index: x for x in used if x.level in slow and x.op != "constant"}.values())
+    states, inputs = range(len(lowered.states)), range(len(lowered.inputs))
+    source = Source()
+    source.add(opening(fastmath), f"WIDTH = {len(kept)}")
+    with (
+        decorated(source, "prepare", {"P": "float64[:,::1]", "H": "float64[:,::1]"}),
+        source.block("for c in range(P.shape[0]):"),
+    ):
+        source.add(
+            *loads([f"p{i}" for i in range(len(lowered.parameters))], kept, "P[c, {}]"),
+            *statements(kept, *slow),
+        )
+        source.add(*[f"H[c, {i}] = {text(x)}" for i, x in enumerate(kept)])
+    arguments = {
+        "n": "int64",
+        "H": "float64[:,::1]",
+        "S": "float64[:,::1]",
+        "U": "float64[:,::1]",
+        "h": "float64",
+        "after": "float64[:,::1]",
+    }
+    with decorated(source, "step", arguments), source.block("for c in range(S.shape[0]):"):
+        source.add(*[f"{text(x)} = H[c, {i}]" for i, x in enumerate(kept)])
+        source.add(*[f"s{i} = S[c, {i}]" for i in states], *[f"u{i} = U[c, {i}]" for i in inputs])
+        source.add(*statements(values, Level.LENGTH, Level.INPUT))
+        with source.block("for _ in range(n):"):
+            source.add(*statements(values, Level.STATE))
+            source.add(", ".join(f"s{i}" for i in states) + " = " + ", ".join(map(text, values)))
+        source.add(*[f"after[c, {i}] = s{i}" for i in states])
+    return str(source)

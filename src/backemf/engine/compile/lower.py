@@ -1,0 +1,95 @@
+"""A system's step and observation, traced and lowered: what a kernel is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..rows import DELAY
+from ..system import System
+from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate
+from .trace import trace, trace_with_tangents
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """Results of a traced function as nodes, and their tangents as forms over the vectors computed on the
+    way."""
+
+    values: list[Node]
+    tangents: list[Form]
+    vectors: dict[str, Form | Choice]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lowered:
+    """Leaves are named p0, p1, ... for parameters, s for states, u for inputs, h for the step length; d are
+    states' tangents, and du0, du1, ... the change of the inputs per second of delay. There is a lane for each
+    free parameter, then one for each free start value."""
+
+    step: Function
+    observe: Function
+    parameters: tuple[str, ...]
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    free: tuple[str, ...]
+    start: tuple[str, ...]
+    delayed: bool
+    """Whether inputs may change from one substep to the next."""
+
+    @property
+    def lanes(self) -> int:
+        return len(self.free) + len(self.start)
+
+
+def lower(
+    system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), delayed: bool = False
+) -> Lowered:
+    """Trace and lower a system, with tangents if anything is free."""
+    names = list(system.parameters)
+    n_p, n_s, n_u = len(names), len(system.states), len(system.inputs)
+    graph = Graph()
+    p = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
+    s = [graph.leaf(f"s{i}", Level.STATE) for i in range(n_s)]
+    u = [graph.leaf(f"u{i}", Level.STATE if delayed else Level.INPUT) for i in range(n_u)]
+    h = graph.leaf("h", Level.LENGTH)
+    one = graph.constant(1.0)
+
+    # What moves, as (place among the arguments, tangent): states in all lanes, a parameter in its own.
+    moving = [(names.index(path), Form({}, {lane: one})) for lane, path in enumerate(free) if path != DELAY]
+    moving += [(n_p + i, Form({f"d{i}": one}, {})) for i in range(n_s)]
+    late = []
+    if DELAY in free:
+        lane = list(free).index(DELAY)
+        late = [(n_p + n_s + i, Form({}, {lane: graph.leaf(f"du{i}", Level.STATE)})) for i in range(n_u)]
+
+    def step(*x: Any) -> Sequence[Any]:
+        return system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1])
+
+    def observe(*x: Any) -> Sequence[Any]:
+        return system.observe(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s :])
+
+    def lowered(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
+        tangents = Tangents(graph)
+        if not (free or start):
+            return Function(
+                values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={}
+            )  # type: ignore[arg-type]  # values are nodes
+        flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
+        results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
+        half = len(results) // 2
+        forms = [as_form(x, tangents) for x in results[half:]]
+        values: Any = results[:half]  # nodes, all of them
+        return Function(values=values, tangents=forms, vectors=tangents.vectors)
+
+    return Lowered(
+        step=lowered(step, [*p, *s, *u, h], moving + late),
+        observe=lowered(observe, [*p, *s, *u], moving),
+        parameters=tuple(names),
+        states=system.states,
+        inputs=system.inputs,
+        free=tuple(free),
+        start=tuple(start),
+        delayed=delayed,
+    )

@@ -1,0 +1,76 @@
+"""From a fitted mechanism to gains with intervals: what the tests say nothing about gets no number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..data.characterization import Z
+from .fit import MechanismFit
+from .segments import Segment
+
+Interval = tuple[float | None, float | None, float | None]
+
+
+def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
+    """(value, low, high) by gain; all None where it is not determined."""
+    effort = max(float(np.max(np.abs(s.input))) for s in segments)
+    span = max(float(np.max(np.abs(s.smooth))) for s in segments)
+    typical = {"kS": effort, "kV": effort / span, "kA": float(fit.values[2])}
+    scale = np.array([typical.get(name, effort) for name in fit.names])
+    blind = _blind(fit, scale)
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    out: dict[str, Interval] = {}
+    for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
+        out[name] = _interval(
+            float(fit.values[i]),
+            float(errors[i]),
+            bool(blind[i]),
+            _widest(name, float(fit.values[i]), scale[i]),
+        )
+    if mechanism == "arm":
+        out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
+    return out
+
+
+def _blind(fit: MechanismFit, scale: np.ndarray) -> np.ndarray:
+    """Which gains take part in a direction the data say nothing about."""
+    blind = np.zeros(len(fit.names), bool)
+    for direction in fit.singular:
+        step = np.abs(direction)
+        step = step / np.where(np.arange(len(step)) == 2, 1.0, scale)  # kA is counted by its logarithm
+        if step.max() > 0:
+            blind |= step > 1e-3 * step.max()
+    return blind
+
+
+def _widest(name: str, value: float, scale: float) -> float:
+    """Half an interval wider than this is no answer."""
+    if name == "kA":
+        return 0.75 * abs(value)
+    return 0.25 * scale if name == "kV" else 0.1 * scale
+
+
+def _interval(value: float, error: float, blind: bool, widest: float) -> Interval:
+    half = Z * error
+    if blind or not math.isfinite(half) or half > widest:
+        return None, None, None
+    return value, value - half, value + half
+
+
+def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Interval]:
+    """g_c = kG cos(offset), g_s = -kG sin(offset)."""
+    c, s = float(fit.values[3]), float(fit.values[4])
+    size = math.hypot(c, s)
+    if size == 0:
+        return (None, None, None), (None, None, None)
+    block = fit.covariance[3:5, 3:5]
+    along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
+    error, angle = (
+        math.sqrt(max(float(along @ block @ along), 0.0)),
+        math.sqrt(max(float(across @ block @ across), 0.0)),
+    )
+    kG = _interval(size, error, blind, 0.1 * effort)
+    return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

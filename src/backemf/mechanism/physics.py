@@ -1,0 +1,221 @@
+"""Gains and physics, both ways: what a motor's gains tell of the mechanism, and what gains to expect before
+anything is built.
+
+Document 004, corrected: friction at the output counts once, and kS does not grow with the gear ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding
+from ..model.conversions import (
+    Feedforward,
+    feedforward_current,
+    feedforward_voltage,
+    mechanism_from_current,
+    mechanism_from_voltage,
+)
+from ..model.gearbox import Gearbox
+from ..model.motor import Motor
+from .characterize import UNITS, Characterization
+
+_SLIPS = {
+    "rotations read as radians": 2 * math.pi,
+    "radians read as rotations": 1 / (2 * math.pi),
+    "degrees read as radians": math.pi / 180,
+    "velocity per minute, not per second": 1 / 60,
+    "rotations per minute read as radians per second": 2 * math.pi / 60,
+}
+"""Wrong units, and the factor by which kV is off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Physics:
+    """The mechanism behind measured gains, beside the prediction of its motor."""
+
+    inertia: float | None
+    """Total at the output, rotors included [kg m^2, or kg on a linear axis]."""
+    friction: float | None
+    """Coulomb torque at the output [N m, or N]."""
+    viscous: float | None
+    """At the output [N m s/rad, or N s/m]."""
+    gravity: float | None
+    """Torque of gravity at the output, where kG was measured [N m, or N]."""
+    resistance: float | None
+    """Effective: of motor, leads and supply together, where the inertia is known [ohm]."""
+    predicted: Mapping[str, float]
+    """Gains of the motor alone: kV of its back-EMF; and the others where the mechanism is known."""
+    findings: tuple[Finding, ...]
+
+
+def motor_named(motor: str | Motor) -> Motor:
+    """A motor, or that of a part in the catalogue."""
+    if isinstance(motor, Motor):
+        return motor
+    from ..data.sheets.parts import sheet
+
+    return sheet(motor).actuator().motor
+
+
+def _constants(motor: Motor, ratio: float, n_motors: int) -> dict[str, Any]:
+    if ratio == 0 or n_motors < 1:
+        raise InvalidValue(
+            f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
+            " motor"
+        )
+    return {"torque_constant": motor.torque_constant, "ratio": abs(ratio), "n_motors": n_motors}
+
+
+def _at_output(motor: Motor, ratio: float, n_motors: int) -> tuple[float, float]:
+    """(torque for one ampere in each motor, inertia of all rotors), at the output."""
+    gearbox = Gearbox(ratio=abs(ratio), n_motors=n_motors)
+    return float(gearbox.output_torque(motor.torque_constant)), float(
+        gearbox.output_inertia(motor.rotor_inertia)
+    )
+
+
+def _speed_constant(motor: Motor) -> float:
+    return 1.0 / (motor.back_emf_constant or motor.torque_constant)
+
+
+def theoretical(
+    motor: str | Motor,
+    *,
+    ratio: float,
+    inertia: float,
+    n_motors: int = 1,
+    control: str = "voltage",
+    motor_friction: float = 0.0,
+    output_friction: float = 0.0,
+    viscous: float = 0.0,
+    units: str = "radians",
+) -> Feedforward:
+    """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
+    linear axis ratio is rotor radians per metre."""
+    m = motor_named(motor)
+    common = _constants(m, ratio, n_motors)
+    _, rotors = _at_output(m, ratio, n_motors)
+    more: dict[str, Any] = {
+        "inertia": inertia + rotors,
+        "motor_friction": motor_friction,
+        "output_friction": output_friction,
+        "viscous": viscous,
+    }
+    if control == "voltage":
+        found = feedforward_voltage(
+            speed_constant=_speed_constant(m), resistance=m.resistance, **common, **more
+        )
+    else:
+        found = feedforward_current(**common, **more)
+    size = UNITS[units][0]
+    return Feedforward(found.kS, found.kV * size, found.kA * size)
+
+
+def physics(
+    found: Characterization,
+    motor: str | Motor,
+    *,
+    ratio: float,
+    n_motors: int = 1,
+    inertia: float | None = None,
+) -> Physics:
+    """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
+    gives the effective resistance."""
+    m = motor_named(motor)
+    common = _constants(m, ratio, n_motors)
+    size = UNITS[found.units][0]
+    values = {name: gain.value for name, gain in found.gains.items()}
+    kS, kV, kA = values.get("kS"), values.get("kV"), values.get("kA")
+    if kV is None or kA is None:
+        raise MissingValue("the mechanism needs kV and kA; these tests do not determine both")
+    gains = Feedforward(kS or 0.0, kV / size, kA / size)
+    torque, rotors = _at_output(m, ratio, n_motors)
+    findings: list[Finding] = []
+    resistance = None
+    predicted: dict[str, float] = {}
+    if found.control == "voltage":
+        back = mechanism_from_voltage(
+            gains, speed_constant=_speed_constant(m), resistance=m.resistance, **common
+        )
+        per_input = torque / m.resistance
+        predicted["kV"] = abs(ratio) / _speed_constant(m) * size
+        findings += _compare(kV, predicted["kV"], found)
+        if inertia is not None:
+            resistance = gains.kA * torque / inertia
+            if resistance > 1.5 * m.resistance:
+                text = (
+                    f"the effective resistance is {resistance:.3g} ohm, the motor's own {m.resistance:.3g}"
+                    " ohm."
+                )
+                findings.append(
+                    Finding(
+                        code="resistance_high",
+                        text=text,
+                        remedy=(
+                            "look at leads, connectors and current limits, or at the inertia that was given"
+                        ),
+                    )
+                )
+    else:
+        back = mechanism_from_current(gains, **common)
+        per_input = torque
+        predicted["kV"] = 0.0
+    if inertia is not None:
+        predicted["kA"] = theoretical(
+            m,
+            ratio=ratio,
+            inertia=inertia - rotors,
+            n_motors=n_motors,
+            control=found.control,
+            units=found.units,
+        ).kA
+    if back.inertia < rotors:
+        text = (
+            f"the gains give an inertia of {back.inertia:.3g}, less than that of the rotors alone,"
+            f" {rotors:.3g}."
+        )
+        findings.append(
+            Finding(
+                code="inertia_low",
+                text=text,
+                remedy="check the motor, the gear ratio and the unit of velocity",
+            )
+        )
+    kG = values.get("kG")
+    return Physics(
+        inertia=back.inertia,
+        friction=None if kS is None else back.friction,
+        viscous=back.viscous,
+        gravity=None if kG is None else kG * per_input,
+        resistance=resistance,
+        predicted=predicted,
+        findings=tuple(findings),
+    )
+
+
+def _compare(kV: float, predicted: float, found: Characterization) -> list[Finding]:
+    """kV is back-EMF and what viscous friction adds: a little more than the catalogue's, never less."""
+    ratio = kV / predicted
+    if 0.85 < ratio < 1.3:
+        return []
+    near = min(_SLIPS, key=lambda name: abs(math.log(abs(ratio) / _SLIPS[name])) if ratio else math.inf)
+    slip = ratio > 0 and abs(math.log(ratio / _SLIPS[near])) < 0.2
+    unit = found.gains["kV"].unit
+    text = f"kV is {kV:.4g} {unit}, {ratio:.3g} times what motor and gearing predict ({predicted:.4g})" + (
+        f": as {near} gives." if slip else "."
+    )
+    code = "units_suspect" if slip else "kV_unexpected"
+    remedy = (
+        "check the encoder's conversion factor"
+        if slip
+        else (
+            "check the gear ratio, the number of motors and which motor it is; much viscous friction also"
+            " raises kV"
+        )
+    )
+    return [Finding(code=code, text=text, remedy=remedy, numbers={"ratio": ratio})]

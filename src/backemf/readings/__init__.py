@@ -1,0 +1,1 @@
+"""Bench readings: one constant at a time."""

@@ -1,0 +1,1 @@
+"""Figures as data, what they show, and how they are drawn."""

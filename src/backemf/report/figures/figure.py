@@ -1,0 +1,183 @@
+"""Figures as data: what to draw, said once; `render` turns it into a file,
+a page may turn it into something interactive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...engine.trajectory import Trajectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One curve. `style` is 'solid', 'dashed', 'thin' (context behind the others) or 'dots'."""
+
+    x: Any
+    y: Any
+    label: str = ""
+    style: str = "solid"
+    color: int | None = None
+    """Place in the palette; None takes the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """A shaded stretch of the x axis, with a word in it."""
+
+    low: float
+    high: float
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """A filled area between two curves."""
+
+    x: Any
+    low: Any
+    high: Any
+    label: str = ""
+    color: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Horizontal bars, one a name, the first on top;
+    `colors` are places in the palette, `errors` whiskers either way."""
+
+    names: Sequence[str]
+    values: Any
+    colors: Sequence[int] = ()
+    errors: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A square of coloured cells from -1 to 1, such as correlations;
+    rows and columns carry the same names."""
+
+    names: Sequence[str]
+    values: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One set of axes: curves, bars or a grid."""
+
+    lines: Sequence[Line] = field(default_factory=tuple)
+    x_label: str
+    y_label: str
+    title: str = ""
+    bands: Sequence[Band] = field(default_factory=tuple)
+    regions: Sequence[Region] = field(default_factory=tuple)
+    bars: Bars | None = None
+    grid: Grid | None = None
+    x_log: bool = False
+    y_range: tuple[float, float] | None = None
+    """Where the axis ends; without it, where the data does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Panels one above the other, sharing their x axis where `shared_x` says so."""
+
+    title: str
+    panels: Sequence[Panel]
+    shared_x: bool = True
+    columns: int = 1
+    note: str = ""
+
+
+def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Figure:
+    """Position against its target, torque and current, and temperature over time."""
+    t, s = trajectory.time, trajectory.signals
+    rotary = trajectory.actuator.motion == "rotary"
+    scale, unit = (180.0 / np.pi, "deg") if rotary else (1.0, "m")
+    place = [Line(x=t, y=scale * s["position"], label="position")]
+    if "position_target" in s:
+        target = (
+            np.where(s["enabled"] > 0.5, s["position_target"], np.nan)
+            if "enabled" in s
+            else s["position_target"]
+        )
+        place.insert(0, Line(x=t, y=scale * target, label="target", style="thin"))
+    load = trajectory.bench.load(s["position"], s["velocity"], s)
+    panels = [
+        Panel(lines=place, x_label="time [s]", y_label=f"position [{unit}]", bands=bands),
+        Panel(
+            lines=[
+                Line(x=t, y=s["torque"], label="motor"),
+                Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed"),
+            ],
+            x_label="time [s]",
+            y_label="torque [N m]" if rotary else "force [N]",
+            bands=bands,
+        ),
+        Panel(
+            lines=[Line(x=t, y=s["current"], label="current", color=2)],
+            x_label="time [s]",
+            y_label="current [A]",
+            bands=bands,
+        ),
+    ]
+    if "temperature" in s:
+        panels.append(
+            Panel(
+                lines=[Line(x=t, y=s["temperature"], label="winding", color=3)],
+                x_label="time [s]",
+                y_label="temperature [degC]",
+                bands=bands,
+            )
+        )
+    return Figure(title=title, panels=panels)
+
+
+def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Figure:
+    """Where the electrical energy went, over time."""
+    shown = trajectory.time <= until
+    t, e = trajectory.time[shown], {name: series[shown] for name, series in trajectory.energy.items()}
+    names = {
+        "electrical": "taken in",
+        "copper": "winding heat",
+        "friction": "friction",
+        "gear": "gear loss",
+        "iron": "iron loss",
+        "conversion": "lost in conversion",
+        "load": "given to the load",
+    }
+    least = 1e-6 * np.max(np.abs(e["electrical"]))  # what is below is rounding, and not worth a curve
+    lines = [
+        Line(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed")
+        for k, label in names.items()
+        if np.max(np.abs(e[k])) > least
+    ]
+    lines.append(Line(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
+    return Figure(title=title, panels=[Panel(lines=lines, x_label="time [s]", y_label="energy [J]")])
+
+
+def stick_slip(trajectory: Trajectory, title: str) -> Figure:
+    """Position and velocity of a slow motion, where sticking shows."""
+    t, s = trajectory.time, trajectory.signals
+    scale = 180.0 / np.pi
+    return Figure(
+        title=title,
+        panels=[
+            Panel(
+                lines=[
+                    Line(x=t, y=scale * s["position_target"], label="target", style="thin"),
+                    Line(x=t, y=scale * s["position"], label="position"),
+                ],
+                x_label="time [s]",
+                y_label="position [deg]",
+            ),
+            Panel(
+                lines=[Line(x=t, y=scale * s["velocity"], label="velocity", color=1)],
+                x_label="time [s]",
+                y_label="velocity [deg/s]",
+            ),
+        ],
+    )

@@ -1,0 +1,112 @@
+"""Figures of a fit: recorded against predicted with what is left, the friction it found,
+and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...data.fit import Fit, Tried
+from ...data.log import Log
+from ...identify.frictions import friction_size
+from ...identify.predict import Prediction, run
+from ...model.actuator import Actuator
+from .figure import Bars, Figure, Grid, Line, Panel
+
+TOLD = {"data": 0, "both": 4, "prior": 1}
+"""Colour of a parameter by what tells it."""
+
+
+def prediction(fit: Fit, log: Log, title: str) -> Figure:
+    """One log: what was asked, recorded and predicted, and the error below."""
+    return measured_and_predicted(run(fit, log), title)
+
+
+def measured_and_predicted(one: Prediction, title: str) -> Figure:
+    """What was asked, recorded and predicted, the error below, and the current where it was recorded."""
+    log, rotary = one.log, one.actuator.motion == "rotary"
+    scale, unit = (180 / np.pi, "deg") if rotary else (1e3, "mm")
+    t = log.time
+    lines = [
+        Line(x=t, y=scale * log["position"], label="recorded", color=0),
+        Line(x=t, y=scale * one.position, label="predicted", style="dashed", color=1),
+    ]
+    if "position_target" in log:
+        lines.insert(0, Line(x=t, y=scale * log["position_target"], label="target", style="thin"))
+    left = Line(x=t, y=1e3 * (one.position - log["position"]), color=3)
+    panels = [
+        Panel(lines=lines, x_label="time [s]", y_label=f"position [{unit}]"),
+        Panel(lines=[left], x_label="time [s]", y_label="error [mrad]" if rotary else "error [mm]"),
+    ]
+    if "current" in log:
+        current = [
+            Line(x=t, y=log["current"], label="recorded", color=0),
+            Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1),
+        ]
+        panels.append(Panel(lines=current, x_label="time [s]", y_label="current [A]"))
+    return Figure(title=title, panels=panels)
+
+
+def friction_curves(
+    found: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
+) -> Figure:
+    """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth."""
+    w = np.linspace(-speed, speed, 801)
+    lines = []
+    for k, load in enumerate(loads):
+        lines.append(Line(x=w, y=friction_size(found, w, load, -load), label=f"found, {load:g} N m", color=k))
+        if truth is not None:
+            lines.append(
+                Line(
+                    x=w,
+                    y=friction_size(truth, w, load, -load),
+                    label=f"truth, {load:g} N m" if k == 0 else "",
+                    style="dashed",
+                    color=k,
+                )
+            )
+    return Figure(title=title, panels=[Panel(lines=lines, x_label="speed [rad/s]", y_label="friction [N m]")])
+
+
+def short(path: str) -> str:
+    """A parameter's last word, enough beside a full table."""
+    return path.rpartition(".")[2].replace("_", " ")
+
+
+def relative_errors(fit: Fit, title: str) -> Figure | None:
+    """How well each parameter is known, in per cent of its value."""
+    known = [(path, e) for path in fit.parameters if (e := fit.relative_error(path))]
+    if not known:
+        return None
+    bars = Bars(
+        names=[short(path) for path, _ in known],
+        values=[100 * e for _, e in known],
+        colors=[TOLD[fit.parameters[path].told_by] for path, _ in known],
+    )
+    return Figure(
+        title=title,
+        panels=[Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)],
+    )
+
+
+def correlations(fit: Fit, title: str) -> Figure | None:
+    """Which parameters the logs tell only together."""
+    if len(fit.parameters) < 2:
+        return None
+    grid = Grid(names=[short(path) for path in fit.parameters], values=np.asarray(fit.correlation))
+    return Figure(title=title, panels=[Panel(grid=grid, x_label="", y_label="")])
+
+
+def ladder_bars(rungs: Sequence[Tried], unit: str, title: str) -> Figure | None:
+    """Held-out error of every rung; the chosen one stands out."""
+    judged = [r for r in rungs if r.held_out_mae is not None]
+    if not judged:
+        return None
+    bars = Bars(
+        names=[r.friction for r in judged],
+        values=[1e3 * (r.held_out_mae or 0.0) for r in judged],
+        colors=[2 if r.chosen else 0 for r in judged],
+        errors=[1e3 * r.standard_error for r in judged],
+    )
+    return Figure(title=title, panels=[Panel(bars=bars, x_label=f"held-out error [{unit}]", y_label="")])

@@ -1,0 +1,1 @@
+"""The real MuJoCo: its versions, attributes, arrays, files and its own step."""

@@ -1,0 +1,122 @@
+"""Controller gains of MuJoCo's dcmotor between era 1 (3.7 to 3.11, volts) and era 2 (3.12 on, newton-metres).
+
+A conversion is exact: the same voltage in every state. Where none exists it is refused with the reason.
+Both eras make v = a u - c l - b w + (k_i) x of one input u; era 2 writes it as R_0 / K tau + K w.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from ..errors import InvalidValue
+from .dcmotor import Controller, DcMotor
+
+
+class Converted(NamedTuple):
+    """The same actuator in the other era. Multiply what was sent as ctrl by `ctrl_scale`."""
+
+    dcmotor: DcMotor
+    ctrl_scale: float
+
+
+def gains_to_era2(dcmotor: DcMotor) -> Converted:
+    """The era-2 dcmotor with the same voltage in every state."""
+    control, motor = dcmotor.controller, dcmotor.motor
+    R, K = motor.resistance, motor.torque_constant
+    kp, kd, ki = control.kp, control.kd, 0.0 if control.ki is None else control.ki
+    if not isinstance(control.inputs, str):
+        return Converted(dcmotor, 1.0)
+    if control.inputs == "position":
+        return _with(dcmotor, 1.0, inputs=("pos",), kp=kp * K / R, ki=ki * K / R, kd=kd * K / R + K * K / R)
+    if control.inputs == "velocity":
+        if ki > 0:
+            raise InvalidValue(
+                "era 1's velocity input with ki > 0 has no equivalent in era 2: its integral runs on the"
+                " commanded velocity, era 2's on the position error; send the integrated command as pos, with"
+                " kp = ki K/R and kd = K (kp + K)/R"
+            )
+        if kp == 0:
+            raise InvalidValue(
+                "era 1's velocity input with kp = 0 ignores its command; there is nothing to convert:"
+                " expected kp other than 0"
+            )
+        if kp == -K:  # no damping left for era 2's vel to act through
+            return _with(dcmotor, kp * K / R, inputs=("ff",), kp=0.0, ki=None, kd=0.0)
+        return _with(dcmotor, kp / (kp + K), inputs=("vel",), kp=0.0, ki=None, kd=K * (kp + K) / R)
+    limit = control.voltage_limit
+    if motor.inductance is None and limit is not None:
+        # Era 1 heats with the limited voltage but pushes with the unlimited one.
+        within = (
+            bool(control.ctrlrange) and max(abs(x) for x in control.ctrlrange[0] or (float("inf"),)) <= limit
+        )
+        if motor.thermal is not None and not within:
+            raise InvalidValue(
+                "era 1's voltage input with a voltage limit, a thermal model and no inductance has no"
+                " equivalent in era 2: it heats with the limited voltage and pushes with the unlimited one;"
+                " set a ctrlrange within the limit, or drop the limit"
+            )
+        limit = None
+    if limit is None and control.slew is None:
+        return _with(
+            dcmotor,
+            1.0,
+            inputs=("voltage",),
+            kp=0.0,
+            ki=None,
+            kd=0.0,
+            voltage_limit=None,
+            integral_limit=None,
+        )
+    return _with(
+        dcmotor,
+        K / R,
+        inputs=("ff",),
+        kp=0.0,
+        ki=None,
+        kd=K * K / R,
+        voltage_limit=limit,
+        integral_limit=None,
+    )
+
+
+def gains_to_era1(dcmotor: DcMotor) -> Converted:
+    """The era-1 dcmotor with the same voltage in every state."""
+    control, motor = dcmotor.controller, dcmotor.motor
+    R, K, inputs = motor.resistance, motor.torque_constant, control.inputs
+    if isinstance(inputs, str):
+        return Converted(dcmotor, 1.0)
+    if len(inputs) != 1:
+        raise InvalidValue(
+            f"the inputs are {' '.join(inputs) or 'none'!r}; era 1 has exactly one input, so more or fewer"
+            " have no equivalent"
+        )
+    if inputs == ("voltage",):
+        return _with(dcmotor, 1.0, inputs="voltage", voltage_limit=None)
+    c, b, ki = control.kp * R / K, control.kd * R / K - K, None if control.ki is None else control.ki * R / K
+    if inputs == ("pos",):
+        return _with(dcmotor, 1.0, inputs="position", kp=c, ki=ki, kd=b)
+    a = R / K if inputs == ("ff",) else control.kd * R / K
+    if c != 0:
+        return _with(dcmotor, a / c, inputs="position", kp=c, ki=None, kd=b)
+    if abs(b) > 1e-12 * K:
+        return _with(dcmotor, a / b, inputs="velocity", kp=b, ki=None, kd=0.0)
+    if control.voltage_limit is not None and motor.inductance is None:
+        raise InvalidValue(
+            "this law is a plain voltage with a limit, and era 1's voltage input does not limit the force"
+            " without an inductance; no equivalent: put the limit on the command instead"
+        )
+    return _with(dcmotor, a, inputs="voltage", kp=0.0, ki=None, kd=0.0)
+
+
+def _with(dcmotor: DcMotor, scale: float, **changes: object) -> Converted:
+    """Change the controller; slew and ranges of the command scale with it."""
+    control = dcmotor.controller
+    ranges = tuple(
+        None if r is None else (min(scale * r[0], scale * r[1]), max(scale * r[0], scale * r[1]))
+        for r in control.ctrlrange
+    )
+    slew = None if control.slew is None else abs(scale) * control.slew
+    fields: dict[str, Any] = {"slew": slew, "ctrlrange": ranges, **changes}
+    made: Controller = dataclasses.replace(control, **fields)
+    return Converted(dataclasses.replace(dcmotor, controller=made), scale)

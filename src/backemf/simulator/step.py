@@ -1,0 +1,208 @@
+"""MuJoCo's dcmotor: one time step exactly as the engine takes it, from the same winding, friction and cogging
+functions as `native`.
+
+The state is the joint's position and velocity and the engine's own activations, in the order of `states`.
+Plain numbers, arrays of many states and JAX tracers all pass through; `dcmotor.py` has the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import InvalidValue
+from ..model.friction import LuGre, Viscous
+from ..model.maths import Scalar, absolute, clip, exp, where
+from ..model.motor import Motor
+from ..model.quantity import present
+from ..model.thermal import Thermal
+from .dcmotor import (
+    Controller as Controller,
+    DcMotor as DcMotor,
+    Engine as Engine,
+    Joint as Joint,
+    Rules as Rules,
+    initial_state as initial_state,
+    rules as rules,
+    states as states,
+)
+
+State = Mapping[str, Scalar]
+
+
+class Moment(NamedTuple):
+    """What the actuator does in one state: the activations' rates, its force, and what limits act."""
+
+    rates: dict[str, Scalar]
+    force: Scalar
+    """`actuator_force`: electrical, cogging and bristle."""
+    electrical: Scalar
+    regulated: Scalar
+    """Voltage of the controller alone."""
+
+
+def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar]) -> Moment:
+    """Rates of the activations, and the force, at the joint's position and velocity."""
+    motor, friction, controller, rule, h = (
+        dcmotor.motor,
+        dcmotor.friction,
+        dcmotor.controller,
+        engine.rules,
+        engine.timestep,
+    )
+    if controller.era != rule.era:
+        raise InvalidValue(
+            f"the inputs {controller.inputs!r} are of era {controller.era}, MuJoCo {engine.version} of era"
+            f" {rule.era}; convert the gains first"
+        )
+    l, w = dcmotor.gear * state["position"], dcmotor.gear * state["velocity"]
+    u, rates = controller.commands(ctrl), {}
+    if controller.slew is not None:
+        before, most = state["setpoint"], controller.slew * h
+        first = clip(u[0], before - most, before + most)
+        rates["setpoint"] = (first - before) / h
+        u = (first, *u[1:])
+    x = state.get("integral", 0.0)
+    if controller.ki is not None:
+        rates["integral"] = controller.integrand(u, l, x, rule.integral_gate)
+    regulated = controller.regulated(motor, u, l, w, x)
+    v, T = regulated + controller.added(u), None
+    if motor.thermal is not None:
+        T = state["temperature_rise"] + motor.thermal.ambient
+    steady = motor.steady_current(v, w, T, None)
+    i = steady if motor.inductance is None else state["current"]
+    if isinstance(motor.thermal, Thermal):
+        R_T, C = motor.thermal.resistance, motor.thermal.capacitance
+        heating = _held(motor, i) if rule.heat_limited else i
+        rates["temperature_rise"] = (
+            motor.resistance_at(T) * heating * heating - state["temperature_rise"] / R_T
+        ) / C
+    if motor.inductance is not None:
+        rate = None if motor.limits is None else motor.limits.current_rate
+        t_e = _time_constant(motor, T, rule)
+        rates["current"] = (steady - i) / t_e if rate is None else clip((steady - i) / t_e, -rate, rate)
+        if rule.next_current:
+            i = i + rates["current"] * t_e * (1.0 - exp(-h / t_e))
+    elif controller.inputs == "voltage" and not rule.voltage_mode_limited:
+        i = motor.steady_current(
+            u[0], w, T, None
+        )  # era 1 heats with the limited voltage and pushes with the unlimited one
+    electrical = motor.torque_at(i, T)
+    force = electrical if motor.cogging is None else electrical + motor.cogging.torque(l)
+    if isinstance(friction, LuGre):
+        z, sigma_0, sigma_1 = state["bristle"], friction.stiffness, friction.damping
+        rates["bristle"] = w - sigma_0 * absolute(w) / _slip(friction, w) * z
+        force = force - (sigma_0 * z + sigma_1 * rates["bristle"])
+    return Moment(rates, force, electrical, regulated)
+
+
+def _held(motor: Motor, i: Scalar) -> Scalar:
+    tau = None if motor.limits is None else motor.limits.torque
+    return i if tau is None else clip(i, -tau / motor.torque_constant, tau / motor.torque_constant)
+
+
+def _time_constant(motor: Motor, T: Scalar | None, rule: Rules) -> Scalar:
+    return present(motor.inductance) / (
+        motor.resistance if rule.fixed_time_constant else motor.resistance_at(T)
+    )
+
+
+def _slip(friction: LuGre, w: Scalar) -> Scalar:
+    return friction.level(friction.stribeck(w), 0.0, 0.0, 1.0)
+
+
+def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
+    """The activations after a step: exact exponentials for current and bristle (bent by velocity w),
+    Euler for the rest."""
+    motor, friction, controller, h = dcmotor.motor, dcmotor.friction, dcmotor.controller, engine.timestep
+    after = {name: state[name] + h * rates[name] for name in states(dcmotor)}
+    if controller.ki is not None and controller.integral_limit is not None:
+        after["integral"] = clip(after["integral"], -controller.integral_limit, controller.integral_limit)
+    if isinstance(friction, LuGre):
+        after["bristle"], _ = friction.bend(state["bristle"], w, _slip(friction, w), h)
+    if motor.inductance is not None:
+        T = None if motor.thermal is None else state["temperature_rise"] + motor.thermal.ambient
+        t_e = _time_constant(motor, T, engine.rules)
+        after["current"] = state["current"] + rates["current"] * t_e * (1.0 - exp(-h / t_e))
+    return after
+
+
+def force_slope(dcmotor: DcMotor, engine: Engine, state: State, at: Moment) -> Scalar:
+    """d force / d velocity in actuator space, as the implicit integrators use it:
+    not the true one, see `Rules.derivative`."""
+    motor, friction, controller, rule, h = (
+        dcmotor.motor,
+        dcmotor.friction,
+        dcmotor.controller,
+        engine.rules,
+        engine.timestep,
+    )
+    limits, K, R, dv = motor.limits, motor.torque_constant, motor.resistance, controller.slope(motor)
+    torque = None if limits is None else limits.torque
+    rate = None if limits is None else limits.current_rate
+    if motor.thermal is not None and rule.derivative > 1:
+        R = motor.resistance_at(state["temperature_rise"] + motor.thermal.ambient)
+    if rule.derivative == 3 and controller.regulates and controller.voltage_limit is not None:
+        dv = where(absolute(at.regulated) >= controller.voltage_limit, 0.0, dv)
+    b = K * (dv - K) / R
+    if motor.inductance is not None:
+        b = b * (1.0 - exp(-h * motor.resistance / motor.inductance))
+        if rule.derivative == 3 and rate is not None:
+            b = where(absolute(at.rates["current"]) >= rate, 0.0, b)
+    if rule.derivative == 3 and torque is not None:
+        b = where(absolute(at.electrical) >= torque, 0.0, b)
+    if isinstance(friction, LuGre):
+        b = b - friction.damping
+    if rule.derivative < 3 and torque is not None:
+        b = where(absolute(at.force) >= torque, 0.0, b)
+    return b
+
+
+def drag_slope(friction: Viscous, v: Scalar) -> Scalar:
+    """d drag / dv."""
+    b = friction.viscous
+    if friction.viscous_quadratic is not None:
+        b = b + 2.0 * friction.viscous_quadratic * absolute(v)
+    return b if friction.viscous_cubic is None else b + 3.0 * friction.viscous_cubic * v * v
+
+
+def step(
+    dcmotor: DcMotor, joint: Joint, engine: Engine, state: State, ctrl: Sequence[Scalar]
+) -> dict[str, Scalar]:
+    """The state one time step later."""
+    N, h, q, v = dcmotor.gear, engine.timestep, state["position"], state["velocity"]
+    M = joint.inertia + joint.armature + N * N * dcmotor.motor.rotor_inertia
+
+    def torque(s: State, at: Moment) -> Scalar:
+        drag = N * N * dcmotor.friction.drag(s["velocity"]) + joint.damping.drag(s["velocity"])
+        return N * at.force + joint.torque(s["position"], s["velocity"]) - drag
+
+    at = moment(dcmotor, engine, state, ctrl)
+    if engine.integrator == "RK4":
+        return _runge_kutta(dcmotor, engine, state, ctrl, at, lambda s, a: torque(s, a) / M)
+    b = N * N * drag_slope(dcmotor.friction, v) + drag_slope(joint.damping, v)
+    if engine.integrator != "Euler":
+        b = b - N * N * force_slope(dcmotor, engine, state, at)
+    v1 = v + h * torque(state, at) / (M + h * b)
+    return {"position": q + h * v1, "velocity": v1, **advanced(dcmotor, engine, state, at.rates, N * v)}
+
+
+def _runge_kutta(
+    dcmotor: DcMotor,
+    engine: Engine,
+    state: State,
+    ctrl: Sequence[Scalar],
+    at: Moment,
+    acceleration: Callable[..., Scalar],
+) -> dict[str, Scalar]:
+    """Four stages by Euler, then one advance of the activations with their mean rate and the whole step."""
+    h, N, now, mean = engine.timestep, dcmotor.gear, state, dict.fromkeys(state, 0.0)
+    for share, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (None, 1 / 6)):
+        rates = {"position": now["velocity"], "velocity": acceleration(now, at), **at.rates}
+        mean = {name: mean[name] + weight * rates[name] for name in mean}
+        if share is not None:
+            now = {name: state[name] + share * h * rates[name] for name in state}
+            at = moment(dcmotor, engine, now, ctrl)
+    w = N * (now if engine.rules.bristle_velocity == "last stage" else state)["velocity"]
+    moved = {name: state[name] + h * mean[name] for name in ("position", "velocity")}
+    return {**moved, **advanced(dcmotor, engine, state, mean, w)}

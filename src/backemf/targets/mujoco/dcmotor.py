@@ -1,0 +1,383 @@
+"""MuJoCo's `<dcmotor>`, 3.7 to 4.0: an actuator as a complete MJCF file or on an MjSpec,
+and back from any model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidValue, MissingValue
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ...model.friction import Coulomb, LuGre, Viscous
+from ...model.gearbox import Gearbox
+from ...simulator.actuator import AsDcMotor, from_actuator, to_actuator
+from ...simulator.arrays import dcmotors, installed_era, load_mujoco, place
+from ...simulator.attributes import DcMotorAttributes
+from ...simulator.dcmotor import DcMotor, rules
+from ...simulator.models import Loaded, load
+from ..export import Export, Request, complete, header, number, xml_comment
+from ..motions import reference_inertia
+from ..reduce import carried
+from .finding import integrator_finding
+
+UNITS = (
+    "SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are at the rotor, the"
+    " joint's at the output."
+)
+STICKING = {"solreffriction": "{two_steps} 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
+"""Solver settings with which a joint's frictionloss sticks; with the defaults it creeps."""
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("motor.resistance", "resistance", "divided by n_motors"),
+    ("motor.torque_constant", "motorconst", "one K; where K_e differs, K and R are fitted"),
+    ("motor.rotor_inertia", "armature", "times n_motors; reaches the joint with gear^2"),
+    ("motor.inductance", "inductance (second number, L / R)", ""),
+    ("motor.limits.torque, .current", "saturation (first number)", "the engine limits the torque only"),
+    ("motor.limits.current_rate", "saturation (third number)", "only with an inductance"),
+    ("motor.thermal", "thermal", "one node"),
+    ("motor.cogging", "cogging", ""),
+    ("motor.iron_loss", "damping", "n N^2 K_fe at the output"),
+    ("gearbox.ratio", "gear", ""),
+    ("gearbox.backlash", "an extra joint in series", "only where asked for"),
+    ("friction.viscous, _quadratic, _cubic", "damping", "divided by gear^2"),
+    (
+        "friction of kind Coulomb",
+        "joint frictionloss with solreffriction, solimpfriction",
+        "so that it sticks",
+    ),
+    ("friction of kind LuGre, Dahl", "lugre", "torques / gear, speeds * gear, stiffness / gear^2"),
+    ("every other friction", "frictionloss or lugre", "fitted by simulation"),
+    ("drive gains", "controller, input", "3.7 to 3.11 in volts, from 3.12 on in newton-metres"),
+    ("drive.supply, duty_limit, voltage_limit", "controller (Vmax), or ctrlrange for a voltage", ""),
+    ("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "in rotor units"),
+    ("drive.delay", "delay, nsample", ""),
+)
+"""Ours -> theirs, for the documentation page."""
+
+
+class Text(NamedTuple):
+    """What goes into a file: the actuator's element and the joint's attributes."""
+
+    element: dict[str, str]
+    joint: dict[str, str]
+    ctrl: dict[str, float]
+    """Factor from each target to ctrl, in the order of the inputs."""
+    dcmotor: DcMotor
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    era = rules(request.version).era
+    found = carried(actuator, request, era)
+    dropped, approximated, over = found.account
+    made = parts(found.actuator, request.version, request.timestep)
+    load = reference_inertia(actuator, request)
+    finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
+    findings: tuple[Finding, ...] = () if finding is None else (finding,)
+    top = header(request, UNITS, dropped=dropped, approximated=approximated, findings=findings, over=over)
+    top += [
+        f"ctrl[{k}] is {name} times {number(factor)}." for k, (name, factor) in enumerate(made.ctrl.items())
+    ]
+    top += ["The body is a stand-in: take over the joint's attributes and the actuator."]
+    play = actuator.gearbox.backlash if request.backlash else None
+    files = {f"{request.joint}.xml": model_text(found.actuator, request, load, xml_comment(top), play)}
+    numbers = {
+        f"dcmotor {name}": float(value.split()[0])
+        for name, value in made.element.items()
+        if name not in ("name", "joint", "input", "ctrllimited")
+    }
+    numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
+    account = {"dropped": dropped, "approximated": approximated, "findings": findings, "over": over}
+    return complete(request, actuator, files=files, carried=found.actuator, numbers=numbers, **account)
+
+
+def parts(actuator: Actuator, version: str, timestep: float) -> Text:
+    """A carried actuator as attributes. Its Coulomb friction is the joint's,
+    everything else the dcmotor's."""
+    friction, joint = actuator.friction, {}
+    if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
+        joint = sticking(friction.coulomb, timestep)
+        plain = Viscous(
+            viscous=friction.viscous,
+            viscous_quadratic=friction.viscous_quadratic,
+            viscous_cubic=friction.viscous_cubic,
+        )
+        actuator = replace(actuator, friction=plain)
+    actuator = replace(
+        actuator, gearbox=Gearbox(ratio=actuator.gearbox.ratio, n_motors=actuator.gearbox.n_motors)
+    )  # play is a joint of its own
+    delay = actuator.drive.delay
+    made = _nothing_lost(actuator, rules(version).era)
+    element = DcMotorAttributes.of(made.dcmotor).written()
+    if "ctrlrange" in element:
+        element["ctrllimited"] = "true"
+    if delay:
+        element |= {"delay": number(delay), "nsample": str(max(2, int(-(-delay // timestep)) + 1))}
+    return Text(element, joint, made.ctrl, made.dcmotor)
+
+
+def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:
+    made = from_actuator(actuator, era)
+    lost = [
+        path
+        for path in made.dropped
+        if path not in ("drive.delay", "drive.bandwidth", "drive.velocity_target", "drive.torque_target")
+    ]
+    if lost:
+        raise InvalidValue(f"a dcmotor cannot carry {', '.join(lost)}; expected an actuator from `carried`")
+    return made
+
+
+def sticking(frictionloss: float, timestep: float) -> dict[str, str]:
+    """A joint's friction and the solver settings that make it stick."""
+    return {
+        "frictionloss": number(frictionloss),
+        **{k: v.format(two_steps=number(2 * timestep)) for k, v in STICKING.items()},
+    }
+
+
+def attributes(pairs: Mapping[str, str]) -> str:
+    return " ".join(f'{k}="{v}"' for k, v in pairs.items())
+
+
+def model_text(actuator: Actuator, request: Request, load: float, top: str, play: float | None = None) -> str:
+    """A complete model: one body on the joint, and its dcmotor."""
+    made = parts(actuator, request.version, request.timestep)
+    element = f"<dcmotor {attributes({'name': request.joint, 'joint': request.joint, **made.element})}/>"
+    return frame(
+        request.joint,
+        actuator.motion,
+        made.joint,
+        element,
+        load,
+        request.timestep,
+        request.integrator,
+        top,
+        play,
+    )
+
+
+def frame(
+    joint: str,
+    motion: str,
+    on_joint: Mapping[str, str],
+    element: str,
+    load: float,
+    timestep: float,
+    integrator: str,
+    top: str,
+    play: float | None,
+) -> str:
+    """The file around an actuator: options, a stand-in body, the joint."""
+    kind = "slide" if motion == "linear" else "hinge"
+    mass = load if kind == "slide" else 1.0
+    inertia = f"{number(load)} {number(load)} {number(load)}"
+    body = f'<inertial pos="0 0 0" mass="{number(mass)}" diaginertia="{inertia}"/>'
+    first = attributes({"name": joint, "type": kind, "axis": "0 0 1", **on_joint})
+    if play is None:
+        inside = f'    <body name="{joint}_load">\n      <joint {first}/>\n      {body}\n    </body>\n'
+    else:
+        half, tiny = number(0.5 * play), number(1e-4 * load)
+        gap = attributes(
+            {
+                "name": f"{joint}_backlash",
+                "type": kind,
+                "axis": "0 0 1",
+                "limited": "true",
+                "range": f"-{half} {half}",
+            }
+        )
+        gap += f' solreflimit="{number(2 * timestep)} 1" solimplimit="0.99 0.999 1e-4 0.5 2"'
+        small = f'<inertial pos="0 0 0" mass="{number(1e-4 * mass)}" diaginertia="{tiny} {tiny} {tiny}"/>'
+        inside = (
+            f'    <body name="{joint}_gear">\n      <joint {first}/>\n      {small}\n      <body'
+            f' name="{joint}_load">\n'
+        )
+        inside += f"        <joint {gap}/>\n        {body}\n      </body>\n    </body>\n"
+    return (
+        f'{top}<mujoco model="{joint}">\n'
+        '  <compiler angle="radian" autolimits="true" balanceinertia="true"/>\n'
+        f'  <option timestep="{number(timestep)}" integrator="{integrator}"/>\n'
+        f"  <worldbody>\n{inside}  </worldbody>\n"
+        f"  <actuator>\n    {element}\n  </actuator>\n"
+        "</mujoco>\n"
+    )
+
+
+def apply(export: Export, spec: Any, joint: str | None = None) -> None:
+    """Put an export's dcmotor and joint attributes onto a joint of an MjSpec;
+    the joint's old actuators are removed."""
+    mujoco = load_mujoco()
+    if export.target not in ("mujoco", "mujoco-classic"):
+        raise InvalidValue(f"the export is for {export.target}; expected one for mujoco or mujoco-classic")
+    name = export.joint if joint is None else joint
+    target = spec.joint(name)
+    if target is None:
+        raise MissingValue(
+            f"the model has no joint {name!r}; it has: {', '.join(j.name for j in spec.joints if j.name)}"
+        )
+    source = mujoco.MjSpec.from_string(export.text)
+    mine, element = source.joint(export.joint), source.actuators[0]
+    for old in [a for a in spec.actuators if a.target == name]:
+        spec.delete(old)
+    made = spec.add_actuator(
+        name=element.name if spec.actuator(element.name) is None else f"{name}_{element.name}", target=name
+    )
+    made.trntype = element.trntype
+    for field in dir(element):
+        if field.startswith("_") or field in (
+            "id",
+            "name",
+            "target",
+            "trntype",
+            "classname",
+            "signature",
+            "info",
+            "parent",
+            "refsite",
+            "slidersite",
+            "plugin",
+        ):
+            continue
+        value = getattr(element, field)
+        if isinstance(value, np.ndarray):
+            getattr(made, field)[:] = value
+        elif not callable(value):
+            with contextlib.suppress(AttributeError):  # a few fields cannot be set
+                setattr(made, field, value)
+    for field in ("armature", "frictionloss"):
+        setattr(target, field, getattr(mine, field))
+    for field in ("solref_friction", "solimp_friction"):
+        getattr(target, field)[:] = getattr(mine, field)
+    damping = np.atleast_1d(mine.damping)
+    if isinstance(target.damping, np.ndarray):
+        target.damping[:] = damping
+    else:
+        target.damping = float(damping[0])
+
+
+def actuator_arrays(model: Any) -> list[str]:
+    """Names of the arrays of a compiled model, a row for each actuator, that say what it does;
+    those of several inputs are left out."""
+    names = (
+        "gainprm",
+        "biasprm",
+        "dynprm",
+        "gaintype",
+        "biastype",
+        "dyntype",
+        "forcelimited",
+        "forcerange",
+        "damping",
+        "dampingpoly",
+        "armature",
+        "delay",
+        "ctrlspec",
+    )
+    return [f"actuator_{n}" for n in names if hasattr(model, f"actuator_{n}")]
+
+
+class Read(NamedTuple):
+    """An actuator read from a model, and what the file does not say any more."""
+
+    actuator: Actuator
+    joint: str
+    targets: dict[str, float]
+    """Factor from each ctrl to the drive's target."""
+    unknown: tuple[str, ...]
+
+
+UNKNOWN = (
+    "inductance L itself (only L / R is kept)",
+    "K_t and K_e apart (only sqrt(K_t K_e) is kept)",
+    "the nominal point",
+    "the current limit (only its torque is kept)",
+    "the thermal time constant as given",
+    "gear efficiency and backlash",
+)
+"""What a compiled or saved model cannot say."""
+
+
+def read(path: Path | str, actuator: str | int | None = None) -> Read:
+    """An actuator from an MJCF file with `<dcmotor>`, or with the `<general>` that MuJoCo saves,
+    of either era; class defaults are followed."""
+    try:
+        return _read(load(Path(path)), actuator)
+    except OverflowError:
+        raise InvalidValue(
+            f"{Path(path).name} has numbers whose powers are beyond 1e308; expected those of a motor"
+        ) from None
+
+
+def read_model(model: Any, actuator: str | int | None = None) -> Read:
+    """As `read`, for a compiled model. Without a name the model must have one dcmotor."""
+    return _read(Loaded(model, installed_era()), actuator)
+
+
+def _read(loaded: Loaded, actuator: str | int | None) -> Read:
+    mujoco, model = load_mujoco(), loaded.model
+    found = dcmotors(model)
+    if actuator is None:
+        if len(found) != 1:
+            names = ", ".join(
+                str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or i) for i in found
+            )
+            raise MissingValue(
+                f"the model has {len(found)} dcmotors ({names or 'none'}); say which one to read"
+            )
+        actuator = found[0]
+    at = place(model, actuator)
+    slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
+    made = to_actuator(loaded.dcmotor(actuator), motion="linear" if slide else "rotary")
+    friction, dof = made.actuator.friction, at.dof
+    loss, damping, armature = (
+        float(getattr(model, f"dof_{n}")[dof]) for n in ("frictionloss", "damping", "armature")
+    )
+    N, n = made.actuator.gearbox.ratio, made.actuator.gearbox.n_motors
+    # The engine adds the actuator's armature and damping on its own; these are the joint's.
+    drag = {
+        "viscous": friction.viscous + damping,
+        "viscous_quadratic": friction.viscous_quadratic,
+        "viscous_cubic": friction.viscous_cubic,
+    }
+    unknown = list(UNKNOWN)
+    if isinstance(friction, LuGre):
+        friction = replace(friction, viscous=drag["viscous"])
+        unknown += [f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre"] if loss > 0 else []
+    else:
+        friction = Coulomb(**drag, coulomb=loss) if loss > 0 else Viscous(**drag)
+    motor = made.actuator.motor
+    if armature:
+        motor = replace(motor, rotor_inertia=motor.rotor_inertia + armature / (n * N * N))
+    if hasattr(model, "actuator_delay") and model.actuator_delay[at.actuator]:
+        made = made._replace(
+            actuator=replace(
+                made.actuator,
+                drive=replace(made.actuator.drive, delay=float(model.actuator_delay[at.actuator])),
+            )
+        )
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, at.joint) or str(at.joint)
+    return Read(replace(made.actuator, friction=friction, motor=motor), name, made.targets, tuple(unknown))
+
+
+def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
+    """What the target simulates with other settings of the drive, such as a recording's own gain."""
+    paths = export.carried.parameters
+    return export.carried.replace(**{k: v for k, v in settings.items() if k in paths})
+
+
+def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
+    """The export's file with a carried actuator and time step, and the factors of its ctrl."""
+    play = export.actuator.gearbox.backlash if export.has_play_joint else None
+    made = parts(actuator, export.version, timestep)
+    if "solreffriction" in made.joint:  # part of the model, not of the step
+        made.joint.update(sticking(float(made.joint["frictionloss"]), export.timestep))
+    element = f"<dcmotor {attributes({'name': export.joint, 'joint': export.joint, **made.element})}/>"
+    return (
+        frame(export.joint, actuator.motion, made.joint, element, 1.0, timestep, export.integrator, "", play),
+        made.ctrl,
+    )

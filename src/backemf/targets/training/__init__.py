@@ -1,0 +1,1 @@
+"""Files for learning environments."""

@@ -1,0 +1,308 @@
+"""The training file: one standalone Python file that imports only torch, with an actuator's step for
+thousands of joints at once.
+
+The step is the engine's own, traced and written as torch code (`engine/emit_torch.py`). `compute` gives the
+torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
+(`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
+which is what tests compare with the engine.
+`torch@isaaclab` and `torch@mjlab` add a class in that simulator's own form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ...data.spread import Spread, check_paths
+from ...engine.attached import Attached, attached
+from ...errors import InvalidValue
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ...model.quantity import quantities
+from ..export import Export, Request, complete, hash_comment, header
+from .text import CLASS, ISAACLAB, MJLAB
+
+UNITS = (
+    "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
+)
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
+    ("the engine's time step", "prepare, advance", "traced, so the physics is the engine's"),
+    ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
+    ("n N^2 motor.rotor_inertia", "Actuator.armature", "the simulator's joint must have it; 0 with backlash"),
+    ("drive.delay", "a line of commands", "mixed where a command arrives inside a step"),
+    (
+        "a fit's errors and correlation",
+        "PARAMETER_ERROR, CHOLESKY",
+        "`randomise=('parameter_error',)`: one draw an environment",
+    ),
+    (
+        "spread from unit to unit",
+        "UNIT_SPREAD",
+        "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
+    ),
+    (
+        "a fit's held-out error",
+        "HELD_OUT",
+        "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
+    ),
+)
+"""Ours -> theirs, for the documentation page."""
+FLOOR = 0.05
+"""Share of its value that a parameter keeps which must stay above a bound:
+a winding with no resistance is no winding."""
+LOOSE = 0.5
+"""Relative error from which on draws pile up at the edge of the range."""
+THEIRS = {
+    "isaaclab": {
+        "position_target": "joint_positions",
+        "velocity_target": "joint_velocities",
+        "torque_target": "joint_efforts",
+    },
+    "mjlab": {
+        "position_target": "position_target",
+        "velocity_target": "velocity_target",
+        "torque_target": "effort_target",
+    },
+}
+"""What the simulators call what is asked."""
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    from ...engine.compile.dialects.torch import emit
+
+    system = attached(actuator)
+    spread = Spread() if request.spread is None else request.spread
+    check_paths(actuator, list(spread.errors))
+    emitted = emit(system)
+    findings = _findings(actuator, spread)
+    top = header(request, UNITS, findings=findings)
+    usage = (
+        "Use: actuator = Actuator(n_envs, n_joints, inertia=...); torque ="
+        f" actuator.compute({', '.join([*system.inputs[2:3], 'position', 'velocity', 'dt'])})"
+    )
+    summed = [name for name, sums in zip(system.states, emitted.summed, strict=True) if sums]
+    body = (
+        _numbers(actuator, spread, system, summed)
+        + emitted.source
+        + _class(actuator, system, spread)
+        + _flavour(actuator, request, system)
+    )
+    files = {f"{request.joint}_torch.py": hash_comment([*top, usage]) + "\nimport torch\n" + body}
+    return complete(
+        request, actuator, files=files, carried=actuator, numbers=dict(actuator.parameters), findings=findings
+    )
+
+
+def _findings(actuator: Actuator, spread: Spread) -> tuple[Finding, ...]:
+    found = []
+    if actuator.motor.rotor_inertia == 0:
+        text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
+        found.append(
+            Finding(
+                code="no_rotor_inertia",
+                text=text,
+                remedy="give motor.rotor_inertia, or an inertia above 0 for every joint",
+            )
+        )
+    shares = {
+        path: error / abs(actuator.parameters[path])
+        for path, error in spread.errors.items()
+        if actuator.parameters[path]
+    }
+    loose = {path: share for path, share in shares.items() if share > LOOSE}
+    if loose:
+        text = (
+            f"{', '.join(f'{path} to {share:.0%}' for path, share in loose.items())}: so loosely known that"
+            " draws pile up at the edge of the range."
+        )
+        found.append(
+            Finding(
+                code="loosely_known",
+                text=text,
+                remedy="record what tells them, give the fit a prior, or leave them out of the errors",
+                numbers=loose,
+            )
+        )
+    return tuple(found)
+
+
+def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Iterable[str]) -> str:
+    """The tables at the top of the file, each with where it came from."""
+    known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
+    ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
+    errors = {path: error for path, error in spread.errors.items() if error > 0}
+    kept = Spread(errors=errors, correlation=_rows(spread, errors))
+    units = spread.units_of(actuator)
+    thermal = actuator.motor.thermal
+    follows = [
+        name
+        for name in ("rotor_position", "setpoint")
+        if name in system.states and (name == "rotor_position" or _follows_position(actuator))
+    ]
+    held = (
+        spread.held_out * math.sqrt(0.5 * math.pi)
+        if spread.held_out and _follows_position(actuator)
+        else None
+    )
+    origin = "the fit's standard errors" if errors else "none was given"
+    stated = (
+        "stated with the export"
+        if spread.units is not None
+        else "an assumption of backemf, not a measurement: give your own"
+    )
+    lines = [
+        "",
+        "# The actuator's numbers, by path.",
+        *_table(
+            "PARAMETERS",
+            {path: value for path, (_, value) in known.items()},
+            {path: actuator.unit(path) for path in known},
+        ),
+        f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
+        *_table("RANGES", ranges),
+        (
+            f"# Standard errors, in each parameter's unit: {origin}. CHOLESKY times independent draws is"
+            " their correlation."
+        ),
+        *_table("PARAMETER_ERROR", errors),
+        "CHOLESKY = [" + "".join(f"\n    {row!r}," for row in kept.cholesky()) + ("\n]" if errors else "]"),
+        (
+            f"# Relative spread from unit to unit, the standard deviation of the logarithm: {stated}. A row"
+            " moves together."
+        ),
+        *_table("UNIT_SPREAD", units),
+        (
+            "# Standard deviation of a constant error of the position target [rad or m]: the fit's mean"
+            " absolute held-out error"
+        ),
+        f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
+        f"HELD_OUT = {held!r}",
+        f"ORDERED = {_ordered(actuator)!r}",
+        (
+            "# States, those that are sums of small changes, what they start from, and which start where the"
+            " joint is."
+        ),
+        f"STATES = {system.states!r}",
+        f"SUMMED = {_set(summed)}",
+        f"START = { {} if thermal is None else dict.fromkeys(thermal.nodes, 'motor.thermal.ambient')!r}",
+        f"FOLLOWS = {tuple(follows)!r}",
+        f"DELAY = {'drive.delay' if actuator.drive.delay is not None else None!r}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _follows_position(actuator: Actuator) -> bool:
+    return actuator.drive.error_of == "position"
+
+
+def _range(meta: Any, value: float) -> tuple[float, float]:
+    above, least = meta["above"], meta["least"]
+    low = least if above is None else above + FLOOR * (value - above)
+    return (
+        -math.inf if low is None else float(low),
+        math.inf if meta["most"] is None else float(meta["most"]),
+    )
+
+
+def _rows(spread: Spread, errors: dict[str, float]) -> list[list[float]] | None:
+    """The correlation of the errors that are not 0."""
+    if spread.correlation is None:
+        return None
+    at = [i for i, path in enumerate(spread.errors) if path in errors]
+    return [[float(spread.correlation[i][j]) for j in at] for i in at]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _table(name: str, rows: dict[Any, Any], remarks: dict[Any, str] | None = None) -> list[str]:
+    if not rows:
+        return [f"{name} = {{}}"]
+    return [
+        f"{name} = {{",
+        *(
+            f"    {_literal(k)}: {_literal(v)}," + (f"  # {remarks[k]}" if remarks else "")
+            for k, v in rows.items()
+        ),
+        "}",
+    ]
+
+
+def _set(names: Iterable[str]) -> str:
+    rows = [f"    {_literal(name)}," for name in names]
+    return "\n".join(["frozenset((", *rows, "))"]) if rows else "frozenset()"
+
+
+def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
+    """The class, with the drive's own targets as arguments: the first by place, the others by name."""
+    targets = system.inputs[2:]
+    first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
+    asked = ", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"])
+    compute = [
+        f"    def compute(self, {asked}):",
+        (
+            '        """What was asked, and the joint\'s position and velocity now, become the torque on it'
+            " over the next dt seconds."
+        ),
+        "",
+        (
+            "        `load` is every other torque on the joint; without it, it is taken from how the joint"
+            " moved since the last call."
+        ),
+        '        """',
+    ]
+    step = [
+        f"    def step(self, {', '.join([*first, 'dt', '*', *others, 'load=0.0'])}):",
+        (
+            '        """Move joints of its own by dt seconds, against a load; gives their position and'
+            ' velocity."""'
+        ),
+    ]
+    shifted = bool(spread.held_out) and _follows_position(actuator)
+    given = ", ".join(
+        f"self.tensor({name})" + (" + self.offset" if shifted and name == "position_target" else "")
+        for name in targets
+    )
+    return "\n" + CLASS.format(
+        what=_what(actuator), compute="\n".join(compute), step="\n".join(step), given=given
+    )
+
+
+def _ordered(actuator: Actuator) -> tuple[tuple[str | None, str], ...]:
+    """(lower, higher): pairs that a draw must not swap."""
+    known = actuator.parameters
+    return tuple((actuator.over(path), path) for path in known if actuator.over(path) in known)
+
+
+def _what(actuator: Actuator) -> str:
+    return f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
+
+
+def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
+    if request.version == "plain":
+        return ""
+    targets, theirs = system.inputs[2:], THEIRS[request.version]
+    if not targets or any(name not in theirs for name in targets):
+        raise InvalidValue(
+            f"{request.version} asks for positions, velocities and efforts; {actuator.drive.kind}"
+            f" follows {', '.join(targets) or 'nothing'}: export with torch@plain, and call `compute`"
+            " yourself"
+        )
+    owner = "control_action" if request.version == "isaaclab" else "cmd"
+    given = "".join(f"{name}={owner}.{theirs[name]}, " for name in targets)
+    name = (
+        "".join(
+            word.capitalize() for word in "".join(c if c.isalnum() else " " for c in request.joint).split()
+        )
+        or "Joint"
+    )
+    armature = float(system.armature(list(system.parameters.values())))
+    text = {"isaaclab": ISAACLAB, "mjlab": MJLAB}[request.version]
+    return text.format(name=name, armature=armature, timestep=request.timestep, **{request.version: given})

@@ -1,0 +1,186 @@
+"""Tests in the logs of several loggers: states, presets, motors, repeats that were left out,
+and both motions of a drivetrain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backemf.data.logs.mechanism import mechanism_logs
+from backemf.data.readers import wpilog
+from backemf.data.readers.recording import ReadError
+from backemf.data.readers.wpilog_runs import LOGGERS, windows_of
+from backemf.errors import UnknownName
+
+TEST_NAMES = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
+NAMES = {
+    "sysid": ("sysid-test-state-fly", "voltage-m-fly", "position-m-fly", "velocity-m-fly"),
+    "phoenix": (
+        "state",
+        "Phoenix6/TalonFX-3/MotorVoltage",
+        "Phoenix6/TalonFX-3/Position",
+        "Phoenix6/TalonFX-3/Velocity",
+    ),
+    "urcl": (
+        "NT:/sysid-test-state-fly",
+        *(
+            f"NT:/URCL/Spark-1/{name}"
+            for name in ("AppliedOutputVoltage", "MotorPositionRotations", "MotorVelocityRPM")
+        ),
+    ),
+    "advantagekit": (
+        "/RealOutputs/SysIdTestState",
+        "/Flywheel/AppliedVolts",
+        "/Flywheel/PositionRad",
+        "/Flywheel/VelocityRadPerSec",
+    ),
+}
+SCALE = {
+    "sysid": (1.0, 1.0),
+    "phoenix": (1.0, 1.0),
+    "urcl": (1.0, 60.0),
+    "advantagekit": (2 * np.pi, 2 * np.pi),
+}
+"""Of a rotation, and of a rotation per second."""
+
+
+def written(path, preset, *, more=None, strip=False, states=True):
+    """Two seconds of each test; the state is written over and over while it lasts,
+    the rest goes on in between."""
+    state, volts, place, speed = NAMES[preset]
+    meta = ("", "Volt", "Rotation", "Rotation per Second") if preset == "sysid" else ("", "", "", "")
+    logged = {
+        name: ("double" if k else "string", meta[k], [])
+        for k, name in enumerate((state, volts, place, speed))
+    }
+    by_place, by_speed = SCALE[preset]
+    for k, test in enumerate(TEST_NAMES):
+        way = 1.0 if test.endswith("forward") else -1.0
+        for i in range(150):
+            t = 10.0 * k + 0.02 * i
+            on = i < 100
+            logged[state][2].append((t, test if on else "none"))
+            u = way * (0.02 * i if test.startswith("quasi") else 7.0) * on
+            rows = (
+                (volts, u),
+                (place, by_place * way * (0.02 * i) ** 2),
+                (speed, by_speed * way * 2 * 0.02 * i),
+            )
+            for name, value in rows:
+                if not strip or not logged[name][2] or logged[name][2][-1][1] != value:
+                    logged[name][2].append((t, value))
+    if not states:
+        del logged[state]
+    return wpilog.write_wpilog(path, {**logged, **(more or {})})
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@pytest.mark.parametrize("named", [False, True])
+def test_each_logger_is_known_by_its_names(tmp_path, preset, named):
+    logs = mechanism_logs(str(written(tmp_path / "a.wpilog", preset)), preset=preset if named else None)
+    assert [log.name.split()[0] for log in logs] == list(TEST_NAMES)
+    log = logs[2]
+    assert log["velocity"][50] == pytest.approx(2 * 2 * np.pi)
+    assert log["position"][50] == pytest.approx(2 * np.pi)
+    assert log["voltage"][50] == 7.0
+    assert log.time[0] == pytest.approx(20.0)
+    assert log.time[-1] == pytest.approx(21.98)
+    assert set(NAMES) == set(LOGGERS)
+
+
+def test_repeats_left_out_are_filled_in_and_the_input_holds(tmp_path):
+    step = mechanism_logs(str(written(tmp_path / "a.wpilog", "advantagekit", strip=True)))[2]
+    assert len(step.signals["voltage"].time) == 100
+    assert np.all(step["voltage"] == 7.0)
+    for preset in ("phoenix", "sysid"):
+        step = mechanism_logs(str(written(tmp_path / f"{preset}.wpilog", preset, strip=True)))[2]
+        held = step.signals["voltage"]
+        assert held.values[-1] == 7.0
+        assert held.time[-1] == pytest.approx(step.signals["velocity"].time[-1])
+
+
+def test_several_motors_and_several_loggers_must_be_told(tmp_path):
+    other = {
+        f"Phoenix6/TalonFX-4/{name}": ("double", "", [(0.02 * i, 5.0) for i in range(2000)])
+        for name in ("MotorVoltage", "Velocity")
+    }
+    idle = {
+        f"Phoenix6/TalonFX-5/{name}": ("double", "", [(0.02 * i, 0.0) for i in range(2000)])
+        for name in ("MotorVoltage", "Velocity")
+    }
+    path = str(written(tmp_path / "two.wpilog", "phoenix", more={**other, **idle}))
+    with pytest.raises(
+        ReadError, match=r"several motors run .* --preset phoenix:TalonFX-3 \(also TalonFX-4\)"
+    ):
+        mechanism_logs(path)
+    assert len(mechanism_logs(path, preset="phoenix:TalonFX-3")) == 4
+    assert len(mechanism_logs(path, preset="phoenix:TalonFX-3,TalonFX-4")) == 8
+    with pytest.raises((ReadError, UnknownName), match="unknown motor of the preset phoenix 'TalonFX-9'"):
+        mechanism_logs(path, preset="phoenix:TalonFX-9")
+    urcl = {name: ("double", "", [(0.02 * i, 1.0) for i in range(2000)]) for name in NAMES["urcl"][1:]}
+    path = str(written(tmp_path / "both.wpilog", "phoenix", more=urcl))
+    with pytest.raises(
+        ReadError, match="more than one logger wrote this; say which with --preset: phoenix, urcl"
+    ):
+        mechanism_logs(path)
+    assert (
+        len(mechanism_logs(str(written(tmp_path / "idle.wpilog", "phoenix", more=idle)))) == 4
+    )  # the one that runs
+
+
+def test_what_to_say_when_nothing_fits(tmp_path):
+    path = str(written(tmp_path / "a.wpilog", "phoenix"))
+    with pytest.raises((ReadError, UnknownName), match="unknown preset 'phenix'"):
+        mechanism_logs(path, preset="phenix")
+    with pytest.raises(
+        ReadError,
+        match=r"no motor of the preset urcl .*the presets: sysid .*phoenix .*urcl .*advantagekit .*--map",
+    ):
+        mechanism_logs(path, preset="urcl")
+    strange = {
+        name: ("double", "", [(0.02 * i, float(i)) for i in range(500)]) for name in ("x/volts", "x/place")
+    }
+    strange["s"] = ("string", "", [(1.0, "dynamic-forward"), (3.0, "none")])
+    path = str(wpilog.write_wpilog(tmp_path / "strange.wpilog", strange))
+    with pytest.raises(ReadError, match="no logger's entry names are known here; the presets: sysid"):
+        mechanism_logs(path)
+    (log,) = mechanism_logs(path, map=["voltage=x/volts", "position=x/place[rev]"])
+    assert log.name.startswith("dynamic-forward")
+    assert (log.time[0], log.time[-1]) == (pytest.approx(1.0), pytest.approx(3.0))
+
+
+def test_a_broken_file_is_named_once(tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("")
+    with pytest.raises(ReadError) as caught:
+        mechanism_logs(str(path))
+    assert str(caught.value) == f"{path}: the file is empty"
+
+
+def test_without_states_a_preset_still_names_the_signals(tmp_path):
+    path = str(written(tmp_path / "a.wpilog", "phoenix", states=False))
+    (log,) = mechanism_logs(path, preset="phoenix")
+    assert set(log.signals) == {"voltage", "position", "velocity"}
+    with pytest.raises(ReadError, match="give --preset phoenix to read its TalonFX-3"):
+        mechanism_logs(path)
+
+
+def test_runs_are_cut_by_time(tmp_path):
+    logs = mechanism_logs(str(written(tmp_path / "a.wpilog", "sysid")), between=(20.5, 31.0))
+    assert [log.name.split()[0] for log in logs] == ["dynamic-forward", "dynamic-reverse"]
+    assert logs[0].time[0] == pytest.approx(20.5)
+
+
+def test_the_same_test_twice_is_two_runs():
+    states = [
+        (0.0, "dynamic-forward"),
+        (0.1, "dynamic-forward"),
+        (1.0, "none"),
+        (2.0, "dynamic-forward"),
+        (2.5, "none"),
+    ]
+    entry = wpilog.Entry("sysid-test-state-arm", "string", "", [t for t, _ in states], [s for _, s in states])
+    assert [(w.start, w.end, w.number, w.mechanism) for w in windows_of([entry])] == [
+        (0.0, 1.0, 1, "arm"),
+        (2.0, 2.5, 2, "arm"),
+    ]

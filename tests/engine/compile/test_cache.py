@@ -1,0 +1,221 @@
+"""Kernels on disk: found again without JAX, shared by processes, rebuilt when broken,
+and never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import backemf as be
+from backemf.engine.compile import cache
+from backemf.engine.compile.compiled import Structure
+from backemf.engine.system import System
+from backemf.model.quantity import part
+
+SMALL = (
+    "from numba import njit\n\n\n@njit('float64(float64)', cache=CACHE)\ndef kernel(x):\n    return 2.0 * x\n"
+)
+SIMULATION = """
+import sys, time
+import numpy, numba
+import backemf as be
+from backemf.engine.kernels import kernels
+from backemf.engine.rows import held
+from backemf.engine.system import System
+start = time.process_time()
+motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+actuator = be.Actuator(motor=motor, friction=be.friction.Coulomb(coulomb=0.05))
+found = be.simulate(actuator, be.bench.Flywheel(inertia=0.01), 4.0, duration=0.1, substeps=1)
+print(time.process_time() - start, "jax" in sys.modules, float(found.position[-1]).hex())
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "kernels"))
+    return tmp_path / "kernels"
+
+
+def counted():
+    """A source, and how often it was asked for."""
+    asked = []
+    return (lambda: asked.append(1) or SMALL), asked
+
+
+def process(code: str, **variables: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def answer(running: subprocess.Popen) -> list[str]:
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
+    return out.split()
+
+
+def test_several_processes_build_at_once_and_the_next_needs_neither_jax_nor_time(tmp_path):
+    where = {cache.VARIABLE: str(tmp_path)}
+    together = [process(SIMULATION, **where) for _ in range(2)]
+    cold = [answer(running) for running in together]
+    assert {row[1] for row in cold} == {"True"}
+    assert len(list(tmp_path.iterdir())) == 1  # one kernel, and nothing left behind
+    seconds, jax, result = answer(process(SIMULATION, **where))
+    assert jax == "False"
+    assert float(seconds) < 1.5
+    assert {row[2] for row in cold} == {result}
+
+
+def test_a_kernel_is_built_once(here):
+    write, asked = counted()
+    assert cache.load("a" * 32, write).kernel(3.0) == 6.0
+    again = cache.load("a" * 32, write)
+    assert again.kernel(3.0) == 6.0
+    assert len(asked) == 1
+    assert sum(again.kernel.stats.cache_hits.values()) == 1  # machine code from the disk, not compiled
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(bytes(content))
+
+
+DAMAGE = {
+    "a flipped bit in the machine code": lambda d: flip(next(d.rglob("*.nbc"))),
+    "machine code cut off": lambda d: next(d.rglob("*.nbc")).write_bytes(b""),
+    "machine code missing": lambda d: next(d.rglob("*.nbc")).unlink(),
+    "an index of something else": lambda d: next(d.rglob("*.nbi")).write_bytes(b"nonsense"),
+    "another source": lambda d: (d / "kernel.py").write_text("kernel = None"),
+    "a list that is not one": lambda d: (d / "checksums.json").write_text("["),
+    "no list": lambda d: (d / "checksums.json").unlink(),
+    "a list that matches a source that does not run": lambda d: (
+        (d / "kernel.py").write_text("import nothing_of_that_name"),
+        (d / "checksums.json").write_text(json.dumps(cache._checksums(d))),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_what_is_broken_is_built_again(here, what):
+    write, asked = counted()
+    cache.load("b" * 32, write)
+    DAMAGE[what](here / ("b" * 32))
+    assert cache.load("b" * 32, write).kernel(1.5) == 3.0
+    assert len(asked) == 2
+    assert cache.load("b" * 32, write).kernel(1.5) == 3.0
+    assert len(asked) == 2
+
+
+def test_without_a_usable_directory_a_temporary_one_serves(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a directory")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file" / "kernels"))
+    write, _ = counted()
+    assert cache.load("c" * 32, write).kernel(1.0) == 2.0
+    found = cache.directory()
+    assert found is not None
+    assert tmp_path not in found.parents
+    assert found.stat().st_mode & 0o077 == 0 or os.name == "nt"  # nobody else may put machine code there
+
+
+def test_without_a_home_too(tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    nowhere = str(tmp_path / "file")
+    code = "from backemf.engine import cache; print(cache.directory())"
+    found = answer(
+        process(code, **{cache.VARIABLE: "", "HOME": nowhere, "XDG_CACHE_HOME": "", "LOCALAPPDATA": nowhere})
+    )
+    assert "backemf-" in found[0]
+    assert not Path(found[0]).exists()  # gone with its process
+
+
+def test_where_nothing_can_be_written_kernels_live_in_memory(monkeypatch):
+    monkeypatch.setattr(cache, "directory", lambda: None)
+    write, asked = counted()
+    assert cache.load("d" * 32, write).kernel(1.0) == 2.0
+    assert len(asked) == 1
+
+
+def test_a_full_disk_is_no_obstacle(here, monkeypatch):
+    def full(path, *rest, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert cache.load("e" * 32, counted()[0]).kernel(1.0) == 2.0
+    assert list(here.iterdir()) == []
+
+
+def test_an_upgrade_changes_every_name(monkeypatch):
+    before = cache.name_of("structure", "normal")
+    assert before == cache.name_of("structure", "normal")
+    monkeypatch.setattr(cache, "environment", lambda: ("another version",))
+    assert cache.name_of("structure", "normal") != before
+
+
+def test_the_environment_names_what_matters():
+    text = " ".join(cache.environment())
+    for word in ("jax", "numba", "llvmlite", "numpy", sys.version.split()[0]):
+        assert word in text
+
+
+def test_settings_of_numba_are_left_alone_and_do_not_matter(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
+    cache.load("f" * 32, counted()[0])
+    assert str(tmp_path / "elsewhere") == numba.config.CACHE_DIR
+    assert not (tmp_path / "elsewhere").exists()
+    assert list((here / ("f" * 32)).rglob("*.nbc"))
+
+
+def test_the_least_recently_used_go_first(here, monkeypatch):
+    monkeypatch.setattr(cache, "MOST", 2)
+    for digit in "123":
+        cache.load(digit * 32, counted()[0])
+        for path in here.iterdir():  # file times are coarse: age what is there
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 100))
+        if digit == "2":
+            cache.load("1" * 32, counted()[0])
+    assert sorted(path.name[0] for path in here.iterdir()) == ["1", "3"]
+
+
+def test_clear_removes_kernels_and_nothing_else(here):
+    cache.load("a" * 32, counted()[0])
+    (here / ".git").mkdir()
+    (here / "notes").mkdir()
+    cache.clear()
+    assert sorted(path.name for path in here.iterdir()) == [".git", "notes"]
+
+
+@part
+class Foreign(be.friction.Coulomb):
+    """A friction from outside the package."""
+
+
+def test_physics_from_outside_is_known_by_its_source(here):
+    motor = be.motor.Motor(resistance=1.0, torque_constant=1.0)
+    ours, theirs = (
+        Structure(
+            System(
+                actuator=be.Actuator(motor=motor, friction=friction),
+                bench=be.bench.Flywheel(inertia=1.0),
+                inputs=("voltage_target",),
+            )
+        )
+        for friction in (be.friction.Coulomb(coulomb=0.1), Foreign(coulomb=0.1))
+    )
+    assert ours.name("normal") is not None
+    assert theirs.name("normal") is None
+    assert cache.load(None, counted()[0]).kernel(2.0) == 4.0
+    write, asked = counted()
+    again = cache.load(None, write)
+    assert len(asked) == 1  # it must be written to know its name
+    assert sum(again.kernel.stats.cache_hits.values()) == 1

@@ -1,0 +1,447 @@
+"""What goes wrong on robots: each slip has its finding; and what follows from gains:
+physics, constants, drivetrain, command line."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from backemf.cli.characterize import characterize as command
+from backemf.data.log import log
+from backemf.data.logs.mechanism import mechanism_logs
+from backemf.data.readers import wpilog
+from backemf.errors import MissingValue, UnknownName
+from backemf.mechanism.characterize import characterize
+from backemf.mechanism.feedback import velocity_gains
+from backemf.mechanism.physics import physics, theoretical
+from backemf.mechanism.regression import sysid
+from backemf.mechanism.trials import TESTS, make_run, split
+from backemf.mechanism.wpilib import constants
+from backemf.model.motor import Motor
+from backemf.report.figures.mechanism import test_runs as figure_of
+
+from .test_characterize import WEAK, codes, record, recorded
+
+HOW = {"slow": 1.0, "T": 3.0, "dt": 0.01}
+
+
+def noisy(gains=WEAK, gravity=(0.0, 0.0, 0.0), **more):
+    return recorded(gains, gravity, noise=(0.01, 0.001), rng=np.random.default_rng(5), **{**HOW, **more})
+
+
+def test_an_inverted_input_is_said_and_gains_stay_positive():
+    runs = [replace(r, velocity=-r.velocity, position=-r.position) for r in noisy()]
+    assert all(value < 0 for name, value in sysid(runs).gains.items() if name in ("kV", "kA"))
+    found = characterize(runs)
+    assert "inverted" in codes(found)
+    assert found["kV"] == pytest.approx(1.5, rel=0.01)
+    assert "negative_gain" in codes(characterize(runs, method="sysid"))
+
+
+def test_inverted_position_and_units_that_disagree():
+    found = characterize([replace(r, position=-r.position) for r in noisy()])
+    assert "position_inverted" in codes(found)
+    assert found["kA"] == pytest.approx(0.3, rel=0.02)
+    found = characterize([replace(r, position=r.position / (2 * math.pi)) for r in noisy()])
+    said = next(f for f in found.findings if f.code == "units_disagree")
+    assert "radians against rotations" in said.text
+    assert found["kV"] == pytest.approx(1.5, rel=0.01)
+
+
+def test_a_test_that_hardly_moves_is_left_out_and_named():
+    runs = noisy()
+    idle = make_run("quasistatic-forward", *record("quasistatic-forward", WEAK, slow=0.05, T=3.0, dt=0.01))
+    found = characterize([idle, *runs[1:]])
+    said = next(f for f in found.findings if f.code == "too_little_motion")
+    assert "quasistatic-forward" in said.text
+    with pytest.raises(MissingValue, match="nothing moves in quasistatic-forward"):
+        characterize([idle])
+
+
+def test_a_short_test_is_said():
+    assert "too_short" in codes(characterize([*noisy()[:3], *noisy(T=0.25)[3:]]))
+
+
+def test_a_hard_stop_is_found_and_left_out():
+    runs = noisy()
+    t, u, p, v = record("dynamic-forward", WEAK, dt=0.01, T=3.0)
+    hit = np.flatnonzero(p > 6.0)[0]
+    p, v = np.where(np.arange(len(p)) >= hit, p[hit], p), np.where(np.arange(len(v)) >= hit, 0.0, v)
+    runs[2] = make_run(
+        "dynamic-forward", t, u, p, v + 0.01 * np.random.default_rng(0).standard_normal(len(v))
+    )
+    found = characterize(runs)
+    said = next(f for f in found.findings if f.code == "hard_stop")
+    assert said.numbers["time"] == pytest.approx(t[hit], abs=0.15)
+    assert found["kV"] == pytest.approx(1.5, rel=0.01)
+    assert found["kA"] == pytest.approx(0.3, rel=0.03)
+
+
+def test_a_brown_out_is_said():
+    runs = noisy()
+    assert "brown_out" not in codes(characterize(runs))
+    assert "brown_out" in codes(characterize([replace(r, supply=np.full(len(r), 6.2)) for r in runs]))
+    sag = np.where(np.arange(len(runs[2])) < 30, runs[2].input * 0.7, runs[2].input)
+    assert "brown_out" in codes(characterize([*runs[:2], replace(runs[2], input=sag), runs[3]]))
+
+
+def test_stiction_at_the_start_does_not_bend_the_gains():
+    runs = noisy(slow=0.5, T=5.0)
+    for k in (0, 1):
+        t, u, _, _ = record(TESTS[k], WEAK, slow=0.5, T=5.0, dt=0.01)
+        held = np.where(np.abs(u) < 0.9, 0.0, u)  # sticks until 0.9 V
+        from backemf.mechanism.motion import motion
+
+        v, p = motion(t, held, start=(0.0, 0.0, 0.0), velocity_time=t, position_time=t, gains=WEAK)
+        runs[k] = make_run(TESTS[k], t, u, p, v + 0.005 * np.random.default_rng(k).standard_normal(len(v)))
+    found = characterize(runs)
+    assert "stiction" in codes(found)
+    assert found["kS"] == pytest.approx(0.25, abs=0.02)
+
+
+def test_an_arm_in_degrees_and_an_arm_without_position():
+    runs = noisy(gravity=(0.0, 0.3, 0.0))
+    assert "units_suspect" in codes(
+        characterize(
+            [replace(r, position=57.3 * r.position, velocity=57.3 * r.velocity) for r in runs], "arm"
+        )
+    )
+    with pytest.raises(MissingValue, match="an arm needs its position"):
+        characterize(
+            [replace(r, position=r.position[:0], position_time=r.position_time[:0]) for r in runs], "arm"
+        )
+
+
+def test_a_test_whose_name_and_sign_disagree():
+    runs = noisy()
+    assert "test_direction" in codes(characterize([replace(runs[0], test="quasistatic-reverse"), *runs[1:]]))
+
+
+def test_current_control_where_kV_may_be_zero():
+    gains = (2.0, 0.0, 0.5)
+    runs = [
+        make_run(
+            t,
+            *record(
+                t,
+                gains,
+                slow=2.0,
+                step=6.0,
+                T=3.0,
+                dt=0.01,
+                noise=(0.02, 0.002),
+                rng=np.random.default_rng(2),
+            ),
+        )
+        for t in TESTS
+    ]
+    found = characterize(runs, control="current")
+    assert found["kS"] == pytest.approx(2.0, rel=0.02)
+    assert found["kA"] == pytest.approx(0.5, rel=0.02)
+    assert found.gains["kV"].low < 0 < found.gains["kV"].high
+    assert found.gains["kA"].unit == "A/(rad/s^2)"
+
+
+def test_a_log_without_names_is_split_by_the_shape_of_its_input():
+    parts, start = [], 0.0
+    for test in TESTS:
+        t, u, p, v = record(test, WEAK, **HOW)
+        parts += [np.stack([start + t, u, p, v]), np.array([[start + 3.1], [0.0], [p[-1]], [0.0]])]
+        start += 4.0
+    t, u, p, v = np.concatenate(parts, axis=1)
+    whole = log("whole", t, voltage=u, position=p, velocity=v)
+    assert [run.test for run in split(whole)] == list(TESTS)
+    assert characterize(whole)["kV"] == pytest.approx(1.5, rel=0.01)
+    with pytest.raises(MissingValue, match="current control needs the signal current or current_target"):
+        split(whole, "current")
+
+
+def drivetrain_runs():
+    """Both sides straight, then against each other while a gyro watches: wheels 0.6 m apart."""
+    straight, turning = [], []
+    for test in TESTS:
+        for side in ("left", "right"):
+            straight.append(
+                make_run(
+                    test,
+                    *record(test, WEAK, noise=(0.01, 0.001), rng=np.random.default_rng(7), **HOW),
+                    part=side,
+                )
+            )
+        t, u, p, v = record(test, (0.3, 0.5, 0.1), **HOW)
+        turning.append(make_run(test, t, u, p, v, part="angular"))
+        turning += [
+            make_run(test, t, s * u, s * p * 0.3, s * v * 0.3, part=f"{side} turning")
+            for side, s in (("left", -1), ("right", 1))
+        ]
+    return straight, turning
+
+
+def check_drivetrain(found):
+    assert found["kV"] == pytest.approx(1.5 * 0.3048, rel=0.01)
+    assert found["kV_angular"] == pytest.approx(0.5, rel=0.01)
+    assert found["track_width"] == pytest.approx(0.6 / 0.3048, rel=1e-3)
+    assert found.gains["kV"].unit == "V/(ft/s)"
+    assert found.gains["kV_angular"].unit == "V/(rad/s)"
+    assert set(found.feedback) == {"velocity", "position", "velocity_angular", "position_angular"}
+    assert found.feedback["velocity_angular"].kP == pytest.approx(
+        velocity_gains(found["kV_angular"], found["kA_angular"]).kP
+    )
+
+
+def test_drivetrain_straight_and_turning_with_its_track_width():
+    straight, turning = drivetrain_runs()
+    check_drivetrain(characterize([*straight, *turning], "drivetrain", units="feet"))
+    only = characterize([r for r in turning if r.part == "angular"], "drivetrain")
+    assert (only["kV"], only.units) == (pytest.approx(0.5, rel=0.01), "radians")
+    with pytest.raises(MissingValue, match="no gyro's angle or rate"):
+        characterize([r for r in turning if r.part != "angular"], "drivetrain")
+
+
+def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):
+    logged = {"sysid-test-state-drive": ("string", "", [])}
+    straight, turning = drivetrain_runs()
+
+    def log_run(start, run, motor, signals):
+        unit = {
+            "voltage": "Volt",
+            "position": "Radian" if motor == "gyro" else "Meter",
+            "velocity": f"{'Radian' if motor == 'gyro' else 'Meter'} per Second",
+        }
+        for name in signals:
+            values = run.input if name == "voltage" else getattr(run, name)
+            rows = logged.setdefault(f"{name}-{motor}-drive", ("double", unit[name], []))[2]
+            rows.extend((start + t, float(x)) for t, x in zip(run.time, values, strict=True))
+
+    everything = ("voltage", "position", "velocity")
+    for k, runs in enumerate(
+        [straight[i : i + 2] for i in range(0, 8, 2)] + [turning[i : i + 3] for i in range(0, 12, 3)]
+    ):
+        logged["sysid-test-state-drive"][2].extend([(10.0 * k, runs[0].test), (10.0 * k + 5, "none")])
+        for run in runs:
+            side = run.part.split()[0]
+            log_run(
+                10.0 * k,
+                run,
+                "gyro" if side == "angular" else f"drive-{side}",
+                everything[1:] if side == "angular" else everything,
+            )
+    logs = mechanism_logs(str(wpilog.write_wpilog(tmp_path / "robot.wpilog", logged)))
+    assert len(logs) == 8 + 12
+    check_drivetrain(characterize(logs, "drivetrain", units="feet"))
+
+
+def test_physics_there_and_back():
+    motor = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)
+    expected = theoretical(motor, ratio=20.0, n_motors=2, inertia=0.1, output_friction=0.5, viscous=0.05)
+    found = characterize(noisy(gains=tuple(expected)), "simple")
+    back = physics(found, motor, ratio=20.0, n_motors=2, inertia=0.1 + 2 * 400 * 1e-5)
+    assert back.inertia == pytest.approx(0.108, rel=0.02)
+    assert back.friction == pytest.approx(0.5, rel=0.1)
+    assert back.resistance == pytest.approx(0.1, rel=0.02)
+    assert back.predicted["kV"] == pytest.approx(0.4)
+    assert not back.findings
+    slipped = characterize(
+        [
+            replace(r, velocity=r.velocity / (2 * math.pi), position=r.position / (2 * math.pi))
+            for r in noisy(gains=tuple(expected))
+        ]
+    )
+    said = physics(slipped, motor, ratio=20.0, n_motors=2).findings
+    assert any(f.code == "units_suspect" and "rotations read as radians" in f.text for f in said)
+    assert theoretical("neo", ratio=10.0, inertia=0.01).kV > 0
+
+
+def test_constants_in_three_languages():
+    gains = {"kS": 0.25, "kG": None, "kV": 3.0, "kA": 0.3}
+    java = constants(gains, mechanism="elevator", language="java", units={"kV": "V/(m/s)"})
+    assert "public static final double kV = 3.0;  // V/(m/s)" in java
+    assert "// kG: not determined" in java
+    assert "new Elevator" not in java
+    cpp = constants(gains, mechanism="elevator", language="c++", notes="from a test")
+    assert "inline constexpr double kS = 0.25;" in cpp
+    assert "feedforward{" not in cpp
+    cpp = constants({**gains, "kG": 0.2}, mechanism="elevator", language="c++", units={"kV": "V/(m/s)"})
+    whole = (
+        "constants::kS * 1_V, constants::kG * 1_V, constants::kV * 1_V * 1_s / 1_m, constants::kA * 1_V * 1_s"
+        " * 1_s / 1_m"
+    )
+    assert f"// frc::ElevatorFeedforward feedforward{{{whole}}};" in cpp
+    simple = constants({"kS": 0.25, "kV": 3.0, "kA": 0.3}, language="c++", units={"kV": "V/(rot/s)"})
+    assert (
+        "// frc::SimpleMotorFeedforward<units::turns> feedforward{constants::kS * 1_V, constants::kV * 1_V *"
+        " 1_s / 1_tr," in simple
+    )
+    space: dict = {}
+    exec(
+        constants(
+            {"kS": 1e-7, "kV": 3.0, "kA": 0.3, "kV_angular": 2.0},
+            language="python",
+            feedback={"velocity": {"kP": 2.0, "kD": 0.0}},
+        ),
+        space,
+    )
+    assert (space["kS"], space["kVAngular"], space["kPVelocity"]) == (1e-7, 2.0, 2.0)
+    with pytest.raises(UnknownName, match="unknown language"):
+        constants(gains, language="rust")
+    with pytest.raises(MissingValue, match="nothing to write"):
+        constants({"kS": None})
+
+
+def write_log(path, runs):
+    logged = {"sysid-test-state-flywheel": ("string", "", [])}
+    for name, unit in (
+        ("voltage-m-flywheel", "Volt"),
+        ("position-m-flywheel", "Rotation"),
+        ("velocity-m-flywheel", "Rotation per Second"),
+    ):
+        logged[name] = ("double", unit, [])
+    for k, run in enumerate(runs):
+        start = 10.0 * k
+        logged["sysid-test-state-flywheel"][2].extend([(start, run.test), (start + 9, "none")])
+        for name, values, scale in (
+            ("voltage", run.input, 1.0),
+            ("position", run.position, 1 / (2 * math.pi)),
+            ("velocity", run.velocity, 1 / (2 * math.pi)),
+        ):
+            logged[f"{name}-m-flywheel"][2].extend(
+                (start + t, scale * float(x)) for t, x in zip(run.time, values, strict=True)
+            )
+    return wpilog.write_wpilog(path, logged)
+
+
+def command_line():
+    app = typer.Typer()
+    app.command()(command)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_command_line(tmp_path):
+    path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
+    plot = tmp_path / "fly.png"
+    told = (
+        "--plot",
+        plot,
+        "--constants",
+        "python",
+        "--motor",
+        "neo",
+        "--ratio",
+        "60",
+        "--settle",
+        "0.6",
+        "--step",
+        "1",
+        "--controller",
+        "ctre-v6",
+    )
+    text = run(path, *told).stdout
+    assert plot.stat().st_size > 10_000
+    assert "kV = " in text
+    assert "kPSettling = " in text
+    assert "behind the gains: inertia" in text
+    assert "settling feedback: kP" in text
+    assert "ctre-v6: 1.5 off" in text
+    assert "exists; give another name, or --force" in str(run(path, "--plot", plot).exception)
+    assert "--motor needs --ratio" in str(run(path, "--motor", "neo").exception)
+    assert "--settle and --step go together" in str(run(path, "--settle", "1").exception)
+    assert "unknown preset 'advantage'" in str(run(path, "--preset", "advantage").exception)
+    hoot = tmp_path / "a.hoot"
+    hoot.write_bytes(b"12345")
+    assert "owlet -f wpilog" in str(run(hoot).exception)
+
+
+def test_command_line_json(tmp_path):
+    path, run = write_log(tmp_path / "fly.wpilog", noisy()), command_line()
+    out = json.loads(
+        run(
+            path,
+            "--units",
+            "rotations",
+            "--json",
+            "--settle",
+            "0.6",
+            "--step",
+            "0.2",
+            "--preset",
+            "sysid:m-flywheel",
+        ).stdout
+    )
+    gains = out["gains"]
+    assert set(gains) == {"kS", "kV", "kA"}
+    assert all(set(gain) == {"value", "low", "high", "unit"} for gain in gains.values())
+    assert gains["kV"]["value"] == pytest.approx(1.5 * 2 * math.pi, rel=0.01)
+    assert gains["kV"]["low"] < gains["kV"]["value"] < gains["kV"]["high"]
+    assert {"feedback", "findings", "r2", "timescale", "delay", "velocity_error", "tests", "method"} <= set(
+        out
+    )
+    assert set(out["feedback"]) == {"velocity", "position", "settling"}
+    assert out["feedback"]["settling"]["step"] == 0.2
+    assert out["r2"] > 0.99
+    assert out["timescale"] == pytest.approx(0.2, rel=0.02)
+    cut = json.loads(run(path, "--json", "--between", "0", "12").stdout)
+    assert cut["tests"] == ["quasistatic-forward", "quasistatic-reverse"]
+    assert {f["code"] for f in cut["findings"]} >= {"delay_assumed"}
+    for method in ("sysid", "one-step"):
+        classic = json.loads(run(path, "--json", "--method", method, "--threshold", "0.05").stdout)
+        assert classic["method"] == method
+        assert classic["gains"]["kV"]["low"] is None
+        assert classic["gains"]["kV"]["value"] == pytest.approx(1.5, rel=0.02)
+
+
+def test_command_line_by_current(tmp_path):
+    t, u, p, v = (
+        np.concatenate(c)
+        for c in zip(
+            *(np.stack(record(test, (2.0, 0.0, 0.5), slow=2.0, step=6.0, T=3.0, dt=0.01)) for test in TESTS),
+            strict=True,
+        )
+    )
+    clock = np.concatenate([4.0 * k + np.arange(300) * 0.01 for k in range(4)])
+    del t
+    rows = [
+        "time [s],current [A],position [rad],velocity [rad/s]",
+        *(f"{a:.3f},{b},{c},{d}" for a, b, c, d in zip(clock, u, p, v, strict=True)),
+    ]
+    path = tmp_path / "current.csv"
+    path.write_text("\n".join(rows))
+    out = json.loads(command_line()(path, "--control", "current", "--json").stdout)
+    assert out["control"] == "current"
+    assert out["gains"]["kA"]["unit"] == "A/(rad/s^2)"
+    assert out["gains"]["kA"]["value"] == pytest.approx(0.5, rel=0.02)
+    assert out["gains"]["kS"]["value"] == pytest.approx(2.0, rel=0.02)
+
+
+def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_input():
+    found = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm", settling_time=0.8, step=0.5)
+    titles = [panel.title for panel in figure_of(found).panels]
+    assert len(titles) == 2 * 4 + 2 * 3
+    assert titles[0] == "quasistatic, forward"
+    assert titles[1].startswith("measured less predicted, rms 0.00")
+    assert titles[-2].startswith("settling step: kP")
+    assert "settles in 0.7" in titles[-2]
+    assert "friction holds it off" in titles[-4]
+    assert (
+        len(figure_of(characterize(noisy()[2:], "simple")).panels) == 4
+    )  # nothing is determined, so there is no loop to show
+
+
+def test_position_alone_is_enough():
+    runs = [make_run(r.test, r.time, r.input, r.position) for r in noisy()]
+    found = characterize(runs)
+    assert all(s.segment.derived for s in found.shown)
+    for name, value in zip(("kS", "kV", "kA"), WEAK, strict=True):
+        assert found.gains[name].low < value < found.gains[name].high
+    assert found.r2 > 0.99
+
+
+def test_the_table_for_people():
+    text = str(characterize(noisy()[:1], "elevator"))
+    assert "not determined" in text
+    assert "add quasistatic-reverse" in text

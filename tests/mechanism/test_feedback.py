@@ -1,0 +1,126 @@
+"""Feedback and feedforward: the check values, limits, and a step that does what was designed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from backemf.errors import InvalidValue, UnknownName
+from backemf.mechanism.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
+from backemf.mechanism.feedforward import feedforward, feedforward_step
+
+kV, kA = 3.060, 0.327
+
+
+def test_check_values_of_the_regulator():
+    assert velocity_gains(kV, kA).kP == pytest.approx(2.10943, abs=1e-4)
+    found = position_gains(kV, kA)
+    assert (found.kP, found.kD) == (pytest.approx(6.40639, abs=1e-4), pytest.approx(2.47675, abs=1e-4))
+    late = position_gains(kV, kA, delay=0.010)
+    assert (late.kP, late.kD) == (pytest.approx(5.91708, abs=1e-4), pytest.approx(2.12056, abs=1e-4))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_count_in_their_own_units(name):
+    p = PRESETS[name]
+    v, x = velocity_gains(kV, kA, preset=name), position_gains(kV, kA, preset=name)
+    assert v.kP == pytest.approx(v.volts_per_error * p.output / p.time)
+    assert x.kD == pytest.approx(x.volts_per_rate * p.output / (1 if p.normalized else p.period))
+    assert velocity_gains(kV, kA, preset=p, encoder_factor=4.0).kP == pytest.approx(v.kP / 4)
+
+
+def test_without_inertia_velocity_needs_no_gain_and_position_is_an_integrator():
+    assert velocity_gains(kV, 0.0).kP == 0.0
+    found = position_gains(kV, 1e-8)
+    assert found.kD == 0.0
+    assert found.kP > 0
+
+
+def test_unknown_preset_and_bad_tolerance():
+    with pytest.raises(UnknownName, match="did you mean 'ctre-v6'"):
+        velocity_gains(kV, kA, preset="ctre-v7")
+    with pytest.raises(InvalidValue, match="max_effort is 0"):
+        velocity_gains(kV, kA, max_effort=0)
+
+
+@pytest.mark.parametrize(
+    ("loop", "time", "step"), [("position", 0.5, 0.3), ("velocity", 0.2, 1.0), ("position", 1.0, 0.2)]
+)
+def test_settling_design_settles_in_time_without_saturating(loop, time, step):
+    design = settle(kV, kA, time=time, step=step, loop=loop, period=0.005)
+    for kS in (0.0, 0.3, 1.0):  # friction is pushed against until it is there
+        found = step_response(
+            settle(kV, kA, time=time, step=step, loop=loop, period=0.005, kS=kS),
+            kS=kS,
+            kV=kV,
+            kA=kA,
+            step=step,
+        )
+        assert found.settling_time < 1.15 * time
+        assert found.overshoot < 0.02
+        assert found.saturated == 0
+    assert design.step == step
+
+
+def test_settling_design_counts_as_its_controller_does():
+    plain, talon = (
+        settle(kV, kA, time=0.5, step=0.3),
+        settle(kV, kA, time=0.5, step=0.3, preset="ctre-v5", period=0.02, delay=0.0),
+    )
+    assert talon.kP == pytest.approx(plain.kP * 1023 / 12)
+    assert talon.kD == pytest.approx(plain.kD * 1023 / 12 / 0.02)
+    assert talon.volts_per_error == plain.volts_per_error
+
+
+def test_settling_design_says_what_stops_it():
+    design = settle(kV, kA, time=0.05, step=5.0)
+    assert "the limit of the input allows" in design.note
+    assert step_response(design, kS=0.0, kV=kV, kA=kA, step=5.0, duration=6).saturated == 0
+    assert "the delay allows" in settle(kV, kA, time=0.05, step=0.01, delay=0.1).note
+
+
+def test_step_response_shows_friction_delay_and_limit():
+    gains = position_gains(kV, kA)
+    free = step_response(gains, kS=0.0, kV=kV, kA=kA, step=1.0, duration=8)
+    stuck = step_response(gains, kS=1.0, kV=kV, kA=kA, step=1.0, duration=20)
+    assert abs(free.position[-1] - 1) < 1e-3
+    assert (
+        0.05 < 1 - stuck.position[-1] <= 1.0 / gains.volts_per_error + 1e-3
+    )  # comes to rest where friction holds it
+    late = step_response(
+        replace(gains, delay=0.3, volts_per_error=8 * gains.volts_per_error),
+        kS=0.0,
+        kV=kV,
+        kA=kA,
+        step=1.0,
+        duration=4,
+    )
+    assert late.settling_time == math.inf  # a delay it was not designed for makes it swing
+    assert step_response(gains, kS=0.0, kV=kV, kA=kA, step=10.0, limit=5.0).saturated > 0.1
+
+
+def test_feedforward_continuous():
+    assert feedforward(2.0, 1.0, kS=0.5, kV=kV, kA=kA) == pytest.approx(0.5 + 2 * kV + kA)
+    assert feedforward(-2.0, kS=0.5, kV=kV, kG=0.3, angle=math.pi / 3) == pytest.approx(-0.5 - 2 * kV + 0.15)
+    assert feedforward(0.0, kS=0.5) == 0.0
+
+
+def test_feedforward_for_one_period_reaches_the_next_velocity():
+    from backemf.model.mechanism import Mechanism, step
+
+    for case in ((kV, kA), (0.0, 0.4), (1e-9, 0.4), (2.0, 0.001)):
+        u = feedforward_step(1.0, 1.3, kS=0.7, kV=case[0], kA=case[1], kG=0.2, period=0.02)
+        _, v = step(
+            Mechanism(
+                friction=0.7, effort_per_velocity=case[0], effort_per_acceleration=case[1], gravity=0.2
+            ),
+            0.0,
+            1.0,
+            u,
+            0.02,
+        )
+        assert v == pytest.approx(1.3, abs=1e-9)
+    assert feedforward_step(1.0, -2.0, kS=0.7, kV=kV, kA=0.0) == pytest.approx(-0.7 - 2 * kV)
+    assert feedforward_step(1.0, 1.3, kV=0.0, kA=0.4, period=0.02) == pytest.approx(0.3 * 0.4 / 0.02)

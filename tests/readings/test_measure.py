@@ -1,0 +1,198 @@
+"""Bench arithmetic: on the published bench of two servos, and on simulated readings whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.readings import measure, transients
+from backemf.readings.inverse import inverse_dynamics
+
+
+@pytest.fixture
+def mx(shared_data):
+    return lambda name: json.loads((shared_data / "mx" / name).read_text())
+
+
+@pytest.mark.parametrize(("part", "gain"), [("mx64", 0.15941036), ("mx106", 0.15754579)])
+def test_firmware_gain_of_the_oscilloscope(mx, part, gain):
+    data = mx(f"pwm_{part}.json")
+    samples = data["samples"]
+    error = [math.radians(s["target"] - s["position"]) for s in samples]
+    found = measure.firmware_gain(
+        error, [s["kp"] for s in samples], [s["period"] / data["pwm_period"] for s in samples]
+    )
+    assert found.value == pytest.approx(gain, abs=5e-9)
+    assert 0 < found.error < 0.002
+
+
+def test_locked_rotor_resistance(mx):
+    table = mx("bench_tables.json")["mx106_locked_rotor_VI"]
+    found = measure.resistance_from_locked(table["I_A"], table["V_working_unit"])
+    assert 2.08 <= found.value <= 2.10
+    assert 2.08 <= found.others["with_drop"].value <= 2.10
+    broken = measure.resistance_from_locked(table["I_A"], table["V_broken_unit"])
+    assert [f.code for f in broken.findings] == ["voltage_drop"]
+
+
+@pytest.mark.parametrize(("part", "value"), [("mx64", 0.158), ("mx106", 0.213)])
+def test_a_falling_arm_bounds_static_friction(mx, part, value):
+    table = mx("bench_tables.json")["static_friction"][part]
+    found = measure.friction_from_fall(
+        mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
+    )
+    assert found.value is None
+    assert found.low == pytest.approx(value, abs=6e-4)
+    assert ">=" in str(found)
+    slip = measure.friction_from_slip(
+        mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
+    )
+    assert slip.value == pytest.approx(found.low)
+    assert slip.error > 0
+
+
+@pytest.mark.parametrize(("part", "slope", "intercept"), [("mx64", 1.698, 0.110), ("mx106", 2.327, 0.425)])
+def test_no_load_lines(mx, part, slope, intercept):
+    table = mx(f"velocity_{part}.json")
+    found = measure.no_load_line([float(v) for v in table], list(table.values()), resistance=2.1)
+    assert found.value == pytest.approx(slope, abs=5e-4)
+    assert found.others["intercept"].value == pytest.approx(intercept, abs=5e-4)
+    assert found.others["coulomb"].value == pytest.approx(intercept * slope / 2.1, rel=2e-3)
+
+
+def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
+    loads = mx("bench_tables.json")["stall_static_load"]
+    torque = (
+        loads["mass_kg"]
+        * be.bench.Pendulum(mass=1, length=1).gravity
+        * loads["length_m"]
+        * np.cos(np.radians(np.array(loads["pos_deg"]) - 180))
+    )
+    static = measure.torque_constant_from_loads(torque, loads["V"], resistance=2.1, static=0.212)
+    assert static.value is None
+    assert static.low == pytest.approx(1.21, abs=0.01)
+    assert 1.5 < static.high < 1.65
+    table = mx("velocity_mx106.json")
+    line = measure.no_load_line([float(v) for v in table], list(table.values()))
+    fitted = measure.Measured(name="motor.torque_constant", unit="N m/A", value=2.2, error=0.02)
+    (finding,) = measure.compare_torque_constants(
+        {"static loads": static, "no-load slope": line, "fitted": fitted},
+        load=torque,
+        voltage=loads["V"],
+        resistance=2.1,
+    )
+    assert finding.code == "torque_constants_disagree"
+    assert "friction that grows with the load" in finding.text
+    assert measure.compare_torque_constants({"fitted": fitted}) == []
+
+
+def test_static_loads_from_both_directions_pin_the_torque_constant():
+    K, R, f = 1.4, 2.0, 0.2
+    load = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
+    way = np.array([1, -1, 1, -1, 1, -1])
+    found = measure.torque_constant_from_loads(
+        load, (load + way * f) * R / K, resistance=R, static=f, directions=way
+    )
+    assert found.value == pytest.approx(K)
+    assert found.others["friction"].value == pytest.approx(f)
+
+
+def test_no_load_line_of_a_simulated_motor():
+    motor, friction = (
+        be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-3),
+        be.friction.Coulomb(coulomb=0.05, viscous=0.01),
+    )
+    volts = [3.0, 6.0, 9.0, 12.0]
+    speeds = [
+        be.simulate(
+            be.Actuator(motor=motor, friction=friction), be.bench.FreeShaft(), v, duration=1.0
+        ).velocity[-1]
+        for v in volts
+    ]
+    found = measure.no_load_line(volts, speeds, resistance=2.0, torque_constant=0.5)
+    assert found.value == pytest.approx(0.5 + 2.0 * 0.01 / 0.5, rel=1e-6)
+    assert found.others["coulomb"].value == pytest.approx(0.05, rel=1e-5)
+    assert found.others["viscous"].value == pytest.approx(0.01, rel=1e-5)
+
+
+def coast(inertia: float, seed: int) -> be.Log:
+    actuator = be.Actuator(
+        motor=be.motor.Motor(resistance=2.0, torque_constant=0.5),
+        friction=be.friction.Coulomb(coulomb=0.02, viscous=3e-4),
+        drive=be.drive.Off(),
+    )
+    run = be.simulate(
+        actuator, be.bench.Flywheel(inertia=inertia), start={"velocity": 60.0}, duration=4.0, dt=0.01
+    )
+    return be.log(
+        "coast",
+        run.time,
+        velocity=run.velocity + 0.05 * np.random.default_rng(seed).standard_normal(len(run)),
+    )
+
+
+def test_coast_down_and_inertia_from_two_of_them():
+    found = transients.coast_down(coast(2e-3, 1), inertia=2e-3)
+    assert found.value == pytest.approx(0.02, abs=4 * found.error + 2e-4)
+    assert found.others["viscous"].value == pytest.approx(3e-4, abs=4 * found.others["viscous"].error + 1e-5)
+    J = transients.inertia_from_two_coasts(coast(5e-3, 2), coast(2e-3, 3), added=3e-3)
+    assert J.value == pytest.approx(2e-3, rel=0.1)
+
+
+def test_heating_gives_thermal_constants():
+    thermal = be.motor.Thermal(resistance=12.0, capacitance=5.0, ambient=21.0, resistance_coefficient=0.0)
+    motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, thermal=thermal)
+    run = be.simulate(
+        be.Actuator(motor=motor),
+        be.bench.Locked(),
+        be.signal.step(-3.0, at=200.0, start=3.0),
+        duration=400.0,
+        dt=1.0,
+    )
+    seen = np.round(run.temperature + 0.2 * np.random.default_rng(0).standard_normal(len(run)))
+    found = transients.thermal(
+        be.log("heat", run.time, temperature=seen), power=2.0 * run.current**2, ambient=21.0
+    )
+    assert found.value == pytest.approx(12.0, rel=0.03)
+    assert found.others["capacitance"].value == pytest.approx(5.0, rel=0.05)
+
+
+def test_backlash_from_slow_reversals():
+    t = np.arange(0, 20, 0.01)
+    drive = 0.5 * np.abs(((t / 5.0) % 2) - 1)
+    out, gap = np.zeros_like(drive), 0.03
+    for k in range(1, len(t)):
+        out[k] = np.clip(out[k - 1], drive[k] - gap / 2, drive[k] + gap / 2)
+    found = transients.backlash(be.log("reversal", t, position=out, position_target=drive))
+    assert found.value == pytest.approx(gap, abs=2e-3)
+
+
+def test_bad_readings_are_refused():
+    with pytest.raises(be.BackemfError, match="mass is -1"):
+        measure.friction_from_fall(mass=-1, length=0.1, angle=0.5)
+    with pytest.raises(be.BackemfError, match="arm_mass is -1"):
+        measure.friction_from_fall(mass=1, length=0.1, angle=0.5, arm_mass=-1)
+    with pytest.raises(be.BackemfError, match="2 currents and 3 voltages"):
+        measure.resistance_from_locked([1, 2], [1, 2, 3])
+    with pytest.raises(be.BackemfError, match="not finite at reading 1"):
+        measure.no_load_line([1, math.nan, 3], [1, 2, 3])
+    with pytest.raises(be.BackemfError, match="below the duty limit"):
+        measure.firmware_gain([1, 2], [32, 32], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("n", "decimation", "said"),
+    [
+        (120, 10, "push has 120 samples, to be thinned by 10; expected"),
+        (500, 0, "expected thinning by 1"),
+        (500, 10, "do not determine the answer"),
+    ],
+)
+def test_inverse_dynamics_needs_samples_in_motion(n, decimation, said):
+    still = be.log("push", 1e-3 * np.arange(n), position=np.zeros(n), torque=np.ones(n))
+    with pytest.raises(be.BackemfError, match=said):
+        inverse_dynamics(still, decimation=decimation)

@@ -1,0 +1,110 @@
+"""Models nobody here wrote: chains, slides, other actuators, constraints, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("mujoco")
+
+import typer
+from typer.testing import CliRunner
+
+from backemf.cli.conform import conform as command
+from backemf.errors import InvalidValue, MissingValue
+from backemf.simulator.conform import conform
+
+MODEL = """<mujoco><option timestep="0.002" integrator="{integrator}"/>
+<default><joint damping="0.01"/><geom contype="0" conaffinity="0"/></default>
+<worldbody>
+  <body><joint name="shoulder" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"
+    mass="0.3"/>
+    <body pos="0.3 0 0"><joint name="elbow" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0"
+      size="0.02" mass="0.2"/></body></body>
+  <body pos="0 1 0"><joint name="lift" type="slide" axis="0 0 1" stiffness="3" damping="0.2" armature="0.01"/>
+    <geom size="0.05" mass="0.5"/></body>
+  <body pos="0 2 0"><joint name="wheel" axis="1 0 0" {wheel}/><geom size="0.05" mass="0.5"/></body>
+  <body pos="0 3 0"><joint name="ball" type="ball"/><geom size="0.05" mass="0.5"/></body>
+</worldbody>
+<actuator>
+  <motor joint="elbow"/>
+  <dcmotor name="shoulder" joint="shoulder" gear="5" motorconst="0.08" resistance="2" inductance="0.004"
+    thermal="2 0.4 0 0.0039 25 20"
+    lugre="8 0.02 0.04 0.06 0.5" cogging="0.02 6 0" saturation="0.4" controller="0.4 0.3 0.02 4 0.2 8"
+      input="pos" armature="1e-4" damping="1e-3 1e-4"/>
+  <dcmotor name="elbow" joint="elbow" gear="-3" motorconst="0.08" resistance="2" controller="0 0 0.02"
+    input="vel ff" damping="1e-3"/>
+  <dcmotor name="lift" joint="lift" gear="50" motorconst="0.08" resistance="2" lugre="8 0.02 0.04 0.06 0.5"
+    damping="1e-4 1e-5 1e-6" ctrlrange="-10 10"/>
+  <dcmotor joint="wheel" motorconst="0.08" resistance="2" inductance="0 0.003" saturation="0 3 200"/>
+  <dcmotor name="gimbal" joint="ball" gear="0 0 1" motorconst="0.08" resistance="2"/>
+</actuator></mujoco>"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text: str) -> str:
+        path = tmp_path / "model.xml"
+        path.write_text(text)
+        return str(path)
+
+    return written
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "implicit", "RK4"])
+def test_every_dcmotor_agrees(write, integrator):
+    found = {
+        row.actuator: row for row in conform(write(MODEL.format(integrator=integrator, wheel="")), steps=200)
+    }
+    assert list(found) == ["shoulder", "elbow", "lift", "4", "gimbal"]
+    assert max(row.worst for row in found.values() if row.worst is not None) <= 1e-13
+    assert set(found["shoulder"].differences) == {
+        "force",
+        "setpoint",
+        "integral",
+        "temperature_rise",
+        "bristle",
+        "current",
+    }
+    assert found["shoulder"].note == "not compared: position, velocity (the joint is part of a chain)"
+    assert set(found["lift"].differences) == {"force", "position", "velocity", "bristle"}
+    assert set(found["4"].differences) == {"force", "position", "velocity", "current"}
+    assert found["gimbal"].worst is None
+    assert "ball or free joint" in found["gimbal"].note
+
+
+def test_a_joint_under_a_constraint_is_compared_as_far_as_possible(write):
+    found = {
+        row.actuator: row
+        for row in conform(write(MODEL.format(integrator="Euler", wheel='frictionloss="0.01"')), steps=100)
+    }
+    assert found["4"].note == "not compared: position, velocity (constraints act on the joint)"
+    assert found["4"].worst <= 1e-13
+    assert "velocity" in found["lift"].differences
+
+
+def test_files_that_do_not_help(write):
+    with pytest.raises(MissingValue, match="the model has no dcmotor"):
+        conform(write("<mujoco><worldbody/></mujoco>"))
+    with pytest.raises(InvalidValue, match=r"MuJoCo \S+ does not load model.xml: XML Error"):
+        conform(write("<mujoco><nonsense/></mujoco>"))
+
+
+def test_the_command_prints_a_table_or_json(write):
+    app = typer.Typer()
+    app.command()(command)
+    path = write(MODEL.format(integrator="Euler", wheel=""))
+    shown = CliRunner().invoke(app, [path, "--steps", "50"])
+    assert shown.exit_code == 0
+    assert shown.output.splitlines()[0].split() == [
+        "actuator",
+        "joint",
+        "worst",
+        "difference",
+        "compared",
+        "note",
+    ]
+    spoken = json.loads(CliRunner().invoke(app, [path, "--steps", "50", "--json"]).output)
+    assert set(spoken) == {"mujoco", "steps", "actuators"}
+    assert set(spoken["actuators"][0]) == {"actuator", "joint", "worst", "differences", "note"}
