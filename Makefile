@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: setup demo test check conformance bench clean
+.PHONY: setup demo test check conformance bench dist clean
 
 setup: $(STAMP)
 
@@ -30,10 +30,17 @@ check: $(STAMP)
 conformance: $(STAMP)
 	$(BIN)/python scripts/conformance.py
 	$(BIN)/python scripts/replays.py
+	$(BIN)/python scripts/pythons.py
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/fit.py
 
+# The wheel as a stranger gets it: in a clean environment, without extras, it runs the README's first example.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python scripts/dist_check.py
+
 clean:
-	rm -rf $(VENV) out build
+	rm -rf $(VENV) out build dist

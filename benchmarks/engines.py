@@ -29,7 +29,7 @@ import backemf as be
 from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import Held, held
 from backemf.engine.stepper import stepper
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 
 STEPS, DT, ROUNDS = 5000, 1e-3, 15
 FREE = (
@@ -54,7 +54,9 @@ SERVO = be.Actuator(
     ),
     drive=be.drive.Position(volts_per_radian=20.0, volt_seconds_per_radian=0.3, supply=12.0),
 )
-SYSTEM = System(actuator=SERVO, bench=be.bench.Pendulum(mass=0.5, length=0.1), inputs=("position_target",))
+SYSTEM = ActuatorSystem(
+    actuator=SERVO, bench=be.bench.Pendulum(mass=0.5, length=0.1), inputs=("position_target",)
+)
 P, S0 = np.array(list(SYSTEM.parameters.values())), np.zeros(2)
 # The order in which benchmarks/engines_servo.c wants its numbers.
 IN_C = (
@@ -275,7 +277,10 @@ def measure() -> dict[str, float | None]:
     many = P * np.random.default_rng(0).uniform(0.9, 1.1, (1024, len(P)))
     candidates = medians({"cost": lambda: k.cost(many, S0, logs, 1, measured)}, rounds=3)["cost"]
     servos = stepper(
-        System(actuator=SERVO, bench=be.bench.Recorded(), inputs=("inertia", "load", "position_target")), 12
+        ActuatorSystem(
+            actuator=SERVO, bench=be.bench.Recorded(), inputs=("inertia", "load", "position_target")
+        ),
+        12,
     )
     state, inputs = servos.start(position=0.2), np.tile([0.005, 0.1, 0.4], (12, 1))
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ import numpy as np
 from backemf.engine import reference
 from backemf.engine.compile.kernels import Kernels, kernels
 from backemf.engine.rows import Batch, held
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 
 N = 120
 DT = 2e-3
@@ -21,7 +21,7 @@ DT = 2e-3
 class Walk(NamedTuple):
     """States that a system passes through, and the inputs there."""
 
-    system: System
+    system: ActuatorSystem
     p: np.ndarray
     states: np.ndarray
     inputs: np.ndarray
@@ -32,7 +32,7 @@ def walk(actuator, bench, asked, *, outputs=None) -> Walk:
     """Through motion, saturation and a switched-off stretch;
     every fourth state is brought to rest where it is, and every fourth nearly so."""
     names = tuple(sorted(asked))
-    system = System(actuator=actuator, bench=bench, inputs=names, outputs=outputs or actuator.states)
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=names, outputs=outputs or actuator.states)
     k = np.arange(N)
     level = np.select(
         [k < 10, k < 40, k < 60, k < 80], [0.0, 1.0, -4.0, 0.3], 0.0

@@ -11,7 +11,7 @@ from backemf.engine.compile import cache
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower
 from backemf.engine.rows import held
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 from backemf.errors import UnknownName
 
 SERVO = be.Actuator(
@@ -60,7 +60,7 @@ def test_unknown_engines_are_named():
 def test_fast_math_does_not_decide_whether_a_joint_sticks():
     """Fused multiply-add rounds differently; a step that branched on a rounding residue would
     go another way."""
-    system = System(
+    system = ActuatorSystem(
         actuator=SERVO.replace(**{"drive.volts_per_radian": 8.0}), bench=PENDULUM, inputs=("position_target",)
     )
     lowered = lower(system)

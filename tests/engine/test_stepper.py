@@ -12,7 +12,7 @@ import backemf as be
 from backemf.engine import reference
 from backemf.engine.rows import held
 from backemf.engine.stepper import stepper
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 from backemf.errors import BackemfWarning, InvalidValue, UnknownName
 from backemf.model.quantity import part
 
@@ -36,8 +36,8 @@ SERVO = be.Actuator(
 )
 
 
-def system(**changes: float) -> System:
-    return System(
+def system(**changes: float) -> ActuatorSystem:
+    return ActuatorSystem(
         actuator=SERVO.replace(**changes),
         bench=be.bench.Recorded(),
         inputs=("inertia", "load", "position_target"),
@@ -119,7 +119,9 @@ def test_mistakes_are_named(twelve):
         stepper(
             [
                 twelve[0],
-                System(actuator=SERVO, bench=be.bench.Flywheel(inertia=1.0), inputs=("position_target",)),
+                ActuatorSystem(
+                    actuator=SERVO, bench=be.bench.Flywheel(inertia=1.0), inputs=("position_target",)
+                ),
             ]
         )
     with pytest.raises(InvalidValue, match="n is 3 for 12 systems"):
@@ -138,7 +140,9 @@ class Rooted(be.friction.Coulomb):
 
 def test_what_cannot_be_compiled_steps_on_the_reference():
     actuator = be.Actuator(motor=SERVO.motor, friction=Rooted(coulomb=0.1, viscous=0.1), drive=SERVO.drive)
-    one = System(actuator=actuator, bench=be.bench.Flywheel(inertia=0.01), inputs=("position_target",))
+    one = ActuatorSystem(
+        actuator=actuator, bench=be.bench.Flywheel(inertia=0.01), inputs=("position_target",)
+    )
     with pytest.warns(BackemfWarning, match="cannot compile this actuator"):
         steps = stepper(one, 2)
     after = steps(steps.start(), np.full((2, 1), 0.5), 1e-3, substeps=2)

@@ -10,7 +10,6 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue
-from backemf.model.conversions import classic_servo
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
@@ -21,16 +20,9 @@ FRICTION = be.friction.Coulomb(coulomb=0.1, viscous=0.04)
 def test_the_published_formulas():
     actuator = be.Actuator.read("mx-106/m1")
     p = actuator.parameters
-    asked = classic_servo(
-        torque_constant=p["motor.torque_constant"],
-        resistance=p["motor.resistance"],
-        firmware_gain=0.158,
-        proportional=32.0,
-        supply=12.0,
-        static=p["friction.coulomb"],
-        viscous=p["friction.viscous"],
-        duty_limit=0.9625,
-    )
+    k_t, R, f_v = (p[f"{n}"] for n in ("motor.torque_constant", "motor.resistance", "friction.viscous"))
+    volts = 0.158 * 32.0 * 12.0
+    asked = (k_t * volts / R, k_t * k_t / R + f_v, p["friction.coulomb"], 0.9625 * 12.0 * k_t / R)
     made = export(actuator, "mujoco-classic", joint="knee")
     assert made.lossless
     found = (made.numbers["kp"], made.numbers["damping"], made.numbers["frictionloss"], made.numbers["force"])

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 
 from .variants import variants
 
@@ -45,7 +45,7 @@ def states_at(actuator, moment: str) -> np.ndarray:
 @pytest.mark.parametrize("name", sorted(variants()))
 def test_jax_agrees_with_finite_differences(name):
     actuator, bench, inputs = variants()[name]
-    system = System(actuator=actuator, bench=bench, inputs=tuple(inputs))
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
     p, u = np.array(list(system.parameters.values())), tuple(inputs.values())
     names = [*system.parameters, *system.states]
 
@@ -88,7 +88,7 @@ def test_a_stuck_joint_forgets_its_velocity():
     """From below stiction a small velocity is gone within the step, whatever its sign:
     the derivative at rest is zero."""
     actuator, bench, inputs = variants()["friction-stribeck"]
-    system = System(actuator=actuator, bench=bench, inputs=tuple(inputs))
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
     load = bench.load(0.9, 0.0, {})
     assert abs(load) > 0.15  # gravity exceeds friction here, so the drive holds it
     held = {

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model import conversions
-from backemf.model.motor import no_load_speed, stall_torque
+from backemf.model.steady import Line, no_load_speed
 
 from .variants import BENCHES, FRICTIONS, GEARED, RICH
 
@@ -30,7 +29,7 @@ def run(motor=MOTOR, bench=None, command=6.0, friction=None, gearbox=None, drive
 def test_stall_torque_is_k_v_over_r():
     t = run(bench=be.bench.Locked(), duration=0.01)
     assert t.torque[-1] == pytest.approx(K * 6.0 / R, rel=1e-14)
-    assert stall_torque(MOTOR, 6.0) == pytest.approx(K * 6.0 / R, rel=1e-14)
+    assert Line(R, K, K, 6.0).stall_torque == pytest.approx(K * 6.0 / R, rel=1e-14)
     assert np.all(t.velocity == 0)
 
 
@@ -40,10 +39,12 @@ def test_no_load_speed_with_coulomb_viscous_and_iron_drag():
     t = run(motor=motor, friction=be.friction.Coulomb(coulomb=tau_c, viscous=B), duration=3.0)
     expected = (K * 6.0 / R - tau_c) / (K * K / R + B + K_fe)
     assert t.velocity[-1] == pytest.approx(expected, rel=1e-9)
-    assert no_load_speed(motor, 6.0, tau_c, B) == pytest.approx(expected, rel=1e-12)
+    assert no_load_speed(
+        be.Actuator(motor=motor, friction=be.friction.Coulomb(coulomb=tau_c, viscous=B)), 6.0
+    ) == pytest.approx(expected, rel=1e-12)
     # With viscous drag alone it is document 001's v K / (K^2 + R B); document 001's equation 5 gives the
     # current there.
-    assert no_load_speed(MOTOR, 6.0, 0.0, B) == pytest.approx(6.0 * K / (K * K + R * B), rel=1e-12)
+    assert Line(R, K, K, 6.0, viscous=B).no_load_speed == pytest.approx(6.0 * K / (K * K + R * B), rel=1e-12)
     assert K * t.current[-1] == pytest.approx(tau_c + (B + K_fe) * t.velocity[-1], rel=1e-9)
 
 
@@ -355,15 +356,10 @@ def test_document_004_in_volts_and_in_amperes():
     motor = be.motor.Motor(resistance=0.5, torque_constant=K_t, rotor_inertia=J_r)
     gearbox, friction = be.gearbox.Gearbox(ratio=G, n_motors=n), be.friction.Coulomb(coulomb=T_f, viscous=b)
     total = J_load + gearbox.output_inertia(J_r)
-    volts = conversions.feedforward_voltage(
-        torque_constant=K_t,
-        speed_constant=1 / K_t,
-        resistance=0.5,
-        ratio=G,
-        n_motors=n,
-        inertia=total,
-        output_friction=T_f,
-        viscous=b,
+    line = Line(0.5, K_t, K_t).reflected(G, n)._replace(dry=T_f, viscous=b)
+    volts = line.voltage_gains(total)
+    assert volts == pytest.approx(  # the document's own letters
+        (0.5 * T_f / (n * G * K_t), G * K_t + 0.5 * b / (n * G * K_t), 0.5 * total / (n * G * K_t))
     )
     t = run(
         motor=motor,
@@ -377,9 +373,7 @@ def test_document_004_in_volts_and_in_amperes():
     assert pytest.approx(volts.kS + volts.kV * t.velocity[-1], rel=1e-6) == 6.0
     first = t.velocity[1] / 0.001
     assert pytest.approx(volts.kS + volts.kV * 0.5 * t.velocity[1] + volts.kA * first, rel=1e-5) == 6.0
-    amps = conversions.feedforward_current(
-        torque_constant=K_t, ratio=G, n_motors=n, inertia=total, output_friction=T_f, viscous=b
-    )
+    amps = line.current_gains(total)
     t = run(
         motor=motor,
         gearbox=gearbox,
@@ -396,11 +390,10 @@ def test_document_004_in_volts_and_in_amperes():
         )
         == 2.0
     )
-    motors = {"torque_constant": K_t, "ratio": G, "n_motors": n}
-    assert conversions.mechanism_from_voltage(
-        volts, **motors, speed_constant=1 / K_t, resistance=0.5
-    ) == pytest.approx((total, T_f, b))
-    assert conversions.mechanism_from_current(amps, **motors) == pytest.approx((total, T_f, b))
+    assert line.behind_voltage(volts) == pytest.approx((total, T_f, b))
+    assert line.behind_current(amps) == pytest.approx((total, T_f, b))
+    own = Line(0.5, K_t, K_t, dry=1e-3).reflected(G, n)  # each motor's own friction counts n G times
+    assert own.voltage_gains(total).kS == pytest.approx(0.5 * 1e-3 / K_t)
 
 
 def test_effective_stiffness_and_damping_of_a_position_drive():

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 from backemf.errors import NotLowered
 from backemf.model.actuator import inertias, over
 from backemf.model.maths import Scalar
 
 
 @dataclass(frozen=True, kw_only=True)
-class EulerSystem(System):
+class EulerSystem(ActuatorSystem):
     """A system that steps as v += h a(q, v), q += h v;
     for actuators without hidden states or dry friction."""
 

@@ -11,8 +11,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.frictions import friction_size
-from backemf.model.motor import no_load_speed as closed_form
-from backemf.report import stated
+from backemf.model import steady
 from backemf.report.blocks import Drawing
 from backemf.report.figures import (
     draw as render,
@@ -156,9 +155,9 @@ def test_the_envelope_speaks_of_metres_on_a_linear_axis():
 
 def test_stall_and_no_load_are_those_of_the_closed_forms():
     actuator = be.Actuator(motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02))
-    assert stated.stall_torque(actuator, 12.0) == pytest.approx(0.9 * 12 / 4 - 0.05)
-    assert stated.no_load_speed(actuator, 12.0) == pytest.approx(
-        closed_form(MOTOR, 12.0, coulomb=0.05, viscous=0.02), rel=1e-6
+    assert steady.stall_torque(actuator, 12.0) == pytest.approx(0.9 * 12 / 4 - 0.05)
+    assert steady.no_load_speed(actuator, 12.0) == pytest.approx(
+        (0.9 * 12 / 4 - 0.05) / (0.81 / 4 + 0.02), rel=1e-6
     )
 
 

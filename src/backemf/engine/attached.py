@@ -12,44 +12,44 @@ joint's inertia and its armature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..model.actuator import Actuator, inertias
 from ..model.bench import Recorded
 from ..model.maths import Scalar
-from .system import System
+from .system import ActuatorSystem, Results, Row
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attached(System):
+class Attached(ActuatorSystem):
     """A system whose step gives the effort after the states. Its bench is `Recorded`:
     inertia and load come with the command."""
 
-    def step(
-        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
-    ) -> tuple[Scalar, ...]:
-        after = System.step(self, p, s, u, h)
+    @property
+    def extra(self) -> tuple[str, ...]:
+        return ("effort",)
+
+    @property
+    def key(self) -> tuple:
+        return (*super().key, "effort")
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        after = ActuatorSystem.step(self, p, s, u, h)
         v = self.states.index("velocity")
         return *after, self.moved(p, u) * (after[v] - s[v]) / h - self.asked(u)["load"]
 
-    def armature(self, p: Sequence[Scalar]) -> Scalar:
+    def armature(self, p: Row) -> Scalar:
         """Inertia that the simulator must add to the joint:
         the rotors', unless backlash parts them from it [kg m^2]."""
         actuator, _ = self.with_parameters(p)
-        return (
-            0.0
-            if actuator.gearbox.backlash is not None
-            else inertias(actuator, Recorded(), {"inertia": 0.0})[1]
-        )
+        parted = actuator.gearbox.backlash is not None
+        return 0.0 if parted else inertias(actuator, Recorded(), {"inertia": 0.0}).rotor
 
-    def moved(self, p: Sequence[Scalar], u: Sequence[Scalar]) -> Scalar:
+    def moved(self, p: Row, u: Row) -> Scalar:
         """J: the inertia that the effort and the load accelerate [kg m^2]."""
         return self.asked(u)["inertia"] + self.armature(p)
 
-    def load_seen(
-        self, p: Sequence[Scalar], u: Sequence[Scalar], v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar
-    ) -> Scalar:
+    def load_seen(self, p: Row, u: Row, v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar) -> Scalar:
         """The load that must have acted over the last h seconds,
         in which an effort took the joint from v_before to v [N m]."""
         return self.moved(p, u) * (v - v_before) / h - effort

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..model.energy import FLOWS
 from ..model.maths import Scalar
-from .system import System
+from .system import ActuatorSystem, Results, Row
 
 
 @dataclass(frozen=True, kw_only=True)
-class Booked(System):
+class Booked(ActuatorSystem):
     """The states are followed by the energy moved since the start, in the order of `energy.FLOWS` [J]."""
 
     @property
@@ -22,10 +21,10 @@ class Booked(System):
     def key(self) -> tuple:
         return (*super().key, "energy")
 
-    def step(
-        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
-    ) -> tuple[Scalar, ...]:
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         n = len(self.actuator.states)
-        plain = System(actuator=self.actuator, bench=self.bench, inputs=self.inputs, outputs=self.outputs)
+        plain = ActuatorSystem(
+            actuator=self.actuator, bench=self.bench, inputs=self.inputs, outputs=self.outputs
+        )
         after, moved = plain.step_with_energy(p, s[:n], u, h)
         return (*after, *(a + b for a, b in zip(s[n:], moved, strict=True)))

@@ -183,21 +183,20 @@ class PlainStepper:
     """The functions of a compiled stepper, in JAX."""
 
     def __init__(self, system: System):
-        self.WIDTH = len(system.parameters)
-        self.once = jax.jit(
-            jax.vmap(
-                lambda p, s, u, h: jnp.stack(
-                    [jnp.asarray(x) for x in system.step(tuple(p), tuple(s), tuple(u), h)]
-                ),
-                (0, 0, 0, None),
-            )
-        )
+        self.WIDTH, self.n_states = len(system.parameters), len(system.states)
+
+        def step(p: Any, s: Any, u: Any, h: Any) -> Any:
+            return jnp.stack([jnp.asarray(x) for x in system.step(tuple(p), tuple(s), tuple(u), h)])
+
+        self.once = jax.jit(jax.vmap(step, (0, 0, 0, None)))
 
     def prepare(self, P: np.ndarray, H: np.ndarray) -> None:
         H[:] = P
 
     def step(self, n: int, H: np.ndarray, S: np.ndarray, U: np.ndarray, h: float, after: np.ndarray) -> None:
         with jax.enable_x64(True):
+            extra = 0.0
             for _ in range(n):
-                S = self.once(H, S, U, h)
-            after[:] = S
+                both = self.once(H, S, U, h)
+                S, extra = both[:, : self.n_states], extra + both[:, self.n_states :] / n
+            after[:] = np.concatenate([S, extra], axis=1)

@@ -4,16 +4,14 @@ trajectories, and exact sensitivities to every gain."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from ..model import mechanism as model
 from ..model.maths import Scalar
 from ..model.mechanism import Mechanism
 from ..model.quantity import parameters, structure, substitute
 from .compile.kernels import Kernels, kernels
-from .system import System
+from .system import Results, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,18 +32,23 @@ class MechanismSystem:
         return "position", "velocity"
 
     @property
+    def extra(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def key(self) -> tuple:
         return structure(self.mechanism), self.inputs, self.outputs
 
-    def with_parameters(self, p: Sequence[Scalar]) -> Mechanism:
+    def initial_state(self, **given: float) -> dict[str, float]:
+        return {"position": 0.0, "velocity": 0.0, **given}
+
+    def with_parameters(self, p: Row) -> Mechanism:
         return substitute(self.mechanism, dict(zip(self.parameters, p, strict=True)))
 
-    def step(
-        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
-    ) -> tuple[Scalar, ...]:
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         return model.step(self.with_parameters(p), s[0], s[1], u[0], h)
 
-    def observe(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def observe(self, p: Row, s: Row, u: Row) -> Results:
         now = {
             "position": s[0],
             "velocity": s[1],
@@ -60,4 +63,4 @@ def mechanism_kernels(turning: bool) -> Kernels:
     Every gain and the start are free."""
     arm = {"gravity_cosine": 1.0, "gravity_sine": 1.0} if turning else {}
     system = MechanismSystem(mechanism=Mechanism(effort_per_acceleration=1.0, **arm))
-    return kernels(cast("System", system), free=tuple(system.parameters), start=system.states)
+    return kernels(system, free=tuple(system.parameters), start=system.states)

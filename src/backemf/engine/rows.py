@@ -45,6 +45,70 @@ def held(
     )
 
 
+class Delay:
+    """A command that comes late: the marked columns of `values`, sampled at `times`, act `delay` seconds
+    after.
+
+    `past` is (times, values) of what was asked before the first sample; without it the first values held.
+    """
+
+    def __init__(
+        self,
+        values: np.ndarray,
+        times: np.ndarray,
+        delay: float,
+        moved: Sequence[bool],
+        past: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
+        self.values, self.times, self.moved = values, times, np.asarray(moved, bool)
+        known, asked = (np.empty(0), values[:0]) if past is None else past
+        self.arrival, self.asked = np.concatenate([known, times]) + delay, np.concatenate([asked, values])
+        self.tiny = 1e-9 * np.diff(times, append=2 * times[-1] - times[-2])
+
+    def _columns(self, n: int, index: np.ndarray) -> np.ndarray:
+        """The first n rows, with the marked columns of what was asked at an index."""
+        return np.where(self.moved, self.asked[np.maximum(index, 0)], self.values[:n])
+
+    def in_force(self) -> np.ndarray:
+        """What acts from each sample on."""
+        newest = np.searchsorted(self.arrival, self.times + self.tiny, side="right") - 1
+        return self._columns(len(self.times), newest)
+
+    def rows(self) -> Held:
+        """Rows that switch inside an interval where they must. With irregular samples an interval may see
+        several changes; the last one before its end is kept in place, earlier ones count from its start."""
+        starts, ends, tiny = self.times[:-1], self.times[1:], self.tiny[:-1]
+        dt = ends - starts
+        last = (
+            np.searchsorted(self.arrival, ends - tiny, side="left") - 1
+        )  # the newest that arrives before the end
+        first = (
+            np.searchsorted(self.arrival, starts + tiny, side="right") - 1
+        )  # the one in force at the start
+        inside = last > first
+        switch = np.where(inside, (self.arrival[np.maximum(last, 0)] - starts) / dt, 0.0)
+        now = self._columns(len(dt), np.where(inside, last, first))
+        before = self._columns(len(dt), np.where(inside, np.maximum(last - 1, first), first))
+        return held(now, dt, before, np.clip(switch, 0.0, 1.0))
+
+
+def split(rows: Held) -> tuple[Held, np.ndarray]:
+    """The rows with long intervals cut into pieces of the usual length, so that all need the same number of
+    steps; and where the samples are now."""
+    usual = float(np.median(rows.dt))
+    pieces = np.where(rows.dt > 2.0 * usual, np.ceil(rows.dt / usual), 1.0).astype(int)
+    samples = np.concatenate([[0], np.cumsum(pieces)])
+    if len(rows.dt) == samples[-1]:
+        return rows, samples
+    owner = np.repeat(np.arange(len(pieces)), pieces)
+    piece = np.arange(samples[-1]) - samples[owner]
+    n = pieces[owner]
+    switch = np.clip(rows.switch[owner] * n - piece, 0.0, 1.0)  # as a share of the piece
+    values = np.where((switch < 1.0)[:, None], rows.values[owner], rows.before[owner])
+    before = rows.before[owner]
+    return held(values, rows.dt[owner] / n, before, np.where(switch < 1.0, switch, 0.0)), samples
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """One log or several, one after the other: log l has the samples offsets[l] to offsets[l + 1] of every

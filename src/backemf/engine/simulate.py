@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ..model import drive as drives, energy as energy_book
+from ..errors import BackemfWarning, InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding
+from ..model import energy as energy_book
 from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
 from ..model.maths import is_number
-from .rows import Held, check_substeps, held
-from .system import System
+from .rows import Delay, Held, check_substeps, held, split
+from .system import ActuatorSystem
 from .trajectory import Trajectory
 
 FINEST = 10e-6
 """No integration step is made shorter than this on account of the tolerance [s]."""
-_GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
 ENGINES = ("auto", "compiled", "reference")
 
 
@@ -55,32 +56,66 @@ def simulate(
     times = _times(duration, dt, time, command)
     inputs = _inputs(actuator, bench, command, times)
     _check_inertia(actuator, bench, inputs)
-    system = System(actuator=actuator, bench=bench, inputs=tuple(inputs))
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
     s0 = actuator.initial_state(**(start or {}))
     for name, value in s0.items():
         if not (is_number(value) and np.isfinite(value)):
             raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
-    rows = _rows(actuator, inputs, times)
+    rows, in_force = _rows(actuator, inputs, times, command)
+    rows, samples = split(rows)
     states, books, n, change = _run(
         _runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy
     )
-    found = {name: states[:, k] for k, name in enumerate(system.states)}
-    found.update(signals(actuator, found, inputs))
-    found = {
-        name: np.broadcast_to(np.asarray(value, float), times.shape).copy() for name, value in found.items()
-    }
-    found.update({name: value for name, value in inputs.items() if name not in found})
+    states = states[samples]
+    shown = {name: states[:, k] for k, name in enumerate(system.states)}
+    shown.update(signals(actuator, shown, in_force))
+    shown = {name: np.broadcast_to(np.asarray(x, float), times.shape).copy() for name, x in shown.items()}
+    shown.update({name: value for name, value in inputs.items() if name not in shown})
     book = {}
     if books is not None:
-        book = {name: books[:, k] for k, name in enumerate(energy_book.FLOWS)}
-        book["stored"] = np.asarray(energy_book.stored(actuator, bench, found, inputs), float)
+        book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
+        book["stored"] = np.asarray(energy_book.stored(actuator, bench, shown, inputs), float)
+    found = _findings(states, change, tolerance)
+    for finding in found:
+        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
     return Trajectory(
-        time=times, signals=found, actuator=actuator, bench=bench, substeps=n, refinement=change, energy=book
+        time=times,
+        signals=shown,
+        actuator=actuator,
+        bench=bench,
+        substeps=n,
+        refinement=change,
+        energy=book,
+        findings=tuple(found),
     )
 
 
+def _findings(states: np.ndarray, change: float | None, tolerance: float) -> list[Finding]:
+    """What the caller must know of the numbers before using them."""
+    if not np.isfinite(states).all():
+        k = int(np.argmax(~np.isfinite(states).all(axis=1)))
+        return [
+            Finding(
+                code="not_finite",
+                text=f"the motion runs away: from sample {k} on its states are not finite numbers.",
+                remedy="lower the drive's gains, shorten its delay, or look for a feedback of the wrong sign",
+            )
+        ]
+    if change is not None and change > tolerance:
+        return [
+            Finding(
+                code="tolerance_missed",
+                text=f"halving the step still changes position by {change:.2g}, more than the tolerance of"
+                f" {tolerance:.2g}; steps are never finer than {1e6 * FINEST:g} us.",
+                remedy="raise `tolerance`, soften contacts and gains, or compare with other substeps",
+                numbers={"change": change, "tolerance": tolerance},
+            )
+        ]
+    return []
+
+
 def _runner(
-    engine: str, system: System, s0: list[float], rows: Held
+    engine: str, system: ActuatorSystem, s0: list[float], rows: Held
 ) -> Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]:
     """A function (substeps, energy) -> (states,
     energy moved since the start or None) on the engine asked for."""
@@ -119,17 +154,20 @@ def _run(
     longest = float(np.max(rows.dt)) if len(rows.dt) else 0.0
     most = max(1, int(np.ceil(longest / FINEST)))
     n = min(max(1, int(np.ceil(longest / 1e-3))), most)
-    change = np.inf
-    coarse, _ = run(n, False)
-    while True:
-        n = min(2 * n, most)
-        fine, books = run(n, energy)
-        previous, change = change, float(np.max(np.abs(fine[:, 0] - coarse[:, 0])))
-        # Halving the step quarters the error away from friction events and halves it at worst, so what is
-        # left is at most this change; two small changes in a row are asked for, because one can be luck.
-        if (change <= 0.25 * tolerance and previous <= tolerance) or n >= most or not np.isfinite(change):
-            return fine, books, n, change
-        coarse = fine
+    change, previous = np.inf, np.inf
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # what runs away at a coarse step may hold at a finer one
+        coarse, _ = run(n, False)
+        while True:
+            n = min(2 * n, most)
+            fine, books = run(n, energy)
+            previous, change = change, float(np.max(np.abs(fine[:, 0] - coarse[:, 0])))
+            # Halving the step quarters the error away from friction events and halves it at worst, so what is
+            # left is at most this change; two small changes in a row are asked for, because one can be luck.
+            if (change <= 0.25 * tolerance and previous <= tolerance) or n >= most:
+                return fine, books, n, change
+            coarse = fine
 
 
 def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.ndarray:
@@ -175,14 +213,11 @@ def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -
         if isinstance(command, Mapping)
         else ({} if command is None else {drive.target: command})
     )
-    impedance = isinstance(drive, drives.Impedance)
-    valid = {"enabled", "supply", *bench.series, *([drive.target] if drive.target else [])}
-    if impedance:
-        valid |= {"velocity_target", "torque_target", *_GAINS}
+    valid = {"enabled", "supply", *bench.series, *drive.targets, *drive.optional_inputs}
     for name in given:
         if name not in valid:
             raise UnknownName("input", name, valid)
-    needed = [*bench.series] + ([drive.target] if drive.target and not impedance else [])
+    needed = [*bench.series, *(n for n in drive.targets if n not in drive.optional_inputs)]
     for name in needed:
         if name not in given:
             raise MissingValue(
@@ -227,36 +262,25 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarra
         )
 
 
-def _rows(actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray) -> Held:
+def _rows(
+    actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray, command: Any
+) -> tuple[Held, dict[str, np.ndarray]]:
+    """The inputs as rows, and what of them acts from each sample on: the same, unless the drive is late."""
     values = np.stack([*inputs.values()], axis=1) if inputs else np.zeros((len(times), 0))
-    dt = np.diff(times)
     delay = actuator.drive.delay
     if not delay:
-        return held(values[:-1], dt)
-    return delayed(values, times, delay, [name.endswith("_target") or name in _GAINS for name in inputs])
+        return held(values[:-1], np.diff(times)), inputs
+    dt = float(np.median(np.diff(times)))
+    before = times[0] + dt * np.arange(-int(np.ceil(delay / dt)) - 1, 0)
+    given = dict(command) if isinstance(command, Mapping) else {actuator.drive.target: command}
+    past = [
+        given[n](before) if callable(given.get(n)) else np.full(len(before), inputs[n][0]) for n in inputs
+    ]
+    late = Delay(values, times, delay, [is_late(n) for n in inputs], (before, np.stack(past, axis=1)))
+    return late.rows(), dict(zip(inputs, late.in_force().T, strict=True))
 
 
-def delayed(values: np.ndarray, times: np.ndarray, delay: float, moved: list[bool]) -> Held:
-    """Rows in which the marked columns come `delay` seconds late, switching inside an interval where they
-    must.
-
-    With irregular samples an interval may see several changes; the last one before its end is kept in place,
-    earlier ones count from the interval's start.
-    """
-    starts, ends, dt = times[:-1], times[1:], np.diff(times)
-    arrival = times + delay
-    tiny = 1e-9 * dt
-    last = (
-        np.searchsorted(arrival, ends - tiny, side="left") - 1
-    )  # the newest command that arrives before the end
-    first = np.searchsorted(arrival, starts + tiny, side="right") - 1  # the one in force at the start
-    inside = last > first
-    switch = np.where(inside, (arrival[np.maximum(last, 0)] - starts) / dt, 0.0)
-    newest = np.where(inside, last, first)
-    earlier = np.where(inside, np.maximum(last - 1, first), first)
-    now, before = values[:-1].copy(), values[:-1].copy()
-    for column, is_moved in enumerate(moved):
-        if is_moved:
-            now[:, column] = values[np.maximum(newest, 0), column]
-            before[:, column] = values[np.maximum(earlier, 0), column]
-    return held(now, dt, before, np.clip(switch, 0.0, 1.0))
+def is_late(name: str) -> bool:
+    """Whether an input reaches the motor through the drive's delay: what is asked does, what is there does
+    not."""
+    return name.endswith("_target") or name.startswith("newton_")

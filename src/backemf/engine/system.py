@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..model import energy, native
 from ..model.actuator import Actuator, signals
@@ -11,14 +12,42 @@ from ..model.bench import Bench
 from ..model.maths import Scalar
 from ..model.quantity import parameters, structure, substitute
 
+Row = Sequence[Scalar]
+"""Numbers in the order of their names."""
+Results = tuple[Scalar, ...]
 
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """The names of the numbers, and the step: `step(p, s, u, h) -> s'` on plain tuples in the order of these
+
+class System(Protocol):
+    """What the engines run: the names of the numbers, and functions on plain tuples in the order of these
     names.
 
-    Parameters are the actuator's, by path, then the bench's, under `bench.`.
+    `step(p, s, u, h)` gives the states after h seconds, then what `extra` names; `observe(p, s, u)` the
+    outputs at a moment, for the inputs that hold from it on.
     """
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+    @property
+    def parameters(self) -> dict[str, float]: ...
+    @property
+    def states(self) -> tuple[str, ...]: ...
+    @property
+    def extra(self) -> tuple[str, ...]: ...
+    @property
+    def key(self) -> tuple:
+        """Equal for systems that differ only in numbers."""
+        ...
+
+    def initial_state(self, **given: float) -> dict[str, float]: ...
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results: ...
+    def observe(self, p: Row, s: Row, u: Row) -> Results: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActuatorSystem:
+    """An actuator on a bench. Parameters are the actuator's, by path, then the bench's, under `bench.`."""
 
     actuator: Actuator
     bench: Bench
@@ -35,44 +64,46 @@ class System:
         return self.actuator.states
 
     @property
+    def extra(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def key(self) -> tuple:
-        """Equal for systems that differ only in numbers."""
         return structure(self.actuator), structure(self.bench), self.inputs, self.outputs
 
-    def with_parameters(self, p: Sequence[Scalar]) -> tuple[Actuator, Bench]:
+    def initial_state(self, **given: float) -> dict[str, float]:
+        return self.actuator.initial_state(**given)
+
+    def with_parameters(self, p: Row) -> tuple[Actuator, Bench]:
         values = dict(zip(self.parameters, p, strict=True))
         mine = {path: v for path, v in values.items() if path not in parameters(self.bench, "bench.")}
         theirs = {path: v for path, v in values.items() if path not in mine}
         return substitute(self.actuator, mine), substitute(self.bench, theirs, "bench.")
 
-    def step(
-        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
-    ) -> tuple[Scalar, ...]:
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         """The state after h seconds."""
         actuator, bench = self.with_parameters(p)
-        after, _, _ = native.step(actuator, bench, self.named(s), self.asked(u), h)
+        after = native.step(actuator, bench, self.named(s), self.asked(u), h).state
         return tuple(after[name] for name in self.states)
 
-    def step_with_energy(
-        self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar], h: Scalar
-    ) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    def step_with_energy(self, p: Row, s: Row, u: Row, h: Scalar) -> tuple[Results, Results]:
         """The state after h seconds, and the energy that moved meanwhile,
         in the order of `energy.FLOWS` [J]."""
         actuator, bench = self.with_parameters(p)
         before, inputs = self.named(s), self.asked(u)
-        after, w, t = native.step(actuator, bench, before, inputs, h)
-        moved = energy.flows(actuator, bench, before, after, inputs, w, t, h)
-        return tuple(after[name] for name in self.states), tuple(moved[name] for name in energy.FLOWS)
+        taken = native.step(actuator, bench, before, inputs, h)
+        moved = energy.flows(actuator, bench, before, taken, h)
+        return tuple(taken.state[name] for name in self.states), tuple(moved[name] for name in energy.FLOWS)
 
-    def observe(self, p: Sequence[Scalar], s: Sequence[Scalar], u: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def observe(self, p: Row, s: Row, u: Row) -> Results:
         """The outputs at a moment, for the state and the inputs that hold from it on."""
         actuator, _ = self.with_parameters(p)
         state = self.named(s)
         seen = {**signals(actuator, state, self.asked(u)), **state}
         return tuple(seen[name] for name in self.outputs)
 
-    def named(self, s: Sequence[Scalar]) -> dict[str, Scalar]:
+    def named(self, s: Row) -> dict[str, Scalar]:
         return dict(zip(self.states, s, strict=True))
 
-    def asked(self, u: Sequence[Scalar]) -> dict[str, Scalar]:
+    def asked(self, u: Row) -> dict[str, Scalar]:
         return dict(zip(self.inputs, u, strict=True))

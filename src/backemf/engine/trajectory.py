@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import UnknownName
+from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Bench
 
@@ -30,6 +31,8 @@ class Trajectory:
     """Largest change of position [rad or m] when the substeps were doubled;
     None where the caller fixed their number."""
     energy: Mapping[str, np.ndarray] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    """What must be known before these numbers are used."""
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name == "time":

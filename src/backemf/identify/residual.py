@@ -12,9 +12,9 @@ import numpy as np
 from ..data.log import Log, Signal
 from ..data.logs.start import bench_of, noise_of, start_of, targets
 from ..engine.compile.kernels import Kernels, kernels
-from ..engine.rows import Batch, Held, Observer, held
-from ..engine.simulate import delayed
-from ..engine.system import System
+from ..engine.rows import Batch, Delay, Held, Observer, held
+from ..engine.simulate import is_late
+from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
 from ..model import drive as drives
 from ..model.actuator import Actuator
@@ -83,7 +83,7 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool)
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
     rows = held(values, np.diff(log.time))
     if actuator.drive.delay:
-        rows = delayed(values, log.time, actuator.drive.delay, [n.endswith("_target") for n in inputs])
+        rows = Delay(values, log.time, actuator.drive.delay, [is_late(n) for n in inputs]).rows()
     measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
     q, v = start_of(log)
     start = actuator.initial_state(position=q, **({} if bench.locked else {"velocity": v}))
@@ -109,7 +109,7 @@ class Problem:
         first = self.logs[0]
         drive_inputs = [n for n in first.log.signals if n in ("enabled", "supply")]
         names = sorted({n for n in (*self.input_names(first), *drive_inputs)})
-        self.system = System(
+        self.system = ActuatorSystem(
             actuator=self.actuator, bench=first.bench, inputs=tuple(names), outputs=self.outputs
         )
         self.kernels: Kernels = kernels(self.system, free=self.free.paths)
@@ -133,9 +133,9 @@ class Problem:
         P = self.P.copy()
         values = self.free.to_values(x, self.fixed)
         if self.delay_free:
-            late = [n.endswith("_target") for n in self.system.inputs]
+            late = [is_late(n) for n in self.system.inputs]
             self.batch = self.kernels.batch(
-                [delayed(p.inputs, p.log.time, values["drive.delay"], late) for p in self.logs]
+                [Delay(p.inputs, p.log.time, values["drive.delay"], late).rows() for p in self.logs]
             )
         for column, path in zip(self.columns, self.free.paths, strict=True):
             P[:, column] = values[path]

@@ -1,7 +1,8 @@
 """Gains and physics, both ways: what a motor's gains tell of the mechanism, and what gains to expect before
 anything is built.
 
-Document 004, corrected: friction at the output counts once, and kS does not grow with the gear ratio.
+The gearbox and SysId equations, corrected: friction at the output counts once, and kS does not grow with the
+gear ratio.
 """
 
 from __future__ import annotations
@@ -9,19 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding
-from ..model.conversions import (
-    Feedforward,
-    feedforward_current,
-    feedforward_voltage,
-    mechanism_from_current,
-    mechanism_from_voltage,
-)
 from ..model.gearbox import Gearbox
 from ..model.motor import Motor
+from ..model.steady import Feedforward, Line
 from .characterize import UNITS, Characterization
 
 _SLIPS = {
@@ -62,25 +56,19 @@ def motor_named(motor: str | Motor) -> Motor:
     return sheet(motor).actuator().motor
 
 
-def _constants(motor: Motor, ratio: float, n_motors: int) -> dict[str, Any]:
+def _line(motor: Motor, ratio: float, n_motors: int) -> Line:
+    """The motors' line at the output."""
     if ratio == 0 or n_motors < 1:
         raise InvalidValue(
             f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
             " motor"
         )
-    return {"torque_constant": motor.torque_constant, "ratio": abs(ratio), "n_motors": n_motors}
+    return Line(motor.resistance, motor.torque_constant, motor.back_emf_at(None)).reflected(ratio, n_motors)
 
 
-def _at_output(motor: Motor, ratio: float, n_motors: int) -> tuple[float, float]:
-    """(torque for one ampere in each motor, inertia of all rotors), at the output."""
-    gearbox = Gearbox(ratio=abs(ratio), n_motors=n_motors)
-    return float(gearbox.output_torque(motor.torque_constant)), float(
-        gearbox.output_inertia(motor.rotor_inertia)
-    )
-
-
-def _speed_constant(motor: Motor) -> float:
-    return 1.0 / (motor.back_emf_constant or motor.torque_constant)
+def _rotors(motor: Motor, ratio: float, n_motors: int) -> float:
+    """Inertia of all rotors at the output."""
+    return float(Gearbox(ratio=ratio, n_motors=n_motors).output_inertia(motor.rotor_inertia))
 
 
 def theoretical(
@@ -98,22 +86,13 @@ def theoretical(
     """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
     linear axis ratio is rotor radians per metre."""
     m = motor_named(motor)
-    common = _constants(m, ratio, n_motors)
-    _, rotors = _at_output(m, ratio, n_motors)
-    more: dict[str, Any] = {
-        "inertia": inertia + rotors,
-        "motor_friction": motor_friction,
-        "output_friction": output_friction,
-        "viscous": viscous,
-    }
-    if control == "voltage":
-        found = feedforward_voltage(
-            speed_constant=_speed_constant(m), resistance=m.resistance, **common, **more
-        )
-    else:
-        found = feedforward_current(**common, **more)
+    line = _line(m, ratio, n_motors)
+    dry = n_motors * abs(ratio) * motor_friction + output_friction
+    line = line._replace(dry=dry, viscous=viscous)
+    J = inertia + _rotors(m, ratio, n_motors)
+    gains = line.voltage_gains(J) if control == "voltage" else line.current_gains(J)
     size = UNITS[units][0]
-    return Feedforward(found.kS, found.kV * size, found.kA * size)
+    return Feedforward(gains.kS, gains.kV * size, gains.kA * size)
 
 
 def physics(
@@ -127,26 +106,23 @@ def physics(
     """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
     gives the effective resistance."""
     m = motor_named(motor)
-    common = _constants(m, ratio, n_motors)
+    line, rotors = _line(m, ratio, n_motors), _rotors(m, ratio, n_motors)
     size = UNITS[found.units][0]
     values = {name: gain.value for name, gain in found.gains.items()}
     kS, kV, kA = values.get("kS"), values.get("kV"), values.get("kA")
     if kV is None or kA is None:
         raise MissingValue("the mechanism needs kV and kA; these tests do not determine both")
     gains = Feedforward(kS or 0.0, kV / size, kA / size)
-    torque, rotors = _at_output(m, ratio, n_motors)
     findings: list[Finding] = []
     resistance = None
     predicted: dict[str, float] = {}
     if found.control == "voltage":
-        back = mechanism_from_voltage(
-            gains, speed_constant=_speed_constant(m), resistance=m.resistance, **common
-        )
-        per_input = torque / m.resistance
-        predicted["kV"] = abs(ratio) / _speed_constant(m) * size
+        back = line.behind_voltage(gains)
+        per_input = line.torque_per_volt
+        predicted["kV"] = line.K_e * size
         findings += _compare(kV, predicted["kV"], found)
         if inertia is not None:
-            resistance = gains.kA * torque / inertia
+            resistance = gains.kA * line.K_t / inertia
             if resistance > 1.5 * m.resistance:
                 text = (
                     f"the effective resistance is {resistance:.3g} ohm, the motor's own {m.resistance:.3g}"
@@ -162,8 +138,8 @@ def physics(
                     )
                 )
     else:
-        back = mechanism_from_current(gains, **common)
-        per_input = torque
+        back = line.behind_current(gains)
+        per_input = line.K_t
         predicted["kV"] = 0.0
     if inertia is not None:
         predicted["kA"] = theoretical(

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from .. import model
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
-from . import drive as drives, quantity as q_
+from . import quantity as q_
 from .bench import BENCH_TRAITS, Bench
-from .drive import Drive, Inputs, Off
-from .friction import Bristle, Viscous
+from .drive import Drive, Inputs, Seen, Voltage
+from .friction import Viscous
 from .gearbox import Gearbox
 from .maths import Scalar, side, where
 from .motor import Current, Motor
@@ -34,7 +34,7 @@ class Actuator(q_.Part):
     motor: Motor
     gearbox: Gearbox = field(default_factory=Gearbox)
     friction: Viscous = field(default_factory=Viscous)
-    drive: Drive = field(default_factory=drives.Voltage)
+    drive: Drive = field(default_factory=Voltage)
     motion: str = "rotary"
     """'rotary' (rad, N m) or 'linear' (m, N in the same fields)."""
 
@@ -136,19 +136,51 @@ class Electrical(NamedTuple):
     """Electromagnetic torque of one motor at its rotor."""
 
 
-class Over(NamedTuple):
-    """What an interval does at a mean velocity: torques at the output, and the hidden states at its end."""
+class Loads(NamedTuple):
+    """The torques at the output that friction sees."""
 
     motor: Scalar
-    """Torque of the rotors, at the output: electromagnetic, cogging, minus iron drag."""
+    """Of the rotors: electromagnetic, cogging, minus iron drag; behind backlash, of the teeth."""
     load: Scalar
     """Every other torque on the joint except friction."""
     drag: Scalar
     """Torque that grows with speed, minus the constant offset."""
     stribeck: Scalar
+    """How much of the extra friction at rest is left."""
+
+    @property
+    def free(self) -> Scalar:
+        """What would accelerate the joint without dry friction."""
+        return self.motor + self.load - self.drag
+
+
+class Over(NamedTuple):
+    """What an interval does at a mean velocity: torques at the output, and the hidden states at its end."""
+
+    loads: Loads
     electrical: Electrical
     hidden: dict[str, Scalar]
     """Hidden states after the interval; the bristle is added by `bend`."""
+
+
+class Inertias(NamedTuple):
+    """Both sides of the gears, at the output [kg m^2]."""
+
+    load: Scalar
+    rotor: Scalar
+
+
+class Motion(NamedTuple):
+    """Mean position and velocity of the output and of the rotor (at the output's scale) in an interval."""
+
+    q: Scalar
+    w: Scalar
+    q_rotor: Scalar
+    w_rotor: Scalar
+
+    def seen_by(self, drive: Drive) -> tuple[Scalar, Scalar]:
+        """What the drive's sensor sees of it."""
+        return (self.q_rotor, self.w_rotor) if drive.sensor == "rotor" else (self.q, self.w)
 
 
 def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
@@ -156,22 +188,20 @@ def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
 
 
 def electrical_over(
-    actuator: Actuator, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar, x: Scalar = None
+    actuator: Actuator, state: State, inputs: Inputs, m: Motion, x: Scalar, h: Scalar
 ) -> Electrical:
-    """Drive and winding over h seconds with the rotor side at mean position q and mean velocity w (output
-    scale)."""
+    """Drive and winding over h seconds of a motion, with the drive's integral x in the middle of it."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     T, i = winding_temperature(actuator, state), state.get("current", 0.0)
-    x = state.get("integral", 0.0) if x is None else x
     u = drive.setpoint(inputs, state.get("setpoint"), h)
-    v = drive.limited(
-        drive.voltage(motor, gearbox, inputs, mean_setpoint(drive, state, u), q, w, x, i, T), inputs
-    )
+    w_r = gearbox.rotor_speed(m.w_rotor)
+    seen = Seen(mean_setpoint(drive, state, u), *m.seen_by(drive), x, i, w_r, T)
+    v = drive.limited(drive.voltage(motor, gearbox, inputs, seen), inputs)
     enabled = inputs.get("enabled")
     if enabled is not None and drive.disabled == "brake":
         v = where(enabled > 0.5, v, 0.0)
-    current = motor.current_over(i, v, gearbox.rotor_speed(w), T, motor.ceiling(T, state.get("overload")), h)
-    if isinstance(drive, Off):
+    current = motor.current_over(i, v, w_r, T, motor.ceiling(T, state.get("overload")), h)
+    if drive.open_circuit:
         current = Current(*(0.0 * c for c in current))
     elif enabled is not None and drive.disabled == "open":
         current = Current(*(where(enabled > 0.5, c, 0.0) for c in current))
@@ -183,138 +213,112 @@ def mean_setpoint(drive: Drive, state: State, u: Scalar) -> Scalar:
     return u if drive.slew is None else 0.5 * (state["setpoint"] + u)
 
 
-def over(
-    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, w: Scalar, h: Scalar, rotor: Scalar = None
-) -> Over:
-    """The interval of h seconds in which the output's mean velocity is w;
-    the rotor's too, unless backlash parts them."""
-    motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
-    w_m = w if rotor is None else rotor
+def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> Motion:
+    """An interval of h seconds at mean velocity w; the rotor's too, unless backlash parts them."""
     q = state["position"] + 0.5 * h * w
-    q_m = q if rotor is None else state["rotor_position"] + 0.5 * h * w_m
-    x = None
+    return (
+        Motion(q, w, q, w)
+        if rotor is None
+        else Motion(q, w, state["rotor_position"] + 0.5 * h * rotor, rotor)
+    )
+
+
+def over(
+    actuator: Actuator,
+    bench: Bench,
+    state: State,
+    inputs: Inputs,
+    w: Scalar,
+    h: Scalar,
+    rotor: Scalar | None = None,
+) -> Over:
+    """The interval of h seconds in which the output's mean velocity is w, and the rotor's `rotor`."""
+    motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
+    m = motion_over(state, w, rotor, h)
+    error, x = 0.0, 0.0
     if drive.has_integral:  # the integral at mid-interval, so that the step stays second order
-        x = state["integral"] + 0.5 * h * integrand(drive, state, inputs, q, w, h)
-    e = electrical_over(actuator, state, inputs, q_m, w_m, h, x)
-    w_r = gearbox.rotor_speed(w_m)
+        error = integrand(drive, state, inputs, m, h)
+        x = state["integral"] + 0.5 * h * error
+    e = electrical_over(actuator, state, inputs, m, x, h)
+    w_r = gearbox.rotor_speed(m.w_rotor)
     tau = e.torque - motor.iron_drag(w_r)
     if motor.cogging is not None:
-        tau = tau + motor.cogging.torque(gearbox.rotor_speed(q_m))
+        tau = tau + motor.cogging.torque(gearbox.rotor_speed(m.q_rotor))
     drag = friction.drag(w)
     if friction.offset is not None:
         drag = drag - friction.offset
-    hidden = _hidden(actuator, state, inputs, e, q, w, w_r, h)
-    return Over(gearbox.output_torque(tau), bench.load(q, w, inputs), drag, friction.stribeck(w), e, hidden)
+    hidden = _hidden(actuator, state, inputs, e, error, w_r, h)
+    return Over(
+        Loads(gearbox.output_torque(tau), bench.load(m.q, w, inputs), drag, friction.stribeck(w)), e, hidden
+    )
 
 
-def integrand(drive: Drive, state: State, inputs: Inputs, q: Scalar, w: Scalar, h: Scalar) -> Scalar:
-    """What the drive's integrator integrates: the error of position or velocity."""
+def integrand(drive: Drive, state: State, inputs: Inputs, m: Motion, h: Scalar) -> Scalar:
+    """What the drive's integrator integrates: the error of position or velocity, as its sensor sees it."""
     u = mean_setpoint(drive, state, drive.setpoint(inputs, state.get("setpoint"), h))
+    q, w = m.seen_by(drive)
     return u - q if drive.error_of == "position" else u - w
 
 
 def _hidden(
-    actuator: Actuator,
-    state: State,
-    inputs: Inputs,
-    e: Electrical,
-    q: Scalar,
-    w: Scalar,
-    w_r: Scalar,
-    h: Scalar,
+    actuator: Actuator, state: State, inputs: Inputs, e: Electrical, error: Scalar, w_r: Scalar, h: Scalar
 ) -> dict[str, Scalar]:
     motor, drive, after = actuator.motor, actuator.drive, {}
     if motor.has_current_state:
         after["current"] = e.current.end
     if drive.has_integral:
-        after["integral"] = drive.integrated(
-            state["integral"], integrand(drive, state, inputs, q, w, h), e.voltage, inputs, h
-        )
+        after["integral"] = drive.integrated(state["integral"], error, e.voltage, inputs, h)
     if drive.slew is not None:
         after["setpoint"] = e.setpoint
-    if motor.has_peak_rule:
-        assert motor.limits is not None
-        after["overload"] = motor.limits.overload_after(state["overload"], e.current.mean, h)
+    if motor.limits is not None and motor.has_peak_rule:
+        after["overload"] = motor.limits.overload_after(state["overload"], e.current.square, h)
     if motor.thermal is not None:
         T = tuple(state[name] for name in motor.thermal.nodes)
-        iron = 0.0 if motor.iron_loss is None else motor.iron_loss * w_r * w_r
-        copper = motor.resistance_at(T[0]) * e.current.square
+        copper, iron = motor.resistance_at(T[0]) * e.current.square, motor.iron_heat(w_r)
         after.update(zip(motor.thermal.nodes, motor.thermal.advance(T, copper, iron, h), strict=True))
     return after
 
 
-def inertias(actuator: Actuator, bench: Bench, inputs: Inputs) -> tuple[Scalar, Scalar]:
-    """(the load's, the rotors') inertia at the output."""
-    return bench.inertia_at(inputs), actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
+def inertias(actuator: Actuator, bench: Bench, inputs: Inputs) -> Inertias:
+    return Inertias(bench.inertia_at(inputs), actuator.gearbox.output_inertia(actuator.motor.rotor_inertia))
 
 
-def resistance(
-    actuator: Actuator,
-    J_load: Scalar,
-    J_rotor: Scalar,
-    t_m: Scalar,
-    t_e: Scalar,
-    drag: Scalar,
-    s: Scalar,
-    direction: Scalar,
-) -> Scalar:
+def resistance(actuator: Actuator, J: Inertias, t: Loads, direction: Scalar) -> Scalar:
     """Dry friction and gear loss against motion in a direction (+1 or -1); never negative."""
-    level = actuator.friction.level(s, t_m, t_e, direction)
-    return level + actuator.gearbox.loss(t_m, level * direction + drag - t_e, J_rotor, J_load, direction)
+    level = actuator.friction.level(t.stribeck, t.motor, t.load, direction)
+    other = level * direction + t.drag - t.load
+    return level + actuator.gearbox.loss(t.motor, other, J.rotor, J.load, direction)
 
 
-def bend(
-    actuator: Actuator,
-    z: Scalar,
-    t_m: Scalar,
-    t_e: Scalar,
-    drag: Scalar,
-    s: Scalar,
-    J_load: Scalar,
-    J_rotor: Scalar,
-    w: Scalar,
-    h: Scalar,
-) -> tuple[Scalar, Scalar]:
+def bend(actuator: Actuator, J: Inertias, t: Loads, z: Scalar, w: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
     """(bristle deflection after the interval, its mean torque) at mean velocity w."""
-    assert isinstance(actuator.friction, Bristle)
-    g = resistance(actuator, J_load, J_rotor, t_m, t_e, drag, s, side(w))
-    return actuator.friction.bend(z, w, g, h)
+    return actuator.friction.bend(z, w, resistance(actuator, J, t, side(w)), h)
 
 
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:
-    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many,
-    as arrays)."""
+    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many, as
+    arrays)."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
-    q, w = state.get("rotor_position", state["position"]), state.get("rotor_velocity", state["velocity"])
+    rotor = state.get("rotor_velocity")
+    m = motion_over(state, state["velocity"], rotor, 0.0)
     T = winding_temperature(actuator, state)
     u = state["setpoint"] if drive.slew is not None else drive.setpoint(inputs, None, 0.0)
-    v = drive.limited(
-        drive.voltage(
-            motor, gearbox, inputs, u, q, w, state.get("integral", 0.0), state.get("current", 0.0), T
-        ),
-        inputs,
-    )
-    w_r = gearbox.rotor_speed(w)
-    i = (
-        state["current"]
-        if motor.has_current_state
-        else motor.steady_current(v, w_r, T, motor.ceiling(T, state.get("overload")))
-    )
+    w_r = gearbox.rotor_speed(m.w_rotor)
+    x, known = state.get("integral", 0.0), state.get("current", 0.0)
+    seen = Seen(u, *m.seen_by(drive), x, known, w_r, T)
+    v = drive.limited(drive.voltage(motor, gearbox, inputs, seen), inputs)
+    ceiling = motor.ceiling(T, state.get("overload"))
+    i = known if motor.has_current_state else motor.steady_current(v, w_r, T, ceiling)
     enabled = inputs.get("enabled", 1.0)
-    free = isinstance(drive, Off)
-    if free or ("enabled" in inputs and drive.disabled == "open"):
-        on = 0.0 * q if free else enabled
+    if drive.open_circuit or ("enabled" in inputs and drive.disabled == "open"):
+        on = 0.0 * m.q if drive.open_circuit else enabled
         i = where(on > 0.5, i, 0.0)
         v = where(on > 0.5, v, motor.back_emf_at(T) * w_r)  # the open terminals show the back-EMF
     elif "enabled" in inputs:
         v = where(enabled > 0.5, v, 0.0)
         if not motor.has_current_state:
-            i = where(
-                enabled > 0.5,
-                i,
-                motor.steady_current(0.0 * w_r, w_r, T, motor.ceiling(T, state.get("overload"))),
-            )
-    found = {"voltage": v, "current": i, "torque": gearbox.output_torque(motor.torque_at(i, T))}
+            i = where(enabled > 0.5, i, motor.steady_current(0.0 * w_r, w_r, T, ceiling))
+    shown = {"voltage": v, "current": i, "torque": gearbox.output_torque(motor.torque_at(i, T))}
     if T is not None:
-        found["temperature"] = T
-    return found
+        shown["temperature"] = T
+    return shown

@@ -1,4 +1,4 @@
-"""Cogging: the magnets' preference for certain rotor angles (document 001, equation 6)."""
+"""Cogging: the magnets' preference for certain rotor angles (MuJoCo's DC-motor note, equation 6)."""
 
 from __future__ import annotations
 

@@ -61,8 +61,53 @@ class Viscous(Part):
         """Dry torque against motion in a direction (+1 or -1); never negative."""
         return 0.0
 
+    @property
+    def name(self) -> str:
+        """Its name in the table of frictions."""
+        return next(name for name, cls in FRICTIONS.items() if type(self) is cls)
+
+    @property
+    def moving(self) -> Scalar:
+        """Dry torque of an unloaded joint at speed [N m]."""
+        return 0.0
+
+    @property
+    def breakaway(self) -> Scalar:
+        """Dry torque that sets an unloaded joint in motion [N m]."""
+        return self.moving
+
+    @property
+    def fades_at(self) -> float | None:
+        """Speed around which the extra friction at rest fades [rad/s]; None where there is none."""
+        return None
+
+    @property
+    def drag_terms(self) -> dict[str, float | None]:
+        """The numbers of `drag`, by field."""
+        return {
+            "viscous": self.viscous,
+            "viscous_quadratic": self.viscous_quadratic,
+            "viscous_cubic": self.viscous_cubic,
+        }
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre | None:
+        """Its bristle as a plain LuGre with these levels and drag; None where it has no bristle."""
+        return None
+
     def sided(self, level: Scalar, direction: Scalar) -> Scalar:
         return level if self.asymmetry is None else level * (1.0 + self.asymmetry * direction)
+
+    def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+        """(deflection of the bristle after h seconds at mean velocity w and slip level g, mean torque)."""
+        raise NotImplementedError
+
+    def bent(self, z: Scalar) -> Scalar:
+        """Energy in a bristle bent by z [J]."""
+        return 0.0 * z
+
+    def spring(self, w: Scalar) -> tuple[Scalar, Scalar]:
+        """(stiffness, micro-damping) of the bristle at speed w."""
+        raise NotImplementedError
 
     def findings(self) -> list[Finding]:
         return []
@@ -75,6 +120,10 @@ class Coulomb(Viscous):
     dry: ClassVar[bool] = True
 
     coulomb: float = quantity("N m", "tau_c", least=0, start=lambda size: size.dry)
+
+    @property
+    def moving(self) -> Scalar:
+        return self.coulomb
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         return self.sided(self.coulomb, direction)
@@ -96,6 +145,14 @@ class Stribeck(Coulomb):
                 f"friction.static is {self.static:g} N m, below friction.coulomb, {self.coulomb:g} N m; "
                 "friction at rest cannot be less than in motion: expected static >= coulomb"
             )
+
+    @property
+    def breakaway(self) -> Scalar:
+        return self.static
+
+    @property
+    def fades_at(self) -> float | None:
+        return self.stribeck_velocity
 
     def stribeck(self, w: Scalar) -> Scalar:
         return _decay(w, self.stribeck_velocity, self.stribeck_exponent)
@@ -195,8 +252,8 @@ class M6(M5):
 
 
 class Bristle:
-    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g,
-    g the level of slip."""
+    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g, g the level of
+    slip."""
 
     stiffness: float
 
@@ -204,9 +261,14 @@ class Bristle:
         """sigma_1 at speed w."""
         return 0.0
 
+    def spring(self, w: Scalar) -> tuple[Scalar, Scalar]:
+        return self.stiffness, self.micro_damping(w)
+
+    def bent(self, z: Scalar) -> Scalar:
+        return 0.5 * self.stiffness * z * z
+
     def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
-        """(deflection after h seconds at constant w, mean torque meanwhile):
-        exact for constant w, stable for any h."""
+        """Exact for constant w, stable for any h."""
         sigma_0, n = self.stiffness, side(w)
         x = sigma_0 * (n * w) * h / g
         slip = g / sigma_0 * n  # the deflection at which it slips
@@ -226,6 +288,9 @@ class Dahl(Bristle, Coulomb):
 
     def check(self) -> None:
         _need_level(self.coulomb)
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre:
+        return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
 
 
 @part
@@ -252,6 +317,10 @@ class LuGre(Bristle, Stribeck):
     def check(self) -> None:
         _need_level(self.coulomb)
         Stribeck.check(self)
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre:
+        same = {"stribeck_velocity": self.stribeck_velocity, "stiffness": self.stiffness}
+        return LuGre(**drag, **same, coulomb=moving, static=breakaway, damping=self.damping)
 
     def micro_damping(self, w: Scalar) -> Scalar:
         if self.damping_exponent is None:

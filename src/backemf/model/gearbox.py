@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from ..errors import InvalidValue, MissingValue
 from .friction import Viscous
-from .maths import Scalar, absolute, where
+from .maths import Scalar, absolute, is_number, side, where
 from .quantity import Part, part, present, quantity
 
 _F = TypeVar("_F", bound=Viscous)
@@ -71,6 +71,13 @@ class Gearbox(Part):
         """Speed, or angle, of the rotor for that of the output."""
         return self.ratio * w
 
+    @property
+    def forwards(self) -> Scalar:
+        """+1 or -1: the sign of a voltage that turns the output forwards."""
+        if is_number(self.ratio):
+            return 1.0 if self.ratio >= 0 else -1.0
+        return side(self.ratio)
+
     def output_torque(self, tau: Scalar) -> Scalar:
         """Torque of all motors together at the output, before losses."""
         return self.n_motors * self.ratio * tau
@@ -92,11 +99,22 @@ class Gearbox(Part):
         k = where(carried * direction > 0, self.efficiency, 1.0 / self.efficiency)
         return absolute((1.0 - k) * carried / (J_load + k * J_rotor))
 
+    def bite(self, gap: Scalar) -> Scalar:
+        """How far the teeth are pressed into each other, for rotor minus output angle [rad]."""
+        b = 0.5 * present(self.backlash)
+        return where(gap > b, gap - b, where(gap < -b, gap + b, 0.0))
+
     def contact(self, gap: Scalar, closing: Scalar) -> Scalar:
         """Torque through the teeth for rotor minus output angle, and the rate of that angle."""
-        b, k, d = 0.5 * present(self.backlash), present(self.contact_stiffness), self.contact_damping
-        bite = where(gap > b, gap - b, where(gap < -b, gap + b, 0.0))
-        return k * bite + where(bite == 0.0, 0.0, d * closing)
+        bite = self.bite(gap)
+        return present(self.contact_stiffness) * bite + where(
+            bite == 0.0, 0.0, self.contact_damping * closing
+        )
+
+    def contact_energy(self, gap: Scalar) -> Scalar:
+        """Energy of the bent teeth [J]."""
+        bite = self.bite(gap)
+        return 0.5 * present(self.contact_stiffness) * bite * bite
 
     def reflect(self, friction: _F) -> _F:
         """A friction measured at the rotor of each motor, as the output sees it.

@@ -1,17 +1,19 @@
 """The motor at its rotor: winding, motor constant, limits of current and torque, iron loss.
 
-Everything here is on the rotor's side of the gearbox and for one motor. Document 001, sections 1.1 and 1.3.
+Everything here is on the rotor's side of the gearbox and for one motor (MuJoCo's DC-motor note, sections 1.1
+and 1.3).
 """
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
-from .cogging import Cogging
-from .maths import Scalar, absolute, clip, exp, mean_decay, minimum, side, where
+from .cogging import Cogging as Cogging
+from .maths import Scalar, clip, exp, mean_decay, minimum, where
 from .quantity import Part, part, present, quantity
-from .thermal import Thermal, TwoNodeThermal
+from .thermal import Heat, Thermal as Thermal, TwoNodeThermal as TwoNodeThermal
 
 FADE = 0.02
 """Share of the peak-current budget over which the limit falls from peak to continuous; a jump would chatter.
@@ -88,10 +90,22 @@ class Limits(Part):
         safe = minimum(self.safe_current, rated)
         return safe + (rated - safe) * s
 
-    def overload_after(self, overload: Scalar, i: Scalar, h: Scalar) -> Scalar:
-        """The used share of the peak budget after h seconds at current i: 1 is all of it."""
+    def overload_after(self, overload: Scalar, square: Scalar, h: Scalar) -> Scalar:
+        """The used share of the peak budget after h seconds at a mean square of the current:
+        1 is all of it."""
         i_c, i_p, t_p = present(self.continuous_current), present(self.peak_current), present(self.peak_time)
-        return clip(overload + h * (i * i - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
+        return clip(overload + h * (square - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
+
+    def largest_torque(self, motor: Motor) -> float | None:
+        """The most torque that these limits ever allow at the rotor, cold [N m]; None: no limit."""
+        currents = [i for i in (self.current, self.peak_current) if i is not None]
+        torques = [float(motor.torque_at(i, None)) for i in currents]
+        return min([*torques, *([] if self.torque is None else [self.torque])], default=None)
+
+    def ganged(self, n: int) -> Limits:
+        """Of n motors that share one shaft and one winding."""
+        scaled = {f.name for f in fields(self)} - {"peak_time", "derating_start", "derating_end"}
+        return replace(self, **{k: n * v for k in scaled if (v := getattr(self, k)) is not None})
 
 
 class Current(NamedTuple):
@@ -121,7 +135,7 @@ class Motor(Part):
     iron_loss: float | None = quantity("W s^2/rad^2", "K_fe", default=None, least=0)
     """Heats the motor with K_fe w^2, and drags the rotor with K_fe w: the energy must come from somewhere."""
     limits: Limits | None = None
-    thermal: Thermal | TwoNodeThermal | None = None
+    thermal: Heat | None = None
     cogging: Cogging | None = None
 
     def check(self) -> None:
@@ -205,20 +219,26 @@ class Motor(Part):
             where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
         )
 
+    def ganged(self, n: int) -> Motor:
+        """n motors on one shaft as one of the same effect: n times the current through a winding of R / n."""
+        if n == 1:
+            return self
+        return replace(
+            self,
+            resistance=self.resistance / n,
+            rotor_inertia=n * self.rotor_inertia,
+            inductance=None if self.inductance is None else self.inductance / n,
+            saturation_current=None if self.saturation_current is None else n * self.saturation_current,
+            iron_loss=None if self.iron_loss is None else n * self.iron_loss,
+            limits=self.limits and self.limits.ganged(n),
+            thermal=self.thermal and self.thermal.ganged(n),
+            cogging=self.cogging and replace(self.cogging, amplitude=n * self.cogging.amplitude),
+        )
+
+    def iron_heat(self, w: Scalar) -> Scalar:
+        """Heat of the iron loss at rotor speed w [W]."""
+        return 0.0 if self.iron_loss is None else self.iron_loss * w * w
+
     def iron_drag(self, w: Scalar) -> Scalar:
         """Drag torque of the iron loss at rotor speed w [N m]."""
         return 0.0 if self.iron_loss is None else self.iron_loss * w
-
-
-def stall_torque(motor: Motor, v: Scalar) -> Scalar:
-    """tau_0 = K_t v / R at the rotor [N m], cold."""
-    return motor.torque_at(v / motor.resistance, None)
-
-
-def no_load_speed(motor: Motor, v: Scalar, coulomb: Scalar = 0.0, viscous: Scalar = 0.0) -> Scalar:
-    """Rotor speed [rad/s] at which drag (coulomb + viscous w, at the rotor) balances the motor,
-    for v above the dead zone."""
-    R, K_t, K_e = motor.resistance, motor.torque_constant, motor.back_emf_at(None)
-    B = viscous + (0.0 if motor.iron_loss is None else motor.iron_loss)
-    drive = K_t * absolute(v) / R - coulomb
-    return side(v) * where(drive > 0, drive, 0.0) / (K_t * K_e / R + B)

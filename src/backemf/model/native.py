@@ -8,21 +8,36 @@ temperature, bristle, integral) then advance with the mean velocity that resulte
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from .actuator import Actuator, Over, State, bend, inertias, over, resistance
+from .actuator import Actuator, Inertias, Loads, Over, State, bend, inertias, over, resistance
 from .bench import Bench
 from .drive import Inputs
-from .friction import Bristle
 from .maths import Scalar, clip, growth, side, slope, where
 
 
-def step(
-    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
-) -> tuple[dict[str, Scalar], Scalar, Over]:
-    """(state after h seconds, mean velocity, what happened meanwhile)."""
+class Stepped(NamedTuple):
+    """A step that was taken."""
+
+    state: dict[str, Scalar]
+    """After it."""
+    w: Scalar
+    """Mean velocity of the output."""
+    w_rotor: Scalar
+    """Mean velocity of the rotor, at the output's scale."""
+    over: Over
+    """What happened meanwhile."""
+    loads: Loads
+    """The torques that friction saw: behind backlash the teeth's in place of the motor's."""
+    J: Inertias
+    """What friction saw of the inertias."""
+
+
+def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> Stepped:
+    """h seconds later."""
     if bench.locked:
-        return _commit(actuator, bench, state, inputs, 0.0 * state["velocity"], 0.0 * state["velocity"], h)
+        still = 0.0 * state["velocity"]
+        return _commit(actuator, bench, state, inputs, still, still, h)
     if actuator.gearbox.backlash is not None:
         return _step_with_backlash(actuator, bench, state, inputs, h)
     if actuator.friction.bristle:
@@ -36,32 +51,24 @@ def step(
 
 def _commit(
     actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: Scalar, w: Scalar, h: Scalar
-) -> tuple[dict[str, Scalar], Scalar, Over]:
+) -> Stepped:
     """The state after the step, for its final velocity v1 and mean velocity w."""
     t = over(actuator, bench, state, inputs, w, h)
+    J = inertias(actuator, bench, inputs)
     after = {"position": state["position"] + h * w, "velocity": v1, **t.hidden}
     if actuator.gearbox.backlash is not None:
         after["rotor_position"], after["rotor_velocity"] = state["rotor_position"] + h * w, v1
     if actuator.friction.bristle:
-        J_load, J_rotor = inertias(actuator, bench, inputs)
-        after["bristle"] = (
-            state["bristle"]
-            if bench.locked
-            else bend(actuator, state["bristle"], *t[:4], J_load, J_rotor, w, h)[0]
-        )
-    return {name: after[name] for name in actuator.states}, w, t
+        z = state["bristle"]
+        after["bristle"] = z if bench.locked else bend(actuator, J, t.loads, z, w, h)[0]
+    return Stepped({name: after[name] for name in actuator.states}, w, w, t, t.loads, J)
 
 
 def _smooth_velocity(
     actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
 ) -> tuple[Scalar, Scalar]:
     v, J = state["velocity"], sum(inertias(actuator, bench, inputs))
-
-    def acceleration(w: Scalar) -> Scalar:
-        t = over(actuator, bench, state, inputs, w, h)
-        return (t.motor + t.load - t.drag) / J
-
-    a, da = slope(acceleration, v)
+    a, da = slope(lambda w: over(actuator, bench, state, inputs, w, h).loads.free / J, v)
     v1 = v + h * a * growth(h * da)
     return v1, 0.5 * (v + v1)
 
@@ -70,39 +77,33 @@ def _dry_velocity(
     actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
 ) -> tuple[Scalar, Scalar]:
     """Velocity after the step, and its mean, with friction that sticks."""
-    v = state["velocity"]
-    J_load, J_rotor = inertias(actuator, bench, inputs)
-    J = J_load + J_rotor
+    v, J = state["velocity"], inertias(actuator, bench, inputs)
+    mass = J.load + J.rotor
 
-    def torques(w: Scalar) -> tuple[Scalar, ...]:
-        t = over(actuator, bench, state, inputs, w, h)
-        forward, backward = (
-            resistance(actuator, J_load, J_rotor, t.motor, t.load, t.drag, t.stribeck, d) for d in (1.0, -1.0)
-        )
-        return t.motor, t.load, t.drag, forward, backward
+    def torques(w: Scalar) -> tuple[Loads, Scalar, Scalar]:
+        t = over(actuator, bench, state, inputs, w, h).loads
+        return t, resistance(actuator, J, t, 1.0), resistance(actuator, J, t, -1.0)
 
-    (t_m, t_e, drag, forward, backward), (dt_m, dt_e, ddrag, dforward, dbackward) = slope(torques, v)
-    free, dfree = t_m + t_e - drag, dt_m + dt_e - ddrag
+    (t, forward, backward), (dt, dforward, dbackward) = slope(torques, v)
 
     # From rest it moves only where the free torque exceeds what resists in that direction.
-    ahead = (v > 0) | ((v == 0) & (free > forward))
-    back = (v < 0) | ((v == 0) & (free < -backward))
+    ahead = (v > 0) | ((v == 0) & (t.free > forward))
+    back = (v < 0) | ((v == 0) & (t.free < -backward))
     moves = ahead | back
-    a = where(ahead, free - forward, free + backward) / J
-    da = where(ahead, dfree - dforward, dfree + dbackward) / J
+    a = where(ahead, t.free - forward, t.free + backward) / mass
+    da = where(ahead, dt.free - dforward, dt.free + dbackward) / mass
     v1 = where(moves, v + h * a * growth(h * da), 0.0)
 
     # Where the velocity would change sign it stops on the way, and the rest of the step starts from
-    # standstill.
+    # standstill; it is followed like a step of its own, so that a stiff drive cannot throw it.
     stops = ((v > 0) & (v1 < 0)) | ((v < 0) & (v1 > 0))
     share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
-    t_m0, t_e0, drag0 = t_m - v * dt_m, t_e - v * dt_e, drag - v * ddrag
-    free0 = t_m0 + t_e0 - drag0
-    forward0, backward0 = (
-        resistance(actuator, J_load, J_rotor, t_m0, t_e0, drag0, 1.0, d) for d in (1.0, -1.0)
-    )
-    a0 = where(free0 > forward0, free0 - forward0, where(free0 < -backward0, free0 + backward0, 0.0)) / J
-    rest = (1.0 - share) * h * a0
+    still = Loads(t.motor - v * dt.motor, t.load - v * dt.load, t.drag - v * dt.drag, 1.0)
+    forward0, backward0 = resistance(actuator, J, still, 1.0), resistance(actuator, J, still, -1.0)
+    leaves_ahead, leaves_back = still.free > forward0, still.free < -backward0
+    a0 = where(leaves_ahead, still.free - forward0, where(leaves_back, still.free + backward0, 0.0)) / mass
+    left = (1.0 - share) * h
+    rest = left * a0 * growth(left * dt.free / mass)
     w = 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
     return where(stops, rest, v1), where(moves, w, 0.0)
 
@@ -116,103 +117,80 @@ def _bristle_velocity(
     guessed with the bristle as a spring that slips at its level, which has a closed answer, and linearised
     there.
     """
-    assert isinstance(actuator.friction, Bristle)
-    v, z = state["velocity"], state["bristle"]
-    J_load, J_rotor = inertias(actuator, bench, inputs)
-    J = J_load + J_rotor
-    (t_m, t_e, drag, s), (dt_m, dt_e, ddrag, _) = slope(
-        lambda w: over(actuator, bench, state, inputs, w, h)[:4], v
-    )
-    free, dfree = t_m + t_e - drag, dt_m + dt_e - ddrag
+    v, z, J = state["velocity"], state["bristle"], inertias(actuator, bench, inputs)
+    mass = J.load + J.rotor
+    t, dt = slope(lambda w: over(actuator, bench, state, inputs, w, h).loads, v)
 
     # Guess: 2 J (w - v) / h = free + dfree (w - v) - bristle(w), bristle = clip(k z + (k h / 2 + c) w, -g, g)
-    k, c = actuator.friction.stiffness, actuator.friction.micro_damping(v)
-    g = resistance(actuator, J_load, J_rotor, t_m, t_e, drag, s, side(v))
-    mass = 2.0 * J / h - dfree
-    spring = (mass * v + free - k * z) / (mass + 0.5 * k * h + c)
+    k, c = actuator.friction.spring(v)
+    g = resistance(actuator, J, t, side(v))
+    stiff = 2.0 * mass / h - dt.free
+    spring = (stiff * v + t.free - k * z) / (stiff + 0.5 * k * h + c)
     torque = clip(k * z + (0.5 * k * h + c) * spring, -g, g)
-    guess = v + (free - torque) / mass
+    guess = v + (t.free - torque) / stiff
 
     def bristle(w: Scalar) -> Scalar:
-        m, e, d = t_m + dt_m * (w - v), t_e + dt_e * (w - v), drag + ddrag * (w - v)
-        return bend(actuator, z, m, e, d, actuator.friction.stribeck(w), J_load, J_rotor, w, h)[1]
+        x = w - v
+        moved = Loads(
+            t.motor + dt.motor * x, t.load + dt.load * x, t.drag + dt.drag * x, actuator.friction.stribeck(w)
+        )
+        return bend(actuator, J, moved, z, w, h)[1]
 
     friction, dfriction = slope(bristle, guess)
-    da = (dfree - dfriction) / J
-    a = (free - friction) / J - dfriction / J * (
-        v - guess
-    )  # the linearisation, read off at the start of the step
+    da = (dt.free - dfriction) / mass
+    a = (t.free - friction - dfriction * (v - guess)) / mass  # the linearisation, read off at the start
     v1 = v + h * a * growth(h * da)
     return v1, 0.5 * (v + v1)
 
 
-def _step_with_backlash(
-    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
-) -> tuple[dict[str, Scalar], Scalar, Over]:
+def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> Stepped:
     """Rotor and output as two masses with the teeth between them, both linearised at once;
-    friction is the output's."""
+    friction and gear loss are the output's."""
     gearbox, friction = actuator.gearbox, actuator.friction
-    q, v, q_r, v_r = state["position"], state["velocity"], state["rotor_position"], state["rotor_velocity"]
-    J_load, J_rotor = inertias(actuator, bench, inputs)
-
-    def rotor_side(w_r: Scalar) -> Scalar:
-        return over(actuator, bench, state, inputs, v, h, rotor=w_r).motor
-
-    def output_side(w: Scalar) -> tuple[Scalar, Scalar]:
-        t = over(actuator, bench, state, inputs, w, h, rotor=v_r)
-        return t.load, t.drag
+    q, v, q_r, v_r = (state[name] for name in ("position", "velocity", "rotor_position", "rotor_velocity"))
+    both = inertias(actuator, bench, inputs)
+    J = Inertias(both.load, 0.0 * both.rotor)  # the gears' loss is behind the teeth
 
     def teeth(closing: Scalar) -> Scalar:
         return gearbox.contact(q_r - q + 0.5 * h * closing, closing)
 
-    tau, dtau = slope(rotor_side, v_r)
-    (t_e, drag), (dt_e, ddrag) = slope(output_side, v)
+    t, dt = slope(lambda w: over(actuator, bench, state, inputs, w, h, rotor=v_r).loads, v)
+    dtau = slope(lambda w_r: over(actuator, bench, state, inputs, v, h, rotor=w_r).loads.motor, v_r)[1]
     c, dc = slope(teeth, v_r - v)
-    free = c + t_e - drag
-    s = friction.stribeck(v)
-    bristle_torque, dbristle = 0.0, 0.0
+    loads = t._replace(motor=c)
+    dload = dt.load - dt.drag
     if friction.bristle:
-        assert isinstance(friction, Bristle)
         z = state["bristle"]
-        bristle_torque, dbristle = slope(
-            lambda w: friction.bend(z, w, friction.level(friction.stribeck(w), c, t_e, side(w)), h)[1], v
-        )
-        forward = backward = 0.0
+
+        def held(w: Scalar) -> Scalar:
+            return bend(actuator, J, loads._replace(stribeck=friction.stribeck(w)), z, w, h)[1]
+
+        torque, dtorque = slope(held, v)
+        resisting, moves = -torque, True
+        dload = dload - dtorque
     else:
-        forward = resistance(actuator, J_load, 0.0, c, t_e, drag, s, 1.0)
-        backward = resistance(actuator, J_load, 0.0, c, t_e, drag, s, -1.0)
-    free = free - bristle_torque
-    ahead = (v > 0) | ((v == 0) & (free > forward))
-    back = (v < 0) | ((v == 0) & (free < -backward))
-    resisting = where(ahead, -forward, where(back, backward, 0.0))
-    moves = ahead | back
-    # Implicit midpoint for both velocities: x = J dv / h, solved by Cramer's rule.
-    a11 = J_rotor / h - 0.5 * (dtau - dc)
-    a12 = -0.5 * dc
-    a22 = J_load / h - 0.5 * (dt_e - ddrag - dc - dbristle)
-    r1, r2 = tau - c, free + resisting
-    determinant = a11 * a22 - a12 * a12
+        forward, backward = resistance(actuator, J, loads, 1.0), resistance(actuator, J, loads, -1.0)
+        ahead = (v > 0) | ((v == 0) & (loads.free > forward))
+        back = (v < 0) | ((v == 0) & (loads.free < -backward))
+        resisting, moves = where(ahead, -forward, where(back, backward, 0.0)), ahead | back
+    # Implicit midpoint for both velocities, solved by Cramer's rule.
+    a11 = both.rotor / h - 0.5 * (dtau - dc)
+    a12 = -0.5 * (dt.motor + dc)
+    a21 = -0.5 * dc
+    a22 = both.load / h - 0.5 * (dload - dc)
+    r1, r2 = t.motor - c, loads.free + resisting
+    determinant = a11 * a22 - a12 * a21
     v_r1 = v_r + where(moves, (r1 * a22 - a12 * r2) / determinant, r1 / a11)
-    v1 = v + where(moves, (a11 * r2 - a12 * r1) / determinant, 0.0)
+    v1 = v + where(moves, (a11 * r2 - a21 * r1) / determinant, 0.0)
+    w, w_r = 0.5 * (v + v1), 0.5 * (v_r + v_r1)
     if not friction.bristle:
         stops = ((v > 0) & (v1 < 0)) | ((v < 0) & (v1 > 0))
         share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
-        w = where(stops, 0.5 * share * v, 0.5 * (v + v1))
-        v1 = where(stops, 0.0, v1)
-    else:
-        w = 0.5 * (v + v1)
-    w_r = 0.5 * (v_r + v_r1)
-    t = over(actuator, bench, state, inputs, w, h, rotor=w_r)
-    after: dict[str, Any] = {
-        "position": q + h * w,
-        "velocity": v1,
-        "rotor_position": q_r + h * w_r,
-        "rotor_velocity": v_r1,
-        **t.hidden,
-    }
+        w, v1 = where(stops, 0.5 * share * v, w), where(stops, 0.0, v1)
+    after = over(actuator, bench, state, inputs, w, h, rotor=w_r)
+    seen = after.loads._replace(motor=teeth(w_r - w))
+    new: dict[str, Any] = {"position": q + h * w, "velocity": v1, **after.hidden}
+    new |= {"rotor_position": q_r + h * w_r, "rotor_velocity": v_r1}
     if friction.bristle:
-        assert isinstance(friction, Bristle)
-        after["bristle"] = friction.bend(
-            state["bristle"], w, friction.level(t.stribeck, c, t.load, side(w)), h
-        )[0]
-    return {name: after[name] for name in actuator.states}, w, t
+        new["bristle"] = bend(actuator, J, seen, state["bristle"], w, h)[0]
+    return Stepped({name: new[name] for name in actuator.states}, w, w_r, after, seen, J)

@@ -1,26 +1,273 @@
-"""Steady states in closed form: torque at a speed, current at a load,
-the current a winding can carry for ever."""
+"""Every closed form, once: what a motor, an actuator or a servo does when nothing changes any more.
+
+Nothing here simulates. `Line` is the straight line of a motor at a voltage, at its rotor or seen through its
+gears; sheets, exports, gains, reports and explanations all ask it. Where a source document has a formula
+wrong, the right one stands here (docs/errata.md).
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from .actuator import Actuator
 from .maths import Scalar, exp, mean_decay, side, where
-from .thermal import Thermal, TwoNodeThermal
+
+
+class Line(NamedTuple):
+    """Torque over speed of a motor at a voltage: tau = K_t (V - K_e w) / R, less dry and viscous drag.
+
+    At the rotor, or at the output: there K_t is that of all motors for one ampere in each, n N K_t.
+    """
+
+    R: float
+    """Resistance of each winding [ohm]."""
+    K_t: float
+    """[N m/A]"""
+    K_e: float
+    """[V s/rad]"""
+    V: float = 0.0
+    """[V]"""
+    dry: float = 0.0
+    """[N m]"""
+    viscous: float = 0.0
+    """[N m s/rad]"""
+
+    @property
+    def torque_per_volt(self) -> float:
+        return self.K_t / self.R
+
+    @property
+    def damping(self) -> float:
+        """Of the back-EMF: K_t K_e / R [N m s/rad]."""
+        return self.K_t * self.K_e / self.R
+
+    @property
+    def gradient(self) -> float:
+        """Speed lost per torque: R / (K_t K_e) [rad/s per N m]."""
+        return self.R / (self.K_t * self.K_e)
+
+    @property
+    def stall_current(self) -> float:
+        return self.V / self.R
+
+    @property
+    def stall_torque(self) -> float:
+        """Electrical: K_t V / R, before friction."""
+        return self.K_t * self.V / self.R
+
+    @property
+    def ideal_speed(self) -> float:
+        """At which the back-EMF equals the voltage."""
+        return self.V / self.K_e
+
+    @property
+    def no_load_speed(self) -> float:
+        """At which drag balances the motor; 0 inside the dead zone."""
+        return max(self.stall_torque - self.dry, 0.0) / (self.damping + self.viscous)
+
+    @property
+    def no_load_current(self) -> float:
+        return (self.dry + self.viscous * self.no_load_speed) / self.K_t
+
+    @property
+    def best_efficiency(self) -> float | None:
+        """(1 - sqrt(I_0 R / V))^2 for dry drag; None where the motor does not turn."""
+        lost = self.no_load_current * self.R
+        return (1.0 - math.sqrt(lost / self.V)) ** 2 if 0.0 <= lost < self.V else None
+
+    def speed_at(self, current: float) -> float:
+        """At which a current flows."""
+        return (self.V - self.R * current) / self.K_e
+
+    def shaft_torque_at(self, current: float) -> float:
+        """What a current leaves at the shaft; drag as at no load, as sheets count it."""
+        return self.K_t * current - self.dry - self.viscous * self.no_load_speed
+
+    def time_constant(self, inertia: float) -> float:
+        """Mechanical: R J / (K_t K_e) [s]."""
+        return self.gradient * inertia
+
+    def reflected(self, ratio: float, n_motors: int = 1) -> Line:
+        """The same behind gears: n N K_t, N K_e; the drag of n motors as the output sees it."""
+        N, n = abs(ratio), n_motors
+        dry, viscous = n * N * self.dry, n * N * N * self.viscous
+        return self._replace(K_t=n * N * self.K_t, K_e=N * self.K_e, dry=dry, viscous=viscous)
+
+    # Gains of a mechanism behind this motor: u = kS sgn(w) + kV w + kA dw/dt.
+
+    def voltage_gains(self, inertia: float) -> Feedforward:
+        """kS = R tau / K_t, kV = K_e + R b / K_t, kA = R J / K_t."""
+        per = self.R / self.K_t
+        return Feedforward(per * self.dry, self.K_e + per * self.viscous, per * inertia)
+
+    def current_gains(self, inertia: float) -> Feedforward:
+        """In amperes of each motor: the same torques over K_t; a current loop hides the back-EMF."""
+        return Feedforward(self.dry / self.K_t, self.viscous / self.K_t, inertia / self.K_t)
+
+    def behind_voltage(self, gains: Feedforward) -> DrivenLoad:
+        """The mechanism behind gains measured in volts."""
+        per = self.K_t / self.R
+        return DrivenLoad(gains.kA * per, gains.kS * per, (gains.kV - self.K_e) * per)
+
+    def behind_current(self, gains: Feedforward) -> DrivenLoad:
+        """The mechanism behind gains measured in amperes of each motor."""
+        return DrivenLoad(gains.kA * self.K_t, gains.kS * self.K_t, gains.kV * self.K_t)
+
+
+class Feedforward(NamedTuple):
+    """u = kS sgn(w) + kV w + kA dw/dt; u in volts or amperes, w in rad/s at the output."""
+
+    kS: float
+    kV: float
+    kA: float
+
+
+class DrivenLoad(NamedTuple):
+    """What a motor and its gains tell of the mechanism behind the gearbox, at the output."""
+
+    inertia: float
+    """Rotors included [kg m^2]."""
+    friction: float
+    """Coulomb torque, the motors' own included [N m]."""
+    viscous: float
+    """[N m s/rad]"""
+
+
+def line(actuator: Actuator, v: float = 0.0) -> Line:
+    """An actuator's line at its output, cold: dry friction of the unloaded joint, viscous with iron drag."""
+    motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
+    bare = Line(motor.resistance, motor.torque_constant, motor.back_emf_at(None), v)
+    geared = bare.reflected(gearbox.ratio, gearbox.n_motors)
+    return geared._replace(dry=float(friction.moving), viscous=friction.viscous + iron_drag(actuator))
+
+
+def iron_drag(actuator: Actuator) -> float:
+    """Drag of the iron loss at the output for one rad/s [N m s/rad]."""
+    gearbox = actuator.gearbox
+    return float(gearbox.output_torque(actuator.motor.iron_drag(gearbox.rotor_speed(1.0))))
+
+
+def armature(actuator: Actuator) -> float:
+    """Inertia of the rotors at the output [kg m^2]."""
+    return float(actuator.gearbox.output_inertia(actuator.motor.rotor_inertia))
+
+
+def torque_limit(actuator: Actuator) -> float | None:
+    """The most torque of the motors at the output: by voltage, current or torque limit [N m]; None: none."""
+    volts, limits = actuator.drive.ceiling({}), actuator.motor.limits
+    held = [] if volts is None else [line(actuator, float(volts)).stall_torque]
+    most = None if limits is None else limits.largest_torque(actuator.motor)
+    return min(
+        [*held, *([] if most is None else [abs(float(actuator.gearbox.output_torque(most)))])], default=None
+    )
+
+
+class TorqueLoop(NamedTuple):
+    """A drive's feedback as a simulator's position actuator has it, at the output."""
+
+    stiffness: float
+    """N m/rad"""
+    integral: float
+    """N m/(rad s)"""
+    damping: float
+    """N m s/rad: the law's own, without back-EMF and friction."""
+
+
+def torque_loop(actuator: Actuator) -> TorqueLoop | None:
+    """A drive's gains in newton-metres at the output; None where it has no feedback."""
+    loop = actuator.drive.loop
+    if loop is None:
+        return None
+    scale = line(actuator).torque_per_volt if loop.effort == "V" else 1.0
+    p, i, d = (scale * k for k in (loop.proportional, loop.integral, loop.derivative))
+    return TorqueLoop(p, i, d) if loop.of == "position" else TorqueLoop(i, 0.0, p)
+
+
+class PlainServo(NamedTuple):
+    """What simulators without a motor model take for one, at the output."""
+
+    stiffness: float
+    """Of `<position>` and its like: kp [N m/rad]."""
+    derivative: float
+    """The law's own damping, inside the torque limit: kv [N m s/rad]."""
+    gain: float
+    """Torque per unit of command, where the command is a voltage, current or torque."""
+    damping: float
+    """Of the joint: back-EMF, viscous friction and iron [N m s/rad]."""
+    dry: float
+    """Of the unloaded joint [N m]."""
+    armature: float
+    """Rotors [kg m^2]."""
+    limit: float | None
+    """Largest torque [N m]."""
+
+
+def plain_servo(actuator: Actuator) -> PlainServo:
+    """An actuator as stiffness, damping, friction and a torque limit; gears lose their share of each torque.
+
+    A law that asks for a current or torque hides the back-EMF.
+    """
+    drive, at = actuator.drive, line(actuator)
+    eta, loop, most = actuator.gearbox.efficiency or 1.0, torque_loop(actuator), torque_limit(actuator)
+    gains = {"voltage_target": at.torque_per_volt, "current_target": at.K_t, "torque_target": 1.0}
+    gain = eta * float(actuator.gearbox.forwards) * gains.get(drive.followed, 0.0)
+    return PlainServo(
+        stiffness=0.0 if loop is None else eta * loop.stiffness,
+        derivative=0.0 if loop is None else eta * loop.damping,
+        gain=gain if drive.followed != "torque_target" else eta,
+        damping=at.viscous + (0.0 if drive.hides_back_emf else at.damping),
+        dry=at.dry,
+        armature=armature(actuator),
+        limit=None if most is None else eta * most,
+    )
+
+
+class IsaacMotor(NamedTuple):
+    """Isaac Lab's stateless DC motor (MuJoCo's DC-motor note, table 9)."""
+
+    saturation_effort: float
+    """Stall torque at the output [N m]."""
+    velocity_limit: float
+    """No-load speed at the output [rad/s]."""
+    effort_limit: float
+    """Greatest torque at the output [N m]."""
+
+
+def isaac_motor(actuator: Actuator, v: float) -> IsaacMotor:
+    """saturation_effort = n N K V / R, velocity_limit = V / (N K), effort_limit = n N K i_max (stall where
+    nothing limits it)."""
+    at, limits = line(actuator, v), actuator.motor.limits
+    most = None if limits is None else limits.largest_torque(actuator.motor)
+    held = at.stall_torque if most is None else abs(float(actuator.gearbox.output_torque(most)))
+    return IsaacMotor(at.stall_torque, at.ideal_speed, min(at.stall_torque, held))
+
+
+def natural_frequency(stiffness: float, inertia: float) -> float:
+    """sqrt(k / J) [rad/s]."""
+    return math.sqrt(stiffness / inertia)
+
+
+def damping_ratio(stiffness: float, damping: float, inertia: float) -> float:
+    """d / (2 sqrt(k J))."""
+    return damping / (2.0 * math.sqrt(stiffness * inertia))
+
+
+# The whole torque-speed plane, friction and limits included.
 
 
 def ideal_speed(actuator: Actuator, v: float) -> float:
     """Speed at the output at which the back-EMF equals the voltage [rad/s]."""
-    return v / (actuator.motor.back_emf_at(None) * abs(actuator.gearbox.ratio))
+    return line(actuator, v).ideal_speed
 
 
 def steady_current(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
     """Current of each motor at output speed w, cold, within its limit [A]."""
     motor = actuator.motor
-    return motor.steady_current(
-        v, actuator.gearbox.rotor_speed(w), None, None if motor.limits is None else motor.limits.current
-    )
+    limit = None if motor.limits is None else motor.limits.current
+    return motor.steady_current(v, actuator.gearbox.rotor_speed(w), None, limit)
 
 
 def electrical_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
@@ -28,23 +275,50 @@ def electrical_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
     return actuator.gearbox.output_torque(actuator.motor.torque_at(steady_current(actuator, v, w), None))
 
 
-def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
-    """Torque left at the output at steady speed: after iron drag, gear loss, drag and dry friction [N m]."""
+def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> np.ndarray:
+    """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction [N m].
+
+    Friction may grow with that load itself, so the balance net = tau - drag - level(tau, -net) is solved, by
+    halving an interval: its left side grows faster than its right side falls.
+    """
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
-    direction = side(w)
+    w = np.asarray(w, float)
+    direction = np.asarray(side(w))
     tau = electrical_torque(actuator, v, w) - gearbox.output_torque(motor.iron_drag(gearbox.rotor_speed(w)))
+    passed = tau
     if gearbox.efficiency is not None:
-        tau = where(tau * direction > 0, gearbox.efficiency * tau, tau / gearbox.efficiency)
-    return tau - friction.drag(w) - direction * friction.level(friction.stribeck(w), tau, -tau, direction)
+        eta = gearbox.efficiency
+        passed = where(tau * direction > 0, eta * tau, tau / eta)
+    drag = friction.drag(w) - (0.0 if friction.offset is None else friction.offset)
+    stribeck = friction.stribeck(w)
+
+    def excess(net: np.ndarray) -> np.ndarray:
+        return net - passed + drag + direction * friction.level(stribeck, tau, -net, direction)
+
+    half = np.abs(passed) + np.abs(drag) + np.abs(friction.level(stribeck, tau, -tau, direction)) + 1e-30
+    low, high = -8.0 * half, 8.0 * half + 0.0 * w
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        above = excess(middle) > 0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return 0.5 * (low + high)
 
 
-def thermal_resistance(thermal: Thermal | TwoNodeThermal) -> float:
-    """Winding to ambient [K/W]."""
-    return (
-        thermal.winding_resistance + thermal.housing_resistance
-        if isinstance(thermal, TwoNodeThermal)
-        else thermal.resistance
-    )
+def stall_torque(actuator: Actuator, v: float) -> float:
+    """Torque that the output pushes with while it just does not turn, after friction and gears [N m]."""
+    return max(float(net_torque(actuator, actuator.gearbox.forwards * abs(v), 0.0)), 0.0)
+
+
+def no_load_speed(actuator: Actuator, v: float) -> float:
+    """Output speed at which nothing is left of the torque [rad/s]."""
+    low, high = 0.0, abs(ideal_speed(actuator, v))
+    v = actuator.gearbox.forwards * abs(v)
+    if float(net_torque(actuator, v, 1e-12 * high)) <= 0:
+        return 0.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if float(net_torque(actuator, v, middle)) > 0 else (low, middle)
+    return 0.5 * (low + high)
 
 
 def continuous_current(actuator: Actuator, most: float) -> float:
@@ -52,11 +326,73 @@ def continuous_current(actuator: Actuator, most: float) -> float:
     thermal, motor = actuator.motor.thermal, actuator.motor
     assert thermal is not None
     return math.sqrt(
-        max(most - thermal.ambient, 0.0) / (thermal_resistance(thermal) * motor.resistance_at(most))
+        max(most - thermal.ambient, 0.0) / (thermal.total_resistance * motor.resistance_at(most))
     )
 
 
 def coasting_speed(t: Scalar, w_0: Scalar, dry: Scalar, drag: Scalar) -> Scalar:
-    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s],
-    until it stops."""
+    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s], until it
+    stops."""
     return w_0 * exp(-drag * t) - dry * t * mean_decay(drag * t)
+
+
+# Servos, in the units people use.
+
+
+class PositionActuator(NamedTuple):
+    """MuJoCo's affine actuator tau = a u + b_1 l + b_2 l', and the same as the attributes of `<position>`."""
+
+    a: float
+    b_1: float
+    b_2: float
+
+    @property
+    def kp(self) -> float:
+        """N m/rad."""
+        return self.a
+
+    @property
+    def kv(self) -> float:
+        """N m s/rad; positive."""
+        return -self.b_2
+
+
+def servo_actuator(
+    *, torque_constant: float, back_emf_constant: float, resistance: float, volts_per_degree: float
+) -> PositionActuator:
+    """The servo torque model, equation 7: a proportional servo whose gain is in volts per degree of error.
+
+    K_m, K_b are taken as given, even where they differ; k_v = +K_m K_b / R (the document's minus sign is a
+    slip).
+    """
+    servo = Line(resistance, torque_constant, back_emf_constant)
+    a = servo.torque_per_volt * math.degrees(1.0) * volts_per_degree
+    return PositionActuator(a, -a, -servo.damping)
+
+
+class ServoGains(NamedTuple):
+    """One servo gain in the three units people use: register counts, volts and newton-metres per radian."""
+
+    register: float
+    volts: float
+    """V/rad, or V s/rad for a derivative gain."""
+    torque: float
+    """N m/rad, or N m s/rad."""
+
+
+def servo_gain(
+    *, register: float, firmware_gain: float, supply: float, torque_constant: float, resistance: float
+) -> ServoGains:
+    """From a register: duty per radian is firmware_gain x register, volts are duty x supply,
+    torque is K / R x volts."""
+    volts = firmware_gain * register * supply
+    return ServoGains(register, volts, torque_constant / resistance * volts)
+
+
+def servo_register(
+    torque: float, *, firmware_gain: float, supply: float, torque_constant: float, resistance: float
+) -> ServoGains:
+    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad): the inverse of
+    `servo_gain`."""
+    volts = torque * resistance / torque_constant
+    return ServoGains(volts / (firmware_gain * supply), volts, torque)

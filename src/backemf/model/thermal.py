@@ -3,6 +3,7 @@ and how heat changes its resistance and magnets."""
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import ClassVar
 
 from .maths import Scalar, exp
@@ -16,24 +17,63 @@ Temperatures = tuple[Scalar, ...]
 
 
 @part
-class Thermal(Part):
-    """One node: the winding, cooled straight to the ambient (document 001, equations 7 and 8).
-
-    C dT/dt = P - (T - T_a) / R_T
-    """
+class Heat(Part):
+    """What every thermal model has: the ambient, and how the winding and the magnets change
+    with temperature."""
 
     path: ClassVar[str] = "motor.thermal"
+    nodes: ClassVar[tuple[str, ...]] = ()
+    """Names of its temperatures, the winding's first."""
 
-    resistance: float = quantity("K/W", "R_T", above=0)
-    """Thermal resistance from winding to ambient."""
-    capacitance: float = quantity("J/K", "C", above=0)
-    """Heat capacity of the winding; the time constant is R_T C."""
     ambient: float = quantity("degC", "T_a", default=25.0, least=-273.15)
     reference: float = quantity("degC", "T_0", default=25.0, least=-273.15)
     """Temperature at which resistance and torque constant are given."""
     resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
     magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
     """Relative change of the magnets' flux, and so of the motor constant, per kelvin; negative."""
+
+    @property
+    def total_resistance(self) -> float:
+        """Winding to ambient [K/W]."""
+        raise NotImplementedError
+
+    @property
+    def time_constants(self) -> dict[str, float]:
+        """Of each node by itself [s]."""
+        raise NotImplementedError
+
+    def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
+        """Temperatures after h seconds of constant heat [W]."""
+        raise NotImplementedError
+
+    def leaving(self, temperatures: Temperatures) -> Scalar:
+        """Heat flowing to the ambient [W]."""
+        raise NotImplementedError
+
+    def stored(self, temperatures: Temperatures) -> Scalar:
+        """Heat stored above ambient [J]."""
+        raise NotImplementedError
+
+    def ganged(self, n: int) -> Heat:
+        """Of n motors side by side, as one of the same effect."""
+        raise NotImplementedError
+
+    def one_node(self) -> Thermal:
+        """The nearest model with the winding alone: the same temperature in the end, as quick at first."""
+        raise NotImplementedError
+
+
+@part
+class Thermal(Heat):
+    """One node: the winding, cooled straight to the ambient (MuJoCo's DC-motor note, equations 7 and 8).
+
+    C dT/dt = P - (T - T_a) / R_T
+    """
+
+    resistance: float = quantity("K/W", "R_T", above=0)
+    """Thermal resistance from winding to ambient."""
+    capacitance: float = quantity("J/K", "C", above=0)
+    """Heat capacity of the winding; the time constant is R_T C."""
 
     nodes: ClassVar[tuple[str, ...]] = ("winding_temperature",)
 
@@ -42,45 +82,75 @@ class Thermal(Part):
         """t_T = R_T C [s]."""
         return self.resistance * self.capacitance
 
+    @property
+    def time_constants(self) -> dict[str, float]:
+        return {"winding": self.time_constant}
+
+    @property
+    def total_resistance(self) -> float:
+        return self.resistance
+
+    def ganged(self, n: int) -> Thermal:
+        return replace(self, resistance=self.resistance / n, capacitance=n * self.capacitance)
+
+    def one_node(self) -> Thermal:
+        return self
+
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
-        """Temperatures after h seconds of constant heat [W]: the exact exponential."""
+        """The exact exponential."""
         (T,) = temperatures
         R_T, C, T_a = self.resistance, self.capacitance, self.ambient
         steady = T_a + R_T * (copper + iron)
         return (steady + (T - steady) * exp(-h / (R_T * C)),)
 
     def leaving(self, temperatures: Temperatures) -> Scalar:
-        """Heat flowing to the ambient [W]."""
         return (temperatures[0] - self.ambient) / self.resistance
 
     def stored(self, temperatures: Temperatures) -> Scalar:
-        """Heat stored above ambient [J]."""
         return self.capacitance * (temperatures[0] - self.ambient)
 
 
 @part
-class TwoNodeThermal(Part):
+class TwoNodeThermal(Heat):
     """Two nodes: the winding heats the housing, the housing the ambient; iron loss arises in the housing.
 
     C_1 dT_w/dt = P_cu - (T_w - T_h) / R_th1
     C_2 dT_h/dt = P_fe + (T_w - T_h) / R_th1 - (T_h - T_a) / R_th2
     """
 
-    path: ClassVar[str] = "motor.thermal"
-
     winding_resistance: float = quantity("K/W", "R_th1", above=0)
     housing_resistance: float = quantity("K/W", "R_th2", above=0)
     winding_capacitance: float = quantity("J/K", "C_1", above=0)
     housing_capacitance: float = quantity("J/K", "C_2", above=0)
-    ambient: float = quantity("degC", "T_a", default=25.0, least=-273.15)
-    reference: float = quantity("degC", "T_0", default=25.0, least=-273.15)
-    resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
-    magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
 
     nodes: ClassVar[tuple[str, ...]] = ("winding_temperature", "housing_temperature")
 
+    @property
+    def total_resistance(self) -> float:
+        return self.winding_resistance + self.housing_resistance
+
+    @property
+    def time_constants(self) -> dict[str, float]:
+        return {
+            "winding": self.winding_resistance * self.winding_capacitance,
+            "housing": self.housing_resistance * self.housing_capacitance,
+        }
+
+    def ganged(self, n: int) -> TwoNodeThermal:
+        return replace(
+            self,
+            winding_resistance=self.winding_resistance / n,
+            housing_resistance=self.housing_resistance / n,
+            winding_capacitance=n * self.winding_capacitance,
+            housing_capacitance=n * self.housing_capacitance,
+        )
+
+    def one_node(self) -> Thermal:
+        same = {f.name: getattr(self, f.name) for f in fields(Heat)}
+        return Thermal(resistance=self.total_resistance, capacitance=self.winding_capacitance, **same)
+
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
-        """Temperatures after h seconds of constant heat [W]: the implicit midpoint, stable for any h."""
+        """The implicit midpoint, stable for any h."""
         x, y = temperatures[0] - self.ambient, temperatures[1] - self.ambient
         R1, R2, C1, C2 = (
             self.winding_resistance,
@@ -98,11 +168,9 @@ class TwoNodeThermal(Part):
         return (self.ambient + x1, self.ambient + y1)
 
     def leaving(self, temperatures: Temperatures) -> Scalar:
-        """Heat flowing to the ambient [W]."""
         return (temperatures[1] - self.ambient) / self.housing_resistance
 
     def stored(self, temperatures: Temperatures) -> Scalar:
-        """Heat stored above ambient [J]."""
         return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (
             temperatures[1] - self.ambient
         )

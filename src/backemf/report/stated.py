@@ -13,7 +13,7 @@ from ..data.fit import Fit
 from ..data.sheets.datasheet import Datasheet
 from ..identify.free import priors
 from ..model.actuator import Actuator
-from ..model.steady import ideal_speed, net_torque
+from ..model.steady import no_load_speed, stall_torque
 
 N_DRAWS = 200
 
@@ -85,22 +85,6 @@ def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
             )
         )
     return tuple(rows)
-
-
-def no_load_speed(actuator: Actuator, voltage: float) -> float:
-    """Output speed at which nothing is left of the torque."""
-    w = np.linspace(1e-6, 1.0, 400) * ideal_speed(actuator, voltage)
-    left = np.asarray(net_torque(actuator, voltage, w))
-    below = np.flatnonzero(left <= 0)
-    if not len(below):
-        return float(w[-1])
-    k = int(below[0])
-    return float(w[0] if k == 0 else w[k - 1] + (w[k] - w[k - 1]) * left[k - 1] / (left[k - 1] - left[k]))
-
-
-def stall_torque(actuator: Actuator, voltage: float) -> float:
-    """Torque at the output while it just does not turn."""
-    return max(float(net_torque(actuator, voltage, 1e-9)), 0.0)
 
 
 def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:

@@ -10,8 +10,7 @@ import pytest
 import backemf as be
 from backemf.data.sheets.datasheet import DatasheetError, json_schema
 from backemf.data.sheets.entries import ENTRIES
-from backemf.model import conversions
-from backemf.model.motor import no_load_speed, stall_torque
+from backemf.model import steady
 
 from ...published.routes import document_000, document_003
 
@@ -179,16 +178,16 @@ def test_document_003_route():
 
 def test_registers_volts_and_newton_metres():
     """servos.md: duty per radian at default; stiffness = K / R x V_in x error_gain x register."""
-    gain = conversions.servo_gain(
+    gain = steady.servo_gain(
         register=32, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
     )
     assert gain.volts == pytest.approx(5.056 * 15)
     assert gain.torque == pytest.approx(1.1 * 5.056 * 15)
-    back = conversions.servo_register(
+    back = steady.servo_register(
         gain.torque, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
     )
     assert back == pytest.approx(gain)
-    assert conversions.servo_gain(
+    assert steady.servo_gain(
         register=640, firmware_gain=0.0057548, supply=1.0, torque_constant=1.0, resistance=1.0
     ).volts == pytest.approx(3.68, abs=0.005)
 
@@ -260,8 +259,8 @@ def test_thermal_entries_make_one_node_or_two():
 def test_the_actuator_stalls_and_spins_as_printed():
     found = ideal()
     actuator = found.actuator()
-    assert stall_torque(actuator.motor, 24.0) == pytest.approx(0.0238 * 24 / 2.43, rel=2e-3)
-    w = no_load_speed(actuator.motor, 24.0, actuator.friction.coulomb)
+    assert steady.line(actuator, 24.0).stall_torque == pytest.approx(0.0238 * 24 / 2.43, rel=2e-3)
+    w = steady.no_load_speed(actuator, 24.0)
     assert w == pytest.approx((0.0238 * 24 / 2.43 - 8.8e-4) * 2.43 / 0.0238**2, rel=2e-3)
     run = be.simulate(actuator, be.bench.FreeShaft(), 24.0, duration=0.1)
     assert run.velocity[-1] == pytest.approx(w, rel=1e-6)

@@ -15,7 +15,7 @@ import pytest
 import backemf as be
 from backemf.engine.compile import cache
 from backemf.engine.compile.compiled import Structure
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 from backemf.model.quantity import part
 
 SMALL = (
@@ -27,7 +27,7 @@ import numpy, numba
 import backemf as be
 from backemf.engine.kernels import kernels
 from backemf.engine.rows import held
-from backemf.engine.system import System
+from backemf.engine.system import ActuatorSystem
 start = time.process_time()
 motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
 actuator = be.Actuator(motor=motor, friction=be.friction.Coulomb(coulomb=0.05))
@@ -204,7 +204,7 @@ def test_physics_from_outside_is_known_by_its_source(here):
     motor = be.motor.Motor(resistance=1.0, torque_constant=1.0)
     ours, theirs = (
         Structure(
-            System(
+            ActuatorSystem(
                 actuator=be.Actuator(motor=motor, friction=friction),
                 bench=be.bench.Flywheel(inertia=1.0),
                 inputs=("voltage_target",),

@@ -18,8 +18,8 @@ from backemf.engine.compile.kernels import Kernels, kernels
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower
 from backemf.engine.rows import Held, Observer, Resets, held
-from backemf.engine.simulate import delayed
-from backemf.engine.system import System
+from backemf.engine.rows import Delay
+from backemf.engine.system import ActuatorSystem
 from backemf.errors import (
     BackemfWarning,
     InvalidValue,
@@ -39,7 +39,7 @@ ACTUATOR = be.Actuator(
     friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
     drive=be.drive.Position(volts_per_radian=30.0, volt_seconds_per_radian=0.2, supply=12.0, delay=DELAY),
 )
-SYSTEM = System(
+SYSTEM = ActuatorSystem(
     actuator=ACTUATOR,
     bench=be.bench.Pendulum(mass=0.4, length=0.15),
     inputs=("position_target", "supply"),
@@ -59,7 +59,7 @@ def times_and_inputs(n=N, seed=0):
 
 def log(n=N, seed=0, delay=DELAY) -> Held:
     times, values = times_and_inputs(n, seed)
-    return delayed(values, times, delay, [True, False])
+    return Delay(values, times, delay, [True, False]).rows()
 
 
 def measurements(n=N, seed=1):
@@ -152,7 +152,7 @@ def test_behind_backlash_the_rotor_is_corrected_along():
         drive=be.drive.Voltage(),
         gearbox=be.gearbox.Gearbox(backlash=0.05, contact_stiffness=100.0),
     )
-    system = System(
+    system = ActuatorSystem(
         actuator=actuator,
         bench=be.bench.Flywheel(inertia=0.01),
         inputs=("voltage_target",),
@@ -418,7 +418,7 @@ class Tabled(be.friction.Coulomb):
 
 def test_what_cannot_be_compiled_runs_on_the_reference_with_one_warning():
     actuator = be.Actuator(motor=ACTUATOR.motor, friction=Tabled(coulomb=0.05), drive=ACTUATOR.drive)
-    system = System(
+    system = ActuatorSystem(
         actuator=actuator, bench=be.bench.Flywheel(inertia=0.01), inputs=("position_target", "supply")
     )
     p, rows = list(system.parameters.values()), log(30)

@@ -28,6 +28,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ... import model
+
 VARIABLE = "BACKEMF_CACHE"
 """Environment variable that names another directory for compiled kernels."""
 MOST = 300
@@ -46,15 +48,24 @@ def directory() -> Path | None:
 def _usable(wanted: str) -> Path | None:
     with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: there is no home directory
         path = Path(wanted).expanduser() if wanted else _of_user() / "backemf" / "kernels"
-        path.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path).close()
-        return path.absolute()
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if _is_private(path):
+            tempfile.TemporaryFile(dir=path).close()
+            return path.absolute()
     with contextlib.suppress(OSError):
         # A private name: machine code from a directory that others can write to must never be run.
         temporary = tempfile.mkdtemp(prefix="backemf-")
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
         return Path(temporary)
     return None
+
+
+def _is_private(path: Path) -> bool:
+    """Whether nobody else can put machine code there: it is ours, and only we may write."""
+    if not hasattr(os, "getuid"):
+        return True  # Windows: the user's own folder, guarded by the system
+    status = path.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _of_user() -> Path:
@@ -65,6 +76,18 @@ def _of_user() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
+def _sources() -> list[Path]:
+    """The files that say what a kernel does."""
+    package = Path(__file__).parents[2]
+    return [path for room in ("model", "engine") for path in sorted((package / room).rglob("*.py"))]
+
+
+def is_stale() -> bool:
+    """Whether a source was changed after this process began to load them: what runs here is then not what is
+    written there, and must not be kept under the name of what is."""
+    return any(max(s.st_mtime, s.st_ctime) > model.LOADED for s in (path.stat() for path in _sources()))
+
+
 @functools.cache
 def environment() -> tuple[str, ...]:
     """What a kernel depends on besides its structure:
@@ -72,9 +95,8 @@ def environment() -> tuple[str, ...]:
     from llvmlite import binding
 
     sources = hashlib.sha256()
-    for room in ("model", "engine"):
-        for path in sorted((Path(__file__).parents[2] / room).rglob("*.py")):
-            sources.update(path.name.encode() + path.read_bytes())
+    for path in _sources():
+        sources.update(path.name.encode() + path.read_bytes())
     versions = [
         f"{name} {importlib.metadata.version(name)}" for name in ("jax", "numba", "llvmlite", "numpy")
     ]
@@ -104,9 +126,9 @@ def load(name: str | None, write: Callable[[], str]) -> types.ModuleType:
             name = name_of(text)
         root = directory()
         if root is not None:
-            found = _read(root / name, name)
-            if found is not None:
-                return found
+            kernel = _read(root / name, name)
+            if kernel is not None:
+                return kernel
         text = write() if text is None else text
         if root is not None:
             with contextlib.suppress(OSError):

@@ -36,7 +36,8 @@ class Structure:
     def name(self, *parts: object) -> str | None:
         """What the disk knows it by; nothing where a part came from outside these rooms,
         because its code may change unnoticed."""
-        if not all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes):
+        ours = all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes)
+        if not ours or cache.is_stale():
             return None
         return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)
 
@@ -89,7 +90,7 @@ def stepper(structure: Structure) -> Any:
     """The functions of a stepper: `prepare`, `step`, and the WIDTH of what passes between them."""
 
     def write() -> str:
-        from .loops import stepper_source
+        from .dialects.numba import stepper_source
         from .lower import lower
 
         return stepper_source(lower(structure.system))

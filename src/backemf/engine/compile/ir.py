@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 from ...errors import NotLowered
 from .primitives import COMMUTE
-from .trace import Flat, Operation, Value
+from .trace import Flat, Operand, Operation, Value
 
 _K = TypeVar("_K", str, int)
 
@@ -49,6 +49,12 @@ class Node:
     index: int
     value: float | bool | str | None = None
     """A constant's number, a leaf's name in the source."""
+
+    @property
+    def number(self) -> float:
+        """A constant's value."""
+        assert isinstance(self.value, (int, float))
+        return float(self.value)
 
     def is_constant(self, value: float) -> bool:
         return self.op == "constant" and self.value == value
@@ -95,8 +101,7 @@ class Graph:
             and b.op == "select"
             and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:])
         ):
-            # 1 or 2
-            inverse = [self.constant(1.0 / x.value) for x in b.operands[1:]]  # type: ignore[operator]
+            inverse = [self.constant(1.0 / x.number) for x in b.operands[1:]]
             return self.apply("mul", a, self.apply("select", b.operands[0], *inverse))
         if op == "div" and b.level < a.level and not a.is_constant(1.0):
             return self.apply("mul", a, self.apply("div", self.constant(1.0), b))
@@ -125,8 +130,7 @@ class Graph:
         return self.apply("add", a, b)
 
     def negative(self, a: Node) -> Node:
-        # a number
-        return self.constant(-a.value) if a.op == "constant" else self.apply("neg", a)  # type: ignore[operator]
+        return self.constant(-a.number) if a.op == "constant" else self.apply("neg", a)
 
     def is_zero(self, node: Node) -> bool:
         """Zero by construction: JAX writes the absent tangents of its custom derivatives as 0 * c."""
@@ -220,12 +224,11 @@ def _is_single(form: Form) -> bool:
 def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> list[Node | Form]:
     """Put nodes and forms in for the arguments of a traced function; give what its results become."""
     graph = tangents.graph
-    found: dict[Value, Node | Form] = dict(zip(flat.arguments, given, strict=True))
+    known: dict[Value, Node | Form] = dict(zip(flat.arguments, given, strict=True))
     needed, uses = _needed(flat)
 
-    def read(operand: object) -> Node | Form:
-        # a number
-        return found[operand] if isinstance(operand, Value) else graph.constant(operand)  # type: ignore[arg-type]
+    def read(operand: Operand) -> Node | Form:
+        return known[operand] if isinstance(operand, Value) else graph.constant(operand)
 
     for operation in flat.operations:
         if operation.result not in needed:
@@ -233,11 +236,17 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
         operands = [read(x) for x in operation.operands]
         if any(isinstance(x, Form) for x in operands):
             form = _linear(operation, operands, tangents)
-            found[operation.result] = tangents.named(form) if uses[operation.result] > 1 else form
+            known[operation.result] = tangents.named(form) if uses[operation.result] > 1 else form
         else:
-            # all nodes
-            found[operation.result] = graph.apply(operation.name, *operands)  # type: ignore[arg-type]
+            known[operation.result] = graph.apply(operation.name, *nodes(operands))
     return [read(x) for x in flat.results]
+
+
+def nodes(results: Sequence[Node | Form]) -> list[Node]:
+    """Results of a function without tangents."""
+    plain = [x for x in results if isinstance(x, Node)]
+    assert len(plain) == len(results)
+    return plain
 
 
 def _needed(flat: Flat) -> tuple[set[Value], Counter]:

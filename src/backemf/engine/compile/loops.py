@@ -1,4 +1,4 @@
-"""The loops around a lowered step: one template that becomes the four kernels, and one for the stepper.
+"""The loops around a lowered step: one template that becomes the four kernels.
 
 A kernel runs cases: case c takes row c of the parameters P and start states S, and the log number which[c],
 whose samples are rows offsets[log] to offsets[log + 1] of everything recorded. At each sample it observes,
@@ -7,16 +7,12 @@ corrects the state towards the recording where asked to, and takes n steps to th
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
 from ..rows import DELAY, PAIRS, STEEPEST
-from .dialects.numba import LaneCode, Scratch, Source, loads, reachable, statements, text
+from .dialects.numba import NUMBA, assignment, decorated, opening
 from .ir import Level, Node
+from .lanes import LaneCode, Scratch
 from .lower import Lowered
-
-FASTMATH = "{'contract'}"
-"""Only fused multiply-add is allowed, which rounds once instead of twice. A set with more in it must be
-written sorted: its own order differs between processes, and the text is part of what is cached."""
+from .source import Source
 
 # What the kernels are called with, and the types that numba compiles them for.
 _COMMON = {
@@ -59,22 +55,6 @@ _ARGUMENTS = {
 }
 
 
-def opening(fastmath: bool) -> str:
-    """The first lines of every source. Division by zero gives infinity,
-    and other threads may run meanwhile."""
-    flags = f"cache=CACHE, nogil=True, error_model='numpy', fastmath={FASTMATH if fastmath else False}"
-    return (
-        "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
-        f"from backemf.engine.compile.choose import choose\n\nFLAGS = dict({flags})\n"
-    )
-
-
-def decorated(source: Source, name: str, arguments: dict[str, str]) -> AbstractContextManager[None]:
-    """Opens a compiled function."""
-    source.add("", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
-    return source.block(f"def {name}({', '.join(arguments)}):")
-
-
 def kernel_source(kind: str, lowered: Lowered, *, fastmath: bool = True) -> str:
     """The source of a kernel: 'trajectory', 'cost', 'sensitivities' or 'normal'."""
     return str(_Kernel(kind, lowered, fastmath).source)
@@ -105,8 +85,8 @@ class _Kernel:
         self.scratch = scratch = Scratch(self.lanes)
         here = scratch.take(n_states)
         self.seen_at = scratch.take(n_outputs)
-        self.step_lanes = LaneCode(self.lowered.step, scratch, here, here)
-        self.observe_lanes = LaneCode(self.lowered.observe, scratch, here, self.seen_at)
+        self.step_lanes = LaneCode(NUMBA, self.lowered.step, scratch, here, here)
+        self.observe_lanes = LaneCode(NUMBA, self.lowered.observe, scratch, here, self.seen_at)
         self.step_roots, self.observe_roots = self.step_lanes.roots, self.observe_lanes.roots
         if self.sums:
             self.jtr, self.jtj = scratch.take(1), scratch.take(self.lanes)
@@ -126,8 +106,8 @@ class _Kernel:
 
     def write_start(self) -> None:
         add, width = self.source.add, self.scratch.width if self.lanes else 0
-        add(*loads([f"p{i}" for i in range(len(self.lowered.parameters))], self.roots, "P[c, {}]"))
-        add(*statements(self.roots, Level.CONSTANT, Level.PARAMETER))
+        add(*NUMBA.loads("p", len(self.lowered.parameters), self.roots, "P[c, {}]"))
+        add(*NUMBA.statements(self.roots, Level.CONSTANT, Level.PARAMETER))
         add(*[f"s{i} = S[c, {i}]" for i in range(len(self.lowered.states))])
         add("begin, end = offsets[which[c]], offsets[which[c] + 1]", "h_known, passed = math.nan, 0.0")
         if self.lanes:
@@ -150,7 +130,7 @@ class _Kernel:
         if not self.observes:
             add(*[f"states[k, {i}] = s{i}" for i in range(len(self.lowered.states))])
             return
-        add(*statements(self.observe_roots, Level.INPUT, Level.STATE))
+        add(*NUMBA.statements(self.observe_roots, Level.INPUT, Level.STATE))
         if self.lanes:
             add(*self.observe_lanes.seeds[Level.INPUT], *self.observe_lanes.seeds[Level.STATE])
             self.lane_loop(*self.observe_lanes.body)
@@ -173,7 +153,7 @@ class _Kernel:
 
     def write_outputs(self) -> None:
         for i, y in enumerate(self.lowered.observe.values):
-            self.source.add(f"outputs[k, {i}] = {text(y)}")
+            self.source.add(f"outputs[k, {i}] = {NUMBA.text(y)}")
             self.lane_loop(
                 f"tangents[k, {i}, j] = Z[{self.seen_at + i * self.scratch.width} + j]", over=str(self.lanes)
             )
@@ -186,7 +166,7 @@ class _Kernel:
             with block(f"if measured[k, {i}] == measured[k, {i}]:"):
                 add(
                     f"weight = weights[k * stride, {i}]",
-                    f"error = {text(y)} - measured[k, {i}]",
+                    f"error = {NUMBA.text(y)} - measured[k, {i}]",
                     "size = abs(weight * error)",
                 )
                 with block("if size <= robust:"):
@@ -233,25 +213,20 @@ class _Kernel:
         with block(
             "if h != h_known:"
         ):  # most logs are sampled evenly: what depends on the step length alone is kept
-            add("h_known = h", *statements(self.step_roots, Level.LENGTH))
+            add("h_known = h", *NUMBA.statements(self.step_roots, Level.LENGTH))
             add(*self.step_lanes.seeds[Level.LENGTH] if self.lanes else [])
         add(
-            *statements(self.step_roots, Level.INPUT),
+            *NUMBA.statements(self.step_roots, Level.INPUT),
             *self.step_lanes.seeds[Level.INPUT] if self.lanes else [],
         )
         with block("for step in range(n):"):
             if self.lowered.delayed:
                 self.write_blend()
-            add(*statements(self.step_roots, Level.STATE))
+            add(*NUMBA.statements(self.step_roots, Level.STATE))
             if self.lanes:
                 add(*self.step_lanes.seeds[Level.STATE])
                 self.lane_loop(*self.step_lanes.body)
-            # All at once: the next state of one may be the present state of another.
-            add(
-                ", ".join(f"s{i}" for i in range(len(self.lowered.states)))
-                + " = "
-                + ", ".join(map(text, self.lowered.step.values))
-            )
+            add(assignment(self.lowered))
 
     def write_blend(self) -> None:
         """Inputs of a substep: in the one in which the command switches, the mean of old and new."""
@@ -282,41 +257,3 @@ class _Kernel:
                 self.lane_loop(
                     f"JtJ[c, i, j] = Z[{self.jtj} + i * {self.scratch.width} + j]", over=str(self.lanes)
                 )
-
-
-def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:
-    """Two functions: `prepare(P, H)` for what the parameters alone decide, and `step(n, H, S, U, h,
-    after)`, which reads it from H."""
-    values = lowered.step.values
-    slow = (Level.CONSTANT, Level.PARAMETER)
-    used = [*values, *(x for node in reachable(values) if node.level not in slow for x in node.operands)]
-    kept = list({x.index: x for x in used if x.level in slow and x.op != "constant"}.values())
-    states, inputs = range(len(lowered.states)), range(len(lowered.inputs))
-    source = Source()
-    source.add(opening(fastmath), f"WIDTH = {len(kept)}")
-    with (
-        decorated(source, "prepare", {"P": "float64[:,::1]", "H": "float64[:,::1]"}),
-        source.block("for c in range(P.shape[0]):"),
-    ):
-        source.add(
-            *loads([f"p{i}" for i in range(len(lowered.parameters))], kept, "P[c, {}]"),
-            *statements(kept, *slow),
-        )
-        source.add(*[f"H[c, {i}] = {text(x)}" for i, x in enumerate(kept)])
-    arguments = {
-        "n": "int64",
-        "H": "float64[:,::1]",
-        "S": "float64[:,::1]",
-        "U": "float64[:,::1]",
-        "h": "float64",
-        "after": "float64[:,::1]",
-    }
-    with decorated(source, "step", arguments), source.block("for c in range(S.shape[0]):"):
-        source.add(*[f"{text(x)} = H[c, {i}]" for i, x in enumerate(kept)])
-        source.add(*[f"s{i} = S[c, {i}]" for i in states], *[f"u{i} = U[c, {i}]" for i in inputs])
-        source.add(*statements(values, Level.LENGTH, Level.INPUT))
-        with source.block("for _ in range(n):"):
-            source.add(*statements(values, Level.STATE))
-            source.add(", ".join(f"s{i}" for i in states) + " = " + ", ".join(map(text, values)))
-        source.add(*[f"after[c, {i}] = s{i}" for i in states])
-    return str(source)

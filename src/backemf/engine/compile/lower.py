@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..attached import Attached
 from ..rows import DELAY
 from ..system import System
-from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate
+from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes
+from .passes import change, tidy, without
 from .trace import trace, trace_with_tangents
 
 
@@ -73,15 +75,13 @@ def lower(
     def lowered(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
         tangents = Tangents(graph)
         if not (free or start):
-            return Function(
-                values=evaluate(trace(function, len(given)), given, tangents), tangents=[], vectors={}
-            )  # type: ignore[arg-type]  # values are nodes
+            plain = nodes(evaluate(trace(function, len(given)), given, tangents))
+            return Function(values=plain, tangents=[], vectors={})
         flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
         results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
         half = len(results) // 2
         forms = [as_form(x, tangents) for x in results[half:]]
-        values: Any = results[:half]  # nodes, all of them
-        return Function(values=values, tangents=forms, vectors=tangents.vectors)
+        return Function(values=nodes(results[:half]), tangents=forms, vectors=tangents.vectors)
 
     return Lowered(
         step=lowered(step, [*p, *s, *u, h], moving + late),
@@ -92,4 +92,57 @@ def lower(
         free=tuple(free),
         start=tuple(start),
         delayed=delayed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoweredAttached:
+    """An attached system's functions as nodes over the leaves p, s, u and h: for languages that run it live.
+
+    States are advanced by their change, written so that 32 bits keep its digits; see `passes.change`.
+    """
+
+    advance: list[Node]
+    """The change of every state over a step, then the effort."""
+    load_seen: list[Node]
+    """Of the inputs and the leaves v_before, v and effort."""
+    armature: list[Node]
+    summed: tuple[bool, ...]
+    """For each state, whether it is a sum of changes, so that what one addition rounds away belongs to the
+    next. A state that a branch sets outright, as sticking sets the velocity to exactly 0, is not."""
+    parameters: tuple[str, ...]
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
+def lower_attached(system: Attached) -> LoweredAttached:
+    """Trace and lower an attached system."""
+    graph, n_p, n_s, n_u = Graph(), len(system.parameters), len(system.states), len(system.inputs)
+    p = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
+    s = [graph.leaf(f"s{i}", Level.STATE) for i in range(n_s)]
+    u = [graph.leaf(f"u{i}", Level.INPUT) for i in range(n_u)]
+    h = graph.leaf("h", Level.LENGTH)
+    seen = [graph.leaf(name, Level.STATE) for name in ("v_before", "v", "effort")]
+
+    def traced(function: Any, *given: Node) -> list[Node]:
+        return nodes(evaluate(trace(function, len(given)), given, Tangents(graph)))
+
+    *after, effort = traced(
+        lambda *x: system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1]), *p, *s, *u, h
+    )
+    load = traced(
+        lambda *x: (system.load_seen(x[:n_p], x[n_p : n_p + n_u], *x[n_p + n_u :]),), *p, *u, *seen, h
+    )
+    changes = [change(graph, node, leaf) for node, leaf in zip(after, s, strict=True)]
+    differences = [c or graph.apply("sub", a, b) for a, b, c in zip(after, s, changes, strict=True)]
+    v = system.states.index("velocity")
+    effort = without(graph, effort, after[v], s[v], differences[v])
+    return LoweredAttached(
+        advance=tidy(graph, [*differences, effort]),
+        load_seen=load,
+        armature=traced(lambda *x: (system.armature(x),), *p),
+        summed=tuple(c is not None and a.op != "select" for a, c in zip(after, changes, strict=True)),
+        parameters=tuple(system.parameters),
+        states=system.states,
+        inputs=system.inputs,
     )

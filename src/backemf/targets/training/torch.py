@@ -1,7 +1,8 @@
 """The training file: one standalone Python file that imports only torch, with an actuator's step for
 thousands of joints at once.
 
-The step is the engine's own, traced and written as torch code (`engine/emit_torch.py`). `compute` gives the
+The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch.py`).
+`compute` gives the
 torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
 (`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
 which is what tests compare with the engine.
@@ -71,21 +72,22 @@ THEIRS = {
 
 def write(actuator: Actuator, request: Request) -> Export:
     from ...engine.compile.dialects.torch import emit
+    from ...engine.compile.lower import lower_attached
 
     system = attached(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    emitted = emit(system)
+    lowered = lower_attached(system)
     findings = _findings(actuator, spread)
     top = header(request, UNITS, findings=findings)
     usage = (
         "Use: actuator = Actuator(n_envs, n_joints, inertia=...); torque ="
         f" actuator.compute({', '.join([*system.inputs[2:3], 'position', 'velocity', 'dt'])})"
     )
-    summed = [name for name, sums in zip(system.states, emitted.summed, strict=True) if sums]
+    summed = [name for name, sums in zip(system.states, lowered.summed, strict=True) if sums]
     body = (
         _numbers(actuator, spread, system, summed)
-        + emitted.source
+        + emit(lowered)
         + _class(actuator, system, spread)
         + _flavour(actuator, request, system)
     )

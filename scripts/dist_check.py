@@ -1,0 +1,83 @@
+"""The wheel as a stranger gets it: everything in it, installed without extras into a clean environment, where
+the README's first Python example runs.
+
+python -m build && python scripts/dist_check.py    what `make dist` does
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def newest(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise SystemExit(f"there is no {pattern} in {folder}; run python -m build first")
+    return found[-1]
+
+
+def left_out(wheel: Path) -> list[str]:
+    """Files of the source that the wheel does not have."""
+    source = ROOT / "src"
+    ours = {
+        path.relative_to(source).as_posix()
+        for path in (source / "backemf").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        return sorted(ours - set(archive.namelist()))
+
+
+def example() -> str:
+    """The README's first block of Python."""
+    found = EXAMPLE.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    if found is None:
+        raise SystemExit("README.md has no block of Python; expected ```python")
+    return found[1]
+
+
+def installed(wheel: Path, home: Path) -> Path:
+    """The interpreter of a clean environment that has the wheel and what it needs, and nothing else."""
+    venv.create(home, with_pip=True, clear=True)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True)
+    return python
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="folder with the wheel")
+    parser.add_argument(
+        "--environment", type=Path, default=ROOT / "build" / "dist-env", help="made anew each time"
+    )
+    asked = parser.parse_args()
+    wheel = newest(asked.dist, "backemf-*.whl").resolve()
+    missing = left_out(wheel)
+    if missing:
+        print(f"{wheel.name} lacks {', '.join(missing)}; see [tool.setuptools] in pyproject.toml")
+        return 1
+    python = installed(wheel, asked.environment.resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "example.py"
+        script.write_text(example(), encoding="utf-8")
+        # -I: nothing of this folder, of the user's or of PYTHONPATH is seen
+        code = subprocess.run([python, "-I", script], cwd=folder, check=False).returncode
+    print(f"{wheel.name}: the README's first example {'ends with an error' if code else 'runs'}")
+    return 1 if code else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

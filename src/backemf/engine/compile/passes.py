@@ -1,0 +1,215 @@
+"""Passes over the graph that every language shares: what is needed, what is slow, what cancels, where a
+branch pays.
+
+A term that changes slowly is computed once and kept; `kept` finds which. In 32 bits a state is advanced by
+its change, `after = state + change`, and the change itself is written without the state it is added to
+wherever the traced formula lets the two cancel (`change`): in 64 bits that is the same number, in 32 bits it
+keeps the digits that `after - state` would lose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .ir import Graph, Level, Node
+from .primitives import COSTLY
+
+_ARITHMETIC = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+}
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """The roots and everything they are made of, each node after its operands."""
+    seen: dict[int, Node] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            waiting += node.operands
+    return [seen[index] for index in sorted(seen)]
+
+
+def leaves(roots: Iterable[Node]) -> set[str]:
+    """Names of the leaves that the roots are made of."""
+    return {str(node.value) for node in reachable(roots) if node.op == "leaf"}
+
+
+def number(node: Node) -> float | bool | None:
+    """The value of a node that is a number, or plain arithmetic of numbers; None for everything else."""
+    if node.op == "constant":
+        return node.value if isinstance(node.value, bool) else node.number
+    if node.op not in _ARITHMETIC or node.level is not Level.CONSTANT:
+        return None
+    values = [number(x) for x in node.operands]
+    if any(x is None for x in values) or (node.op == "div" and values[1] == 0):
+        return None
+    value = float(_ARITHMETIC[node.op](*values))
+    return value if math.isfinite(value) else None
+
+
+def kept(roots: Sequence[Node], slow: Sequence[Level]) -> list[Node]:
+    """The slow terms that fast ones, or the roots, read."""
+    used = [*roots, *(x for node in reachable(roots) if node.level not in slow for x in node.operands)]
+    return list({x.index: x for x in used if x.level in slow and number(x) is None}.values())
+
+
+def tidy(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """The same terms without what adds or multiplies with nothing; numbers are finite here, so 0 times any of
+    them is 0."""
+    known: dict[int, Node] = {}
+    for node in reachable(roots):
+        operands = [known[x.index] for x in node.operands]
+        zero = [number(x) == 0 for x in operands]
+        if node.op == "mul" and any(zero):
+            made = graph.constant(0.0)
+        elif node.op == "add" and any(zero):
+            made = operands[zero.index(True) - 1]
+        elif node.op == "sub" and (zero[1] or operands[0] is operands[1]):
+            made = operands[0] if zero[1] else graph.constant(0.0)
+        elif node.op == "sub" and zero[0]:
+            made = graph.apply("neg", operands[1])
+        else:
+            made = graph.apply(node.op, *operands) if operands else node
+        known[node.index] = made
+    return [known[root.index] for root in roots]
+
+
+def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
+    """`node - leaf` with the leaf cancelled, or None where the formula does not show it as
+    something added."""
+    if node is leaf:
+        return graph.constant(0.0)
+    if len(node.operands) < 2:
+        return None
+    a, b = node.operands[-2:]
+    if node.op == "add":
+        for x, y in ((a, b), (b, a)):
+            relaxed = _relaxed(graph, x, y, leaf)
+            if relaxed is not None:
+                return relaxed
+            inside = change(graph, x, leaf)
+            if inside is not None:
+                return graph.total(inside, y)
+    if node.op == "sub":
+        inside = change(graph, a, leaf)
+        return None if inside is None else graph.apply("sub", inside, b)
+    if node.op in ("select", "max", "min"):  # less the leaf on both sides, the same one is taken
+        pair = [change(graph, x, leaf) for x in (a, b)]
+        if pair != [None, None]:
+            less = [c or graph.apply("sub", x, leaf) for x, c in zip((a, b), pair, strict=True)]
+            return graph.apply(node.op, *node.operands[:-2], *less)
+    return None
+
+
+def _relaxed(graph: Graph, goal: Node, moved: Node, leaf: Node) -> Node | None:
+    """goal + (leaf - goal) e  is a change of (leaf - goal) (e - 1), and exp(x) - 1 has all its digits as
+    expm1(x)."""
+    if moved.op != "mul":
+        return None
+    for away, left in (moved.operands, moved.operands[::-1]):
+        if away.op != "sub" or away.operands != (leaf, goal):
+            continue
+        if left.op == "exp":
+            return graph.apply("mul", away, graph.apply("expm1", *left.operands))
+        one = next((x for x in left.operands if left.op == "add" and x.is_constant(1.0)), None)
+        if one is not None:
+            return graph.apply("mul", away, next(x for x in left.operands if x is not one))
+    return None
+
+
+def without(graph: Graph, node: Node, after: Node, before: Node, difference: Node) -> Node:
+    """The same term with `after - before` replaced by the difference found elsewhere."""
+    if node.op == "sub" and node.operands == (after, before):
+        return difference
+    if not node.operands or node.level is not Level.STATE or node is after:
+        return node
+    return graph.apply(node.op, *(without(graph, x, after, before, difference) for x in node.operands))
+
+
+class Branch(NamedTuple):
+    """A selection that is written as a decision: what each way needs is computed inside it."""
+
+    node: Node
+    condition: Node
+    yes: list[Node | Branch | Copy]
+    no: list[Node | Branch | Copy]
+
+
+class Copy(NamedTuple):
+    """A selection whose way is known here: the node is simply this operand."""
+
+    node: Node
+    operand: Node
+
+
+Decision = tuple[int, bool]
+"""(index of a condition, the way it falls)"""
+
+
+def branching(nodes: list[Node], roots: Iterable[Node]) -> list[Node | Branch | Copy]:
+    """The nodes in order. A selection is one operation like any other, unless a costly term is needed only
+    where it falls one way, such as a division when a joint stops: then it becomes a `Branch`."""
+    needed_if = _needed_if(nodes, roots)
+    worth = frozenset().union(*(needed_if[node.index] for node in nodes if node.op in COSTLY))
+    needed = {index: decisions & worth for index, decisions in needed_if.items()}
+    inside = {node.index for node in nodes}
+    written: dict[int, list[frozenset[Decision]]] = {node.index: [] for node in nodes}
+
+    def plan(some: Iterable[Node], given: frozenset[Decision]) -> list[Node | Branch | Copy]:
+        """What is not known yet where these decisions are given, less what is only needed if more of them
+        are."""
+        steps: list[Node | Branch | Copy] = []
+        for node in some:
+            known = any(earlier <= given for earlier in written[node.index])
+            if known or not needed[node.index] <= given:
+                continue
+            written[node.index].append(given)
+            decided = [way for index, way in given if node.op == "select" and index == node.operands[0].index]
+            if decided:
+                steps.append(Copy(node, node.operands[2 if decided[0] else 1]))
+            elif node.op == "select" and worth & {(node.operands[0].index, way) for way in (True, False)}:
+                condition, no, yes = node.operands
+                ways = []
+                for way, operand in ((True, yes), (False, no)):
+                    own = [n for n in reachable([operand]) if n.index in inside]
+                    ways.append([*plan(own, given | {(condition.index, way)}), Copy(node, operand)])
+                steps.append(Branch(node, condition, *ways))
+            else:
+                steps.append(node)
+        return steps
+
+    return plan(nodes, frozenset())
+
+
+def _needed_if(nodes: list[Node], roots: Iterable[Node]) -> dict[int, frozenset[Decision]]:
+    """For each node, the decisions without which nobody needs it: those that all its uses have in common."""
+    common: dict[int, frozenset[Decision]] = {root.index: frozenset() for root in roots}
+    for node in reversed(nodes):
+        for place, operand in enumerate(node.operands):
+            here = common[node.index]
+            if node.op == "select" and place > 0:
+                here = here | {(node.operands[0].index, place == 2)}
+            common[operand.index] = common.get(operand.index, here) & here
+    return common
+
+
+def names_used_again(nodes: Sequence[Node], results: Sequence[Node]) -> dict[int, str]:
+    """A name for each node; one is used again once nobody reads it any more, so that its memory is."""
+    last = {x.index: k for k, node in enumerate(nodes) for x in node.operands}
+    last |= {x.index: len(nodes) for x in results}
+    names: dict[int, str] = {}
+    free: list[str] = []
+    for k, node in enumerate(nodes):
+        for index in {x.index for x in node.operands}:
+            if index in names and last[index] == k:
+                free.append(names[index])
+        names[node.index] = free.pop() if free else f"x{len(set(names.values()))}"
+    return names
