@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: setup demo test check conformance bench dist clean
+.PHONY: setup demo test check conformance bench mutants dist clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,10 @@ conformance: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/fit.py
+
+# One sign, factor or side of the source changed at a time: a test must notice. An hour or two.
+mutants: $(STAMP)
+	$(BIN)/python scripts/mutants.py --sample 200
 
 # The wheel as a stranger gets it: in a clean environment, without extras, it runs the README's first example.
 dist: $(STAMP)

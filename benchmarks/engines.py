@@ -229,7 +229,7 @@ FIRST = """
 import time
 import numpy, numba
 import backemf as be
-from backemf.engine.kernels import kernels
+from backemf.engine.compile.kernels import kernels
 from benchmarks.engines import *
 start = time.process_time()
 {what}

@@ -18,7 +18,7 @@ END, N = 7.1, 214
 
 
 def servo(volts_per_radian: float, b: float) -> be.Actuator:
-    """Document 003's SG90, its damping b at the rotor."""
+    """The SG90 article's SG90, its damping b at the rotor."""
     return be.Actuator(
         motor=be.motor.Motor(resistance=10.0, torque_constant=0.0045),
         gearbox=be.gearbox.Gearbox(ratio=RATIO),

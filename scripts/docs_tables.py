@@ -171,10 +171,7 @@ def _readers() -> dict[tuple[str, str], list[str]]:
     """(class or part, field) -> the functions that read it, found in the source:
     `self.static` of a class, `motor.rotor_inertia` of a part."""
     found: dict[tuple[str, str], list[str]] = {}
-    files = [
-        f for f in sorted((ROOT / "src/backemf/model").glob("*.py")) if f.stem not in ("dcmotor", "mujoco")
-    ]  # those are MuJoCo's own step
-    for path in [*files, ROOT / "src/backemf/engine/simulate.py"]:
+    for path in [*sorted((ROOT / "src/backemf/model").glob("*.py")), ROOT / "src/backemf/engine/simulate.py"]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = [(path.stem, n) for n in tree.body if isinstance(n, ast.FunctionDef)]
         functions += [
@@ -205,7 +202,31 @@ def _readers() -> dict[tuple[str, str], list[str]]:
     return found
 
 
-MADE = {"cli": ("cli.md", command_line), "parameters": ("parameters.md", parameters)}
+def kernel() -> str:
+    """The smallest step as numba gets it: a motor with viscous friction, driven by a voltage."""
+    from backemf.engine.compile.dialects.numba import stepper_source
+    from backemf.engine.compile.lower import lower
+    from backemf.engine.system import ActuatorSystem
+    from backemf.model.actuator import Actuator
+    from backemf.model.bench import FreeShaft
+    from backemf.model.friction import Viscous
+    from backemf.model.motor import Motor
+
+    motor = Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+    system = ActuatorSystem(
+        actuator=Actuator(motor=motor, friction=Viscous(viscous=0.01)),
+        bench=FreeShaft(),
+        inputs=("voltage_target",),
+    )
+    source = stepper_source(lower(system))
+    return f"```text\n{source[source.index('def step(') :].strip()}\n```"
+
+
+MADE = {
+    "cli": ("cli.md", command_line),
+    "parameters": ("parameters.md", parameters),
+    "kernel": ("engines.md", kernel),
+}
 
 
 def filled(page: Path, name: str, text: str) -> str:

@@ -291,7 +291,9 @@ def run(asked: argparse.Namespace, sandbox: Sandbox, report: Path) -> tuple[dict
         return how, rows
     coverage = Coverage(sandbox, BUILD / "coverage.json", asked.tests, stale=asked.stale)
     coverage.measure(asked.workers)
-    for _ in range(2):
+    for _ in range(2):  # again for what a test killed that fails by itself
+        if all(row.state != "waiting" for row in rows):
+            break
         done = sum(row.state != "waiting" for row in rows)
         for k, row in judge_all(rows, sources, coverage, asked):
             rows[k], done = row, done + 1

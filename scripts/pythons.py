@@ -1,7 +1,7 @@
 """Every Python we promise, each in an environment of its own, one of them with the newest JAX: a fixed small
 part of the tests.
 
-python scripts/pythons.py                 every Python that is found; some minutes each the first time
+python scripts/pythons.py                 every Python that is found; five to ten minutes each
 python scripts/pythons.py --only 3.13     one of them
 """
 

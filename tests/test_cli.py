@@ -89,13 +89,13 @@ def test_datasheet_answers_in_text_and_json():
     text = backemf_command("datasheet", "st-3215-c047")
     assert text.returncode == 0
     assert "resistance_and_stall_current" in text.stdout
-    found = json.loads(backemf_command("datasheet", "st-3215-c047", "--json").stdout)
-    assert {"printed", "constants", "derived", "findings", "assumed"} <= set(found)
-    assert {"code", "text", "remedy"} <= set(found["findings"][0])
-    assert set(found["constants"]["R"]) == {"value", "error", "unit"}
+    told = json.loads(backemf_command("datasheet", "st-3215-c047", "--json").stdout)
+    assert {"printed", "constants", "derived", "findings", "assumed"} <= set(told)
+    assert {"code", "text", "remedy"} <= set(told["findings"][0])
+    assert set(told["constants"]["R"]) == {"value", "error", "unit"}
     half = json.loads(backemf_command("datasheet", "st-3215-c047", "--json", "--voltage", "6").stdout)
     assert half["derived"]["stall_current"]["value"] == pytest.approx(
-        found["derived"]["stall_current"]["value"] / 2
+        told["derived"]["stall_current"]["value"] / 2
     )
 
 
@@ -130,46 +130,44 @@ def bench_logs(tmp_path_factory):
 
 
 def test_check_speaks_in_text_and_json(bench_logs):
-    found = json.loads(
+    told = json.loads(
         backemf_command("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout
     )
-    assert found["verdict"] == "fit"
-    assert "delay" in [f["code"] for f in found["findings"]]
+    assert told["verdict"] == "fit"
+    assert "delay" in [f["code"] for f in told["findings"]]
     assert {"path", "value", "unit", "relative_error", "from_data", "determined"} <= set(
-        found["parameters"][0]
+        told["parameters"][0]
     )
 
 
-def test_fit_answers_and_keeps_what_is_there(bench_logs):
-    done = backemf_command(
-        "fit",
-        "logs",
-        "--start",
-        "start.json",
-        "--free",
-        "drive.delay",
-        "--hold-out",
-        "gain=16",
-        "--starts",
-        "1",
-        "-o",
-        "fit.json",
-        "--json",
-        cwd=bench_logs,
-    )
+@pytest.fixture(scope="module")
+def fitted(bench_logs):
+    """What `backemf fit` says of these logs, with --json; the fit is stored beside them."""
+    words = "fit logs --start start.json --free drive.delay --hold-out gain=16 --starts 1 -o fit.json --json"
+    done = backemf_command(*words.split(), cwd=bench_logs)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert {
-        "parameters",
-        "training_mae",
-        "held_out_mae",
-        "noise_floor",
-        "findings",
-        "starts",
-        "cpu_s",
-    } <= set(found)
-    assert {"value", "error", "unit", "prior"} <= set(found["parameters"]["motor.resistance"])
-    assert found["held_out_mae"] < 1e-3
+    return json.loads(done.stdout)
+
+
+def test_a_stored_fit_is_a_start(bench_logs, fitted):
+    words = ("logs", "--start", "fit.json", "--json")
+    done = backemf_command("check", *words, cwd=bench_logs)
+    assert done.returncode == 0, done.stderr
+    begun = {p["path"]: p["value"] for p in json.loads(done.stdout)["parameters"]}
+    for path in ("motor.resistance", "motor.torque_constant", "friction.coulomb"):
+        assert begun[path] == pytest.approx(fitted["parameters"][path]["value"], rel=1e-12), "as stored"
+    again = backemf_command("fit", *words, "--starts", "1", "--hold-out", "gain=16", cwd=bench_logs)
+    assert again.returncode == 0, again.stderr
+    off = json.loads(again.stdout)["held_out_mae"]
+    assert off == pytest.approx(fitted["held_out_mae"], rel=0.05)  # it begins where the other one ended
+
+
+def test_fit_answers_and_keeps_what_is_there(bench_logs, fitted):
+    told = fitted
+    keys = {"parameters", "training_mae", "held_out_mae", "noise_floor", "findings", "starts", "cpu_s"}
+    assert keys <= set(told)
+    assert {"value", "error", "unit", "prior"} <= set(told["parameters"]["motor.resistance"])
+    assert told["held_out_mae"] < 1e-3
     before = (bench_logs / "fit.json").read_bytes()
     again = backemf_command("fit", "logs", "--start", "start.json", "-o", "fit.json", cwd=bench_logs)
     assert again.returncode == 2
@@ -207,10 +205,10 @@ def test_measure_prints_value_error_and_assumption():
     )
     assert done.returncode == 0
     assert "motor.resistance = 2.10" in done.stdout
-    found = json.loads(
+    told = json.loads(
         backemf_command(
             "measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json"
         ).stdout
     )
-    assert found["low"] == pytest.approx(0.2128, abs=1e-3)
-    assert found["value"] is None
+    assert told["low"] == pytest.approx(0.2128, abs=1e-3)
+    assert told["value"] is None

@@ -15,6 +15,9 @@ import typer
 import backemf
 from backemf.cli import main as command_line
 from backemf.demo import recordings as bench_story
+from backemf.model.bench import BENCHES
+from backemf.model.drive import DRIVES
+from backemf.model.friction import FRICTIONS
 
 from .film.benches import needs_renderer
 
@@ -228,11 +231,15 @@ def test_generated_parts_are_current():
 
 def test_the_api_page_has_every_public_name_once():
     listed = re.findall(
-        r"^\.\. auto(?:class|function):: (\w+)$",
+        r"^\.\. auto(?:class|function):: ([\w.]+)$",
         (ROOT / "docs" / "api.md").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    assert sorted(listed) == sorted(set(backemf.__all__) - {"__version__"})
+    top = [name for name in listed if "." not in name]
+    assert sorted(top) == sorted(set(backemf.__all__) - {"__version__", *backemf._SPACES})
+    for table in (FRICTIONS, DRIVES, BENCHES):
+        for cls in table.values():
+            assert listed.count(f"{cls.__module__}.{cls.__name__}") == 1
 
 
 def test_make_targets_that_are_named_exist():

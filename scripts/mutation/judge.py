@@ -13,6 +13,8 @@ COMPILED = (f"{PACKAGE}/model/", f"{PACKAGE}/engine/")
 """Rooms whose every change compiles all kernels anew; the other rooms' mutants share a cache of them."""
 FIRST = 25
 """Tests of the first round, which are over soon; most mutants do not survive them."""
+SLOWER, START = 3.0, 60.0
+"""A run may take this many times the seconds its tests once took, and these seconds more, before it hangs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +32,17 @@ class Verdict:
 def judged(mutant: Mutant, sandbox: Sandbox, reach: Reach, budget: float) -> Verdict:
     """Run the tests for a mutant until one fails: a few that are quick, then as many as the budget allows."""
     kernels = None if mutant.file.startswith(COMPILED) else sandbox.kernels
-    everything = [*reach.direct, *reach.others]
-    first = reach.direct[:FIRST] or everything[:FIRST]
-    names = {t.name for t in first}
-    second, cost = [], sum(t.seconds for t in first)
-    for test in everything:
-        if test.name not in names and cost + test.seconds <= budget:
-            second.append(test)
+    n_first = min(len(reach.direct), FIRST) or FIRST
+    chosen, cost = [], 0.0
+    for test in [*reach.direct, *reach.others]:
+        if not chosen or cost + test.seconds <= budget:
+            chosen.append(test)
             cost += test.seconds
     spent, n_run = 0.0, 0
-    for tests in (first, second):
+    for tests in (chosen[:n_first], chosen[n_first:]):
         if not tests:
             continue
-        asked, limit = [t.name for t in tests], 3.0 * sum(t.seconds for t in tests) + 60.0
+        asked, limit = [t.name for t in tests], SLOWER * sum(t.seconds for t in tests) + START
         with sandbox.changed(mutant):
             ended = sandbox.run(asked, "-x", limit=limit, kernels=kernels)
         spent += ended.seconds

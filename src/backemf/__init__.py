@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import model
+from . import model, tables
 
 __version__ = "0.2.0"
 
@@ -47,6 +47,7 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = ["__version__", *_HOME, *_SPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 model.store = lambda: importlib.import_module(".data.store", __name__)
+tables.drawing.append(lambda noun: importlib.import_module(".report.figures.show", __name__).drawing(noun))
 
 
 def __getattr__(name: str) -> Any:

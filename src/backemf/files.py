@@ -53,8 +53,8 @@ def replacing(path: Path | str, *, force: bool = False, suffix: str = "") -> Ite
 
 
 def beside(place: Path, suffix: str = "") -> Path:
-    """A name beside a place that nobody has and anybody can tell for ours: hidden, with .part in it;
-    short enough whatever the place's name."""
+    """A temporary name in the same folder: hidden, random so that no other file has it, and with .part in it
+    so that what a crash leaves behind is recognised; short, however long the name of the place is."""
     return place.with_name(f".{place.name[:40]}.{secrets.token_hex(4)}.part{suffix}")
 
 

@@ -24,3 +24,8 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.code}: {self.text} Remedy: {self.remedy}"
+
+
+def finding(code: str, text: str, remedy: str, **numbers: float) -> Finding:
+    """A finding in one call; what is left over are its numbers, by name."""
+    return Finding(code=code, text=text, remedy=remedy, numbers=numbers)

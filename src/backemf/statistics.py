@@ -14,8 +14,8 @@ def autocorrelation(errors: np.ndarray) -> np.ndarray:
     """By lag, 1 at lag 0; 0 behind it where nothing varies."""
     r, n = errors - np.mean(errors), len(errors)
     f = np.fft.rfft(r, 2 * n)
-    found = np.fft.irfft(f * np.conj(f))[:n]
-    return found / found[0] if found[0] > 0 else np.eye(1, n)[0]
+    alike = np.fft.irfft(f * np.conj(f))[:n]
+    return alike / alike[0] if alike[0] > 0 else np.eye(1, n)[0]
 
 
 def lag_alike(errors: np.ndarray) -> int:

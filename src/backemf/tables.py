@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import NotAvailable
+
+if TYPE_CHECKING:
+    from .findings import Finding
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -46,3 +53,64 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return text == "-"
     return True
+
+
+class Overview(NamedTuple):
+    """A noun at a glance: a sentence, a table, and what is worth knowing."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    findings: Sequence[Finding] = ()
+
+
+drawing: list[Callable[[Any], Any]] = []
+"""Gives the figure of a noun: bound by the package, because drawing is another room's work."""
+
+
+class Displayed:
+    """What notebooks show of a noun: a short text, a table, a figure, a pandas frame. It
+    needs an `overview`."""
+
+    def overview(self) -> Overview:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.overview().title}>"
+
+    def _repr_html_(self) -> str:
+        title, header, rows, findings = self.overview()
+
+        def cells(row: Iterable[object], tag: str) -> str:
+            texts = (number(c) if isinstance(c, float) else "-" if c is None else str(c) for c in row)
+            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in texts) + "</tr>"
+
+        body = "".join(cells(row, "td") for row in rows)
+        said = "".join(
+            f"<li><b>{html.escape(f.code)}</b>: {html.escape(f.text)} {html.escape(f.remedy)}</li>"
+            for f in findings
+        )
+        listed = f"<table><thead>{cells(header, 'th')}</thead><tbody>{body}</tbody></table>" if rows else ""
+        return f"<p><b>{type(self).__name__}</b>: {html.escape(title)}</p>{listed}" + (
+            f"<ul>{said}</ul>" if said else ""
+        )
+
+    def plot(self, path: Any = None) -> Any:
+        """Draw it: a matplotlib figure, which a notebook shows; with `path` also into that file (png, svg,
+        pdf)."""
+        return drawing[0](self).draw(path)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        _, header, rows, _ = self.overview()
+        return frame([dict(zip(header, row, strict=True)) for row in rows])
+
+
+def frame(content: Any, index: str | None = None) -> Any:
+    """A pandas DataFrame, where pandas is installed."""
+    try:
+        import pandas  # pyright: ignore[reportMissingImports]  # optional
+    except ImportError:
+        raise NotAvailable("to_pandas needs pandas, which is not installed: pip install pandas") from None
+    made = pandas.DataFrame(content)
+    return made if index is None else made.set_index(index)

@@ -58,9 +58,9 @@ def test_a_film_as_text_and_as_json(files):
     assert run(*words, "-o", files / "s.mp4").startswith(
         f"wrote {files / 's.mp4'}: 4 pictures, 0.4 s at 10 per second; RMS "
     )
-    found = json.loads(run(*words, "-o", files / "s.gif", "--json"))
-    assert set(found) == {"file", "frames", "fps", "duration", "rms", "size"}
-    assert (found["frames"], found["fps"], found["size"]) == (4, 10.0, [320, 180])
+    told = json.loads(run(*words, "-o", files / "s.gif", "--json"))
+    assert set(told) == {"file", "frames", "fps", "duration", "rms", "size"}
+    assert (told["frames"], told["fps"], told["size"]) == (4, 10.0, [320, 180])
     with pytest.raises(BackemfError, match="exists; give another name, or --force"):
         run(*words, "-o", files / "s.gif")
     before = (files / "s.gif").stat().st_mtime_ns

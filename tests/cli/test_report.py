@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.cli import report as command
-from backemf.data.fit import Recorded
+from backemf.data.fit import FittedLog
 from backemf.demo import recordings as bench_story
 from backemf.errors import BackemfError
 
@@ -24,16 +24,16 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("bench")
     bench_story.record(place / "logs")
     logs = be.read(place / "logs")[:3]
-    found = be.fit(
+    fit = be.fit(
         bench_story.truth(),
         logs,
         hold_out=[logs[2].name],
         free_paths=["motor.resistance", "friction.coulomb"],
         n_starts=1,
     )
-    sources = [replace(Recorded.of(log), source=f"logs/{log.name}.json") for log in logs]
-    replace(found, logs=tuple(sources[:2])).write(place / "fit.json")
-    replace(found, logs=()).write(place / "bare.json")
+    sources = [replace(FittedLog.of(log), source=f"logs/{log.name}.json") for log in logs]
+    replace(fit, logs=tuple(sources[:2])).write(place / "fit.json")
+    replace(fit, logs=()).write(place / "bare.json")
     return place
 
 

@@ -29,17 +29,17 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[byte
 
 def commands() -> dict[str, object]:
     """Every command by its words, such as "measure slip"."""
-    found = {}
+    by_words = {}
 
     def walk(group, words):
         for name, one in group.commands.items():
             if hasattr(one, "commands"):
                 walk(one, [*words, name])
             else:
-                found[" ".join([*words, name])] = one
+                by_words[" ".join([*words, name])] = one
 
     walk(typer.main.get_command(app), [])
-    return found
+    return by_words
 
 
 COMMANDS = commands()
@@ -56,10 +56,10 @@ def test_without_a_command_it_shows_the_flow_and_three_commands_that_exist():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_has_an_example_that_it_understands(name):
     command = COMMANDS[name]
-    (example,) = re.findall(r"Example: backemf (.*)", command.help)
+    (example,) = re.findall(r"Example: backemf (.*)", command.help)  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     words = shlex.split(example)
     assert words[: len(name.split())] == name.split()
-    options = {o for p in command.params for o in getattr(p, "opts", [])}
+    options = {o for p in command.params for o in getattr(p, "opts", [])}  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     given = [w for w in words if w.startswith("-") and not re.match(r"-\d", w)]
     assert set(given) <= options
     for word in words:  # a name that looks like a part's must be one
@@ -69,7 +69,7 @@ def test_a_command_has_an_example_that_it_understands(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_speaks_json_and_says_what_its_options_do(name):
-    by_name = {o: p for p in COMMANDS[name].params for o in getattr(p, "opts", [])}
+    by_name = {o: p for p in COMMANDS[name].params for o in getattr(p, "opts", [])}  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     assert "--json" in by_name
     assert all(p.help for p in by_name.values() if p.name != "help")
 
@@ -81,6 +81,36 @@ def test_an_unknown_command_suggests_the_nearest(word, nearest):
     done = run(word)
     assert done.returncode == 2
     assert f"Did you mean '{nearest}'?" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("datasheet", "mx-160"),  # a name that is none
+        ("log", "not there.csv"),  # a file that is not there
+        ("fit", "--nonsense"),  # an option that is none
+        ("export", "mx-106/m1"),  # an option that is missing
+        ("measure", "slip", "--mass", "much"),  # a number that is none
+        ("nonsense",),
+    ],
+)
+def test_a_failed_command_says_why_in_json_too(words):
+    plain, told = run(*words), run(*words, "--json")
+    assert (plain.returncode, told.returncode) == (2, 2)
+    assert plain.stdout == b""
+    content = json.loads(told.stdout)
+    assert list(content) == ["error"]
+    assert content["error"] in told.stderr.decode()
+    assert told.stderr
+
+
+def test_what_cannot_be_read_is_listed_and_is_an_error(tmp_path):
+    (tmp_path / "a.csv").write_text("t [s],v\n0,1\n1,2\n")
+    done = run("log", str(tmp_path / "a.csv"), "--json")
+    assert done.returncode == 2
+    content = json.loads(done.stdout)
+    assert content["error"].startswith("nothing can be read of")
+    assert "'v' may be velocity or voltage" in content["recordings"][0]["problem"]
 
 
 def test_an_unknown_part_suggests_the_nearest():
@@ -151,7 +181,7 @@ def test_a_place_that_cannot_be_written_is_said():
 def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
     from backemf.cli import main as module
 
-    def broken() -> None:
+    def broken(**how: bool) -> None:
         raise KeyError("x")
 
     monkeypatch.setattr(module, "app", broken)
@@ -164,7 +194,7 @@ def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interruption_ends_cleanly():
     code = (
-        "import time, typer\nfrom backemf.cli import main as m\ndef slow():\n    print('ready', flush=True)\n"
+        "import time\nfrom backemf.cli import main as m\ndef slow(**how):\n    print('ready', flush=True)\n"
         "    time.sleep(60)\nm.app = slow\nm.main()"
     )
     with subprocess.Popen(

@@ -54,7 +54,7 @@ def walk(actuator, bench, asked, *, outputs=None) -> Walk:
         np.array(list(system.parameters.values())),
         np.array(list(actuator.initial_state(position=0.15).values())),
     )
-    states, _ = reference.run(system, p, s0, held(inputs, dt), 1)
+    states = reference.run(system, p, s0, held(inputs, dt), 1)
     states = states.copy()
     assert np.isfinite(states).all()
     for name in ("velocity", "rotor_velocity"):

@@ -85,3 +85,32 @@ def test_a_gearbox_is_seen_from_the_output():
     )
     content = json.loads(export(geared, "bam").text)
     assert (content["kt"], content["R"], content["armature"]) == pytest.approx((1.0, 2.0, 2e-3))
+
+
+def test_one_constant_keeps_torque_per_volt_and_no_load_speed():
+    """kt = N K_e, so that V / kt is the no-load speed; R = R K_e / (K_t n), so that kt / R is the torque per
+    volt."""
+    motor = be.motor.Motor(resistance=4.0, torque_constant=0.01, back_emf_constant=0.012, rotor_inertia=1e-7)
+    geared = be.Actuator(
+        motor=motor,
+        gearbox=be.gearbox.Gearbox(ratio=100.0, n_motors=2),
+        friction=be.friction.Coulomb(coulomb=0.1),
+        drive=be.drive.Voltage(supply=12.0),
+    )
+    made = export(geared, "bam", method="formula")
+    content = json.loads(made.text)
+    assert (content["kt"], content["R"]) == pytest.approx((1.2, 2.4))
+    assert content["kt"] / content["R"] == pytest.approx(2 * 100.0 * 0.01 / 4.0)
+    (effect,) = made.approximated
+    assert effect.path == "motor.back_emf_constant"
+    assert effect.error < 1e-9  # nothing heats, so nothing else sees the current
+
+
+def test_a_voltage_behind_gears_that_turn_the_other_way_is_refused():
+    """BAM's constants are positive; a law that follows a position or a velocity has its own direction."""
+    backwards = be.gearbox.Gearbox(ratio=-100.0)
+    motor = be.motor.Motor(resistance=4.0, torque_constant=0.01)
+    with pytest.raises(InvalidValue, match=r"gearbox\.ratio is -100 with drive\.Voltage"):
+        export(be.Actuator(motor=motor, gearbox=backwards, drive=be.drive.Voltage(supply=12.0)), "bam")
+    servo = be.drive.Servo(firmware_gain=0.158, proportional=32.0, supply=12.0)
+    assert export(be.Actuator(motor=motor, gearbox=backwards, drive=servo), "bam").numbers["kt"] == 1.0

@@ -197,20 +197,30 @@ def test_dropped_effects_are_named_with_what_they_cost():
     assert all(e.error is not None and 1e-4 < e.error < 0.1 for e in made.dropped)
 
 
-def test_backlash_becomes_an_extra_joint_where_asked():
+@pytest.mark.parametrize("sensor", ["rotor", "output"])
+def test_backlash_becomes_an_extra_joint_where_asked(sensor):
+    """The engine's controller sees the joint it acts on, before the play; where ours sees the output, that is
+    a loss with a cost."""
     play = be.gearbox.Gearbox(backlash=0.03, contact_stiffness=2000.0, contact_damping=2.0)
     actuator = be.Actuator(
-        motor=STRONG, gearbox=play, friction=be.friction.Coulomb(coulomb=0.1, viscous=0.03), drive=SERVO
+        motor=STRONG,
+        gearbox=play,
+        friction=be.friction.Coulomb(coulomb=0.1, viscous=0.03),
+        drive=dataclasses.replace(SERVO, sensor=sensor),
     )
     with_joint, without = (
         export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False)
     )
     assert [e.path for e in with_joint.approximated] == ["gearbox.backlash"]
+    assert [e.path for e in with_joint.dropped] == ([] if sensor == "rotor" else ["drive.sensor"])
     assert mujoco.MjModel.from_xml_string(with_joint.text).njnt == 2
     loose, tight = (
         np.mean([c.target_native for c in replay(e, refine=False).cases]) for e in (with_joint, without)
     )
-    assert loose < 0.4 * tight
+    if sensor == "rotor":
+        assert loose < 0.4 * tight
+    else:
+        assert loose == pytest.approx(with_joint.dropped[0].error, rel=0.3)
 
 
 def test_unequal_constants_keep_both_ends_of_the_torque_speed_line():
@@ -260,7 +270,8 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     assert isinstance(old.drive, be.drive.Position)
     law = actuator.drive
     assert old.drive.volts_per_radian == pytest.approx(
-        law.firmware_gain * law.proportional * law.supply, rel=1e-12
+        law.firmware_gain * law.proportional * law.supply,
+        rel=1e-12,  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     )  # volts, not newton-metres
     assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
 
@@ -284,7 +295,7 @@ def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(t
     assert isinstance(found.actuator.drive, kind)
     assert found.actuator.drive.voltage_limit == 11.55
     assert found.actuator.gearbox.ratio == 3.0
-    assert found.actuator.friction.coulomb == pytest.approx(0.1)
+    assert found.actuator.friction.coulomb == pytest.approx(0.1)  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     assert {p.name for p in tmp_path.iterdir()} == {"arm.xml", "motors.xml"}
     assert (tmp_path / "arm.xml").read_text() == model
 
@@ -311,8 +322,70 @@ def test_a_replay_that_diverges_says_so():
         replay(made, refine=False)
 
 
+LAWS = {
+    "position": be.drive.Position(
+        volts_per_radian=30.0, volts_per_radian_second=30.0, volt_seconds_per_radian=0.5, supply=12.0
+    ),
+    "servo": be.drive.Servo(firmware_gain=0.158, proportional=32.0, supply=12.0),
+    "velocity": be.drive.Velocity(volt_seconds_per_radian=3.0, supply=12.0),
+    "impedance": be.drive.Impedance(
+        newton_metres_per_radian=6.0, newton_metre_seconds_per_radian=0.4, supply=12.0
+    ),
+    "voltage": be.drive.Voltage(supply=12.0),
+    "current": be.drive.Current(supply=12.0),
+}
+
+
+@pytest.mark.parametrize("target", ["mujoco", "mujoco-classic"])
+@pytest.mark.parametrize("law", LAWS)
+def test_gears_that_turn_the_other_way_run_as_backemf_does(law, target):
+    """A law with a target goes there whichever way its gears turn; a voltage or a current goes backwards."""
+    drive = LAWS[law]
+    actuator = be.Actuator(
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.01, rotor_inertia=1e-7),
+        gearbox=be.gearbox.Gearbox(ratio=-100.0),
+        friction=be.friction.Viscous(viscous=0.01),
+        drive=drive,
+    )
+    forwards = dataclasses.replace(actuator, gearbox=be.gearbox.Gearbox(ratio=100.0))
+    made, mirror = (export(a, target, timestep=0.001, method="formula") for a in (actuator, forwards))
+    assert [e.path for e in made.dropped] == [e.path for e in mirror.dropped]
+    t = 0.005 * np.arange(201)
+    size = {"voltage_target": 4.0, "current_target": 0.1}.get(drive.followed, 0.5)
+    command = {drive.followed: np.where(t < 0.05, 0.0, size)}
+    bench = be.bench.Flywheel(inertia=0.01)
+    truth = simulate(actuator, bench, command, time=t)
+    case, other = (
+        replay(e, [log("step", t, position=truth.position, bench=bench, **command)], refine=False).cases[0]
+        for e in (made, mirror)
+    )
+    sign = -1.0 if drive.loop is None else 1.0
+    np.testing.assert_allclose(case.target, sign * other.target, atol=1e-9)
+    if drive.followed == "position_target":
+        assert case.target[-1] == pytest.approx(0.5, abs=0.03)
+    if drive.followed == "velocity_target":
+        assert np.gradient(case.target, t)[-10] == pytest.approx(0.5, rel=0.3)
+    assert sign * case.target[-1] > 0.1
+    if target == "mujoco":
+        assert case.step_difference < 1e-9
+        assert case.worst_native < 0.01 * np.ptp(case.native)
+    elif law in ("position", "servo", "impedance"):
+        assert made.numbers["kp"] > 0
+
+
+def test_a_velocity_integral_limit_is_not_the_engines():
+    """Up to 3.11 the engine integrates the commanded velocity and limits that: left out, and named."""
+    limited = be.drive.Velocity(
+        volt_seconds_per_radian=3.0, volts_per_radian=20.0, integral_limit=0.01, supply=12.0
+    )
+    made = export(be.Actuator(motor=STRONG, drive=limited), "mujoco@3.11", method="formula")
+    (effect,) = made.dropped
+    assert effect.path == "drive.integral_limit"
+    assert effect.error > 0
+
+
 def test_an_actuator_that_cannot_be_carried_is_refused():
-    with pytest.raises(InvalidValue, match="no place for Off"):
+    with pytest.raises(InvalidValue, match=r"no place for drive\.Off"):
         export(be.Actuator(motor=STRONG, drive=be.drive.Off()), "mujoco")
 
 

@@ -139,6 +139,29 @@ def test_isaac_lab_needs_a_position_and_a_supply():
         export(be.Actuator(motor=GEARED.motor, drive=be.drive.Position(volts_per_radian=1.0)), "isaaclab")
 
 
+def test_gears_that_turn_the_other_way_keep_the_joints_direction():
+    """A position law has its own direction, so its numbers at the joint are those of the mirrored gears."""
+    drive = dataclasses.replace(GEARED.drive, delay=None)
+    cogging = be.motor.Cogging(amplitude=1e-5, periods=6.0, phase=0.3)
+    motor = dataclasses.replace(GEARED.motor, cogging=cogging)
+    backwards, forwards = (
+        dataclasses.replace(GEARED, motor=motor, gearbox=be.gearbox.Gearbox(ratio=N), drive=drive)
+        for N in (-100.0, 100.0)
+    )
+    for target in ("mjlab", "isaaclab"):
+        mirrored, plain = (export(a, target, method="formula").numbers for a in (backwards, forwards))
+        assert dict(mirrored) == pytest.approx(dict(plain))
+    there, here = (
+        keywords(export(a, "mjlab", method="formula").text, "BuiltinDcMotorActuatorCfg")["cogging"]
+        for a in (backwards, forwards)
+    )
+    assert ast.literal_eval(there) == pytest.approx((1e-3, 600.0, -0.3))
+    assert ast.literal_eval(here) == pytest.approx((1e-3, 600.0, 0.3))
+    open_loop = dataclasses.replace(backwards, drive=be.drive.Voltage(supply=12.0))
+    with pytest.raises(InvalidValue, match="turn the joint's axis round instead"):
+        export(open_loop, "mjlab")
+
+
 def test_urdf_is_a_whole_robot():
     made = export(GEARED, "urdf", joint="knee")
     root = ElementTree.fromstring(made.text)

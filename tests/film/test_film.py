@@ -26,11 +26,11 @@ def place_of(bench, motion, position, owner="model", low=-1.0, high=1.0):
     mujoco = pytest.importorskip("mujoco")
     made = scene(bench, motion, low, high)
     model = mujoco.MjModel.from_xml_string(made.xml)
-    data = mujoco.MjData(model)
+    state = mujoco.MjData(model)
     for joint, value in made.coordinates(owner, position).items():
-        data.qpos[model.joint(joint).qposadr[0]] = value
-    mujoco.mj_forward(model, data)
-    return data.geom(f"{owner}_end").xpos
+        state.qpos[model.joint(joint).qposadr[0]] = value
+    mujoco.mj_forward(model, state)
+    return state.geom(f"{owner}_end").xpos
 
 
 @pytest.mark.parametrize("owner", ["model", "ghost"])
@@ -182,7 +182,7 @@ def test_a_gif_keeps_real_time(tmp_path):
     made = film.film(SERVO, pendulum_log(), tmp_path / "s.gif", fps=15, size=(320, 240))
     assert made.fps == pytest.approx(100 / 7)
     with Image.open(tmp_path / "s.gif") as read:
-        assert (read.size, read.n_frames, read.info["duration"], read.info["loop"]) == (
+        assert (read.size, read.n_frames, read.info["duration"], read.info["loop"]) == (  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
             (320, 240),
             made.frames,
             70,

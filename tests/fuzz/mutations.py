@@ -167,11 +167,8 @@ def xmls(content: bytes, rng: np.random.Generator) -> Broken:
     yield "one tag not closed", body.replace("/>", "", 1).encode()
     yield "> in an attribute", body.replace('name="knee"', 'name="a&gt;b>c"', 1).encode()
     for value in ("nan", "inf", "1e999", "", "text", "1 2 3 4 5 6 7 8 9", "-1", "0x10"):
-        for found in [m for k, m in enumerate(re.finditer(r'="(-?[\d. ]+)"', body)) if k % 2 == 0]:
-            yield (
-                f"{value!r} at {found.start()}",
-                (body[: found.start(1)] + value + body[found.end(1) :]).encode(),
-            )
+        for m in [m for k, m in enumerate(re.finditer(r'="(-?[\d. ]+)"', body)) if k % 2 == 0]:
+            yield f"{value!r} at {m.start()}", (body[: m.start(1)] + value + body[m.end(1) :]).encode()
 
 
 def yamls() -> Broken:

@@ -219,13 +219,15 @@ def saved_mapping(folder: Path) -> str:
 
 def fit(folder: Path) -> bytes:
     """A stored fit, put together by hand: fitting one takes seconds."""
-    from backemf.data.fit import Fit, Found, Start
+    from backemf.data.fit import Fit, Fitted, Start
 
-    found = Found(path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0)
+    resistance = Fitted(
+        path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0
+    )
     begun = Start(cost=1.0, mae=0.01, ended="gradient", n_evaluations=5, parameters={"motor.resistance": 4.0})
     made = Fit(
         actuator=servo(),
-        parameters={"motor.resistance": found},
+        parameters={"motor.resistance": resistance},
         training={"a": 0.01},
         held_out={"b": 0.02},
         noise_floor=0.001,

@@ -37,16 +37,16 @@ def lines(name: str) -> list[Line]:
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     parameters: list[Any] = COMMANDS[name].params  # type: ignore[attr-defined]  # of a command
     switches = [p.opts[0] for p in parameters if p.name in ("json", "strict", "force")]
-    found = [Line((*name.split(), *WHOLE[name][0], *WHOLE[name][1]))]
-    found += [Line((*name.split(), *words.split(" "))) for words in CONFLICTS.get(name, ())]
+    made = [Line((*name.split(), *WHOLE[name][0], *WHOLE[name][1]))]
+    made += [Line((*name.split(), *words.split(" "))) for words in CONFLICTS.get(name, ())]
     for parameter in parameters:
         if parameter.name == "help":
             continue
         given = list(hostile(name, parameter, 3 * PER_WORD))
         assert given, f"{name} has a new word {parameter.name!r}: say in lines.py what is hostile to it"
         chosen = rng.permutation(len(given))[: PER_WORD * (1 + len(KINDS.get((name, parameter.name), ())))]
-        found += [mixed(given[k], rng, switches) for k in sorted(chosen)]
-    return found
+        made += [mixed(given[k], rng, switches) for k in sorted(chosen)]
+    return made
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:
@@ -63,17 +63,19 @@ def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> li
     code, out, err, _ = answer
     if isinstance(code, str):
         return [code]
-    found = []
+    wrong = []
     if code not in (0, 1, 2) or (code == 1 and "--strict" not in words):
-        found.append(f"exit code {code}")
+        wrong.append(f"exit code {code}")
     if code == 2 and not err.strip():
-        found.append("exit code 2 and nothing on stderr")
-    found += [f"{text!r} is printed" for text in ("Traceback", FAULT) if text in out + err]
-    if code == 0 and "--json" in words:
+        wrong.append("exit code 2 and nothing on stderr")
+    wrong += [f"{text!r} is printed" for text in ("Traceback", FAULT) if text in out + err]
+    if "--json" in words:
         try:
-            json.loads(out, parse_constant=lambda text: pytest.fail(text))
+            told = json.loads(out, parse_constant=lambda text: pytest.fail(text))
+            if ("error" in told and isinstance(told["error"], str)) != (code == 2):
+                wrong.append(f"exit code {code}, but the JSON has {list(told)}")
         except (ValueError, pytest.fail.Exception) as error:
-            found.append(f"no JSON: {error} {out[:80]!r}")
+            wrong.append(f"no JSON: {error} {out[:80]!r}")
     allowed = {
         f"here/{p}"
         for option in ("-o", "--output", "--plot", "--save-map")
@@ -86,11 +88,11 @@ def complaints(words: list[str], answer: tuple, before: dict, after: dict) -> li
         if name.split("/")[-1].startswith(".") or name.endswith(".part") or (code and name not in allowed)
     }
     if new:
-        found.append(f"leaves {new}")
+        wrong.append(f"leaves {new}")
     lost = {name for name, content in before.items() if after.get(name, b"") != content}
     if lost and not ("--force" in words and code in (0, 1)):
-        found.append(f"changes {lost}")
-    return found
+        wrong.append(f"changes {lost}")
+    return wrong
 
 
 @pytest.mark.slow

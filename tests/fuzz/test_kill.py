@@ -133,7 +133,7 @@ class Place:
 @pytest.fixture(params=COMMANDS)
 def place(request, tmp_path, inputs, worker):
     if request.param.startswith("render"):
-        from ..report.benches import needs_renderer
+        from ..film.benches import needs_renderer
 
         needs_renderer()
     if request.param == "render mp4" and find_spec("imageio_ffmpeg") is None:

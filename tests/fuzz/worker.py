@@ -111,13 +111,13 @@ def attempt(run: Any, path: Path) -> tuple[str, str]:
 
 def main() -> None:
     """Inputs come as lines of JSON with a format and a path; the answer to each is a line too."""
-    found = openers()
+    by_kind = openers()
     bounded()
     for line in sys.stdin:
         kind, path = json.loads(line)
         faulthandler.dump_traceback_later(SECONDS, exit=True)  # also where a loop in C never comes back
         start = time.perf_counter()
-        result, words = attempt(found[kind], Path(path))
+        result, words = attempt(by_kind[kind], Path(path))
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps([result, words, time.perf_counter() - start]), flush=True)
 

@@ -55,39 +55,39 @@ a delay of 7 ms, a clock 2 % slow, an encoder of 8 bits."""
 
 @pytest.mark.parametrize("code", DEFECTS)
 def test_planted_defects_are_found(code):
-    found = be.check(DEFECTS[code](), SERVO)
-    assert code in [f.code for f in found.findings]
+    checked = be.check(SERVO, DEFECTS[code]())
+    assert code in [f.code for f in checked.findings]
     if code == "delay":
-        (late,) = [f for f in found.findings if f.code == "delay"]
+        (late,) = [f for f in checked.findings if f.code == "delay"]
         assert late.numbers["delay"] == pytest.approx(0.007, abs=0.0015)
     if code in ("wrong_sign", "wrapped_counter", "clock_drift"):
-        assert found.verdict == "record more"
+        assert checked.verdict == "record more"
 
 
 @pytest.mark.slow
 def test_sound_logs_raise_no_alarm():
     for seed in range(0, 1000, 10):
-        alarms = {f.code for f in be.check(clean(seed), SERVO).findings} - TRUE
+        alarms = {f.code for f in be.check(SERVO, clean(seed)).findings} - TRUE
         assert not alarms, f"seed {seed}: {alarms}"
 
 
 def test_r_k_and_b_are_only_known_in_combination_from_position_alone():
-    found = be.check(clean(0), SERVO)
-    (combined,) = [f for f in found.findings if f.code == "only_in_combination"]
+    checked = be.check(SERVO, clean(0))
+    (combined,) = [f for f in checked.findings if f.code == "only_in_combination"]
     assert set(combined.numbers) == {"motor.resistance", "motor.torque_constant", "friction.viscous"}
     assert "current" in combined.remedy
-    assert found.verdict == "fit with priors"
-    by = {p.path: p for p in found.parameters}
+    assert checked.verdict == "fit with priors"
+    by = {p.path: p for p in checked.parameters}
     assert by["motor.rotor_inertia"].determined
     assert not by["motor.resistance"].determined
-    assert "friction.viscous" in str(found)
+    assert "friction.viscous" in str(checked)
 
 
 def test_a_phase_with_the_drive_off_separates_them():
     logs = [*clean(0), record(7, off_after=2.0), record(8, off_after=2.0, mass=0.5)]
-    found = be.check(logs, SERVO)
-    assert "only_in_combination" not in [f.code for f in found.findings]
-    assert found.verdict == "fit"
+    checked = be.check(SERVO, logs)
+    assert "only_in_combination" not in [f.code for f in checked.findings]
+    assert checked.verdict == "fit"
 
 
 def test_a_current_channel_separates_them():
@@ -97,7 +97,7 @@ def test_a_current_channel_separates_them():
         run = be.simulate(actuator, log.bench, log["position_target"], time=log.time, substeps=10)
         current = run.current + 0.01 * np.random.default_rng(1).standard_normal(len(run))
         logs.append(changed(log, current=be.Signal(time=log.time, values=current)))
-    by = {p.path: p for p in be.check(logs, SERVO).parameters}
+    by = {p.path: p for p in be.check(SERVO, logs).parameters}
     assert by["motor.resistance"].determined
     assert by["motor.torque_constant"].determined
 
@@ -106,14 +106,14 @@ def test_expected_errors_agree_with_the_spread_of_fits():
     """Fit 12 noisy copies; the scatter of each determined parameter is what the check expects of it."""
     p = identifiability_problem(clean(0), SERVO, None, None)
     expected = {e.path: e.relative_error for e in identifiability(p)[0]}
-    found: dict[str, list[float]] = {
+    spread: dict[str, list[float]] = {
         path: [] for path in ("motor.rotor_inertia", "friction.coulomb", "friction.static")
     }
     for seed in range(12):
         fit = be.fit(SERVO, clean(1000 + 10 * seed), n_starts=1, offset=False)
-        for path, values in found.items():
+        for path, values in spread.items():
             values.append(fit.parameters[path].value)
-    for path, values in found.items():
+    for path, values in spread.items():
         spread = np.std(values, ddof=1) / np.mean(values)
         assert 0.4 < spread / expected[path] < 2.2, path
 
@@ -127,6 +127,6 @@ def test_too_little_motion_and_no_bench_are_said():
         position_target=sines(t),
         bench=be.bench.Pendulum(mass=0.3, length=0.1),
     )
-    assert "no_motion" in [f.code for f in be.check([still], SERVO).findings]
+    assert "no_motion" in [f.code for f in be.check(SERVO, [still]).findings]
     with pytest.raises(be.BackemfError, match="has no bench"):
-        be.check([be.log("x", t, position=sines(t), position_target=sines(t))], SERVO)
+        be.check(SERVO, [be.log("x", t, position=sines(t), position_target=sines(t))])

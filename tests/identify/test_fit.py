@@ -41,16 +41,16 @@ def start_from(truth: be.Actuator, factor: float = 1.6) -> be.Actuator:
 
 
 def test_a_known_servo_is_found_again_with_its_errors():
-    found = be.fit(start_from(SERVO), logs_with_off(0), n_starts=2)
-    assert found.training_mae < 1.08 * found.noise_floor
-    for path, p in found.parameters.items():
+    fitted = be.fit(start_from(SERVO), logs_with_off(0), n_starts=2)
+    assert fitted.training_mae < 1.08 * fitted.noise_floor
+    for path, p in fitted.parameters.items():
         truth = SERVO.parameters.get(path)
         if truth is not None:
             assert abs(p.value - truth) < 4 * p.error + 1e-9, path
             assert p.low <= p.value <= p.high
-    assert found.parameters["motor.resistance"].error < 0.03 * 4.0
-    assert not [f.code for f in found.findings if f.code in ("at_bound", "model_error", "worse_held_out")]
-    text = str(found)
+    assert fitted.parameters["motor.resistance"].error < 0.03 * 4.0
+    assert not [f.code for f in fitted.findings if f.code in ("at_bound", "model_error", "worse_held_out")]
+    text = str(fitted)
     assert "motor.resistance" in text
     assert "told by" in text
 
@@ -62,21 +62,21 @@ def test_it_is_deterministic():
 
 def test_open_combinations_stay_where_the_prior_puts_them_and_are_said_to():
     prior = {"motor.resistance": (3.6, 0.1)}
-    found = be.fit(SERVO, clean(0), prior=prior, n_starts=1)
-    R = found.parameters["motor.resistance"]
+    fitted = be.fit(SERVO, clean(0), prior=prior, n_starts=1)
+    R = fitted.parameters["motor.resistance"]
     assert R.value == pytest.approx(3.6, abs=0.15)
     assert R.error == pytest.approx(0.1, rel=0.3)
-    assert "not_identifiable" in [f.code for f in found.findings]
-    ratio = found.actuator.motor.torque_constant / found.actuator.motor.resistance
+    assert "not_identifiable" in [f.code for f in fitted.findings]
+    ratio = fitted.actuator.motor.torque_constant / fitted.actuator.motor.resistance
     assert ratio == pytest.approx(0.9 / 4.0, rel=0.02)  # what the data tells is found all the same
 
 
 def test_held_out_logs_are_judged_and_never_fitted():
     logs = logs_with_off(0)
-    found = be.fit(SERVO, logs, hold_out={"gain": 32}, n_starts=1)
-    assert set(found.held_out) == {"log 2"}
-    assert "log 2" not in found.training
-    assert found.held_out_mae < 1.35 * found.noise_floor
+    fitted = be.fit(SERVO, logs, hold_out={"gain": 32}, n_starts=1)
+    assert set(fitted.held_out) == {"log 2"}
+    assert "log 2" not in fitted.training
+    assert fitted.held_out_mae < 1.35 * fitted.noise_floor
     with pytest.raises(be.BackemfError, match="matches none"):
         be.fit(SERVO, logs, hold_out={"gain": 31})
     with pytest.raises(be.BackemfError, match="unknown way to choose logs 'gian'; did you mean 'gain'"):
@@ -96,8 +96,8 @@ def test_a_delay_is_found():
         record(k, delay=0.0083, gain=g, mass=m)
         for k, (g, m) in enumerate([(16.0, 0.3), (8.0, 0.5), (32.0, 0.3)])
     ]
-    found = be.fit(SERVO, logs, delay=True, n_starts=1)
-    assert found.parameters["drive.delay"].value == pytest.approx(0.0083, abs=4e-4)
+    fitted = be.fit(SERVO, logs, delay=True, n_starts=1)
+    assert fitted.parameters["drive.delay"].value == pytest.approx(0.0083, abs=4e-4)
 
 
 def test_an_offset_of_the_encoder_is_found():
@@ -111,16 +111,16 @@ def test_an_offset_of_the_encoder_is_found():
         )
         for log in logs_with_off(0)
     ]
-    found = be.fit(SERVO, logs, n_starts=1)
-    assert found.parameters["bench.hanging"].value == pytest.approx(0.05, abs=2e-3)
+    fitted = be.fit(SERVO, logs, n_starts=1)
+    assert fitted.parameters["bench.hanging"].value == pytest.approx(0.05, abs=2e-3)
 
 
 def test_a_fit_is_stored_and_read_back(tmp_path):
-    found = be.fit(SERVO, clean(0), n_starts=1, hold_out=["log 2"])
-    found.write(tmp_path / "fit.json")
-    assert be.Fit.read(tmp_path / "fit.json") == found
+    fitted = be.fit(SERVO, clean(0), n_starts=1, hold_out=["log 2"])
+    fitted.write(tmp_path / "fit.json")
+    assert be.Fit.read(tmp_path / "fit.json") == fitted
     with pytest.raises(be.BackemfError, match="exists"):
-        found.write(tmp_path / "fit.json")
+        fitted.write(tmp_path / "fit.json")
     content = json.loads((tmp_path / "fit.json").read_text())
     assert {
         "parameters",
@@ -146,7 +146,7 @@ def test_bad_requests_are_refused():
         be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 3.0)})
     with pytest.raises(be.BackemfError, match="outside its bounds"):
         be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 9.0)})
-    with pytest.raises(be.BackemfError, match="no logs were given"):
+    with pytest.raises(be.BackemfError, match="fit was given no logs; expected at least one"):
         be.fit(SERVO, [])
     with pytest.raises(be.BackemfError, match="unknown friction 'm7'"):
         be.fit(SERVO, logs, friction="m7")
@@ -159,7 +159,7 @@ def test_every_rung_has_a_start(name):
         actuator, be.bench.Pendulum(mass=1.0, length=0.1), be.signal.step(0.5), duration=1.0, dt=0.005
     )
     assert np.all(np.isfinite(run.position))
-    assert actuator.friction.coulomb > 0
+    assert actuator.friction.coulomb > 0  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
 
 
 def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
@@ -177,11 +177,11 @@ def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
             ]
         )
     ]
-    found = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
-    assert found.chosen == "stribeck"
-    assert found.fit.friction == "stribeck"
-    assert "gain 16" in found.held_out
-    assert "chosen" in str(found)
+    climbed = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
+    assert climbed.chosen == "stribeck"
+    assert climbed.fit.friction == "stribeck"
+    assert "gain 16" in climbed.held_out
+    assert "chosen" in str(climbed)
 
 
 COVERED = {
@@ -205,8 +205,8 @@ def test_95_percent_intervals_cover(model):
     for seed in range(40):
         for correlated in (False, True):
             logs = logs_with_off(100 * seed, actuator=truth, correlated=correlated, noise=1e-3, grain=0.0)
-            found = be.fit(truth, logs, n_starts=1, offset=False)
-            for path, p in found.parameters.items():
+            fitted = be.fit(truth, logs, n_starts=1, offset=False)
+            for path, p in fitted.parameters.items():
                 if path in truth.parameters:
                     inside += p.low <= truth.parameters[path] <= p.high
                     total += 1

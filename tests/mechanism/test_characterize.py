@@ -15,7 +15,7 @@ from backemf.data.logs.mechanism import mechanism_logs
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.mechanism.characterize import characterize
 from backemf.mechanism.motion import motion
-from backemf.mechanism.regression import differentiate, filtered, one_step, regress, rows_of, sysid
+from backemf.mechanism.regression import differentiate, filtered, one_step, regress, resampled, sysid
 from backemf.mechanism.trials import TESTS, Trial, make_run, runs_from
 
 A = (1.01, 3.060, 0.327)
@@ -64,8 +64,8 @@ def gravity_of(mechanism, kG, offset=0.0):
     )
 
 
-def codes(found):
-    return {f.code for f in found.findings}
+def codes(measured):
+    return {f.code for f in measured.findings}
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 0.0), (0.4, 0.0, 0.0), (0.0, 0.5, -0.2)])
@@ -76,9 +76,9 @@ def test_motion_agrees_with_small_plain_steps(gravity):
     v, p = motion(
         t, u, start=(0.0, 0.3, 0.0), velocity_time=t, position_time=t, gains=(kS, kV, kA), gravity=gravity
     )
-    x, w, h, found = 0.3, 0.0, 1e-5, []
+    x, w, h, stepped = 0.3, 0.0, 1e-5, []
     for k, effort in enumerate(u):
-        found.append((w, x))
+        stepped.append((w, x))
         for _ in range(round(0.02 / h)) if k + 1 < len(u) else ():
             net = effort - gravity[0] - gravity[1] * math.cos(x) - gravity[2] * math.sin(x)
             new = (
@@ -88,7 +88,7 @@ def test_motion_agrees_with_small_plain_steps(gravity):
             )
             w = 0.0 if new * w < 0 else new
             x += h * w
-    np.testing.assert_allclose(np.stack([v, p], axis=1), found, atol=2e-4)
+    np.testing.assert_allclose(np.stack([v, p], axis=1), stepped, atol=2e-4)
 
 
 def test_the_classic_regression_on_exact_accelerations():
@@ -130,20 +130,20 @@ def determined(mechanism, tests):
     ("mechanism", "kG", "offset"), [("simple", 0.0, 0.0), ("elevator", -0.211, 0.0), ("arm", 0.211, 0.7)]
 )
 def test_set_A_every_subset_of_tests(mechanism, kG, offset, tests):
-    found = characterize(recorded(A, gravity_of(mechanism, kG, offset), tests), mechanism)
+    measured = characterize(recorded(A, gravity_of(mechanism, kG, offset), tests), mechanism)
     truth = {"kS": A[0], "kV": A[1], "kA": A[2], "kG": kG, "offset": offset}
     expected = determined(mechanism, tests)
-    for name, gain in found.gains.items():
+    for name, gain in measured.gains.items():
         if gain.value is not None:
             assert gain.value == pytest.approx(truth[name], abs=8e-3), name
         else:
-            said = [f for f in found.findings if f.code == "not_determined" and f.text.startswith(name)]
+            said = [f for f in measured.findings if f.code == "not_determined" and f.text.startswith(name)]
             assert len(said) == 1
             assert "not determined by these tests" in said[0].text
             assert "quasistatic" in said[0].remedy or "dynamic" in said[0].remedy
             with pytest.raises(MissingValue, match="not determined by these tests"):
-                found[name]
-    got = {name for name, gain in found.gains.items() if gain.value is not None}
+                measured[name]
+    got = {name for name, gain in measured.gains.items() if gain.value is not None}
     if mechanism == "arm" and len(tests) == 1:
         assert (
             got <= expected
@@ -154,9 +154,9 @@ def test_set_A_every_subset_of_tests(mechanism, kG, offset, tests):
 
 @pytest.mark.parametrize("offset", [-2.0, -1.0, 0.0, 2.0])
 def test_set_A_arm_offsets(offset):
-    found = characterize(recorded(A, gravity_of("arm", 0.211, offset)), "arm")
-    assert found["kG"] == pytest.approx(0.211, abs=8e-3)
-    assert found["offset"] == pytest.approx(offset, abs=8e-3)
+    measured = characterize(recorded(A, gravity_of("arm", 0.211, offset)), "arm")
+    assert measured["kG"] == pytest.approx(0.211, abs=8e-3)
+    assert measured["offset"] == pytest.approx(offset, abs=8e-3)
 
 
 def error(gains, truth, name):
@@ -181,12 +181,12 @@ def test_weak_points_of_the_classic_way(name):
     classic, better = [], []
     for seed in range(5):
         runs = recorded(truth, slow=1.0, T=4.0, **how, noise=(1e-3, 0.0), rng=np.random.default_rng(seed))
-        found = characterize(runs)
+        measured = characterize(runs)
         classic.append(error(sysid(runs, **setting).gains, truth, gain))
-        better.append(error(found.gains, truth, gain))
+        better.append(error(measured.gains, truth, gain))
         if name == "delay":
-            assert found.delay == pytest.approx(0.1, abs=1e-3)
-            assert "delay" in codes(found)
+            assert measured.delay == pytest.approx(0.1, abs=1e-3)
+            assert "delay" in codes(measured)
     assert np.median(classic) > 0.02, "this is no weak point"
     assert np.median(better) <= 0.25 * np.median(classic)
     assert np.max(better) <= 0.25 * np.max(classic)
@@ -197,9 +197,13 @@ def motor_logs(shared_data):
 
 
 def test_the_published_gains_of_the_classic_tools_sample_to_their_digits(shared_data):
-    found = characterize(motor_logs(shared_data), method="one-step", units="rotations")
-    assert (round(found["kS"], 3), round(found["kV"], 4), round(found["kA"], 5)) == (0.741, 0.1099, 0.00914)
-    assert found.gains["kS"].low is None
+    measured = characterize(motor_logs(shared_data), method="one-step", units="rotations")
+    assert (round(measured["kS"], 3), round(measured["kV"], 4), round(measured["kA"], 5)) == (
+        0.741,
+        0.1099,
+        0.00914,
+    )
+    assert measured.gains["kS"].low is None
     assert (
         round(
             characterize(motor_logs(shared_data), method="one-step", units="rotations", threshold=0.5)["kS"],
@@ -241,10 +245,10 @@ def test_ramps_alone_say_that_the_delay_was_assumed():
         noise=(0.01, 0.001),
         rng=np.random.default_rng(4),
     )
-    found = characterize(runs)
-    said = next(f for f in found.findings if f.code == "delay_assumed")
+    measured = characterize(runs)
+    said = next(f for f in measured.findings if f.code == "delay_assumed")
     assert "dynamic" in said.remedy
-    assert found.gains["kS"].low < WEAK[0] < found.gains["kS"].high
+    assert measured.gains["kS"].low < WEAK[0] < measured.gains["kS"].high
     assert "delay_assumed" not in codes(characterize(recorded(WEAK, slow=1.0, T=3.0, dt=0.01)))
 
 
@@ -260,7 +264,7 @@ def test_thirty_seconds_at_5_ms_in_under_a_second():
 
 def test_filter_steps_of_the_classic_way():
     runs = recorded(WEAK, slow=1.0, T=4.0)
-    rows = rows_of(runs[0])
+    rows = resampled(runs[0])
     assert len(rows) == len(runs[0]) - 1
     assert differentiate(rows).acceleration[-1] == 0.0
     tests, delay = filtered({r.test: r for r in runs})

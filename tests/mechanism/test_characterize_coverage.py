@@ -64,11 +64,13 @@ def trial(mechanism, seed, steps=(0.01, 0.02), spans=(3.0, 5.0)):
         ]
         more = conditions(rng, 7 / turning[1], steps, spans)
         runs += [make_run(test, *record(test, turning, **more), part="angular") for test in TESTS]
-        found = characterize(runs, mechanism, units="meters")
+        measured = characterize(runs, mechanism, units="meters")
     else:
-        found = characterize(recorded(gains, g, **how), mechanism)
+        measured = characterize(recorded(gains, g, **how), mechanism)
     seen = [
-        gain.low <= truth[name] <= gain.high for name, gain in found.gains.items() if gain.value is not None
+        gain.low <= truth[name] <= gain.high
+        for name, gain in measured.gains.items()
+        if gain.value is not None
     ]
     return sum(seen), len(seen)
 

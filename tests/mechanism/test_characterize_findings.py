@@ -38,27 +38,27 @@ def noisy(gains=WEAK, gravity=(0.0, 0.0, 0.0), **more):
 def test_an_inverted_input_is_said_and_gains_stay_positive():
     runs = [replace(r, velocity=-r.velocity, position=-r.position) for r in noisy()]
     assert all(value < 0 for name, value in sysid(runs).gains.items() if name in ("kV", "kA"))
-    found = characterize(runs)
-    assert "inverted" in codes(found)
-    assert found["kV"] == pytest.approx(1.5, rel=0.01)
+    measured = characterize(runs)
+    assert "inverted" in codes(measured)
+    assert measured["kV"] == pytest.approx(1.5, rel=0.01)
     assert "negative_gain" in codes(characterize(runs, method="sysid"))
 
 
 def test_inverted_position_and_units_that_disagree():
-    found = characterize([replace(r, position=-r.position) for r in noisy()])
-    assert "position_inverted" in codes(found)
-    assert found["kA"] == pytest.approx(0.3, rel=0.02)
-    found = characterize([replace(r, position=r.position / (2 * math.pi)) for r in noisy()])
-    said = next(f for f in found.findings if f.code == "units_disagree")
+    measured = characterize([replace(r, position=-r.position) for r in noisy()])
+    assert "position_inverted" in codes(measured)
+    assert measured["kA"] == pytest.approx(0.3, rel=0.02)
+    measured = characterize([replace(r, position=r.position / (2 * math.pi)) for r in noisy()])
+    said = next(f for f in measured.findings if f.code == "units_disagree")
     assert "radians against rotations" in said.text
-    assert found["kV"] == pytest.approx(1.5, rel=0.01)
+    assert measured["kV"] == pytest.approx(1.5, rel=0.01)
 
 
 def test_a_test_that_hardly_moves_is_left_out_and_named():
     runs = noisy()
     idle = make_run("quasistatic-forward", *record("quasistatic-forward", WEAK, slow=0.05, T=3.0, dt=0.01))
-    found = characterize([idle, *runs[1:]])
-    said = next(f for f in found.findings if f.code == "too_little_motion")
+    measured = characterize([idle, *runs[1:]])
+    said = next(f for f in measured.findings if f.code == "too_little_motion")
     assert "quasistatic-forward" in said.text
     with pytest.raises(MissingValue, match="nothing moves in quasistatic-forward"):
         characterize([idle])
@@ -76,11 +76,11 @@ def test_a_hard_stop_is_found_and_left_out():
     runs[2] = make_run(
         "dynamic-forward", t, u, p, v + 0.01 * np.random.default_rng(0).standard_normal(len(v))
     )
-    found = characterize(runs)
-    said = next(f for f in found.findings if f.code == "hard_stop")
+    measured = characterize(runs)
+    said = next(f for f in measured.findings if f.code == "hard_stop")
     assert said.numbers["time"] == pytest.approx(t[hit], abs=0.15)
-    assert found["kV"] == pytest.approx(1.5, rel=0.01)
-    assert found["kA"] == pytest.approx(0.3, rel=0.03)
+    assert measured["kV"] == pytest.approx(1.5, rel=0.01)
+    assert measured["kA"] == pytest.approx(0.3, rel=0.03)
 
 
 def test_a_brown_out_is_said():
@@ -100,9 +100,9 @@ def test_stiction_at_the_start_does_not_bend_the_gains():
 
         v, p = motion(t, held, start=(0.0, 0.0, 0.0), velocity_time=t, position_time=t, gains=WEAK)
         runs[k] = make_run(TESTS[k], t, u, p, v + 0.005 * np.random.default_rng(k).standard_normal(len(v)))
-    found = characterize(runs)
-    assert "stiction" in codes(found)
-    assert found["kS"] == pytest.approx(0.25, abs=0.02)
+    measured = characterize(runs)
+    assert "stiction" in codes(measured)
+    assert measured["kS"] == pytest.approx(0.25, abs=0.02)
 
 
 def test_an_arm_in_degrees_and_an_arm_without_position():
@@ -141,11 +141,11 @@ def test_current_control_where_kV_may_be_zero():
         )
         for t in TESTS
     ]
-    found = characterize(runs, control="current")
-    assert found["kS"] == pytest.approx(2.0, rel=0.02)
-    assert found["kA"] == pytest.approx(0.5, rel=0.02)
-    assert found.gains["kV"].low < 0 < found.gains["kV"].high
-    assert found.gains["kA"].unit == "A/(rad/s^2)"
+    measured = characterize(runs, control="current")
+    assert measured["kS"] == pytest.approx(2.0, rel=0.02)
+    assert measured["kA"] == pytest.approx(0.5, rel=0.02)
+    assert measured.gains["kV"].low < 0 < measured.gains["kV"].high
+    assert measured.gains["kA"].unit == "A/(rad/s^2)"
 
 
 def test_a_log_without_names_is_split_by_the_shape_of_its_input():
@@ -183,15 +183,15 @@ def drivetrain_runs():
     return straight, turning
 
 
-def check_drivetrain(found):
-    assert found["kV"] == pytest.approx(1.5 * 0.3048, rel=0.01)
-    assert found["kV_angular"] == pytest.approx(0.5, rel=0.01)
-    assert found["track_width"] == pytest.approx(0.6 / 0.3048, rel=1e-3)
-    assert found.gains["kV"].unit == "V/(ft/s)"
-    assert found.gains["kV_angular"].unit == "V/(rad/s)"
-    assert set(found.feedback) == {"velocity", "position", "velocity_angular", "position_angular"}
-    assert found.feedback["velocity_angular"].kP == pytest.approx(
-        velocity_gains(found["kV_angular"], found["kA_angular"]).kP
+def check_drivetrain(measured):
+    assert measured["kV"] == pytest.approx(1.5 * 0.3048, rel=0.01)
+    assert measured["kV_angular"] == pytest.approx(0.5, rel=0.01)
+    assert measured["track_width"] == pytest.approx(0.6 / 0.3048, rel=1e-3)
+    assert measured.gains["kV"].unit == "V/(ft/s)"
+    assert measured.gains["kV_angular"].unit == "V/(rad/s)"
+    assert set(measured.feedback) == {"velocity", "position", "velocity_angular", "position_angular"}
+    assert measured.feedback["velocity_angular"].kP == pytest.approx(
+        velocity_gains(measured["kV_angular"], measured["kA_angular"]).kP
     )
 
 
@@ -240,8 +240,8 @@ def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):
 def test_physics_there_and_back():
     motor = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)
     expected = theoretical(motor, ratio=20.0, n_motors=2, inertia=0.1, output_friction=0.5, viscous=0.05)
-    found = characterize(noisy(gains=tuple(expected)), "simple")
-    back = physics(found, motor, ratio=20.0, n_motors=2, inertia=0.1 + 2 * 400 * 1e-5)
+    measured = characterize(noisy(gains=tuple(expected)), "simple")
+    back = physics(measured, motor, ratio=20.0, n_motors=2, inertia=0.1 + 2 * 400 * 1e-5)
     assert back.inertia == pytest.approx(0.108, rel=0.02)
     assert back.friction == pytest.approx(0.5, rel=0.1)
     assert back.resistance == pytest.approx(0.1, rel=0.02)
@@ -419,8 +419,8 @@ def test_command_line_by_current(tmp_path):
 
 
 def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_input():
-    found = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm", settling_time=0.8, step=0.5)
-    titles = [panel.title for panel in figure_of(found).panels]
+    arm = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm", settling_time=0.8, step=0.5)
+    titles = [panel.title for panel in figure_of(arm).panels]
     assert len(titles) == 2 * 4 + 2 * 3
     assert titles[0] == "quasistatic, forward"
     assert titles[1].startswith("measured less predicted, rms 0.00")
@@ -434,11 +434,11 @@ def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_inpu
 
 def test_position_alone_is_enough():
     runs = [make_run(r.test, r.time, r.input, r.position) for r in noisy()]
-    found = characterize(runs)
-    assert all(s.segment.derived for s in found.shown)
+    measured = characterize(runs)
+    assert all(s.segment.derived for s in measured.shown)
     for name, value in zip(("kS", "kV", "kA"), WEAK, strict=True):
-        assert found.gains[name].low < value < found.gains[name].high
-    assert found.r2 > 0.99
+        assert measured.gains[name].low < value < measured.gains[name].high
+    assert measured.r2 > 0.99
 
 
 def test_the_table_for_people():

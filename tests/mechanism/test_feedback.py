@@ -16,8 +16,8 @@ kV, kA = 3.060, 0.327
 
 def test_check_values_of_the_regulator():
     assert velocity_gains(kV, kA).kP == pytest.approx(2.10943, abs=1e-4)
-    found = position_gains(kV, kA)
-    assert (found.kP, found.kD) == (pytest.approx(6.40639, abs=1e-4), pytest.approx(2.47675, abs=1e-4))
+    gains = position_gains(kV, kA)
+    assert (gains.kP, gains.kD) == (pytest.approx(6.40639, abs=1e-4), pytest.approx(2.47675, abs=1e-4))
     late = position_gains(kV, kA, delay=0.010)
     assert (late.kP, late.kD) == (pytest.approx(5.91708, abs=1e-4), pytest.approx(2.12056, abs=1e-4))
 
@@ -33,9 +33,9 @@ def test_presets_count_in_their_own_units(name):
 
 def test_without_inertia_velocity_needs_no_gain_and_position_is_an_integrator():
     assert velocity_gains(kV, 0.0).kP == 0.0
-    found = position_gains(kV, 1e-8)
-    assert found.kD == 0.0
-    assert found.kP > 0
+    gains = position_gains(kV, 1e-8)
+    assert gains.kD == 0.0
+    assert gains.kP > 0
 
 
 def test_unknown_preset_and_bad_tolerance():
@@ -51,16 +51,16 @@ def test_unknown_preset_and_bad_tolerance():
 def test_settling_design_settles_in_time_without_saturating(loop, time, step):
     design = settle(kV, kA, time=time, step=step, loop=loop, period=0.005)
     for kS in (0.0, 0.3, 1.0):  # friction is pushed against until it is there
-        found = step_response(
+        gains = step_response(
             settle(kV, kA, time=time, step=step, loop=loop, period=0.005, kS=kS),
             kS=kS,
             kV=kV,
             kA=kA,
             step=step,
         )
-        assert found.settling_time < 1.15 * time
-        assert found.overshoot < 0.02
-        assert found.saturated == 0
+        assert gains.settling_time < 1.15 * time
+        assert gains.overshoot < 0.02
+        assert gains.saturated == 0
     assert design.step == step
 
 

@@ -42,8 +42,8 @@ def test_no_load_speed_with_coulomb_viscous_and_iron_drag():
     assert no_load_speed(
         be.Actuator(motor=motor, friction=be.friction.Coulomb(coulomb=tau_c, viscous=B)), 6.0
     ) == pytest.approx(expected, rel=1e-12)
-    # With viscous drag alone it is document 001's v K / (K^2 + R B); document 001's equation 5 gives the
-    # current there.
+    # With viscous drag alone it is MuJoCo's DC-motor note's v K / (K^2 + R B); MuJoCo's DC-motor note's
+    # equation 5 gives the current there.
     assert Line(R, K, K, 6.0, viscous=B).no_load_speed == pytest.approx(6.0 * K / (K * K + R * B), rel=1e-12)
     assert K * t.current[-1] == pytest.approx(tau_c + (B + K_fe) * t.velocity[-1], rel=1e-9)
 
@@ -350,7 +350,7 @@ def test_backlash_lets_the_rotor_turn_before_the_output_moves():
     assert t.position[-1] > 0.1
 
 
-def test_document_004_in_volts_and_in_amperes():
+def test_gearbox_equations_in_volts_and_in_amperes():
     """kS, kV and kA predict the steady speed and the first acceleration of the simulated mechanism."""
     n, G, K_t, J_r, T_f, b, J_load = 2, 8.0, 0.02, 1e-5, 0.1, 0.01, 0.02
     motor = be.motor.Motor(resistance=0.5, torque_constant=K_t, rotor_inertia=J_r)
@@ -397,7 +397,7 @@ def test_document_004_in_volts_and_in_amperes():
 
 
 def test_effective_stiffness_and_damping_of_a_position_drive():
-    """Document 001, section 2.5: stiffness K k_p / R, damping K (K + k_d) / R;
+    """MuJoCo's DC-motor note, section 2.5: stiffness K k_p / R, damping K (K + k_d) / R;
     the free oscillation shows both."""
     k_p, k_d, inertia = 8.0, 0.02, 2e-3
     stiffness, damping = K * k_p / R, K * (K + k_d) / R

@@ -13,7 +13,7 @@ STALL, AMPERES, SPEED, VOLTS = 30.0, 2.7, 45.0 * 2 * math.pi / 60.0, 12.0
 
 
 @pytest.mark.parametrize(("gravity", "kp", "kv"), [(9.8, 748.665, 2.73124), (9.80665, 749.17, 2.7331)])
-def test_document_000(gravity, kp, kv):
+def test_servo_torque_model(gravity, kp, kv):
     """ST-3215-C047 as its script has it: R taken as 1 ohm, the motor constants each from their own entry."""
     K_m = STALL * gravity / 100.0 / AMPERES
     K_b = (VOLTS - 0.18 * 1.0) / SPEED
@@ -33,7 +33,7 @@ def test_document_000(gravity, kp, kv):
     assert at_16.kp == pytest.approx(998.22, rel=1e-5)
 
 
-def test_document_002_against_a_simulated_stall_and_speed():
+def test_dynamixel_document_against_a_simulated_stall_and_speed():
     k_t, R, H, P, V, f_v = 2.2, 2.0, 0.158, 32.0, 15.0, 0.05
     servo = be.Actuator(
         motor=be.motor.Motor(resistance=R, torque_constant=k_t, rotor_inertia=0.02),

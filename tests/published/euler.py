@@ -33,5 +33,5 @@ class EulerSystem(ActuatorSystem):
         state, inputs = self.named(s), self.asked(u)
         v = state["velocity"]
         t = over(actuator, bench, state, inputs, v, 0.0 * h)
-        v1 = v + h * (t.motor + t.load - t.drag) / sum(inertias(actuator, bench, inputs))
+        v1 = v + h * (t.loads.free) / sum(inertias(actuator, bench, inputs))
         return state["position"] + h * v1, v1

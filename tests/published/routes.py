@@ -17,7 +17,7 @@ def need(sheet: Datasheet, name: str) -> Entry:
     return entry
 
 
-class Document000(NamedTuple):
+class ServoTorqueModel(NamedTuple):
     """K_m from stall, K_b from no load with the sheet's resistance, and MuJoCo's gains."""
 
     K_m: float
@@ -25,7 +25,9 @@ class Document000(NamedTuple):
     gains: PositionActuator
 
 
-def document_000(sheet: Datasheet, *, volts_per_degree: float, gravity: float | None = None) -> Document000:
+def servo_torque_model(
+    sheet: Datasheet, *, volts_per_degree: float, gravity: float | None = None
+) -> ServoTorqueModel:
     """K_m = tau_stall / I_stall, K_b = (V - R I_0) / w_0, with R as the sheet (or its assumption) has it.
 
     The document converts kilogram-centimetres with g = 9.8; give `gravity=9.8` for its published numbers.
@@ -37,7 +39,7 @@ def document_000(sheet: Datasheet, *, volts_per_degree: float, gravity: float | 
         need(sheet, "no_load_speed").value,
     )
     K_m, K_b = tau / need(sheet, "stall_current").value, (sheet.voltage - R * i_0) / w_0
-    return Document000(
+    return ServoTorqueModel(
         K_m,
         K_b,
         servo_actuator(
@@ -46,7 +48,7 @@ def document_000(sheet: Datasheet, *, volts_per_degree: float, gravity: float | 
     )
 
 
-class Document003(NamedTuple):
+class Sg90Article(NamedTuple):
     """The SG90 article's motor at its rotor."""
 
     resistance: float
@@ -56,11 +58,11 @@ class Document003(NamedTuple):
     """b = k_t i_0 / w_0 [N m s/rad]."""
 
 
-def document_003(sheet: Datasheet, *, as_published: bool = False) -> Document003:
+def sg90_article(sheet: Datasheet, *, as_published: bool = False) -> Sg90Article:
     """R = V / i_stall, k_t = tau_stall / (G i_stall), b = k_t i_0 / w_0;
     `as_published` keeps the article's 2 pi / 180 per degree."""
     G, i_stall = need(sheet, "gear_ratio").value, need(sheet, "stall_current").value
     printed = next(e for e in sheet.all("no_load_speed") if e.side == "output")
     w_0 = G * printed.value * (2.0 if as_published else 1.0)
     k_t = need(sheet, "stall_torque").value / G / i_stall
-    return Document003(sheet.voltage / i_stall, k_t, w_0, k_t * need(sheet, "no_load_current").value / w_0)
+    return Sg90Article(sheet.voltage / i_stall, k_t, w_0, k_t * need(sheet, "no_load_current").value / w_0)

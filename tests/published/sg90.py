@@ -1,4 +1,4 @@
-"""Document 003's servo: its motor, its battery on the shaft, its plain Euler simulation at 0.1 ms,
+"""The SG90 article's servo: its motor, its battery on the shaft, its plain Euler simulation at 0.1 ms,
 and its two ways of sampling."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import held
 
 from .euler import EulerSystem
-from .routes import document_003
+from .routes import sg90_article
 
 RATIO, STEP, T0 = 55.5, 1e-4, 0.5015946
 BENCH = be.bench.Flywheel(inertia=be.bench.cylinder(0.016, 0.00725, 0.048))
@@ -25,7 +25,7 @@ def command(t: np.ndarray) -> np.ndarray:
 
 def servo(kp: float, b: float) -> be.Actuator:
     """kp in V/rad, b at the rotor in N m s/rad; 5 V at most."""
-    m = document_003(be.Datasheet.read("sg90"))
+    m = sg90_article(be.Datasheet.read("sg90"))
     return be.Actuator(
         motor=be.motor.Motor(resistance=m.resistance, torque_constant=m.torque_constant),
         gearbox=be.gearbox.Gearbox(ratio=RATIO),

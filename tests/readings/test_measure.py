@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.readings import measure, transients
+from backemf.readings import arithmetic, transients
 from backemf.readings.inverse import inverse_dynamics
+from backemf.readings.measure import READINGS, measure
 
 
 @pytest.fixture
@@ -20,48 +21,48 @@ def mx(shared_data):
 
 @pytest.mark.parametrize(("part", "gain"), [("mx64", 0.15941036), ("mx106", 0.15754579)])
 def test_firmware_gain_of_the_oscilloscope(mx, part, gain):
-    data = mx(f"pwm_{part}.json")
-    samples = data["samples"]
+    recorded = mx(f"pwm_{part}.json")
+    samples = recorded["samples"]
     error = [math.radians(s["target"] - s["position"]) for s in samples]
-    found = measure.firmware_gain(
-        error, [s["kp"] for s in samples], [s["period"] / data["pwm_period"] for s in samples]
+    answer = arithmetic.firmware_gain(
+        error, [s["kp"] for s in samples], [s["period"] / recorded["pwm_period"] for s in samples]
     )
-    assert found.value == pytest.approx(gain, abs=5e-9)
-    assert 0 < found.error < 0.002
+    assert answer.value == pytest.approx(gain, abs=5e-9)
+    assert 0 < answer.error < 0.002
 
 
 def test_locked_rotor_resistance(mx):
     table = mx("bench_tables.json")["mx106_locked_rotor_VI"]
-    found = measure.resistance_from_locked(table["I_A"], table["V_working_unit"])
-    assert 2.08 <= found.value <= 2.10
-    assert 2.08 <= found.others["with_drop"].value <= 2.10
-    broken = measure.resistance_from_locked(table["I_A"], table["V_broken_unit"])
+    answer = arithmetic.resistance_from_locked(table["I_A"], table["V_working_unit"])
+    assert 2.08 <= answer.value <= 2.10
+    assert 2.08 <= answer.others["with_drop"].value <= 2.10
+    broken = arithmetic.resistance_from_locked(table["I_A"], table["V_broken_unit"])
     assert [f.code for f in broken.findings] == ["voltage_drop"]
 
 
 @pytest.mark.parametrize(("part", "value"), [("mx64", 0.158), ("mx106", 0.213)])
 def test_a_falling_arm_bounds_static_friction(mx, part, value):
     table = mx("bench_tables.json")["static_friction"][part]
-    found = measure.friction_from_fall(
+    answer = arithmetic.friction_from_fall(
         mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
     )
-    assert found.value is None
-    assert found.low == pytest.approx(value, abs=6e-4)
-    assert ">=" in str(found)
-    slip = measure.friction_from_slip(
+    assert answer.value is None
+    assert answer.low == pytest.approx(value, abs=6e-4)
+    assert ">=" in str(answer)
+    slip = arithmetic.friction_from_slip(
         mass=table["m_kg"], length=table["l_m"], angle=math.radians(table["theta_deg"])
     )
-    assert slip.value == pytest.approx(found.low)
+    assert slip.value == pytest.approx(answer.low)
     assert slip.error > 0
 
 
 @pytest.mark.parametrize(("part", "slope", "intercept"), [("mx64", 1.698, 0.110), ("mx106", 2.327, 0.425)])
 def test_no_load_lines(mx, part, slope, intercept):
     table = mx(f"velocity_{part}.json")
-    found = measure.no_load_line([float(v) for v in table], list(table.values()), resistance=2.1)
-    assert found.value == pytest.approx(slope, abs=5e-4)
-    assert found.others["intercept"].value == pytest.approx(intercept, abs=5e-4)
-    assert found.others["coulomb"].value == pytest.approx(intercept * slope / 2.1, rel=2e-3)
+    answer = arithmetic.no_load_line([float(v) for v in table], list(table.values()), resistance=2.1)
+    assert answer.value == pytest.approx(slope, abs=5e-4)
+    assert answer.others["intercept"].value == pytest.approx(intercept, abs=5e-4)
+    assert answer.others["coulomb"].value == pytest.approx(intercept * slope / 2.1, rel=2e-3)
 
 
 def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
@@ -72,14 +73,14 @@ def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
         * loads["length_m"]
         * np.cos(np.radians(np.array(loads["pos_deg"]) - 180))
     )
-    static = measure.torque_constant_from_loads(torque, loads["V"], resistance=2.1, static=0.212)
+    static = arithmetic.torque_constant_from_loads(torque, loads["V"], resistance=2.1, static=0.212)
     assert static.value is None
     assert static.low == pytest.approx(1.21, abs=0.01)
     assert 1.5 < static.high < 1.65
     table = mx("velocity_mx106.json")
-    line = measure.no_load_line([float(v) for v in table], list(table.values()))
-    fitted = measure.Measured(name="motor.torque_constant", unit="N m/A", value=2.2, error=0.02)
-    (finding,) = measure.compare_torque_constants(
+    line = arithmetic.no_load_line([float(v) for v in table], list(table.values()))
+    fitted = arithmetic.Measured(name="motor.torque_constant", unit="N m/A", value=2.2, error=0.02)
+    (finding,) = arithmetic.compare_torque_constants(
         {"static loads": static, "no-load slope": line, "fitted": fitted},
         load=torque,
         voltage=loads["V"],
@@ -87,18 +88,18 @@ def test_the_mx_106_disagrees_with_itself_and_load_friction_explains_it(mx):
     )
     assert finding.code == "torque_constants_disagree"
     assert "friction that grows with the load" in finding.text
-    assert measure.compare_torque_constants({"fitted": fitted}) == []
+    assert arithmetic.compare_torque_constants({"fitted": fitted}) == []
 
 
 def test_static_loads_from_both_directions_pin_the_torque_constant():
     K, R, f = 1.4, 2.0, 0.2
     load = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0])
     way = np.array([1, -1, 1, -1, 1, -1])
-    found = measure.torque_constant_from_loads(
+    answer = arithmetic.torque_constant_from_loads(
         load, (load + way * f) * R / K, resistance=R, static=f, directions=way
     )
-    assert found.value == pytest.approx(K)
-    assert found.others["friction"].value == pytest.approx(f)
+    assert answer.value == pytest.approx(K)
+    assert answer.others["friction"].value == pytest.approx(f)
 
 
 def test_no_load_line_of_a_simulated_motor():
@@ -113,10 +114,10 @@ def test_no_load_line_of_a_simulated_motor():
         ).velocity[-1]
         for v in volts
     ]
-    found = measure.no_load_line(volts, speeds, resistance=2.0, torque_constant=0.5)
-    assert found.value == pytest.approx(0.5 + 2.0 * 0.01 / 0.5, rel=1e-6)
-    assert found.others["coulomb"].value == pytest.approx(0.05, rel=1e-5)
-    assert found.others["viscous"].value == pytest.approx(0.01, rel=1e-5)
+    answer = arithmetic.no_load_line(volts, speeds, resistance=2.0, torque_constant=0.5)
+    assert answer.value == pytest.approx(0.5 + 2.0 * 0.01 / 0.5, rel=1e-6)
+    assert answer.others["coulomb"].value == pytest.approx(0.05, rel=1e-5)
+    assert answer.others["viscous"].value == pytest.approx(0.01, rel=1e-5)
 
 
 def coast(inertia: float, seed: int) -> be.Log:
@@ -136,9 +137,11 @@ def coast(inertia: float, seed: int) -> be.Log:
 
 
 def test_coast_down_and_inertia_from_two_of_them():
-    found = transients.coast_down(coast(2e-3, 1), inertia=2e-3)
-    assert found.value == pytest.approx(0.02, abs=4 * found.error + 2e-4)
-    assert found.others["viscous"].value == pytest.approx(3e-4, abs=4 * found.others["viscous"].error + 1e-5)
+    answer = transients.coast_down(coast(2e-3, 1), inertia=2e-3)
+    assert answer.value == pytest.approx(0.02, abs=4 * answer.error + 2e-4)
+    assert answer.others["viscous"].value == pytest.approx(
+        3e-4, abs=4 * answer.others["viscous"].error + 1e-5
+    )
     J = transients.inertia_from_two_coasts(coast(5e-3, 2), coast(2e-3, 3), added=3e-3)
     assert J.value == pytest.approx(2e-3, rel=0.1)
 
@@ -154,11 +157,11 @@ def test_heating_gives_thermal_constants():
         dt=1.0,
     )
     seen = np.round(run.temperature + 0.2 * np.random.default_rng(0).standard_normal(len(run)))
-    found = transients.thermal(
+    answer = transients.thermal(
         be.log("heat", run.time, temperature=seen), power=2.0 * run.current**2, ambient=21.0
     )
-    assert found.value == pytest.approx(12.0, rel=0.03)
-    assert found.others["capacitance"].value == pytest.approx(5.0, rel=0.05)
+    assert answer.value == pytest.approx(12.0, rel=0.03)
+    assert answer.others["capacitance"].value == pytest.approx(5.0, rel=0.05)
 
 
 def test_backlash_from_slow_reversals():
@@ -167,21 +170,21 @@ def test_backlash_from_slow_reversals():
     out, gap = np.zeros_like(drive), 0.03
     for k in range(1, len(t)):
         out[k] = np.clip(out[k - 1], drive[k] - gap / 2, drive[k] + gap / 2)
-    found = transients.backlash(be.log("reversal", t, position=out, position_target=drive))
-    assert found.value == pytest.approx(gap, abs=2e-3)
+    answer = transients.backlash(be.log("reversal", t, position=out, position_target=drive))
+    assert answer.value == pytest.approx(gap, abs=2e-3)
 
 
 def test_bad_readings_are_refused():
     with pytest.raises(be.BackemfError, match="mass is -1"):
-        measure.friction_from_fall(mass=-1, length=0.1, angle=0.5)
+        arithmetic.friction_from_fall(mass=-1, length=0.1, angle=0.5)
     with pytest.raises(be.BackemfError, match="arm_mass is -1"):
-        measure.friction_from_fall(mass=1, length=0.1, angle=0.5, arm_mass=-1)
+        arithmetic.friction_from_fall(mass=1, length=0.1, angle=0.5, arm_mass=-1)
     with pytest.raises(be.BackemfError, match="2 currents and 3 voltages"):
-        measure.resistance_from_locked([1, 2], [1, 2, 3])
+        arithmetic.resistance_from_locked([1, 2], [1, 2, 3])
     with pytest.raises(be.BackemfError, match="not finite at reading 1"):
-        measure.no_load_line([1, math.nan, 3], [1, 2, 3])
+        arithmetic.no_load_line([1, math.nan, 3], [1, 2, 3])
     with pytest.raises(be.BackemfError, match="below the duty limit"):
-        measure.firmware_gain([1, 2], [32, 32], [1.0, 1.0])
+        arithmetic.firmware_gain([1, 2], [32, 32], [1.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -196,3 +199,101 @@ def test_inverse_dynamics_needs_samples_in_motion(n, decimation, said):
     still = be.log("push", 1e-3 * np.arange(n), position=np.zeros(n), torque=np.ones(n))
     with pytest.raises(be.BackemfError, match=said):
         inverse_dynamics(still, decimation=decimation)
+
+
+def pushed() -> be.Log:
+    """A mass moved by a known force: inertia 2 kg m^2, viscous 0.5 N m s/rad, dry 0.3 N m."""
+    t = 1e-3 * np.arange(4000)
+    q, v, a = np.sin(3 * t), 3 * np.cos(3 * t), -9 * np.sin(3 * t)
+    return be.log("push", t, position=q, torque=2.0 * a + 0.5 * v + 0.3 * np.sign(v))
+
+
+def heated() -> be.Log:
+    """2 W into 10 K/W and 5 J/K from 20 degC."""
+    t = np.arange(0.0, 300.0, 2.0)
+    return be.log("heat", t, temperature=20.0 + 20.0 * (1 - np.exp(-t / 50.0)))
+
+
+def reversed_slowly() -> be.Log:
+    t = np.arange(0, 20, 0.01)
+    drive = 0.5 * np.abs(((t / 5.0) % 2) - 1)
+    out = np.zeros_like(drive)
+    for k in range(1, len(t)):
+        out[k] = np.clip(out[k - 1], drive[k] - 0.015, drive[k] + 0.015)
+    return be.log("reversal", t, position=out, position_target=drive)
+
+
+ARM = {"mass": 1.0, "length": 0.2, "angle": math.radians(60)}
+GIVEN = {
+    "fall": ((), ARM),
+    "slip": ((), ARM),
+    "resistance": (([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), {}),
+    "no-load": (([3.0, 6.0, 9.0], [5.0, 11.0, 17.0]), {}),
+    "torque-constant": (([0.9, 0.7], [1.0, 1.0]), {"resistance": 2.0, "static": 0.1, "directions": [-1, 1]}),
+    "firmware-gain": (([0.1, 0.2], [32.0, 32.0], [0.32, 0.64]), {}),
+    "coast-down": (lambda: (coast(2e-3, 1),), {"inertia": 2e-3}),
+    "inertia": (lambda: (coast(5e-3, 2), coast(2e-3, 3)), {"added": 3e-3}),
+    "thermal": (lambda: (heated(),), {"power": 2.0}),
+    "backlash": (lambda: (reversed_slowly(),), {}),
+    "inverse-dynamics": (lambda: (pushed(),), {}),
+}
+"""What each reading is given; logs are made when they are needed."""
+ANSWERS = {
+    "fall": ("friction.static", None, "N m"),
+    "slip": ("friction.static", 0.2 * 9.80665 * 0.5, "N m"),
+    "resistance": ("motor.resistance", 2.0, "ohm"),
+    "no-load": ("K + R f_v / K", 0.5, "V s/rad"),
+    "torque-constant": ("motor.torque_constant", 1.6, "N m/A"),
+    "firmware-gain": ("drive.firmware_gain", 0.1, "1/rad"),
+    "coast-down": ("friction.coulomb", 0.02, "N m"),
+    "inertia": ("inertia", 2e-3, "kg m^2"),
+    "thermal": ("motor.thermal.resistance", 10.0, "K/W"),
+    "backlash": ("gearbox.backlash", 0.03, "rad"),
+    "inverse-dynamics": ("inertia", 2.0, "kg m^2"),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_verb_takes_every_reading_by_name(reading):
+    given, named = GIVEN[reading]
+    answer = be.measure(reading, *(given() if callable(given) else given), **named)
+    name, value, unit = ANSWERS[reading]
+    assert (answer.name, answer.unit) == (name, unit)
+    if value is None:
+        assert answer.low == pytest.approx(0.2 * 9.80665 * 0.5)
+    else:
+        assert answer.value == pytest.approx(value, rel=0.1)  # noise of the coast-downs; the others are exact
+
+
+def test_the_verb_documents_every_reading():
+    for name in READINGS:
+        assert name in (measure.__doc__ or ""), name
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "said"),
+    [
+        (("resistence", [1], [2]), {}, "unknown reading 'resistence'; did you mean 'resistance'? Valid: "),
+        (
+            ("resistance", [1, 2]),
+            {},
+            "measure('resistance'): missing a required argument: 'voltage'; expected",
+        ),
+        (
+            ("fall",),
+            {"mas": 1.0},
+            "measure('fall'): missing a required argument: 'mass'; expected mass, length",
+        ),
+        (
+            ("slip",),
+            {**ARM, "weight": 1.0},
+            "measure('slip'): got an unexpected keyword argument 'weight'; expected mass, length, angle,",
+        ),
+        (("resistance", [1.0], [2.0]), {}, "current has 1 readings; expected at least 2"),
+    ],
+    ids=["a wrong name", "too few", "a wrong word", "too many", "too few readings"],
+)
+def test_what_the_verb_cannot_do_gets_a_sentence(given, named, said):
+    with pytest.raises(be.BackemfError) as caught:
+        be.measure(*given, **named)
+    assert str(caught.value).startswith(said)

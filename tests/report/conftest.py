@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.data.fit import Recorded, Tried
+from backemf.data.fit import FittedLog, Tried
 from backemf.report.contents import report
 
 from ..identify.recordings import SERVO, clean, record
@@ -23,7 +23,7 @@ def logs() -> list[be.Log]:
 
 @pytest.fixture(scope="session")
 def fit(logs) -> be.Fit:
-    found = be.fit(SERVO, logs, hold_out=["log 2"], prior={"motor.resistance": (3.8, 0.2)}, n_starts=1)
+    fitted = be.fit(SERVO, logs, hold_out=["log 2"], prior={"motor.resistance": (3.8, 0.2)}, n_starts=1)
     rungs = (
         Tried(
             friction="coulomb",
@@ -51,7 +51,7 @@ def fit(logs) -> be.Fit:
             reason="<b>not finite</b>",
         ),
     )
-    return replace(found, logs=tuple(Recorded.of(log) for log in logs), rungs=rungs, judged_on="one log")
+    return replace(fitted, logs=tuple(FittedLog.of(log) for log in logs), rungs=rungs, judged_on="one log")
 
 
 @pytest.fixture(scope="session")

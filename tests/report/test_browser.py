@@ -30,15 +30,15 @@ def place(made, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
+    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if program is None:
         unavailable(f"a browser ({', '.join(BROWSERS)})")
     if importlib.util.find_spec("playwright") is None:
         unavailable("playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=found, args=[*QUIET])
+        started = play.chromium.launch(executable_path=program, args=[*QUIET])
         yield started
         started.close()
 
@@ -80,9 +80,9 @@ def test_every_figure_is_drawn(opened, place):
     drawn = """[...document.querySelectorAll('.js-plotly-plot')].map(p => ({
         marks: p.querySelectorAll('.trace, .point, .hm image, .heatmaplayer image').length,
         width: p.getBoundingClientRect().width, ink: p.querySelector('.main-svg') !== null}))"""
-    found = page.evaluate(drawn)
-    assert len(found) == n
-    assert all(f["ink"] and f["marks"] > 0 and f["width"] > 200 for f in found), found
+    figures = page.evaluate(drawn)
+    assert len(figures) == n
+    assert all(f["ink"] and f["marks"] > 0 and f["width"] > 200 for f in figures), figures
 
 
 def test_the_page_never_scrolls_sideways(opened):

@@ -86,8 +86,8 @@ def page(text) -> Page:
 
 
 def figures_text(text: str) -> str:
-    (found,) = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
-    return found
+    (figures,) = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', text, re.DOTALL)
+    return figures
 
 
 def figures_of(text: str) -> list[dict]:
@@ -192,9 +192,9 @@ def test_nothing_is_fetched_and_only_its_own_scripts_may_run(text, page):
 
 
 def test_every_axis_has_a_unit_and_every_plot_data(text):
-    found = figures_of(text)
-    assert len(found) >= 9
-    for plot in found:
+    plots = figures_of(text)
+    assert len(plots) >= 9
+    for plot in plots:
         assert plot["data"]
         for name, axis in plot["layout"].items():
             if re.match(r"[xy]axis", name) and "ticktext" not in axis:
@@ -238,9 +238,9 @@ def test_a_log_that_is_not_the_fits_own_is_pointed_out(fit):
     other = replace(record(7, gain=8.0), name="log 0")
     stranger = replace(record(8), name="stranger")
     lame = replace(record(9), name="lame", bench=None)
-    found = report(fit, [other, stranger, lame], exported=False)
-    assert [one.role for one in found.runs] == ["training", "not in the fit"]
-    shown = Page(html.page(found)).visible
+    told = report(fit, [other, stranger, lame], exported=False)
+    assert [one.role for one in told.runs] == ["training", "not in the fit"]
+    shown = Page(html.page(told)).visible
     assert "for a log of this name; is this the same recording?" in shown
     assert "Other logs, not part of the fit" in shown
     assert "lame has no bench" in shown
@@ -262,14 +262,14 @@ def test_ten_long_logs_stay_small_and_keep_their_peaks(fit):
 
 
 def test_it_is_written_whole_and_nothing_is_overwritten(fit, tmp_path):
-    found = report(fit, exported=False)
-    place = html.write(found, tmp_path / "r.html")
+    told = report(fit, exported=False)
+    place = html.write(told, tmp_path / "r.html")
     before = place.read_bytes()
     with pytest.raises(be.BackemfError, match="exists"):
-        html.write(found, place)
+        html.write(told, place)
     assert place.read_bytes() == before
     with pytest.raises(be.BackemfError, match="no folder"):
-        html.write(found, tmp_path / "none" / "r.html")
+        html.write(told, tmp_path / "none" / "r.html")
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 
 
@@ -284,9 +284,9 @@ def test_it_is_written_whole_and_nothing_is_overwritten(fit, tmp_path):
     ],
 )
 def test_levels_of_the_verdict(fit, times_noise, codes, held_out, expected):
-    found = tuple(be.Finding(code=c, text="it is so.", remedy="mend it") for c in codes)
+    findings = tuple(be.Finding(code=c, text="it is so.", remedy="mend it") for c in codes)
     error = {"log 2": times_noise * fit.noise_floor}
-    changed = replace(fit, findings=found, held_out=error if held_out else {}, training=error)
+    changed = replace(fit, findings=findings, held_out=error if held_out else {}, training=error)
     assert level(changed) == expected
     assert [s[-1] for s in verdict(changed)] == [".", "."]
     assert sum(len(re.findall(r"\.\s", s)) for s in verdict(changed)) == 0
@@ -341,10 +341,10 @@ def test_a_simulated_servo_can_be_drawn_with_everything(logs):
     fitted = be.fit(
         SERVO, logs[:1], free_paths=["motor.resistance", "friction.coulomb", "friction.static"], n_starts=1
     )
-    found = report(replace(fitted, actuator=actuator, friction="lugre"), [with_current], exported=False)
-    drawn = {s.key: [b.figure for b in s.blocks if isinstance(b, Drawing)] for s in sections(found)}
+    told = report(replace(fitted, actuator=actuator, friction="lugre"), [with_current], exported=False)
+    drawn = {s.key: [b.figure for b in s.blocks if isinstance(b, Drawing)] for s in sections(told)}
     assert [
         len(drawn[key]) for key in ("friction", "envelope", "hysteresis", "thermal", "identifiability")
     ] == [1, 1, 1, 2, 2]
     assert len(drawn["predictions"][0].panels) == 3
-    assert "presliding" in html.page(found)
+    assert "presliding" in html.page(told)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import Recorded, Tried
+from backemf.data.fit import FittedLog, Tried
 
 from ..identify.recordings import clean
 
@@ -33,7 +33,7 @@ def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
         chosen=False,
         reason="not finite",
     )
-    logs = tuple(Recorded.of(log) for log in clean(0))
+    logs = tuple(FittedLog.of(log) for log in clean(0))
     told = replace(fit, logs=logs, rungs=(rung, lost), judged_on="one log")
     told.write(tmp_path / "fit.json")
     back = be.Fit.read(tmp_path / "fit.json")
@@ -58,9 +58,9 @@ def test_a_fit_stored_before_logs_were_kept_still_reads(fit, tmp_path):
 
 
 def test_a_broken_log_entry_is_refused(fit, tmp_path):
-    content = {"backemf": 1, **fit.to_dict(), "logs": [{"name": "x"}]}
+    content = {"backemf": 2, **fit.to_dict(), "logs": [{"name": "x"}]}
     (tmp_path / "fit.json").write_text(json.dumps(content))
-    with pytest.raises(be.BackemfError, match="not a complete Fit"):
+    with pytest.raises(be.BackemfError, match="logs 0: FittedLog needs source"):
         be.Fit.read(tmp_path / "fit.json")
 
 

@@ -254,7 +254,7 @@ def test_what_a_dcmotor_does_not_know():
         DcMotor(motor=motor, friction=Coulomb(coulomb=0.1))
     assert (
         str(caught.value)
-        == "MuJoCo's dcmotor does not know motor.iron_loss, friction of kind Coulomb; leave them out"
+        == "MuJoCo's dcmotor does not know motor.iron_loss, friction of kind friction.Coulomb; leave them out"
     )
     with pytest.raises(InvalidValue, match="ctrl has 2 values; expected 1"):
         Controller(inputs=("pos",)).commands((1.0, 2.0))

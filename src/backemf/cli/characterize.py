@@ -7,74 +7,58 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Between, Force, Json, Maps, Strict, end, keep, plain_findings, print_json
+from .terminal import Between, Force, Json, Maps, Strict, answer, keep, option, place
 
 
 def characterize(
     logs: Annotated[list[str], typer.Argument(help="WPILOG, SysId JSON, CSV or any other recordings.")],
-    mechanism: Annotated[str, typer.Option(help="simple, elevator, arm or drivetrain.")] = "simple",
-    control: Annotated[str, typer.Option(help="What was commanded: voltage or current.")] = "voltage",
+    mechanism: Annotated[str, option("simple, elevator, arm or drivetrain.")] = "simple",
+    control: Annotated[str, option("What was commanded: voltage or current.")] = "voltage",
     units: Annotated[
-        str | None,
-        typer.Option(help="Unit of the gains: radians, degrees, rotations, meters, feet or inches."),
+        str | None, option("Unit of the gains: radians, degrees, rotations, meters, feet or inches.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered."
-        ),
+        option("simulation (the default), sysid, the classic regression, or one-step, the same unfiltered."),
     ] = None,
-    median: Annotated[
-        int, typer.Option(help="Window of the classic regression's median filter; 1 is none.")
-    ] = 1,
+    median: Annotated[int, option("Window of the classic regression's median filter; 1 is none.")] = 1,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="Velocity below which a regression leaves samples out, in units per second."),
+        float | None, option("Velocity below which a regression leaves samples out, in units per second.")
     ] = None,
     controller: Annotated[
         str,
-        typer.Option(help="Of the feedback gains: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom."),
+        option("What the feedback gains are for: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom."),
     ] = "wpilib",
     settle: Annotated[
-        float | None,
-        typer.Option(help="Also design feedback that settles within 2 % in this time [s]; needs --step."),
+        float | None, option("Also design feedback that settles within 2 % in this time [s]; needs --step.")
     ] = None,
-    step: Annotated[
-        float | None, typer.Option(help="The step that is to settle, in the unit of the gains.")
-    ] = None,
-    loop: Annotated[str, typer.Option(help="What --settle designs: position or velocity.")] = "position",
+    step: Annotated[float | None, option("The step that is to settle, in the unit of the gains.")] = None,
+    loop: Annotated[str, option("What --settle designs: position or velocity.")] = "position",
     limit: Annotated[
         float | None,
-        typer.Option(
-            help=(
-                "Largest input, for --settle and the step responses: 12 V, or the largest current of the"
-                " tests."
-            )
+        option(
+            "Largest input for --settle and step responses; without it 12 V, or the tests' largest current."
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            help=(
-                "Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor,"
-                " phoenix:TalonFX-3. Found where clear."
-            )
+        option(
+            "Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor,"
+            " phoenix:TalonFX-3. Recognised where it is clear."
         ),
     ] = None,
     map: Maps = None,
     between: Between = None,
     motor: Annotated[
-        str | None,
-        typer.Option(help="Motor of the catalogue, to back out inertia and friction; needs --ratio."),
+        str | None, option("Motor of the catalogue, to back out inertia and friction; needs --ratio.")
     ] = None,
     ratio: Annotated[
-        float | None,
-        typer.Option(help="Rotor turns per output turn; rotor radians per metre on a linear axis."),
+        float | None, option("Rotor turns per output turn; rotor radians per metre on a linear axis.")
     ] = None,
-    motors: Annotated[int, typer.Option(help="Number of motors.")] = 1,
-    constants: Annotated[str | None, typer.Option(help="Print constants: java, c++ or python.")] = None,
+    motors: Annotated[int, option("Number of motors.")] = 1,
+    constants: Annotated[str | None, option("Print constants: java, c++ or python.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw tests, residuals and step response into this file.")
+        Path | None, place("Draw tests, residuals and step response into this file.", "--plot")
     ] = None,
     force: Force = False,
     strict: Strict = False,
@@ -87,87 +71,68 @@ def characterize(
     from ..data.logs.mechanism import mechanism_logs
     from ..errors import MissingValue
     from ..mechanism.characterize import characterize as run
+    from ..mechanism.physics import physics
 
     keep(plot, force)
     if motor is not None and ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
     if (settle is None) != (step is None):
         raise MissingValue("--settle and --step go together: settle a step of that size in that time")
-    found = run(
-        mechanism_logs(*logs, map=map, preset=preset, between=between),
-        mechanism,
-        control,
-        method,
-        units,
-        controller=controller,
-        median=median,
-        threshold=threshold,
-        settling_time=settle,
-        step=step,
-        loop=loop,
-        limit=limit,
-    )
+    logged = mechanism_logs(*logs, map=map, preset=preset, between=between)
+    regression = {"median": median, "threshold": threshold}
+    feedback = {"controller": controller, "settling_time": settle, "step": step, "loop": loop, "limit": limit}
+    gains = run(logged, mechanism, control, method, units, **regression, **feedback)
     if plot is not None:
         from ..report.figures.draw import save
         from ..report.figures.mechanism import test_runs
 
-        save(test_runs(found), plot)
+        save(test_runs(gains), plot)
     back = None
     if motor is not None and ratio is not None:
-        from ..mechanism.physics import physics
+        back = physics(gains, motor, ratio=ratio, n_motors=motors)
+    source = _constants(gains, mechanism, constants) if constants is not None else ""
 
-        back = physics(found, motor, ratio=ratio, n_motors=motors)
-    told = [*found.findings, *(back.findings if back is not None else ())]
-    source = _constants(found, mechanism, constants) if constants is not None else None
-    if json:
-        out = found.to_dict()
-        if source is not None:
-            out["constants"] = source
+    def content() -> dict[str, Any]:
+        out = gains.to_dict() | ({"constants": source} if source else {})
         if back is not None:
-            out["physics"] = {
-                k: getattr(back, k) for k in ("inertia", "friction", "viscous", "gravity", "resistance")
-            } | {"predicted": dict(back.predicted)}
-            out["findings"] += plain_findings(back.findings)
-        print_json(out)
-    else:
-        typer.echo(str(found))
-        if back is not None:
-            _show_physics(back)
-        if source is not None:
-            typer.echo(f"\n{source}")
-    end(told, strict)
+            out["physics"] = {name: getattr(back, name) for name in BEHIND} | {"predicted": back.predicted}
+            out["findings"] = [*out["findings"], *back.findings]
+        return out
+
+    def text() -> str:
+        told = str(gains) if back is None else f"{gains}\n{_physics(back)}"
+        return f"{told}\n\n{source}" if source else told
+
+    answer(json, content, text, [*gains.findings, *(back.findings if back else ())], strict, [plot])
 
 
-def _constants(found: Any, mechanism: str, language: str) -> str:
+def _constants(gains: Any, mechanism: str, language: str) -> str:
     """The gains as source text to paste."""
     from ..mechanism.wpilib import constants
 
-    values = {name: gain.value for name, gain in found.gains.items()}
-    loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in found.feedback.items()}
-    units = {name: gain.unit for name, gain in found.gains.items()}
-    note = f"{found.mechanism}, {found.control} control, R^2 {found.r2:.4g}"
+    values = {name: gain.value for name, gain in gains.gains.items()}
+    loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
+    units = {name: gain.unit for name, gain in gains.gains.items()}
+    note = f"{gains.mechanism}, {gains.control} control, R^2 {gains.r2:.4g}"
     return constants(values, mechanism=mechanism, language=language, units=units, feedback=loops, notes=note)
 
 
-def _show_physics(back: Any) -> None:
+BEHIND = {
+    "inertia": "kg m^2 or kg",
+    "friction": "N m or N",
+    "viscous": "N m s/rad or N s/m",
+    "gravity": "N m or N",
+    "resistance": "ohm",
+}
+"""What stands behind the gains of a mechanism, with the unit on a rotary or a linear axis."""
+
+
+def _physics(back: Any) -> str:
     from ..tables import number
 
-    words = (
-        ("inertia", "kg m^2 or kg"),
-        ("friction", "N m or N"),
-        ("viscous", "N m s/rad or N s/m"),
-        ("gravity", "N m or N"),
-        ("resistance", "ohm"),
-    )
-    known = [
-        f"{name} {number(getattr(back, name))} {unit}"
-        for name, unit in words
-        if getattr(back, name) is not None
-    ]
-    typer.echo("behind the gains: " + "; ".join(known))
-    typer.echo(
-        "the motor alone predicts "
-        + ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
-    )
-    for f in back.findings:
-        typer.echo(f"- {f.code}: {f.text}\n  {f.remedy}")
+    values = {name: getattr(back, name) for name in BEHIND}
+    known = [f"{name} {number(v)} {BEHIND[name]}" for name, v in values.items() if v is not None]
+    predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
+    findings = [f"- {f.code}: {f.text}\n  {f.remedy}" for f in back.findings]
+    told = [f"behind the gains: {'; '.join(known)}", f"the motor alone predicts {predicted}", *findings]
+    return "\n".join(told)

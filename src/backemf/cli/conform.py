@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..tables import table
-from .terminal import Json, print_json
+from .terminal import Json, answer, option, picked
 
 
 def conform(
     model: Annotated[Path, typer.Argument(help="An MJCF file with dcmotors on hinges or slides.")],
-    steps: Annotated[int, typer.Option(help="Time steps to compare.")] = 500,
+    steps: Annotated[int, option("Time steps to compare.")] = 500,
     json: Json = False,
 ) -> None:
     """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
@@ -23,28 +22,20 @@ def conform(
     from ..simulator.arrays import load_mujoco
     from ..simulator.conform import conform as run
 
-    found = run(model, steps=steps)
-    if json:
-        rows = [
-            {
-                "actuator": r.actuator,
-                "joint": r.joint,
-                "worst": r.worst,
-                "differences": r.differences,
-                "note": r.note,
-            }
-            for r in found
-        ]
-        print_json({"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows})
-        return
-    cells = [
-        (
-            r.actuator,
-            r.joint,
-            "-" if r.worst is None else f"{r.worst:.1e}",
-            " ".join(r.differences) or "nothing",
-            r.note,
-        )
-        for r in found
-    ]
-    typer.echo(table(cells, ["actuator", "joint", "worst difference", "compared", "note"]))
+    compared = run(model, steps=steps)
+
+    def content() -> dict[str, Any]:
+        rows = [picked(c, "actuator joint worst differences note") for c in compared]
+        return {"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}
+
+    answer(json, content, lambda: _text(compared))
+
+
+def _text(compared: Any) -> str:
+    from ..tables import table
+
+    rows = []
+    for c in compared:
+        worst = "-" if c.worst is None else f"{c.worst:.1e}"
+        rows.append((c.actuator, c.joint, worst, " ".join(c.differences) or "nothing", c.note))
+    return table(rows, ["actuator", "joint", "worst difference", "compared", "note"])

@@ -9,9 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Maps, Strict, end, plain_findings, print_json, working
+from .identify import read_logs
+from .terminal import (
+    Force,
+    Json,
+    Maps,
+    Strict,
+    answer,
+    folder,
+    is_folder,
+    keep,
+    option,
+    picked,
+    place,
+    working,
+)
 
-Source = Annotated[
+ActuatorFrom = Annotated[
     str,
     typer.Argument(
         help=(
@@ -21,21 +35,16 @@ Source = Annotated[
     ),
 ]
 TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, urdf, bam or torch"
-Joint = Annotated[str, typer.Option("--joint", help="Name of the joint.")]
-Method = Annotated[
-    str,
-    typer.Option(
-        "--method", help="'simulation' fits what the target cannot hold, 'formula' uses closed forms."
-    ),
-]
-Timestep = Annotated[float, typer.Option("--timestep", help="Of the target's simulation, in seconds.")]
-Integrator = Annotated[
-    str, typer.Option("--integrator", help="Of MuJoCo: Euler, implicitfast, implicit or RK4.")
-]
-Amplitude = Annotated[float, typer.Option("--amplitude", help="Of the reference motions, in rad or m.")]
+Joint = Annotated[str, option("Name of the joint.")]
+Method = Annotated[str, option("'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
+Timestep = Annotated[float, option("Time step of the target's simulation [s].")]
+Integrator = Annotated[str, option("MuJoCo's integrator: Euler, implicitfast, implicit or RK4.")]
+Amplitude = Annotated[float, option("Amplitude of the reference motions [rad or m].")]
 Load = Annotated[
-    float,
-    typer.Option("--load", help="Of the reference motions: gravity torque as a share of the stall torque."),
+    float, option("Load in the reference motions: gravity torque as a share of the stall torque.")
+]
+Output = Annotated[
+    Path | None, place("File to write, or a folder (name/ makes one); without it the text is printed.")
 ]
 
 
@@ -43,10 +52,10 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
     """(the actuator, notes on where it came from)."""
     from ..model.actuator import Actuator
 
+    name = Path(source).name
     if not source.endswith(".json"):
-        return Actuator.read(source), [
-            f"catalogue: {source}" if not source.endswith(".toml") else f"datasheet: {Path(source).name}"
-        ]
+        note = f"datasheet: {name}" if source.endswith(".toml") else f"catalogue: {source}"
+        return Actuator.read(source), [note]
     from ..errors import MissingValue
 
     try:
@@ -55,17 +64,14 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
         raise MissingValue(f"there is no file {source!r}") from None
     except (OSError, ValueError, RecursionError):
         content = None
-    name = Path(source).name
     if isinstance(content, dict) and "backemf" not in content and "kt" in content:
         from ..targets import bam
 
-        found = bam.read(source)
-        offset = (
-            []
-            if found.offset is None
-            else [f"q_offset {found.offset:g} rad of the recordings is not part of the actuator"]
-        )
-        return found.actuator, [f"BAM parameters {name}, model {found.model} of {found.name}", *offset]
+        bam_file = bam.read(source)
+        notes = [f"BAM parameters {name}, model {bam_file.model} of {bam_file.name}"]
+        if bam_file.offset is not None:
+            notes.append(f"q_offset {bam_file.offset:g} rad of the recordings is not part of the actuator")
+        return bam_file.actuator, notes
     if isinstance(content, dict) and content.get("noun") == "Fit":
         from ..data.fit import Fit
 
@@ -74,34 +80,17 @@ def actuator_of(source: str) -> tuple[Any, list[str]]:
     return Actuator.read(source), [f"actuator: {name}"]
 
 
-def _effects(effects: Any) -> list[dict[str, Any]]:
-    return [{"path": e.path, "text": e.text, "error": e.error, "worst": e.worst} for e in effects]
-
-
-def _logs(paths: list[str], maps: list[str] | None, shown: bool) -> list[Any]:
-    from .identify import read_logs
-
-    return read_logs(paths, maps, shown)
-
-
 def export(
-    source: Source,
+    source: ActuatorFrom,
     to: Annotated[
-        list[str],
-        typer.Option(
-            "--to", help=f"{TARGETS}; with a version as in mujoco@3.12. May be given several times."
-        ),
+        list[str], option(f"{TARGETS}; with a version as in mujoco@3.12. May be given several times.")
     ],
     joint: Joint = "joint",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write, or a folder; without it the text is printed."),
-    ] = None,
+    output: Output = None,
     into: Annotated[
         Path | None,
-        typer.Option(
-            "--into",
-            help="Edit this MJCF or URDF in place of the joint's old actuator (with -o: into another file).",
+        option(
+            "Put it into this MJCF or URDF for the joint's old actuator; with -o the result is another file."
         ),
     ] = None,
     method: Method = "simulation",
@@ -110,21 +99,17 @@ def export(
     amplitude: Amplitude = 0.5,
     load: Load = 0.25,
     backlash: Annotated[
-        bool, typer.Option("--backlash", help="In MuJoCo: carry the gearbox's play as an extra joint.")
+        bool, option("In MuJoCo: carry the gearbox's play as an extra joint.", "--backlash")
     ] = False,
     log: Annotated[
-        list[str] | None,
-        typer.Option("--log", help="Recordings to fit to instead of the reference motions; may be repeated."),
+        list[str] | None, option("Recordings to fit to instead of the reference motions; may be repeated.")
     ] = None,
     map: Maps = None,
-    note: Annotated[
-        list[str] | None, typer.Option("--note", help="Where the numbers came from; may be repeated.")
-    ] = None,
+    note: Annotated[list[str] | None, option("Where the numbers came from; may be repeated.")] = None,
     replay: Annotated[
         bool,
-        typer.Option(
-            "--replay",
-            help="Also replay the reference motions, or the --log recordings, in the installed MuJoCo.",
+        option(
+            "Also replay the reference motions, or the --log recordings, in the installed MuJoCo.", "--replay"
         ),
     ] = False,
     force: Force = False,
@@ -140,56 +125,37 @@ def export(
 
     if len(to) > 1 and into is not None:
         raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
-    if len(to) > 1 and output is not None and not output.is_dir():
-        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets expected a folder that exists")
+    if len(to) > 1 and output is not None and not is_folder(output):
+        wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
+        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
     actuator, notes = actuator_of(source)
-    logs = _logs(log, map, not json) if log else None
-    settings: dict[str, Any] = {
-        "method": method,
-        "timestep": timestep,
-        "integrator": integrator,
-        "amplitude": amplitude,
-        "load": load,
-        "backlash": backlash,
-    }
+    logs = read_logs(log, map, not json) if log else None
+    settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
+    settings |= {"amplitude": amplitude, "load": load, "backlash": backlash}
+    settings |= {"joint": joint, "notes": [*notes, *(note or [])], "logs": logs}
     with working("exporting", not json) as say:
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
             drawn = {"spread": _spread(source)} if target.partition("@")[0] == "torch" else {}
-            made.append(
-                run(
-                    actuator,
-                    target,
-                    joint=joint,
-                    notes=[*notes, *(note or [])],
-                    logs=logs,
-                    **drawn,
-                    **settings,
-                )
-            )
+            made.append(run(actuator, target, **drawn, **settings))
         written, changes = _written(made, into, output, joint, force)
-        shown = []
+        replays: list[tuple[str, dict[str, Any]] | None] = []
         for one in made:
             say(f"replaying in {one.target}")
-            shown.append(_replayed(one, logs) if replay else None)
-    findings = [f for one in made for f in one.findings]
-    if json:
-        rows = [_plain(one, found) for one, found in zip(made, shown, strict=True)]
-        done = {"written": [str(p) for p in written], "changes": changes}
-        print_json({**rows[0], **done} if len(rows) == 1 else {"exports": rows, **done})
-    else:
-        for one, found in zip(made, shown, strict=True):
-            if not written:
-                typer.echo(one.text)
-            typer.echo(str(one))
-            if found is not None:
-                typer.echo(f"\n{found[0]}")
-        for line in changes:
-            typer.echo(f"  {line}")
-        for path in written:
-            typer.echo(f"wrote {path}")
-    end(findings, strict)
+            replays.append(_replayed(one, logs) if replay else None)
+
+    def content() -> dict[str, Any]:
+        rows = [_plain(one, ran) for one, ran in zip(made, replays, strict=True)]
+        return {**(rows[0] if len(rows) == 1 else {"exports": rows}), "written": written, "changes": changes}
+
+    def text() -> str:
+        lines = []
+        for one, ran in zip(made, replays, strict=True):
+            lines += [*([] if written else [one.text]), str(one), *([f"\n{ran[0]}"] if ran else [])]
+        return "\n".join([*lines, *(f"  {line}" for line in changes), *(f"wrote {path}" for path in written)])
+
+    answer(json, content, text, [f for one in made for f in one.findings], strict)
 
 
 def _spread(source: str) -> Any:
@@ -202,63 +168,57 @@ def _spread(source: str) -> Any:
         fit = Fit.read(source)
     except BackemfError:
         return None
-    return Spread.of(
-        fit.actuator, {path: p.error for path, p in fit.parameters.items()}, fit.correlation, fit.held_out_mae
-    )
+    errors = {path: p.error for path, p in fit.parameters.items()}
+    return Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
 
 
 def _written(
     made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool
 ) -> tuple[list[Path], list[str]]:
     """(files written, changes made in the user's own model): all of them, or none."""
+    from ..files import write_all
+
     if into is not None:
         from ..targets.mujoco.into import into as edit
 
+        keep(output, force)
         edited = edit(made[0], into, joint)
         return edited.write(output, force=force), [*edited.changes, edited.verified]
     if output is None:
         return [], []
-    from ..files import write_all
-
-    return (
-        write_all({place: text for one in made for place, text in one.places(output).items()}, force=force),
-        [],
-    )
+    with folder(output):
+        files = {path: text for one in made for path, text in one.places(output).items()}
+        return write_all(files, force=force), []
 
 
-def _plain(made: Any, found: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
-    """An export as data: what `--json` prints of it."""
-    lost = {
-        "dropped": _effects(made.dropped),
-        "approximated": _effects(made.approximated),
-        "replay": found and found[1],
+def _plain(made: Any, ran: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
+    """An export as plain values: what `--json` prints of it."""
+    return {
+        "files": made.files,
+        **{
+            kind: [picked(effect, "path text error worst") for effect in getattr(made, kind)]
+            for kind in ("dropped", "approximated")
+        },
+        "replay": ran and ran[1],
+        **picked(made, "target version joint numbers range findings"),
     }
-    named = {
-        "target": made.target,
-        "version": made.version,
-        "joint": made.joint,
-        "numbers": dict(made.numbers),
-        "range": made.range,
-    }
-    return {"files": dict(made.files), **lost, **named, "findings": plain_findings(made.findings)}
 
 
 def _replayed(made: Any, logs: list[Any] | None) -> tuple[str, dict[str, Any]]:
     from ..targets.replay import replay as run, summary
 
-    found = run(made, logs)
-    return str(found), summary(found)
+    ran = run(made, logs)
+    return str(ran), summary(ran)
 
 
 def replay(
-    source: Source,
+    source: ActuatorFrom,
     logs: Annotated[
         list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")
     ] = None,
-    to: Annotated[str, typer.Option("--to", help="mujoco or mujoco-classic.")] = "mujoco",
+    to: Annotated[str, option("mujoco or mujoco-classic.")] = "mujoco",
     log: Annotated[
-        list[str] | None,
-        typer.Option("--log", help="Other recordings, to fit the export to; may be repeated."),
+        list[str] | None, option("Other recordings, to fit the export to; may be repeated.")
     ] = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
@@ -273,17 +233,13 @@ def replay(
     from ..targets.export import export as run
 
     actuator, notes = actuator_of(source)
-    recordings, fitted = (_logs(given, map, not json) if given else None for given in (logs, log))
+    recordings, fitted = (read_logs(given, map, not json) if given else None for given in (logs, log))
+    how = {"method": method, "timestep": timestep, "integrator": integrator}
     with working("exporting", not json) as say:
-        made = run(
-            actuator, to, notes=notes, method=method, timestep=timestep, integrator=integrator, logs=fitted
-        )
+        made = run(actuator, to, notes=notes, logs=fitted, **how)
         say("replaying")
-        text, report = _replayed(made, recordings)
-    if json:
-        print_json(_plain(made, (text, report)))
-        return
-    typer.echo(f"{made}\n\n{text}")
+        ran = _replayed(made, recordings)
+    answer(json, lambda: _plain(made, ran), lambda: f"{made}\n\n{ran[0]}")
 
 
 def explain(
@@ -296,8 +252,5 @@ def explain(
     from ..targets.explain import explain as run, summary, text
 
     rows = run(model)
-    if json:
-        print_json(summary(rows))
-    else:
-        typer.echo(text(rows))
-    end([f for row in rows for f in row.findings], strict)
+    findings = [f for row in rows for f in row.findings]
+    answer(json, lambda: summary(rows), lambda: text(rows), findings, strict)

@@ -8,22 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Maps, Strict, Working, end, keep, plain_findings, print_json, working
+from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, working
 
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
     str,
-    typer.Option(
+    option(
+        "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet, or a"
+        " stored actuator or fit.",
         "--start",
-        help=(
-            "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet or a"
-            " stored actuator."
-        ),
     ),
 ]
 
 
-def start_of(name: str) -> tuple[Any, Any]:
+def named_start(name: str) -> tuple[Any, Any]:
     """(actuator, its datasheet or None) for what --start names."""
     from ..data.sheets import parts
     from ..data.store import actuator
@@ -42,13 +40,9 @@ def read_logs(files: list[str], maps: list[str] | None, shown: bool = True) -> l
 def check(
     logs: Logs,
     start: StartFrom,
-    friction: Annotated[
-        str | None, typer.Option("--friction", help="Another friction model than the start's.")
-    ] = None,
+    friction: Annotated[str | None, option("Another friction model than the start's.")] = None,
     map: Maps = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if the verdict is not 'fit'.")
-    ] = False,
+    strict: Annotated[bool, option("Exit with 1 if the verdict is not 'fit'.", "--strict")] = False,
     json: Json = False,
 ) -> None:
     """Inspect recordings before a fit: are they sound, and what can they tell?
@@ -59,27 +53,19 @@ def check(
     from ..identify.frictions import with_friction
 
     recordings = read_logs(logs, map, not json)
-    actuator, sheet = start_of(start)
+    actuator, sheet = named_start(start)
     if friction is not None:
         actuator = with_friction(actuator, friction)
-    found = run(recordings, actuator, prior=sheet)
-    if json:
-        rows = [
-            {
-                "path": p.path,
-                "value": p.value,
-                "unit": p.unit,
-                "relative_error": p.relative_error,
-                "from_data": p.from_data,
-                "determined": p.determined,
-            }
-            for p in found.parameters
-        ]
-        counts = {"verdict": found.verdict, "n_logs": found.n_logs, "n_samples": found.n_samples}
-        print_json({**counts, "parameters": rows, "findings": plain_findings(found.findings)})
-    else:
-        typer.echo(str(found))
-    if strict and found.verdict != "fit":
+    verdict = run(actuator, recordings, prior=sheet)
+
+    def content() -> dict[str, Any]:
+        columns = "path value unit relative_error from_data determined"
+        rows = [picked(p, columns) for p in verdict.parameters]
+        counts = picked(verdict, "verdict n_logs n_samples")
+        return {**counts, "parameters": rows, "findings": verdict.findings}
+
+    answer(json, content, lambda: str(verdict))
+    if strict and verdict.verdict != "fit":
         raise typer.Exit(1)
 
 
@@ -88,25 +74,20 @@ def best_so_far(say: Working) -> Callable[[str, float, float], None]:
     return lambda text, cost, share: say(f"fitting, {text}; cost {cost:.6g}", share)
 
 
-def parse_hold_out(text: list[str] | None) -> Any:
+def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
     """["gain=8", "length=0.07"] -> selections; each is held out."""
+    return [_selection(text) for text in texts] if texts else None
+
+
+def _selection(text: str) -> str | dict[str, Any]:
     from ..errors import InvalidValue
 
-    if not text:
-        return None
-    found: list[Any] = []
-    for one in text:
-        key, equals, value = one.partition("=")
-        if not equals:
-            found.append(one)
-            continue
-        try:
-            found.append({key: float(value) if key != "name" else value})
-        except ValueError:
-            raise InvalidValue(
-                f"--hold-out is {one!r}; expected a number behind the =, as in gain=8"
-            ) from None
-    return found
+    key, equals, value = text.partition("=")
+    try:
+        return {key: value if key == "name" else float(value)} if equals else text
+    except ValueError:
+        wanted = "expected a number behind the =, as in gain=8"
+        raise InvalidValue(f"--hold-out is {text!r}; {wanted}") from None
 
 
 def fit(
@@ -114,30 +95,21 @@ def fit(
     start: StartFrom,
     friction: Annotated[
         str | None,
-        typer.Option(
-            "--friction",
-            help=(
-                "coulomb, stribeck, torque-proportional, m3 to m6, dahl, lugre, load-lugre; or ladder for"
-                " all."
-            ),
+        option(
+            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, lugre, load-lugre; or ladder for all."
         ),
     ] = None,
     free: Annotated[
         list[str] | None,
-        typer.Option(
-            "--free", help="Parameters to free, by path, beside the usual ones. May be given several times."
-        ),
+        option("Parameters to free, by path, beside the usual ones. May be given several times."),
     ] = None,
     hold_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hold-out", help="Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern."
-        ),
+        list[str] | None, option("Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")
     ] = None,
     map: Maps = None,
-    starts: Annotated[int, typer.Option("--starts", help="How many starts at most.")] = 6,
-    seed: Annotated[int, typer.Option("--seed", help="Of the random starts.")] = 0,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Store the fit here as JSON.")] = None,
+    starts: Annotated[int, option("How many starts at most.")] = 6,
+    seed: Annotated[int, option("Seed of the random starts.")] = 0,
+    output: Annotated[Path | None, place("Store the fit here as JSON.")] = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -151,43 +123,44 @@ def fit(
 
     keep(output, force)
     recordings = read_logs(logs, map, not json)
-    actuator, sheet = start_of(start)
+    actuator, sheet = named_start(start)
+    freed = free or []
     options: dict[str, Any] = {
         "prior": sheet,
         "hold_out": parse_hold_out(hold_out),
         "n_starts": starts,
         "seed": seed,
-        "also": [path for path in free or [] if path != "drive.delay"],
-        "delay": "drive.delay" in (free or []),
+        "also": [path for path in freed if path != "drive.delay"],
+        "delay": "drive.delay" in freed,
     }
     steps = None
     with working("fitting", not json) as say:
-        note = best_so_far(say)
+        options["progress"] = best_so_far(say)
         if friction == "ladder":
-            steps = ladder(actuator, recordings, progress=note, **options)
-            found = steps.fit
+            steps = ladder(actuator, recordings, **options)
+            fitted = steps.fit
         else:
-            found = run(actuator, recordings, friction=friction, progress=note, **options)
+            fitted = run(actuator, recordings, friction=friction, **options)
     if output is not None:
-        found.write(output, force=force)
-    if json:
-        content = found.to_dict()
-        if steps is not None:
-            content["ladder"] = [
-                {
-                    "friction": r.name,
-                    "held_out_mae": r.held_out if r.fit is not None else None,
-                    "n_parameters": len(r.fit.parameters) if r.fit else None,
-                    "chosen": r.name == steps.chosen,
-                    "reason": r.reason,
-                }
-                for r in steps.rungs
-            ]
-        print_json(content)
-    else:
-        if steps is not None:
-            typer.echo(f"{steps}\n")
-        typer.echo(str(found))
-        if output is not None:
-            typer.echo(f"\nwrote {output}")
-    end(found.findings, strict)
+        fitted.write(output, force=force)
+
+    def content() -> dict[str, Any]:
+        return fitted.to_dict() | ({"ladder": _ladder(steps)} if steps is not None else {})
+
+    def text() -> str:
+        return str(fitted) if steps is None else f"{steps}\n\n{fitted}"
+
+    answer(json, content, text, fitted.findings, strict, [output])
+
+
+def _ladder(steps: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "friction": r.name,
+            "held_out_mae": r.held_out if r.fit is not None else None,
+            "n_parameters": len(r.fit.parameters) if r.fit else None,
+            "chosen": r.name == steps.chosen,
+            "reason": r.reason,
+        }
+        for r in steps.rungs
+    ]

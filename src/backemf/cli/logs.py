@@ -8,30 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Strict, end, plain_findings, print_json, working
+from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under, working
 
 if TYPE_CHECKING:
+    from ..data.log import Log
     from ..data.logs.read import Look
 
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
+Maps = Annotated[
+    list[str] | None,
+    option(
+        "Which channel is what: position=motor_pos[deg],-1 (may be repeated), or a saved mapping (.json).",
+        metavar="TEXT",
+    ),
+]
 
 
 def log(
     files: Annotated[list[str], typer.Argument(help='Files, folders or patterns such as "logs/*.json".')],
-    map: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="What is what: position=motor_pos[deg],-1 (repeat it), or a saved mapping (.json).",
-            metavar="TEXT",
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option("--save-map", help="Save the mapping into this file, for --map.")
-    ] = None,
+    map: Maps = None,
+    save: Annotated[Path | None, place("Save the mapping into this file, for --map.", "--save-map")] = None,
     force: Force = False,
-    full: Annotated[bool, typer.Option("--full", help="Show every recording in full.")] = False,
+    full: Annotated[bool, option("Show every recording in full.", "--full")] = False,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -42,96 +41,77 @@ def log(
     from ..data.logs import mapping
     from ..data.logs.read import look
 
+    keep(save, force)
     told = mapping.mapping(map)
     with working("reading", not json) as say:
         looks = look(*files, map=told, progress=say)
     if save is not None:
         mapping.write(told, save, force=force)
-    summaries = [describe(found) for found in looks]
-    if json:
-        print_json({"recordings": summaries})
-    elif full or len(looks) <= IN_FULL:
-        typer.echo("\n\n".join(_in_full(s) for s in summaries))
-    else:
-        _briefly(summaries)
-    if save is not None and not json:
-        typer.echo(f"\nwrote {save}")
-    if all(found.log is None for found in looks):
-        typer.echo(
-            f"backemf: nothing can be read of {', '.join(dict.fromkeys(found.file for found in looks))}; the"
-            " reason is given with each",
-            err=True,
-        )
+    summaries = [describe(one) for one in looks]
+    problem = ""
+    if all(one.log is None for one in looks):
+        names = ", ".join(dict.fromkeys(one.file for one in looks))
+        problem = f"nothing can be read of {names}; the reason is given with each"
+
+    def content() -> dict[str, Any]:
+        return {"recordings": summaries} | ({"error": problem} if problem else {})
+
+    def text() -> str:
+        if full or len(looks) <= IN_FULL:
+            return "\n\n".join(_in_full(s) for s in summaries)
+        return _briefly(summaries)
+
+    answer(json, content, text, [f for s in summaries for f in s["findings"]], strict and not problem, [save])
+    if problem:
+        typer.echo(f"backemf: {problem}", err=True)
         raise typer.Exit(2)
-    end([f for s in summaries for f in s["findings"]], strict)
 
 
-def describe(found: Look) -> dict[str, Any]:
-    """A recording as plain data: the elements of "recordings" in `--json`."""
+def describe(one: Look) -> dict[str, Any]:
+    """A recording as plain values: the elements of "recordings" in `--json`."""
     from ..data import store
-    from ..data.log import UNITS
+
+    recording, log = one.recording, one.log
+    summary: dict[str, Any] = {"name": None, "file": one.file, "format": None, "problem": one.problem or None}
+    summary |= {"motion": None, "duration": None, "bench": None, "settings": {}}
+    summary |= {"channels": [], "signals": [], "conversions": [], "findings": []}
+    if recording is not None:
+        summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
+        summary["channels"] = _channels(one)
+    if log is not None:
+        summary |= {"name": log.name, "motion": log.motion, "duration": float(log.time[-1] - log.time[0])}
+        bench = None if log.bench is None else store.plain(log.bench)
+        summary |= {"bench": bench, "settings": dict(log.settings), "signals": _signals(log)}
+        summary |= {"conversions": log.conversions, "findings": log.findings}
+    return summary
+
+
+def _channels(one: Look) -> list[dict[str, Any]]:
     from ..data.logs import names
+
+    assert one.recording is not None
+    used = {} if one.plan is None else {o.channel: o for o in one.plan.origins}
+    rows = []
+    for c in one.recording.channels:
+        origin = used.get(c.name)
+        if origin is not None and one.log is not None and origin.signal not in (*one.log.signals, "time"):
+            origin = None
+        row = {"name": c.name, "unit": names.recognise(c.name, c.unit).unit or None, "samples": c.n}
+        row |= {"low": c.low, "high": c.high, "read_as": origin and origin.signal, "by": origin and origin.by}
+        rows.append(row)
+    return rows
+
+
+def _signals(log: Log) -> list[dict[str, Any]]:
+    from ..data.log import UNITS
     from ..model.actuator import linear_unit
 
-    sources = {s.channel: s for s in found.plan.sources} if found.plan is not None else {}
-    channels = []
-    for c in found.recording.channels if found.recording is not None else ():
-        source = sources.get(c.name)
-        if source is not None and found.log is not None and source.signal not in (*found.log.signals, "time"):
-            source = None
-        channels.append(
-            {
-                "name": c.name,
-                "unit": names.recognise(c.name, c.unit).unit or None,
-                "samples": c.n,
-                "low": _finite(c.low),
-                "high": _finite(c.high),
-                "read_as": source.signal if source is not None else None,
-                "by": source.by if source is not None else None,
-            }
-        )
-    log = found.log
-    signals = []
-    for name, signal in log.signals.items() if log is not None else ():
-        unit = linear_unit(UNITS[name]) if log is not None and log.motion == "linear" else UNITS[name]
-        signals.append(
-            {
-                "name": name,
-                "unit": unit,
-                "samples": len(signal.time),
-                "rate": _finite(signal.rate),
-                "jitter": _finite(signal.jitter),
-                "gap": _finite(signal.gap),
-                "low": float(signal.values.min()),
-                "high": float(signal.values.max()),
-            }
-        )
-    return {
-        "name": (
-            log.name if log is not None else found.recording.name if found.recording is not None else None
-        ),
-        "file": found.file,
-        "format": found.recording.format if found.recording is not None else None,
-        "problem": found.problem or None,
-        "motion": log.motion if log is not None else None,
-        "duration": float(log.time[-1] - log.time[0]) if log is not None else None,
-        "bench": store.dump(log.bench) if log is not None and log.bench is not None else None,
-        "settings": dict(log.settings) if log is not None else {},
-        "channels": channels,
-        "signals": signals,
-        "conversions": list(
-            log.conversions
-            if log is not None
-            else found.recording.notes
-            if found.recording is not None
-            else ()
-        ),
-        "findings": plain_findings(log.findings if log is not None else ()),
-    }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    rows = []
+    for name, signal in log.signals.items():
+        unit = linear_unit(UNITS[name]) if log.motion == "linear" else UNITS[name]
+        row = {"name": name, "unit": unit, "samples": len(signal.time), **picked(signal, "rate jitter gap")}
+        rows.append({**row, "low": float(signal.values.min()), "high": float(signal.values.max())})
+    return rows
 
 
 def _in_full(s: dict[str, Any]) -> str:
@@ -140,95 +120,48 @@ def _in_full(s: dict[str, Any]) -> str:
     title = f"{s['name'] or s['file']}" + (f" ({s['format']})" if s["format"] else "")
     parts = [title if s["duration"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
     if s["channels"]:
-        rows = [
-            (
-                c["name"],
-                c["unit"] or "-",
-                c["samples"],
-                tables.number(c["low"]),
-                tables.number(c["high"]),
-                (c["read_as"] or "-") + {"name": " (guessed)", "told": " (told)"}.get(c["by"], ""),
-            )
-            for c in s["channels"]
-        ]
-        parts.append(
-            "Channels, as written:\n"
-            + tables.table(rows, ("channel", "unit", "samples", "lowest", "highest", "read as"))
-        )
+        rows = []
+        for c in s["channels"]:
+            by = {"name": " (guessed)", "told": " (told)"}.get(c["by"], "")
+            ends = [_cell(c["low"]), _cell(c["high"])]
+            rows.append((c["name"], c["unit"] or "-", c["samples"], *ends, (c["read_as"] or "-") + by))
+        header = ("channel", "unit", "samples", "lowest", "highest", "read as")
+        parts.append(f"Channels, as written:\n{tables.table(rows, header)}")
     if s["signals"]:
-        rows = [
-            (
-                g["name"],
-                g["unit"],
-                g["samples"],
-                *(
-                    tables.number(x)
-                    for x in (g["rate"], _milli(g["jitter"]), _milli(g["gap"]), g["low"], g["high"])
-                ),
-            )
-            for g in s["signals"]
-        ]
-        parts.append(
-            "Signals, in SI:\n"
-            + tables.table(
-                rows,
-                (
-                    "signal",
-                    "unit",
-                    "samples",
-                    "rate [Hz]",
-                    "jitter [ms]",
-                    "longest step [ms]",
-                    "lowest",
-                    "highest",
-                ),
-            )
-        )
+        rows = []
+        for g in s["signals"]:
+            cells = [_cell(x) for x in (g["rate"], 1e3 * g["jitter"], 1e3 * g["gap"], g["low"], g["high"])]
+            rows.append((g["name"], g["unit"], g["samples"], *cells))
+        clock = ("rate [Hz]", "jitter [ms]", "longest step [ms]")
+        header = ("signal", "unit", "samples", *clock, "lowest", "highest")
+        parts.append(f"Signals, in SI:\n{tables.table(rows, header)}")
     if s["bench"]:
-        fields = ", ".join(
-            f"{k} {v:g}" for k, v in s["bench"].items() if k != "part" and isinstance(v, int | float)
-        )
-        parts.append(f"Bench: {s['bench']['part']}, {fields}")
+        fields = [f"{k} {v:g}" for k, v in s["bench"].items() if k != "part" and isinstance(v, int | float)]
+        parts.append(f"Bench: {s['bench']['part']}, {', '.join(fields)}")
     if s["settings"]:
         parts.append("Settings: " + ", ".join(f"{k} = {v:g}" for k, v in s["settings"].items()))
-    if s["conversions"]:
-        parts.append("What was done:\n" + "\n".join(f"  - {text}" for text in s["conversions"]))
-    if s["findings"]:
-        parts.append(
-            "Findings:\n"
-            + "\n".join(f"  - {f['code']}: {f['text']}\n    {f['remedy']}" for f in s["findings"])
-        )
+    parts += [under("What was done", s["conversions"]), under("Findings", finding_lines(s["findings"]))]
     if s["problem"]:
         parts.append(f"Cannot be read: {s['problem']}")
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _briefly(summaries: list[dict[str, Any]]) -> None:
+def _cell(value: float) -> str:
+    from ..tables import number
+
+    return number(value) if math.isfinite(value) else "-"
+
+
+def _briefly(summaries: list[dict[str, Any]]) -> str:
     from .. import tables
 
     rows = []
     for s in (s for s in summaries if s["signals"]):
         first = s["signals"][0]
-        codes = " ".join(dict.fromkeys(f["code"] for f in s["findings"])) or "-"
-        rows.append(
-            (
-                s["name"],
-                first["samples"],
-                tables.number(s["duration"]),
-                tables.number(first["rate"]),
-                tables.number(_milli(first["jitter"])),
-                codes,
-            )
-        )
-    typer.echo(
-        tables.table(rows, ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings"))
-    )
-    typer.echo(
-        f"\n{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
-    )
-    for s in (s for s in summaries if not s["signals"]):
-        typer.echo(f"\nCannot be read: {s['file']}: {s['problem']}")
-
-
-def _milli(value: float | None) -> float:
-    return math.nan if value is None else 1e3 * value
+        codes = " ".join(dict.fromkeys(f.code for f in s["findings"])) or "-"
+        cells = [_cell(x) for x in (s["duration"], first["rate"], 1e3 * first["jitter"])]
+        rows.append((s["name"], first["samples"], *cells, codes))
+    header = ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")
+    counted = f"{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
+    broken = [f"Cannot be read: {s['file']}: {s['problem']}" for s in summaries if not s["signals"]]
+    return "\n\n".join([tables.table(rows, header), counted, *broken])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
 from ..errors import BackemfError
 from . import characterize, conform, demo, exports, identify, logs, measure, render, report, sheets
+from .terminal import option, print_json
 
 FLOW = """\
 backemf turns a motor's datasheet and its bench logs into an actuator model you can trust.
@@ -27,6 +29,9 @@ backemf --help lists every command; backemf COMMAND --help shows its options and
 
 FAULT = "this is a fault of backemf's own"
 """How a message begins that should never be seen."""
+CODES = "0 done, 1 there are findings and --strict was given, 2 the request or its input is wrong"
+_Misused: Any = typer.BadParameter.__mro__[2]
+"""What every complaint of typer's is, wherever its version keeps the class."""
 
 app = typer.Typer(
     add_completion=True,
@@ -34,31 +39,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="From a motor's datasheet and bench logs to an actuator model you can trust.",
-    epilog=(
-        "Exit codes: 0 done, 1 there are findings and --strict was given, 2 the request or its input is"
-        " wrong."
-    ),
+    epilog=f"Exit codes: {CODES}.",
 )
-app.command()(sheets.catalog)
-app.command()(sheets.datasheet)
-app.command()(logs.log)
 app.add_typer(measure.app, name="measure")
-app.command()(identify.check)
-app.command()(identify.fit)
-app.command()(characterize.characterize)
-app.command()(exports.export)
-app.command()(exports.replay)
-app.command()(exports.explain)
-app.command()(report.report)
-app.command()(render.render)
-app.command()(conform.conform)
-app.command()(demo.demo)
+for commands in (
+    (sheets.catalog, sheets.datasheet, logs.log, identify.check, identify.fit),
+    (characterize.characterize, exports.export, exports.replay, exports.explain),
+    (report.report, render.render, conform.conform, demo.demo),
+):
+    for command in commands:
+        app.command()(command)
 
 
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    version: Annotated[bool, option("Print the version and stop.", "--version")] = False,
 ) -> None:
     if version:
         typer.echo(f"backemf {__version__}")
@@ -70,45 +66,48 @@ def root(
 def main() -> None:
     """Run the command line. A deliberate error is printed without a traceback and exits with 2,
     an interruption with 130."""
-    for stream in (
-        sys.stdout,
-        sys.stderr,
-    ):  # a console that cannot show a letter gets a mark in its place, not an end
+    for stream in (sys.stdout, sys.stderr):
+        # a console that cannot show a letter gets a mark in its place; a stream of another kind is left
         with contextlib.suppress(AttributeError, ValueError):
-            # absent where a stream was replaced
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        app()
+        code = app(standalone_mode=False)
     except BackemfError as error:
         _fail(str(error))
+    except _Misused as error:  # words that are no command line: typer says how it is used
+        error.show()
+        _fail(error.format_message(), said=True)
     except RecursionError:
-        _fail(
-            "the input is nested too deeply; expected a file of the formats that `backemf log --help` and the"
-            " documentation name"
-        )
+        wanted = "expected a file of the formats that `backemf log --help` and the documentation name"
+        _fail(f"the input is nested too deeply; {wanted}")
     except MemoryError:
         _fail("there is not enough memory for this; give fewer or shorter recordings")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (KeyboardInterrupt, SystemExit) as ended:  # typer makes the one into the other
-        if isinstance(ended, SystemExit) and ended.code != 130:
-            raise
-        typer.echo("backemf: interrupted", err=True)
-        sys.exit(130)
+    except KeyboardInterrupt:
+        _end(130)
     except OSError as error:
-        _fail(
-            f"{error.filename or 'a file'}: {error.strerror or error}; expected a file that can be read, or a"
-            " place that can be written"
-        )
+        wanted = "expected a file that can be read, or a place that can be written"
+        _fail(f"{error.filename or 'a file'}: {error.strerror or error}; {wanted}")
     except Exception as error:
         if os.environ.get("BACKEMF_TRACEBACK"):
             raise
-        _fail(
-            f"{FAULT}: {type(error).__name__}: {error}; with BACKEMF_TRACEBACK=1 in the environment it says"
-            " where: please report that"
-        )
+        where = "with BACKEMF_TRACEBACK=1 in the environment it says where: please report that"
+        _fail(f"{FAULT}: {type(error).__name__}: {error}; {where}")
+    else:
+        _end(code or 0)
 
 
-def _fail(text: str) -> None:
-    typer.echo(f"backemf: {text}", err=True)
-    sys.exit(2)
+def _fail(text: str, said: bool = False) -> NoReturn:
+    """End with 2 and the reason: for people, unless that is `said`, and for a program that asked for JSON."""
+    if not said:
+        typer.echo(f"backemf: {text}", err=True)
+    if "--json" in sys.argv[1:]:
+        print_json({"error": text})
+    _end(2)
+
+
+def _end(code: int) -> NoReturn:
+    if code == 130:  # typer makes an interruption into this
+        typer.echo("backemf: interrupted", err=True)
+    sys.exit(code)

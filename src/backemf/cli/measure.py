@@ -7,53 +7,51 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Json, Strict, end, plain_findings, print_findings, print_json
+from .terminal import Json, Strict, answer, finding_lines, option, picked, under
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Bench arithmetic with honest errors: value, error, what was assumed, what would sharpen it.",
 )
-Mass = Annotated[float, typer.Option(help="Mass at the end of the arm [kg].")]
-Length = Annotated[float, typer.Option(help="Length of the arm [m].")]
-ArmMass = Annotated[float, typer.Option(help="Mass of the arm [kg].")]
-Angle = Annotated[float, typer.Option(help="Angle from the horizontal [deg].")]
-Column = Annotated[str, typer.Option(help="Readings, separated by commas.")]
+Mass = Annotated[float, option("Mass at the end of the arm [kg].")]
+Length = Annotated[float, option("Length of the arm [m].")]
+ArmMass = Annotated[float, option("Mass of the arm [kg].")]
+Angle = Annotated[float, option("Angle from the horizontal [deg].")]
+Column = Annotated[str, option("Readings, separated by commas.")]
 
 
-def _numbers(name: str, text: str) -> list[float]:
+def _numbers(**texts: str) -> list[list[float]]:
+    """Columns of numbers from the options of those names."""
     from ..errors import InvalidValue
 
-    try:
-        return [float(x) for x in text.replace(";", ",").split(",") if x.strip()]
-    except ValueError:
-        raise InvalidValue(f"--{name} is {text!r}; expected numbers separated by commas") from None
+    columns = []
+    for name, text in texts.items():
+        try:
+            columns.append([float(x) for x in text.replace(";", ",").split(",") if x.strip()])
+        except ValueError:
+            raise InvalidValue(f"--{name} is {text!r}; expected numbers separated by commas") from None
+    return columns
 
 
-def _show(found: Any, json: bool, strict: bool) -> None:
-    if json:
-        print_json(_plain(found))
-    else:
-        typer.echo(str(found))
-        for other in found.others.values():
-            typer.echo(f"  {other}")
-        print_findings(found.findings)
-    end(found.findings, strict)
+def _recording(path: str) -> Any:
+    from ..data.logs.read import read
+
+    return read(path)[0]
+
+
+def _show(measured: Any, json: bool, strict: bool) -> None:
+    def text() -> str:
+        lines = [str(measured), *(f"  {other}" for other in measured.others.values())]
+        findings = under("Findings", finding_lines(measured.findings))
+        return "\n".join(lines) + (f"\n\n{findings}" if findings else "")
+
+    answer(json, lambda: _plain(measured), text, measured.findings, strict)
 
 
 def _plain(m: Any) -> dict[str, Any]:
-    return {
-        "name": m.name,
-        "value": m.value,
-        "error": m.error,
-        "low": m.low,
-        "high": m.high,
-        "unit": m.unit,
-        "assumption": m.assumption,
-        "sharpen": m.sharpen,
-        "findings": plain_findings(m.findings),
-        "others": {k: _plain(o) for k, o in m.others.items()},
-    }
+    said = picked(m, "name value error low high unit assumption sharpen findings")
+    return {**said, "others": {k: _plain(o) for k, o in m.others.items()}}
 
 
 @app.command()
@@ -69,13 +67,9 @@ def fall(
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
     """
-    from ..readings.arithmetic import friction_from_fall
+    from ..readings.arithmetic import friction_from_fall as measure
 
-    _show(
-        friction_from_fall(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
-        json,
-        strict,
-    )
+    _show(measure(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
 
 
 @app.command()
@@ -91,13 +85,9 @@ def slip(
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60
     """
-    from ..readings.arithmetic import friction_from_slip
+    from ..readings.arithmetic import friction_from_slip as measure
 
-    _show(
-        friction_from_slip(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass),
-        json,
-        strict,
-    )
+    _show(measure(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass), json, strict)
 
 
 @app.command()
@@ -106,20 +96,18 @@ def resistance(current: Column, voltage: Column, strict: Strict = False, json: J
 
     Example: backemf measure resistance --current 0.6,1.2,1.8,2.4 --voltage 1.25,2.46,3.7,5.15
     """
-    from ..readings.arithmetic import resistance_from_locked
+    from ..readings.arithmetic import resistance_from_locked as measure
 
-    _show(resistance_from_locked(_numbers("current", current), _numbers("voltage", voltage)), json, strict)
+    _show(measure(*_numbers(current=current, voltage=voltage)), json, strict)
 
 
 @app.command("no-load")
 def no_load(
     voltage: Column,
     speed: Column,
-    resistance: Annotated[
-        float | None, typer.Option(help="Resistance [ohm], to get friction torques.")
-    ] = None,
+    resistance: Annotated[float | None, option("Resistance [ohm], to get friction torques.")] = None,
     torque_constant: Annotated[
-        float | None, typer.Option(help="Torque constant [N m/A], to split off viscous friction.")
+        float | None, option("Torque constant [N m/A], to split off viscous friction.")
     ] = None,
     strict: Strict = False,
     json: Json = False,
@@ -128,28 +116,20 @@ def no_load(
 
     Example: backemf measure no-load --voltage 3,6,9,12 --speed 1.7,3.47,5.22,7.0 --resistance 2.1
     """
-    from ..readings.arithmetic import no_load_line
+    from ..readings.arithmetic import no_load_line as measure
 
-    _show(
-        no_load_line(
-            _numbers("voltage", voltage),
-            _numbers("speed", speed),
-            resistance=resistance,
-            torque_constant=torque_constant,
-        ),
-        json,
-        strict,
-    )
+    U, w = _numbers(voltage=voltage, speed=speed)
+    _show(measure(U, w, resistance=resistance, torque_constant=torque_constant), json, strict)
 
 
 @app.command("torque-constant")
 def torque_constant(
     load: Column,
     voltage: Column,
-    resistance: Annotated[float, typer.Option(help="Resistance [ohm].")],
-    static: Annotated[float, typer.Option(help="Static friction [N m].")],
+    resistance: Annotated[float, option("Resistance [ohm].")],
+    static: Annotated[float, option("Static friction [N m].")],
     directions: Annotated[
-        str | None, typer.Option(help="For each reading 1 if the arm last moved up, -1 if down.")
+        str | None, option("For each reading 1 if the arm last moved up, -1 if down.")
     ] = None,
     strict: Strict = False,
     json: Json = False,
@@ -158,20 +138,11 @@ def torque_constant(
 
     Example: backemf measure torque-constant --load 1.94,2.35 --voltage 3,3.5 --resistance 2.1 --static 0.212
     """
-    from ..readings.arithmetic import torque_constant_from_loads
+    from ..readings.arithmetic import torque_constant_from_loads as measure
 
-    ways = None if directions is None else _numbers("directions", directions)
-    _show(
-        torque_constant_from_loads(
-            _numbers("load", load),
-            _numbers("voltage", voltage),
-            resistance=resistance,
-            static=static,
-            directions=ways,
-        ),
-        json,
-        strict,
-    )
+    ways = None if directions is None else _numbers(directions=directions)[0]
+    loads, U = _numbers(load=load, voltage=voltage)
+    _show(measure(loads, U, resistance=resistance, static=static, directions=ways), json, strict)
 
 
 @app.command("firmware-gain")
@@ -184,17 +155,13 @@ def firmware_gain(
     """
     from ..readings.arithmetic import firmware_gain as measure
 
-    _show(
-        measure(_numbers("error", error), _numbers("register", register), _numbers("duty", duty)),
-        json,
-        strict,
-    )
+    _show(measure(*_numbers(error=error, register=register, duty=duty)), json, strict)
 
 
 @app.command("coast-down")
 def coast_down(
     log: Annotated[str, typer.Argument(help="A recording of position or velocity.")],
-    inertia: Annotated[float, typer.Option(help="Known inertia [kg m^2].")],
+    inertia: Annotated[float, option("Known inertia [kg m^2].")],
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -202,18 +169,17 @@ def coast_down(
 
     Example: backemf measure coast-down coast.csv --inertia 2e-4
     """
-    from ..data.logs.read import read
     from ..readings.transients import coast_down as measure
 
-    _show(measure(read(log)[0], inertia=inertia), json, strict)
+    _show(measure(_recording(log), inertia=inertia), json, strict)
 
 
 @app.command()
 def thermal(
     log: Annotated[str, typer.Argument(help="A recording of temperature.")],
-    power: Annotated[float, typer.Option(help="Constant heating power [W].")],
+    power: Annotated[float, option("Constant heating power [W].")],
     ambient: Annotated[
-        float | None, typer.Option(help="Ambient temperature [degC]; the first sample's unless given.")
+        float | None, option("Ambient temperature [degC]; the first sample's unless given.")
     ] = None,
     strict: Strict = False,
     json: Json = False,
@@ -222,10 +188,9 @@ def thermal(
 
     Example: backemf measure thermal heating.csv --power 4.5
     """
-    from ..data.logs.read import read
     from ..readings.transients import thermal as measure
 
-    _show(measure(read(log)[0], power=power, ambient=ambient), json, strict)
+    _show(measure(_recording(log), power=power, ambient=ambient), json, strict)
 
 
 @app.command()
@@ -240,7 +205,6 @@ def backlash(
 
     Example: backemf measure backlash reversal.csv
     """
-    from ..data.logs.read import read
     from ..readings.transients import backlash as measure
 
-    _show(measure(read(log)[0]), json, strict)
+    _show(measure(_recording(log)), json, strict)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from .exports import Source
-from .terminal import Json, Maps, print_json, working
+from .exports import ActuatorFrom
+from .terminal import Json, Maps, answer, keep, option, place, working
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -35,13 +33,12 @@ def _bench(text: str) -> Any:
         try:
             fields[key.strip()] = float(value)
         except ValueError:
-            raise InvalidValue(
-                f"--bench has {one!r}; expected a number in SI behind the =, as in mass=0.5"
-            ) from None
+            wanted = "expected a number in SI behind the =, as in mass=0.5"
+            raise InvalidValue(f"--bench has {one!r}; {wanted}") from None
     return BENCHES[name](**fields)
 
 
-def _source(text: str) -> Any:
+def _fit_or_actuator(text: str) -> Any:
     """A stored fit as it is (its bench is known better), anything else as an actuator."""
     from .exports import actuator_of
 
@@ -54,35 +51,24 @@ def _source(text: str) -> Any:
 
 
 def render(
-    source: Source,
-    log: Annotated[str, typer.Option("--log", help="The recording, of any format that can be read.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The film: a file that ends in .mp4 or .gif.")
-    ],
+    source: ActuatorFrom,
+    log: Annotated[str, option("The recording, of any format that can be read.")],
+    output: Annotated[Path, place("The film: a file that ends in .mp4 or .gif.")],
     engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", help="Where the model's motion comes from: backemf, or mujoco to replay its export."
-        ),
+        str, option("Where the model's motion comes from: backemf, or mujoco to replay its export.")
     ] = "backemf",
-    speed: Annotated[float, typer.Option("--speed", help="1 is real time, 0.5 half of it.")] = 1.0,
-    fps: Annotated[
-        float | None, typer.Option("--fps", help="Pictures per second; without it 30, or 20 in a gif.")
-    ] = None,
-    size: Annotated[str, typer.Option("--size", help="Width x height in pixels, both even.")] = "960x540",
+    speed: Annotated[float, option("1 is real time, 0.5 half of it.")] = 1.0,
+    fps: Annotated[float | None, option("Pictures per second; without it 30, or 20 in a gif.")] = None,
+    size: Annotated[str, option("Width x height in pixels, both even.")] = "960x540",
     between: Annotated[
-        tuple[float, float] | None,
-        typer.Option("--between", help="Show only this part of the recording [s]."),
+        tuple[float, float] | None, option("Show only this part of the recording [s].")
     ] = None,
     bench: Annotated[
         str | None,
-        typer.Option(
-            "--bench",
-            help="What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI.",
-        ),
+        option("What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI."),
     ] = None,
     map: Maps = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the film if it exists.")] = False,
+    force: Annotated[bool, option("Overwrite the film if it exists.", "--force")] = False,
     json: Json = False,
 ) -> None:
     """Film a bench: the model in motion, the recording as a ghost behind it, and their curves.
@@ -93,40 +79,24 @@ def render(
     from ..errors import InvalidValue
     from ..film.film import film, writable
 
+    keep(output, force)
     writable(output, force)
     wanted = _size(size)
     logs = read(log, bench=_bench(bench) if bench else None, map=map or None, between=between)
     if len(logs) != 1:
-        raise InvalidValue(
-            f"{log} holds {len(logs)} recordings: {', '.join(one.name for one in logs[:8])}; a film shows"
-            " one, so name one file"
-        )
+        names = ", ".join(one.name for one in logs[:8])
+        raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")
+    looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": wanted}
+    looks["name"] = Path(source).name if source.endswith((".json", ".toml")) else source
     with working("drawing", not json) as say:
 
         def note(done: int, total: int) -> None:
             say("drawing", done / total)
 
-        made = film(
-            _source(source),
-            logs[0],
-            output,
-            engine=engine,
-            name=_name(source),
-            speed=speed,
-            fps=fps,
-            size=wanted,
-            force=force,
-            progress=note,
-        )
-    if json:
-        print_json(made.to_dict())
-        return
+        made = film(_fit_or_actuator(source), logs[0], output, force=force, progress=note, **looks)
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
-    typer.echo(
+    told = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
         f" {1e3 * made.rms:.3g} {unit}"
     )
-
-
-def _name(source: str) -> str:
-    return Path(source).name if source.endswith((".json", ".toml")) else source
+    answer(json, made.to_dict, lambda: told)

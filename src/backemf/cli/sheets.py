@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Strict, end, keep, plain_findings, print_json
+from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
 
 
 def catalog(
@@ -20,58 +20,39 @@ def catalog(
 
     Example: backemf catalog dynamixel
     """
-    from .. import tables
     from ..data.sheets import parts
 
     rows = []
     for name in parts.names():
         sheet = parts.sheet(name)
-        if word.lower() not in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
-            continue
-        codes = [f.code for f in sheet.reconciled.findings]
-        rows.append(
-            {
-                "name": name,
-                "maker": sheet.maker,
-                "kind": sheet.kind,
-                "title": sheet.name,
-                "findings": codes,
-                "identified": sorted(sheet.identified),
-            }
-        )
-    if json:
-        print_json({"parts": rows})
-        return
-    if not rows:
-        typer.echo(
-            f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all"
-            f" {len(parts.names())}"
-        )
-        return
+        if word.lower() in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
+            codes = [f.code for f in sheet.reconciled.findings]
+            row = {"name": name, **picked(sheet, "maker kind"), "title": sheet.name, "findings": codes}
+            rows.append({**row, "identified": sorted(sheet.identified)})
+    none = (
+        f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}"
+    )
+    answer(json, lambda: {"parts": rows}, lambda: _catalog(rows) if rows else none)
+
+
+def _catalog(rows: list[dict[str, Any]]) -> str:
+    from .. import tables
+
     quiet = ("missing", "gear_efficiency")
-    shown = [
-        (
-            r["name"],
-            r["title"],
-            r["maker"],
-            r["kind"],
-            " ".join(r["identified"]) or "-",
-            " ".join(dict.fromkeys(c for c in r["findings"] if c not in quiet)) or "-",
-        )
-        for r in rows
-    ]
-    typer.echo(tables.table(shown, ("name", "part", "maker", "kind", "identified", "disagreements")))
-    typer.echo(f"\n{len(rows)} parts. One of them in full: backemf datasheet {rows[0]['name']}")
+    shown = []
+    for r in rows:
+        codes = dict.fromkeys(c for c in r["findings"] if c not in quiet)
+        lists = [" ".join(words) or "-" for words in (r["identified"], codes)]
+        shown.append((r["name"], r["title"], r["maker"], r["kind"], *lists))
+    table = tables.table(shown, ("name", "part", "maker", "kind", "identified", "disagreements"))
+    return f"{table}\n\n{len(rows)} parts. One of them in full: backemf datasheet {rows[0]['name']}"
 
 
 def datasheet(
     part: Annotated[str, typer.Argument(help="Name of a part in the catalogue, or a TOML file.")],
-    voltage: Annotated[
-        float | None, typer.Option("--voltage", help="Supply voltage; the sheet's own unless given.")
-    ] = None,
+    voltage: Annotated[float | None, option("Supply voltage; the sheet's own unless given.")] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw torque, speed, power and heating into this file (png, svg, pdf)."),
+        Path | None, place("Draw torque, speed, power and heating into this file (png, svg, pdf).", "--plot")
     ] = None,
     force: Force = False,
     strict: Strict = False,
@@ -88,112 +69,65 @@ def datasheet(
     summary = describe(sheet, voltage)
     if plot is not None:
         _plot(sheet, voltage, plot)
-    if json:
-        print_json(summary)
-    else:
-        _print(sheet, summary)
-        if plot is not None:
-            typer.echo(f"\nwrote {plot}")
-    end(summary["findings"], strict)
+    answer(json, lambda: summary, lambda: _text(sheet, summary), summary["findings"], strict, [plot])
 
 
 def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
-    """The datasheet as plain data: the keys of `--json`."""
+    """The datasheet as plain values: the keys of `--json`."""
     from ..data.sheets.reconcile import derived_at
+
+    def numbers(constants: Any) -> dict[str, Any]:
+        return {name: picked(c, "value error unit") for name, c in constants.items()}
 
     solved = sheet.reconciled
     residual = {id(r.entry): r for r in solved.residuals}
     printed = []
     for e in sheet.entries:
         r = residual.get(id(e))
-        printed.append(
-            {
-                "name": e.name,
-                "text": e.printed.text,
-                "value": e.value,
-                "rounding": e.half,
-                "unit": e.printed.unit,
-                "side": e.side,
-                "voltage": e.voltage,
-                "kind": e.kind or None,
-                "source": e.source or sheet.source,
-                "predicted": None if r is None else r.predicted,
-                "within_rounding": None if r is None else r.within_rounding,
-            }
-        )
+        row = {"name": e.name, "text": e.printed.text, "value": e.value, "rounding": e.half}
+        row |= {"unit": e.printed.unit, "side": e.side, "voltage": e.voltage, "kind": e.kind or None}
+        row |= {"source": e.source or sheet.source, "predicted": r and r.predicted}
+        printed.append({**row, "within_rounding": r and r.within_rounding})
     return {
-        "name": sheet.name,
-        "maker": sheet.maker,
-        "kind": sheet.kind,
+        **picked(sheet, "name maker kind"),
         "voltage": sheet.voltage if voltage is None else voltage,
-        "source": sheet.source,
-        "quirks": list(sheet.quirks),
+        **picked(sheet, "source quirks"),
         "printed": printed,
-        "constants": {
-            k: {"value": c.value, "error": c.error, "unit": c.unit} for k, c in solved.constants.items()
-        },
-        "derived": {
-            k: {"value": c.value, "error": c.error, "unit": c.unit}
-            for k, c in derived_at(sheet, voltage).items()
-        },
-        "findings": plain_findings(solved.findings),
-        "assumed": list(solved.assumed),
+        "constants": numbers(solved.constants),
+        "derived": numbers(derived_at(sheet, voltage)),
+        "findings": solved.findings,
+        "assumed": solved.assumed,
     }
 
 
-def _print(sheet: Any, summary: dict[str, Any]) -> None:
+def _text(sheet: Any, summary: dict[str, Any]) -> str:
     from .. import tables
 
-    typer.echo(f"{sheet.name}, {sheet.maker} ({sheet.motor} {sheet.kind})\n{sheet.source}\n")
+    def table(named: dict[str, Any], first: str) -> str:
+        rows = [(name, c["value"], c["error"], c["unit"]) for name, c in named.items()]
+        return tables.table(rows, (first, "value", "error", "unit"))
+
     rows = []
     for e in summary["printed"]:
-        predicted = "-" if e["predicted"] is None else tables.number(e["predicted"])
-        verdict = (
-            "-"
-            if e["within_rounding"] is None
-            else "yes"
-            if e["within_rounding"]
-            else f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
-        )
+        verdict = "-" if e["within_rounding"] is None else "yes"
+        if verdict == "yes" and not e["within_rounding"]:
+            verdict = f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
         at = f"{e['voltage']:g} V, {e['side']}" + (f", {e['kind']}" if e["kind"] else "")
-        rows.append(
-            (
-                e["name"].replace("_", " "),
-                e["text"],
-                at,
-                tables.number(e["value"]),
-                predicted,
-                e["unit"],
-                verdict,
-            )
-        )
-    typer.echo(
-        tables.table(rows, ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding"))
-    )
+        numbers = [tables.number(e[key]) for key in ("value", "predicted")]
+        rows.append((e["name"].replace("_", " "), e["text"], at, *numbers, e["unit"], verdict))
+    header = ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding")
     where = "at the rotor" if "N" in summary["constants"] or sheet.kind == "motor" else "at the output"
-    typer.echo(f"\nConstants, {where}:")
-    typer.echo(
-        tables.table(
-            [(k, c["value"], c["error"], c["unit"]) for k, c in summary["constants"].items()],
-            ("symbol", "value", "error", "unit"),
-        )
-    )
-    typer.echo(f"\nWhat follows at {summary['voltage']:g} V:")
-    typer.echo(
-        tables.table(
-            [(k.replace("_", " "), c["value"], c["error"], c["unit"]) for k, c in summary["derived"].items()],
-            ("quantity", "value", "error", "unit"),
-        )
-    )
-    for title, lines in (
-        ("Findings", [f"{f['code']}: {f['text']}\n    {f['remedy']}" for f in summary["findings"]]),
-        ("Assumed", summary["assumed"]),
-        ("Known quirks", summary["quirks"]),
-    ):
-        if lines:
-            typer.echo(f"\n{title}:")
-            for line in lines:
-                typer.echo(f"  - {line}")
+    derived = {name.replace("_", " "): c for name, c in summary["derived"].items()}
+    parts = [
+        f"{sheet.name}, {sheet.maker} ({sheet.motor} {sheet.kind})\n{sheet.source}",
+        tables.table(rows, header),
+        f"Constants, {where}:\n{table(summary['constants'], 'symbol')}",
+        f"What follows at {summary['voltage']:g} V:\n{table(derived, 'quantity')}",
+        under("Findings", finding_lines(summary["findings"])),
+        under("Assumed", summary["assumed"]),
+        under("Known quirks", summary["quirks"]),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:

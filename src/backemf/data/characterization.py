@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import MissingValue, UnknownName
 from ..findings import Finding
-from ..tables import number, table
+from ..tables import Displayed, Overview, number, table
+from . import store
 from .trials import Segment
 
 UNITS = {
@@ -28,7 +30,7 @@ Z = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gain:
+class Gain(store.Noun):
     """One gain with its 95 % interval; no value where the tests do not determine it."""
 
     value: float | None
@@ -40,9 +42,6 @@ class Gain:
     def determined(self) -> bool:
         return self.value is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "low": self.low, "high": self.high, "unit": self.unit}
-
     def __str__(self) -> str:
         if self.value is None:
             return "not determined by these tests"
@@ -53,7 +52,7 @@ class Gain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Feedback:
+class Feedback(store.Noun):
     """Gains in the controller's own counting, and the same in volts (or amperes) per unit,
     which is what a simulation needs."""
 
@@ -73,15 +72,9 @@ class Feedback:
     """Input added towards the target while it is more than 1 % of the step away;
     without it friction stops the motion early."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            k: getattr(self, k)
-            for k in ("loop", "kP", "kD", "period", "delay", "design", "note", "step", "against_friction")
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class Shown(store.Noun):
     """A segment of a run with its prediction, for plots."""
 
     segment: Segment
@@ -89,8 +82,8 @@ class Shown:
     position: np.ndarray
 
 
-@dataclass(frozen=True, kw_only=True)
-class Characterization:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Characterization(Displayed, store.Noun):
     """Gains of a mechanism, how sure they are, and what follows from them."""
 
     mechanism: str
@@ -116,6 +109,11 @@ class Characterization:
     tests: tuple[str, ...]
     shown: tuple[Shown, ...] = field(default=(), repr=False, compare=False)
 
+    def overview(self) -> Overview:
+        rows = [(name, g.value, g.low, g.high, g.unit) for name, g in self.gains.items()]
+        title = f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}"
+        return Overview(title, ("gain", "value", "low 95 %", "high 95 %", "unit"), rows, self.findings)
+
     def __getitem__(self, name: str) -> float:
         """A gain's value."""
         if name not in self.gains:
@@ -130,20 +128,16 @@ class Characterization:
         return value
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "mechanism": self.mechanism,
-            "control": self.control,
-            "method": self.method,
-            "units": self.units,
-            "tests": list(self.tests),
-            "gains": {name: gain.to_dict() for name, gain in self.gains.items()},
-            "feedback": {name: f.to_dict() for name, f in self.feedback.items()},
-            "findings": [f.to_dict() for f in self.findings],
-            "r2": _finite(self.r2),
-            "velocity_error": _finite(self.velocity_error),
-            "timescale": _finite(self.timescale),
-            "delay": _finite(self.delay),
-        }
+        return {k: v for k, v in store.plain(self).items() if k not in ("noun", "shown")}
+
+    def write(self, path: Path | str, *, force: bool = False) -> Path:
+        """Store as versioned JSON; an existing file is kept unless `force`."""
+        return store.write(self, path, force=force)
+
+    @staticmethod
+    def read(path: Path | str) -> Characterization:
+        """What `write` stored."""
+        return store.read(path, Characterization)
 
     def __str__(self) -> str:
         rows = [
@@ -184,10 +178,6 @@ class Characterization:
                 lines.append(f"  {f.note}")
         lines += [f"- {f.code}: {f.text}\n  {f.remedy}" for f in self.findings]
         return "\n".join(lines)
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
 
 
 def _short(units: str) -> str:

@@ -5,24 +5,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from ..errors import BackemfError
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Bench
 from ..model.quantity import quantities
-from ..tables import number, table
+from ..tables import Displayed, Overview, number, table
 from . import store
 from .log import Log
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Fitted(store.Noun):
     """One fitted parameter."""
 
     path: str
@@ -41,7 +40,7 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
+class Start(store.Noun):
     """Where one start ended."""
 
     cost: float
@@ -53,7 +52,7 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class FittedLog(store.Noun):
     """What a fit remembers of a log: enough to find the file again and to say what it was."""
 
     name: str
@@ -68,9 +67,9 @@ class Recorded:
     n_samples: int
 
     @staticmethod
-    def of(log: Log) -> Recorded:
+    def of(log: Log) -> FittedLog:
         rate = log.signals[log.clock].rate
-        return Recorded(
+        return FittedLog(
             name=log.name,
             source=log.source,
             bench=log.bench,
@@ -82,7 +81,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class Tried(store.Noun):
     """One friction model of the ladder that this fit was chosen from."""
 
     friction: str
@@ -96,12 +95,14 @@ class Tried:
     """Why there is no fit."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fit(Displayed, store.Noun):
     """The result of `fit`. `print(fit)` is a table; `fit.actuator` goes into exports and simulations."""
 
+    also_shown: ClassVar[tuple[str, ...]] = ("training_mae", "held_out_mae")
+
     actuator: Actuator
-    parameters: Mapping[str, Found]
+    parameters: Mapping[str, Fitted]
     training: Mapping[str, float]
     """Log name -> mean absolute error of position [rad or m]."""
     held_out: Mapping[str, float]
@@ -115,7 +116,7 @@ class Fit:
     seed: int
     cpu_s: float
     friction: str
-    logs: tuple[Recorded, ...] = ()
+    logs: tuple[FittedLog, ...] = ()
     """Where the logs came from; empty in fits stored before this was kept."""
     rungs: tuple[Tried, ...] = ()
     """The ladder that it was chosen from; empty where one friction model was asked for."""
@@ -200,6 +201,22 @@ class Fit:
             for p in self.parameters.values()
         ]
 
+    def overview(self) -> Overview:
+        unit = "mrad" if self.actuator.motion == "rotary" else "mm"
+        held = (
+            ""
+            if self.held_out_mae is None
+            else f", {1e3 * self.held_out_mae:.3g} on {len(self.held_out)} held out"
+        )
+        mae = f"{1e3 * self.training_mae:.3g} {unit}"
+        title = f"{self.friction} friction, {mae} on {len(self.training)} logs{held}"
+        rows = [
+            (p.path, p.value, p.error, p.low, p.high, p.unit, p.told_by) for p in self.parameters.values()
+        ]
+        return Overview(
+            title, ("parameter", "value", "error", "low", "high", "unit", "told by"), rows, self.findings
+        )
+
     def __str__(self) -> str:
         rows = []
         for p in self.parameters.values():
@@ -229,133 +246,25 @@ class Fit:
         notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
         return f"Friction {self.friction}. {errors}\n\n{text}" + (f"\n\nFindings:{notes}" if notes else "")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: what is stored, and the keys of `--json`."""
-        return {
-            "noun": "Fit",
-            "actuator": store.dump(self.actuator),
-            "parameters": {k: asdict(p) for k, p in self.parameters.items()},
-            "training_mae": self.training_mae,
-            "held_out_mae": self.held_out_mae,
-            "training": dict(self.training),
-            "held_out": dict(self.held_out),
-            "noise_floor": self.noise_floor,
-            "findings": [f.to_dict() for f in self.findings],
-            "starts": [
-                {
-                    **asdict(s),
-                    "cost": s.cost if math.isfinite(s.cost) else None,
-                    "mae": s.mae if math.isfinite(s.mae) else None,
-                }
-                for s in self.starts
-            ],
-            "correlation": self.correlation.tolist(),
-            "substeps": self.substeps,
-            "seed": self.seed,
-            "cpu_s": self.cpu_s,
-            "friction": self.friction,
-            "logs": [
-                {
-                    **vars(r),
-                    "bench": None if r.bench is None else store.dump(r.bench),
-                    "settings": dict(r.settings),
-                }
-                for r in self.logs
-            ],
-            "rungs": [asdict(r) for r in self.rungs],
-            "judged_on": self.judged_on,
-        }
-
     def write(self, path: Path | str, *, force: bool = False) -> Path:
         """Store as versioned JSON; an existing file is kept unless `force`."""
-        return store.write_json({"backemf": store.VERSION, **self.to_dict()}, path, force=force)
+        return store.write(self, path, force=force)
 
     @staticmethod
     def read(path: Path | str) -> Fit:
         """The fit that `write` stored."""
-        content = store.read_json(path)
-        if content.get("noun") != "Fit":
-            raise store.StoreError(f"{path} holds no Fit")
-        try:
-            found = Fit(
-                actuator=store.load(content["actuator"], str(path)),
-                parameters={
-                    k: Found(**{**p, "prior": tuple(p["prior"]) if p["prior"] else None})
-                    for k, p in content["parameters"].items()
-                },
-                training=content["training"],
-                held_out=content["held_out"],
-                noise_floor=content["noise_floor"],
-                findings=tuple(Finding(**f) for f in content["findings"]),
-                starts=tuple(
-                    Start(
-                        **{
-                            **s,
-                            "cost": math.inf if s["cost"] is None else s["cost"],
-                            "mae": math.inf if s["mae"] is None else s["mae"],
-                        }
-                    )
-                    for s in content["starts"]
-                ),
-                correlation=np.array(content["correlation"], float),
-                substeps=content["substeps"],
-                seed=content["seed"],
-                cpu_s=content["cpu_s"],
-                friction=content["friction"],
-                # Fits stored by the first releases do not have the rest.
-                logs=tuple(
-                    Recorded(
-                        **{
-                            **r,
-                            "bench": (
-                                None if r["bench"] is None else store.load(r["bench"], f"{path}, {r['name']}")
-                            ),
-                        }
-                    )
-                    for r in content.get("logs", ())
-                ),
-                rungs=tuple(Tried(**r) for r in content.get("rungs", ())),
-                judged_on=content.get("judged_on", ""),
+        return store.read(path, Fit)
+
+    def check_read(self) -> None:
+        n = len(self.parameters)
+        if self.correlation.shape != (n, n):
+            raise ValueError(
+                f"correlation has the shape {self.correlation.shape}; expected a row and a column for each of"
+                f" {n} parameters"
             )
-            _check_stored(found)
-            return found
-        except (KeyError, TypeError, AttributeError) as error:
-            raise store.StoreError(f"{path}: not a complete Fit: {error}") from None
-        except (BackemfError, ValueError) as error:
-            raise store.StoreError(f"{path}: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fit) and self.to_dict() == other.to_dict()
 
     # how Python says that fits, being compared by content, have no hash
     __hash__ = None  # type: ignore[assignment]
-
-
-def _check_stored(fit: Fit) -> None:
-    """Refuse a stored fit whose numbers are something else:
-    nothing that is printed or drawn from it looks again."""
-    if not isinstance(fit.actuator, Actuator):
-        raise TypeError(f"actuator is a {type(fit.actuator).__name__}; expected an Actuator")
-    if fit.correlation.shape != (len(fit.parameters),) * 2:
-        raise TypeError(
-            f"correlation has the shape {fit.correlation.shape}; expected a row and a column for each of"
-            f" {len(fit.parameters)} parameters"
-        )
-    numbers = {
-        "noise_floor": fit.noise_floor,
-        "cpu_s": fit.cpu_s,
-        "substeps": fit.substeps,
-        "seed": fit.seed,
-        **fit.training,
-        **fit.held_out,
-    }
-    for path, p in fit.parameters.items():
-        numbers |= {
-            f"{path}, {name}": getattr(p, name) for name in ("value", "error", "low", "high", "start")
-        }
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{name} is {value!r:.40}; expected a number")
-    for name, value in (("friction", fit.friction), ("judged_on", fit.judged_on)):
-        if not isinstance(value, str):
-            raise TypeError(f"{name} is {value!r:.40}; expected a word")

@@ -4,15 +4,17 @@ and a record of everything that was converted or guessed."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, SignalError, UnknownName
+from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
 from ..findings import Finding
+from ..model.actuator import Actuator
 from ..model.bench import Bench
+from ..tables import Displayed, Overview, frame
 
 MEASURED = (
     "position",
@@ -116,8 +118,8 @@ class Signal:
         return np.where(near, self.values[k], np.nan)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Log:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Log(Displayed):
     """A recording. Its clock is that of its position (or of its first measured signal);
     nothing is stretched."""
 
@@ -173,6 +175,22 @@ class Log:
     def __len__(self) -> int:
         return len(self.time)
 
+    def overview(self) -> Overview:
+        bench = "no bench" if self.bench is None else self.bench.kind
+        rows = [
+            (name, len(s.time), s.rate, float(np.nanmin(s.values)), float(np.nanmax(s.values)), UNITS[name])
+            for name, s in self.signals.items()
+        ]
+        seconds = self.time[-1] - self.time[0]
+        title = f"{self.name}, {seconds:.4g} s on {bench}, {len(self)} samples of {self.clock}"
+        return Overview(
+            title, ("signal", "samples", "rate [Hz]", "least", "most", "unit"), rows, self.findings
+        )
+
+    def to_pandas(self) -> Any:
+        """Every signal on the log's clock as a pandas DataFrame."""
+        return frame({"time": self.time, **{name: self[name] for name in self.signals}}, "time")
+
     def between(self, start: float, end: float) -> Log:
         """The part of the log from `start` to `end` seconds."""
         cut = {}
@@ -186,6 +204,31 @@ class Log:
                 f" {self.time[-1]:g} s"
             )
         return replace(self, signals=cut, conversions=(*self.conversions, f"cut to {start:g} .. {end:g} s"))
+
+
+def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, list[Log]]:
+    """What a verb was given, or a sentence that says what it wants."""
+    first = actuator if isinstance(actuator, (Log, Actuator, str)) else next(iter(_several(actuator)), None)
+    if isinstance(first, Log) or isinstance(logs, Actuator):
+        raise InvalidValue(f"{verb} was given the logs first; expected {verb}(actuator, logs)")
+    if not isinstance(actuator, Actuator):
+        hint = ": its .actuator is one" if hasattr(actuator, "actuator") else ""
+        raise InvalidValue(f"{verb} was given a {type(actuator).__name__} first; expected an Actuator{hint}")
+    recordings = [logs] if isinstance(logs, Log) else list(_several(logs))
+    for item in recordings:
+        if not isinstance(item, Log):
+            raise InvalidValue(
+                f"{verb} was given a {type(item).__name__} among the logs;"
+                " expected Logs, as be.read(...) gives"
+            )
+    if not recordings:
+        raise MissingValue(f"{verb} was given no logs; expected at least one")
+    return actuator, recordings
+
+
+def _several(given: Any) -> Iterable[Any]:
+    """The members of a collection; anything else alone."""
+    return given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
 
 
 def log(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
+from .codec import Noun
 
 Paths = str | tuple[str, ...]
 """One parameter, or several that move together by the same factor."""
@@ -27,7 +28,7 @@ deviations), and friction depends on grease, preload and wear. Measure several u
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class Spread(Noun):
     """What a training file draws from. Each part may be absent."""
 
     errors: Mapping[str, float] = field(default_factory=dict)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .codec import Noun
+
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class Trial(Noun):
     """One test: the input holds from each of its times to the next; position and velocity are samples."""
 
     test: str
@@ -38,7 +40,7 @@ class Trial:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Segment:
+class Segment(Noun):
     """What is compared with a simulation."""
 
     run: Trial

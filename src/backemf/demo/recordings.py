@@ -19,17 +19,10 @@ from ..model.motor import Motor
 
 DELAY = 0.006
 NOISE, COUNTS, JITTER = 4e-4, 4096, 3e-4
-RIGS = (
-    (0.3, 0.10, 8),
-    (0.3, 0.10, 32),
-    (0.9, 0.15, 16),
-    (0.9, 0.15, 32),
-    (0.6, 0.15, 8),
-    (0.6, 0.10, 16),
-    (0.9, 0.10, 16),
-    (0.3, 0.15, 8),
-)
-"""(mass [kg], length [m], gain register) of each recording."""
+MASSES = (0.3, 0.3, 0.9, 0.9, 0.6, 0.6, 0.9, 0.3)
+LENGTHS = (0.10, 0.10, 0.15, 0.15, 0.15, 0.10, 0.10, 0.15)
+GAINS = (8, 32, 16, 32, 8, 16, 16, 8)
+"""Mass [kg], length [m] and gain register of each recording."""
 
 
 def truth() -> Actuator:
@@ -46,14 +39,10 @@ def truth() -> Actuator:
 
 def start() -> Actuator:
     """What one might know before: a sheet's rounded winding, and a guess of friction."""
-    return replace(
-        truth().replace(
-            **{"motor.resistance": 5.0, "motor.torque_constant": 0.0075, "motor.rotor_inertia": 3e-8}
-        ),
-        friction=M4(
-            coulomb=0.1, static=0.15, stribeck_velocity=0.5, viscous=0.01, load=0.03, load_stribeck=0.03
-        ),
-    )
+    guess = {"coulomb": 0.1, "static": 0.15, "stribeck_velocity": 0.5, "viscous": 0.01}
+    guess |= {"load": 0.03, "load_stribeck": 0.03}
+    motor = Motor(resistance=5.0, torque_constant=0.0075, rotor_inertia=3e-8)
+    return replace(truth(), motor=motor, friction=M4(**guess))
 
 
 def motions(k: int, t: np.ndarray) -> np.ndarray:
@@ -73,42 +62,23 @@ def record(folder: Path, seed: int = 0) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     paths = []
-    for k, (mass, length, gain) in enumerate(RIGS):
+    for k, (mass, length, gain) in enumerate(zip(MASSES, LENGTHS, GAINS, strict=True)):
         t = np.arange(1200) * 0.005
         t[1:] += rng.uniform(-JITTER, JITTER, len(t) - 1)
         goal = motions(k, t)
         on = np.where((t > 4.0) & (k % 2 == 1), 0.0, 1.0)
         servo = truth().replace(**{"drive.proportional": float(gain)})
         servo = replace(servo, drive=replace(servo.drive, delay=DELAY))
-        run = simulate(
-            servo,
-            Pendulum(mass=mass, length=length, arm_mass=0.05),
-            {"position_target": goal, "enabled": on},
-            time=t,
-            substeps=10,
-        )
+        rig = Pendulum(mass=mass, length=length, arm_mass=0.05)
+        run = simulate(servo, rig, {"position_target": goal, "enabled": on}, time=t, substeps=10)
         grain = 2 * np.pi / COUNTS
         seen = np.round((run.position + NOISE * rng.standard_normal(len(t))) / grain) * grain
-        entries = [
-            {
-                "timestamp": float(a),
-                "position": float(q),
-                "goal_position": float(g),
-                "torque_enable": bool(e),
-                "input_volts": 12.0,
-            }
-            for a, q, g, e in zip(t, seen, goal, on, strict=True)
-        ]
+        keys = ("timestamp", "position", "goal_position", "torque_enable", "input_volts")
+        columns = (t.tolist(), seen.tolist(), goal.tolist(), on.astype(bool).tolist(), [12.0] * len(t))
+        facts = {"mass": mass, "arm_mass": 0.05, "length": length, "kp": gain, "vin": 12.0}
+        entries = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
         path = folder / f"m{mass}_l{length}_kp{gain}_{k}.json"
-        content = {
-            "mass": mass,
-            "arm_mass": 0.05,
-            "length": length,
-            "kp": gain,
-            "vin": 12.0,
-            "motor": "simulated",
-            "entries": entries,
-        }
+        content = {**facts, "motor": "simulated", "entries": entries}
         write_all({path: json.dumps(content)}, force=True)
         paths.append(path)
     return paths

@@ -49,12 +49,10 @@ def slip_begins(run: Trajectory) -> int | None:
 def bands(run: Trajectory) -> list[Band]:
     """What happens when, for the plots."""
     slip = slip_begins(run)
-    found = [Band(low=0.5, high=1.3, label="lifts"), Band(low=CUT, high=END, label="off")]
-    return (
-        found
-        if slip is None
-        else [*found, Band(low=float(run.time[slip]), high=CUT, label="too warm to hold: it slips")]
-    )
+    marked = [Band(low=0.5, high=1.3, label="lifts"), Band(low=CUT, high=END, label="off")]
+    if slip is not None:
+        marked.append(Band(low=float(run.time[slip]), high=CUT, label="too warm to hold: it slips"))
+    return marked
 
 
 def rows(run: Trajectory) -> list[tuple[str, str, float, float, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..model import energy, native
 from ..model.energy import FLOWS
 from ..model.maths import Scalar
 from .system import ActuatorSystem, Results, Row
@@ -22,9 +23,10 @@ class Booked(ActuatorSystem):
         return (*super().key, "energy")
 
     def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
-        n = len(self.actuator.states)
-        plain = ActuatorSystem(
-            actuator=self.actuator, bench=self.bench, inputs=self.inputs, outputs=self.outputs
-        )
-        after, moved = plain.step_with_energy(p, s[:n], u, h)
-        return (*after, *(a + b for a, b in zip(s[n:], moved, strict=True)))
+        actuator, bench = self.with_parameters(p)
+        names = self.actuator.states
+        before = dict(zip(names, s[: len(names)], strict=True))
+        taken = native.step(actuator, bench, before, self.asked(u), h)
+        moved = energy.flows(actuator, bench, before, taken, h)
+        book = (a + moved[name] for a, name in zip(s[len(names) :], energy.FLOWS, strict=True))
+        return (*(taken.state[name] for name in names), *book)

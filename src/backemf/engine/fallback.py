@@ -131,7 +131,7 @@ def _trajectory(
         held = slice(at.start, at.stop - 1)
         states[at] = reference.run(
             outputs.system, P[c], S[c], Held(values[held], before[held], switch[held], dt[held]), n
-        )[0]
+        )
 
 
 def _sensitivities(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:

@@ -14,6 +14,7 @@ from ..model import energy as energy_book
 from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
 from ..model.maths import is_number
+from .booked import Booked
 from .rows import Delay, Held, check_substeps, held, split
 from .system import ActuatorSystem
 from .trajectory import Trajectory
@@ -51,6 +52,42 @@ def simulate(
                 possible. The first run of a new kind of actuator compiles for a second or two; the result is
                 kept on disk.
     """
+    run = simulated(
+        actuator,
+        bench,
+        command,
+        duration=duration,
+        dt=dt,
+        time=time,
+        start=start,
+        substeps=substeps,
+        tolerance=tolerance,
+        energy=energy,
+        engine=engine,
+    )
+    for finding in run.findings:
+        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
+    return run
+
+
+def simulated(
+    actuator: Actuator,
+    bench: Bench,
+    command: Any = None,
+    *,
+    duration: float | None = None,
+    dt: float = 0.001,
+    time: Any = None,
+    start: Mapping[str, float] | None = None,
+    substeps: int | None = None,
+    tolerance: float = 1e-4,
+    energy: bool = False,
+    engine: str = "auto",
+) -> Trajectory:
+    """The same without a word: findings are on the trajectory, for callers that look at them."""
+    if not isinstance(actuator, Actuator) or not isinstance(bench, Bench):
+        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
+        raise InvalidValue(f"simulate was given {given}; expected simulate(actuator, bench, command)")
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     times = _times(duration, dt, time, command)
@@ -67,17 +104,16 @@ def simulate(
         _runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy
     )
     states = states[samples]
-    shown = {name: states[:, k] for k, name in enumerate(system.states)}
-    shown.update(signals(actuator, shown, in_force))
+    shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
+    with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
+        shown.update(signals(actuator, shown, in_force))
     shown = {name: np.broadcast_to(np.asarray(x, float), times.shape).copy() for name, x in shown.items()}
     shown.update({name: value for name, value in inputs.items() if name not in shown})
     book = {}
     if books is not None:
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
-        book["stored"] = np.asarray(energy_book.stored(actuator, bench, shown, inputs), float)
-    found = _findings(states, change, tolerance)
-    for finding in found:
-        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
+        with np.errstate(invalid="ignore", over="ignore"):
+            book["stored"] = np.asarray(energy_book.stored(actuator, bench, shown, inputs), float)
     return Trajectory(
         time=times,
         signals=shown,
@@ -86,66 +122,61 @@ def simulate(
         substeps=n,
         refinement=change,
         energy=book,
-        findings=tuple(found),
+        findings=_findings(states, change, tolerance),
     )
 
 
-def _findings(states: np.ndarray, change: float | None, tolerance: float) -> list[Finding]:
+def _findings(states: np.ndarray, change: float | None, tolerance: float) -> tuple[Finding, ...]:
     """What the caller must know of the numbers before using them."""
     if not np.isfinite(states).all():
         k = int(np.argmax(~np.isfinite(states).all(axis=1)))
-        return [
+        return (
             Finding(
                 code="not_finite",
                 text=f"the motion runs away: from sample {k} on its states are not finite numbers.",
                 remedy="lower the drive's gains, shorten its delay, or look for a feedback of the wrong sign",
-            )
-        ]
+            ),
+        )
     if change is not None and change > tolerance:
-        return [
+        return (
             Finding(
                 code="tolerance_missed",
                 text=f"halving the step still changes position by {change:.2g}, more than the tolerance of"
                 f" {tolerance:.2g}; steps are never finer than {1e6 * FINEST:g} us.",
                 remedy="raise `tolerance`, soften contacts and gains, or compare with other substeps",
                 numbers={"change": change, "tolerance": tolerance},
-            )
-        ]
-    return []
+            ),
+        )
+    return ()
 
 
-def _runner(
-    engine: str, system: ActuatorSystem, s0: list[float], rows: Held
-) -> Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]:
-    """A function (substeps, energy) -> (states,
-    energy moved since the start or None) on the engine asked for."""
-    p = list(system.parameters.values())
-    if engine == "reference":
-        from . import reference
+Run = Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]
+"""(substeps, with energy) -> (states, energy moved since the start or None)."""
 
-        return lambda n, energy: reference.run(system, p, s0, rows, n, with_energy=energy)
-    from .booked import Booked
-    from .compile.kernels import kernels
+
+def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: Held) -> Run:
+    """A run on the engine asked for."""
+    p, n_states = list(system.parameters.values()), len(s0)
 
     def run(n: int, energy: bool) -> tuple[np.ndarray, np.ndarray | None]:
-        if not energy:
-            return kernels(system, fallback=engine == "auto").trajectory(p, s0, rows, n), None
-        booked = Booked(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
-        states = kernels(booked, fallback=engine == "auto").trajectory(
-            p, [*s0, *[0.0] * len(energy_book.FLOWS)], rows, n
-        )
-        return states[:, : len(s0)], states[:, len(s0) :]
+        asked, start = system, s0
+        if energy:
+            asked = Booked(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
+            start = [*s0, *[0.0] * len(energy_book.FLOWS)]
+        if engine == "reference":
+            from . import reference
+
+            states = reference.run(asked, p, start, rows, n)
+        else:
+            from .compile.kernels import kernels
+
+            states = kernels(asked, fallback=engine == "auto").trajectory(p, start, rows, n)
+        return states[:, :n_states], states[:, n_states:] if energy else None
 
     return run
 
 
-def _run(
-    run: Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]],
-    rows: Held,
-    substeps: int | None,
-    tolerance: float,
-    energy: bool,
-) -> Any:
+def _run(run: Run, rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
     if substeps is not None:
         n = check_substeps(substeps)
         return *run(n, energy), n, None
@@ -201,7 +232,7 @@ def _is_series(value: Any) -> bool:
     return not callable(value) and np.ndim(value) > 0
 
 
-def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, np.ndarray]:
+def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, Any]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
     if command is not None and not isinstance(command, Mapping) and not drive.target:
@@ -248,7 +279,7 @@ def _series(name: str, value: Any, times: np.ndarray) -> np.ndarray:
     return values
 
 
-def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarray]) -> None:
+def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, Any]) -> None:
     J_load, J_rotor = inertias(actuator, bench, inputs)
     if bench.locked:
         return
@@ -263,8 +294,8 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, np.ndarra
 
 
 def _rows(
-    actuator: Actuator, inputs: dict[str, np.ndarray], times: np.ndarray, command: Any
-) -> tuple[Held, dict[str, np.ndarray]]:
+    actuator: Actuator, inputs: dict[str, Any], times: np.ndarray, command: Any
+) -> tuple[Held, dict[str, Any]]:
     """The inputs as rows, and what of them acts from each sample on: the same, unless the drive is late."""
     values = np.stack([*inputs.values()], axis=1) if inputs else np.zeros((len(times), 0))
     delay = actuator.drive.delay

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..model import energy, native
+from ..model import native
 from ..model.actuator import Actuator, signals
 from ..model.bench import Bench
 from ..model.maths import Scalar
@@ -85,15 +85,6 @@ class ActuatorSystem:
         actuator, bench = self.with_parameters(p)
         after = native.step(actuator, bench, self.named(s), self.asked(u), h).state
         return tuple(after[name] for name in self.states)
-
-    def step_with_energy(self, p: Row, s: Row, u: Row, h: Scalar) -> tuple[Results, Results]:
-        """The state after h seconds, and the energy that moved meanwhile,
-        in the order of `energy.FLOWS` [J]."""
-        actuator, bench = self.with_parameters(p)
-        before, inputs = self.named(s), self.asked(u)
-        taken = native.step(actuator, bench, before, inputs, h)
-        moved = energy.flows(actuator, bench, before, taken, h)
-        return tuple(taken.state[name] for name in self.states), tuple(moved[name] for name in energy.FLOWS)
 
     def observe(self, p: Row, s: Row, u: Row) -> Results:
         """The outputs at a moment, for the state and the inputs that hold from it on."""

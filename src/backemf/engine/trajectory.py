@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from ..errors import UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Bench
+from ..tables import Displayed, Overview, frame
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trajectory:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Trajectory(Displayed):
     """Signals by name, each as long as `time`: `trajectory.position`, or `trajectory["bristle"]`.
 
     Sample k is the moment time[k], at which the command of row k takes over. `energy` holds, where it was
@@ -51,6 +53,24 @@ class Trajectory:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def overview(self) -> Overview:
+        seconds, n = self.time[-1] - self.time[0], len(self)
+        rows = [
+            (name, float(v[0]), float(v[-1]), float(np.min(v)), float(np.max(v)))
+            for name, v in self.signals.items()
+        ]
+        what = f"{self.actuator.drive.kind} with {self.actuator.friction.kind} on {self.bench.kind}"
+        return Overview(
+            f"{seconds:.4g} s of {what}, {n} samples of {self.substeps} steps",
+            ("signal", "first", "last", "least", "most"),
+            rows,
+            self.findings,
+        )
+
+    def to_pandas(self) -> Any:
+        """Every signal over time as a pandas DataFrame."""
+        return frame({"time": self.time, **self.signals}, "time")
 
     def final_state(self) -> dict[str, float]:
         """The state at the last sample, to start another run from."""

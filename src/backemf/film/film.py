@@ -47,14 +47,7 @@ class Filmed:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of `--json`."""
-        return {
-            "file": str(self.file),
-            "frames": self.frames,
-            "fps": self.fps,
-            "duration": self.duration,
-            "rms": self.rms,
-            "size": list(self.size),
-        }
+        return {**vars(self), "file": str(self.file), "size": list(self.size)}
 
 
 def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: str = "") -> Course:
@@ -82,18 +75,15 @@ def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: s
         raise InvalidValue(
             f"{log.name} is {log.motion} and the actuator is {actuator.motion}; expected both alike"
         )
-    target = (
-        log[actuator.drive.target]
-        if actuator.drive.target == "position_target" and "position_target" in log
-        else None
-    )
+    follows = actuator.drive.target == "position_target" and "position_target" in log
+    target = log["position_target"] if follows else None
     if target is not None and "enabled" in log:
         target = np.where(log["enabled"] > 0.5, target, np.nan)
     said = _replayed(actuator, log) if engine == "mujoco" else _predicted(source, log)
     if not np.isfinite(said).all():
+        lost = log.time[int(np.argmax(~np.isfinite(said)))]
         raise InvalidValue(
-            f"{log.name}: the model's motion is not finite at"
-            f" {log.time[int(np.argmax(~np.isfinite(said)))]:g} s; there is nothing to draw"
+            f"{log.name}: the model's motion is not finite at {lost:g} s; there is nothing to draw"
         )
     how = "MuJoCo's replay" if engine == "mujoco" else "backemf's prediction"
     return Course(
@@ -134,20 +124,16 @@ class Stage:
         if log.bench is None:
             raise MissingValue(f"{log.name} has no bench to draw")
         self.shown, self.size = shown, size
-        low, high = (
-            float(f(np.concatenate([shown.measured, shown.predicted]))) for f in (np.nanmin, np.nanmax)
-        )
+        places = np.concatenate([shown.measured, shown.predicted])
+        low, high = float(np.nanmin(places)), float(np.nanmax(places))
         self.scene: Scene = scene(log.bench, log.motion, low, high)
         mujoco = load_mujoco()
         self.model = mujoco.MjModel.from_xml_string(self.scene.xml)
-        self.data = mujoco.MjData(self.model)
+        self.state = mujoco.MjData(self.model)
         width, height = size
         self.beside = not self.scene.wide and width >= 1.2 * height
-        self.picture = (
-            (min(height, 2 * round(0.275 * width)), height)
-            if self.beside
-            else (width, 2 * round(0.28 * height))
-        )
+        share = (min(height, 2 * round(0.275 * width)), 2 * round(0.28 * height))
+        self.picture = (share[0], height) if self.beside else (width, share[1])
         plot = (width - self.picture[0], height) if self.beside else (width, height - self.picture[1])
         self.strip = Strip(shown, *plot)
         self.camera = self._camera(mujoco)
@@ -168,15 +154,15 @@ class Stage:
         measured, predicted = self.shown.at(moment)
         for owner, position in zip(BODIES, (predicted, measured), strict=True):
             for joint, value in self.scene.coordinates(owner, position).items():
-                self.data.qpos[self.model.joint(joint).qposadr[0]] = value
-        load_mujoco().mj_forward(self.model, self.data)
+                self.state.qpos[self.model.joint(joint).qposadr[0]] = value
+        load_mujoco().mj_forward(self.model, self.state)
 
     def frames(self, moments: np.ndarray) -> Generator[np.ndarray, None, None]:
         """Pictures (height, width, 3) at these moments of the log."""
         with Offscreen(self.model, *self.picture) as drawing:
             for moment in moments:
                 self.place(float(moment))
-                pair = (drawing.draw(self.data, self.camera), self.strip.frame(float(moment)))
+                pair = (drawing.draw(self.state, self.camera), self.strip.frame(float(moment)))
                 yield np.concatenate(pair, axis=1 if self.beside else 0)
 
 
@@ -240,9 +226,8 @@ def _rate(ending: str, speed: float, fps: float | None, size: tuple[int, int]) -
         raise InvalidValue(
             f"size is {size[0]}x{size[1]}; expected even numbers from {LEAST} to {MOST}, as in 960x540"
         )
-    return (
-        rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))
-    )  # browsers slow down what is shorter than 2/100 s
+    # Browsers slow down what is shorter than 2/100 s.
+    return rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))
 
 
 def _counted(
@@ -279,35 +264,13 @@ def _mp4(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: 
 
     import imageio_ffmpeg
 
-    given = [
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgb24",
-        "-s",
-        f"{size[0]}x{size[1]}",
-        "-r",
-        f"{rate:g}",
-        "-i",
-        "-",
-    ]
-    wanted = [
-        "-an",
-        "-c:v",
-        "libx264",
-        "-pix_fmt",
-        "yuv420p",
-        "-crf",
-        "18",
-        "-preset",
-        "medium",
-        "-movflags",
-        "+faststart",
-        str(path),
-    ]
+    options = (
+        f"-f rawvideo -pix_fmt rgb24 -s {size[0]}x{size[1]} -r {rate:g} -i - -an -c:v libx264"
+        " -pix_fmt yuv420p -crf 18 -preset medium -movflags +faststart"
+    ).split()
     # A session of its own: an interruption at the terminal is ours to handle. (imageio-ffmpeg's own writer
     # forks, which JAX warns about.)
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, *wanted]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *options, str(path)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     ) as ffmpeg:
@@ -332,14 +295,6 @@ def _gif(path: Path, frames: Iterator[np.ndarray], size: tuple[int, int], rate: 
     first = Image.fromarray(next(frames))
     palette = first.quantize(colors=255, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     rest = (Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    how = {"save_all": True, "duration": round(1000.0 / rate), "loop": 0, "optimize": False, "disposal": 1}
     with path.open("wb") as file:
-        palette.save(
-            file,
-            format="GIF",
-            save_all=True,
-            append_images=rest,
-            duration=round(1000.0 / rate),
-            loop=0,
-            optimize=False,
-            disposal=1,
-        )
+        palette.save(file, format="GIF", append_images=rest, **how)

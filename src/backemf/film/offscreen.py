@@ -42,10 +42,8 @@ def context(width: int, height: int) -> Any:
             made.make_current()
             return made
         except Exception as error:  # every library has its own way of not being there
-            reasons.append(
-                f"{name.removeprefix('mujoco.')}:"
-                f" {' '.join(str(error).split())[:120] or type(error).__name__}"
-            )
+            said = " ".join(str(error).split())[:120] or type(error).__name__
+            reasons.append(f"{name.removeprefix('mujoco.')}: {said}")
             if made is not None:
                 made.free()
         # PyOpenGL ties itself to one library when it is first imported: what failed is forgotten before the
@@ -68,10 +66,7 @@ class Offscreen:
     def __init__(self, model: Any, width: int, height: int):
         self.mujoco = mujoco = load_mujoco()
         self.model, self.width, self.height = model, width, height
-        model.vis.global_.offwidth, model.vis.global_.offheight = (
-            width,
-            height,
-        )  # the buffer that is drawn into
+        model.vis.global_.offwidth, model.vis.global_.offheight = width, height  # what is drawn into
         self.gl = context(width, height)
         try:
             self.drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
@@ -94,12 +89,10 @@ class Offscreen:
         self.drawing.free()
         self.gl.free()
 
-    def draw(self, data: Any, camera: Any) -> np.ndarray:
-        """The picture as (height, width, 3) bytes; overwritten by the next."""
-        mujoco = self.mujoco
-        mujoco.mjv_updateScene(
-            self.model, data, self.options, None, camera, mujoco.mjtCatBit.mjCAT_ALL.value, self.scene
-        )
+    def draw(self, state: Any, camera: Any) -> np.ndarray:
+        """The picture of MuJoCo's state as (height, width, 3) bytes; overwritten by the next."""
+        mujoco, everything = self.mujoco, self.mujoco.mjtCatBit.mjCAT_ALL.value
+        mujoco.mjv_updateScene(self.model, state, self.options, None, camera, everything, self.scene)
         mujoco.mjr_render(self.rectangle, self.scene, self.drawing)
         mujoco.mjr_readPixels(self.pixels, None, self.rectangle, self.drawing)
         return self.pixels[::-1]

@@ -4,9 +4,11 @@ only drawn, never stepped."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from ..model.bench import Bench, Elevator, Flywheel, Pendulum, Spring
+from ..model.bench import Bench, Elevator, Pendulum
 
 MODEL, GHOST = "0.824 0.384 0.165", "0.122 0.373 0.659"
 """Colours of the model and of the recording: those of every other figure."""
@@ -39,18 +41,16 @@ class Scene:
 def scene(bench: Bench, motion: str, low: float, high: float) -> Scene:
     """The scene of a bench whose positions run from low to high.
     A pendulum is seen in the plane it swings in, whatever its tilt."""
-    if isinstance(bench, Pendulum) and motion == "rotary":
-        return _pendulum(bench)
-    if isinstance(bench, Elevator):
-        return _elevator(bench, low, high)
-    return _rail(low, high) if motion == "linear" else _disc(bench)
+    kinds = type(bench).__mro__
+    draw = next(SCENES[cls, motion] for cls in kinds if (cls, motion) in SCENES)
+    return draw(bench, low, high)
 
 
 def _v(*numbers: float) -> str:
     return " ".join(f"{n:.9g}" for n in numbers)
 
 
-def _pendulum(bench: Pendulum) -> Scene:
+def _pendulum(bench: Pendulum, low: float, high: float) -> Scene:
     l = bench.length
     radius = min(max((3.0 * (bench.mass + 1e-6) / (4.0 * math.pi * STEEL)) ** (1 / 3), 0.1 * l), 0.24 * l)
     zero = 0.0 if bench.hanging is None else -bench.hanging
@@ -75,21 +75,15 @@ def _pendulum(bench: Pendulum) -> Scene:
    <geom type="cylinder" fromto="{_v(0, -0.045 * l, 0, 0, -0.075 * l, 0)}" size="{_v(0.04 * l)}"
      material="housing"/>"""
     )
-    return Scene(
-        xml=_world(bodies + still, reach, 0.45 * l),
-        joints={"turn": (zero, 1.0)},
-        wide=False,
-        reach=reach,
-        breadth=reach,
-    )
+    xml, joints = _world(bodies + still, reach, 0.45 * l), {"turn": (zero, 1.0)}
+    return Scene(xml=xml, joints=joints, wide=False, reach=reach, breadth=reach)
 
 
-def _disc(bench: Bench) -> Scene:
+def _disc(bench: Bench, low: float, high: float) -> Scene:
     """A wheel with a hand: flywheels, springs, shafts, and loads that are only recorded."""
-    inertia = bench.inertia if isinstance(bench, (Flywheel, Spring)) else 0.0
-    r = max(
-        (inertia / (0.5 * math.pi * STEEL * 0.2)) ** 0.2, 0.01
-    )  # a steel disc, a fifth of its radius thick
+    inertia = 0.0 if bench.series else bench.inertia_at({})
+    # A steel disc, a fifth of its radius thick.
+    r = max((inertia / (0.5 * math.pi * STEEL * 0.2)) ** 0.2, 0.01)
     bodies = ""
     for owner in BODIES:
         grow, back, look = _look(owner, 0.035 * r, 0.035 * r)
@@ -103,14 +97,12 @@ def _disc(bench: Bench) -> Scene:
      fromto="{_v(0, y - 0.03 * r, -0.8 * r, 0, y + 0.03 * r, -0.8 * r)}" size="{_v(0.1 * r + grow)}"
        {look}/>"""
         if owner == "model":
-            holes = "".join(
-                f'\n   <geom type="cylinder" fromto="{_v(x, -0.08 * r, z, x, -0.108 * r, z)}"'
-                f' size="{_v(0.13 * r)}" material="groove"/>'
-                for x, z in (
-                    (0.58 * r * math.sin(a), 0.58 * r * math.cos(a))
-                    for a in (math.pi / 3 * k for k in range(-2, 3))
-                )
-            )
+            holes = ""
+            for k in range(-2, 3):
+                x, z = 0.58 * r * math.sin(math.pi / 3 * k), 0.58 * r * math.cos(math.pi / 3 * k)
+                along = _v(x, -0.08 * r, z, x, -0.108 * r, z)
+                size = _v(0.13 * r)
+                holes += f'\n   <geom type="cylinder" fromto="{along}" size="{size}" material="groove"/>'
             bodies += f"""
    <geom name="wheel" type="cylinder" fromto="{_v(0, 0.1 * r, 0, 0, -0.1 * r, 0)}" size="{_v(r)}"
      material="metal"/>{holes}
@@ -122,32 +114,19 @@ def _disc(bench: Bench) -> Scene:
    <geom type="cylinder" fromto="{_v(0, 0.46 * r, 0, 0, 0.1 * r, 0)}" size="{_v(0.35 * r)}"
      material="housing"/>"""
     )
-    return Scene(
-        xml=_world(bodies + still, 1.48 * r, 0.5 * r),
-        joints={"turn": (0.0, 1.0)},
-        wide=False,
-        reach=1.48 * r,
-        breadth=1.48 * r,
-    )
+    xml, joints = _world(bodies + still, 1.48 * r, 0.5 * r), {"turn": (0.0, 1.0)}
+    return Scene(xml=xml, joints=joints, wide=False, reach=1.48 * r, breadth=1.48 * r)
 
 
-def _rail(low: float, high: float) -> Scene:
+def _rail(bench: Bench, low: float, high: float) -> Scene:
     """A carriage on a level rail, drawn about the middle of its travel."""
     travel = max(high - low, 1e-3)
     middle, size = 0.5 * (low + high), 0.14 * travel
-    return Scene(
-        xml=_world(
-            _carriages("1 0 0", travel, size, 0.0),
-            0.75 * size + 0.2 * travel,
-            0.9 * size,
-            half_width=0.5 * travel + 2.0 * size,
-            floor=-1.6 * size,
-        ),
-        joints={"slide": (-middle, 1.0)},
-        wide=True,
-        reach=0.75 * size + 0.2 * travel,
-        breadth=0.5 * travel + 1.6 * size,
-    )
+    reach, half_width = 0.75 * size + 0.2 * travel, 0.5 * travel + 2.0 * size
+    carriages = _carriages("1 0 0", travel, size, 0.0)
+    xml = _world(carriages, reach, 0.9 * size, half_width=half_width, floor=-1.6 * size)
+    breadth = 0.5 * travel + 1.6 * size
+    return Scene(xml=xml, joints={"slide": (-middle, 1.0)}, wide=True, reach=reach, breadth=breadth)
 
 
 def _elevator(bench: Elevator, low: float, high: float) -> Scene:
@@ -163,14 +142,8 @@ def _elevator(bench: Elevator, low: float, high: float) -> Scene:
         joints["turn"] = (0.0, 1.0)
     if bench.counterweight > 0:
         joints["weight"] = (middle, -r)
-    content = _carriages(
-        f"{_v(math.cos(angle), 0, math.sin(angle))}",
-        travel,
-        size,
-        angle,
-        drum=drum,
-        weight=bench.counterweight > 0,
-    )
+    along = _v(math.cos(angle), 0, math.sin(angle))
+    content = _carriages(along, travel, size, angle, drum=drum, weight=bench.counterweight > 0)
     half, up = 0.5 * travel + 1.3 * size + 1.1 * drum, 1.1 * drum
     tall, wide = half * abs(math.sin(angle)) + 1.3 * size, half * abs(math.cos(angle)) + 1.3 * size
     floor = up * math.sin(angle) - 1.02 * tall
@@ -202,10 +175,8 @@ def _carriages(
     for k in range(11):
         tall = 0.1 * size if k % 5 == 0 else 0.06 * size
         place = _v((k / 10 - 0.5) * travel, 0.3 * size, tall - 0.16 * size)
-        text += (
-            f'\n   <geom type="box" pos="{place}" size="{_v(0.022 * size, 0.004 * size, tall)}"'
-            ' material="housing"/>'
-        )
+        box = _v(0.022 * size, 0.004 * size, tall)
+        text += f'\n   <geom type="box" pos="{place}" size="{box}" material="housing"/>'
     text += "\n  </body>"
     for owner in BODIES:
         grow, back, look = _look(owner, 0.09 * size, 0.2 * size)
@@ -230,10 +201,8 @@ def _carriages(
    <geom type="capsule" fromto="{_v(0, y, 0, 0, y, 0.75 * drum)}" size="{_v(0.09 * drum + 0.3 * grow)}"
      {look}/>"""
             if owner == "model":
-                text += (
-                    f'\n   <geom type="cylinder" fromto="{_v(0, 0.35 * size, 0, 0, -0.35 * size, 0)}"'
-                    f' size="{_v(drum)}" material="metal"/>'
-                )
+                along = _v(0, 0.35 * size, 0, 0, -0.35 * size, 0)
+                text += f'\n   <geom type="cylinder" fromto="{along}" size="{_v(drum)}" material="metal"/>'
             text += "\n  </body>"
     return text
 
@@ -250,10 +219,8 @@ def _dial(radius: float, wall: float) -> str:
     for k in range(24):
         a, long = math.radians(15 * k), 0.075 if k % 6 == 0 else 0.05 if k % 2 == 0 else 0.028
         middle = radius * (1 - 0.5 * long)
-        place, size = (
-            _v(middle * math.sin(a), 1.04 * wall, middle * math.cos(a)),
-            _v(0.006 * radius, 0.002 * radius, 0.5 * long * radius),
-        )
+        place = _v(middle * math.sin(a), 1.04 * wall, middle * math.cos(a))
+        size = _v(0.006 * radius, 0.002 * radius, 0.5 * long * radius)
         marks += f'\n   <geom type="box" pos="{place}" euler="0 {15 * k} 0" size="{size}" material="tick"/>'
     return marks
 
@@ -293,3 +260,13 @@ def _world(
   <geom name="floor" type="plane" pos="{_v(0, 0, floor)}" size="{_v(far, far, 1)}" material="floor"/>{content}
  </worldbody>
 </mujoco>"""
+
+
+SCENES: dict[tuple[type[Bench], str], Callable[[Any, float, float], Scene]] = {
+    (Pendulum, "rotary"): _pendulum,
+    (Elevator, "rotary"): _elevator,
+    (Elevator, "linear"): _elevator,
+    (Bench, "rotary"): _disc,
+    (Bench, "linear"): _rail,
+}
+"""(bench, motion) -> its scene for positions from low to high."""

@@ -37,9 +37,8 @@ class Course:
     def at(self, moment: float) -> tuple[float, float]:
         """(recorded, predicted) at a moment; between samples along a straight line."""
         seen = np.isfinite(self.measured)
-        return float(np.interp(moment, self.time[seen], self.measured[seen])), float(
-            np.interp(moment, self.time, self.predicted)
-        )
+        recorded = np.interp(moment, self.time[seen], self.measured[seen])
+        return float(recorded), float(np.interp(moment, self.time, self.predicted))
 
 
 class Strip:
@@ -48,12 +47,9 @@ class Strip:
     def __init__(self, course: Course, width: int, height: int):
         self.course, self.width, self.height = course, width, height
         span = float(np.nanmax(course.measured) - np.nanmin(course.measured))
-        self.scale, unit = (
-            (180.0 / np.pi, "deg") if course.motion == "rotary" else (1.0, "m") if span > 2.0 else (1e3, "mm")
-        )
-        self.small = (
-            f"{1e3 * course.rms:.3g} mrad" if course.motion == "rotary" else f"{1e3 * course.rms:.3g} mm"
-        )
+        rotary = course.motion == "rotary"
+        self.scale, unit = (180.0 / np.pi, "deg") if rotary else (1.0, "m") if span > 2.0 else (1e3, "mm")
+        self.small = f"{1e3 * course.rms:.3g} {'mrad' if rotary else 'mm'}"
         self.past, self.columns = self._drawn(1.0, unit)
         self.future, _ = self._drawn(0.28, unit)
         self.font = self._font()
@@ -77,13 +73,8 @@ class Strip:
             y = bottom + (self.scale * value - low) / (high - low) * (top - bottom)
             r = wider * radius
             draw.ellipse([x - r, y - r, x + r, y + r], fill=color, outline="white", width=1)
-        draw.text(
-            (right, 1.3 * self.text),
-            f"{moment - course.time[0]:.2f} s",
-            fill=INK,
-            font=self.font,
-            anchor="rm",
-        )
+        clock = f"{moment - course.time[0]:.2f} s"
+        draw.text((right, 1.3 * self.text), clock, fill=INK, font=self.font, anchor="rm")
         return np.asarray(image)
 
     def _font(self) -> Any:
@@ -107,39 +98,18 @@ class Strip:
         course, dpi, text = self.course, 100.0, self.text * 72.0 / 100.0
         figure = Figure(figsize=(self.width / dpi, self.height / dpi), dpi=dpi, facecolor="white")
         canvas = FigureCanvasAgg(figure)
-        head = (3.9 if self.flat else 4.9) * self.text / self.height
+        head, foot = ((3.9 if self.flat else 4.9) * self.text / self.height, 3.0 * self.text / self.height)
         edge = 4.6 * self.text / self.width
-        axis = figure.add_axes(
-            (
-                edge,
-                3.0 * self.text / self.height,
-                1.0 - edge - 1.4 * self.text / self.width,
-                1.0 - head - 3.0 * self.text / self.height,
-            )
-        )
+        axis = figure.add_axes((edge, foot, 1.0 - edge - 1.4 * self.text / self.width, 1.0 - head - foot))
         time = course.time - course.time[0]
         if course.target is not None:
-            axis.plot(
-                time,
-                self.scale * course.target,
-                color="#9aa0a8",
-                linewidth=1.0,
-                alpha=strength,
-                label="target",
-            )
+            thin = {"color": "#9aa0a8", "linewidth": 1.0, "alpha": strength}
+            axis.plot(time, self.scale * course.target, label="target", **thin)
         seen = np.isfinite(course.measured)
-        axis.plot(
-            time[seen],
-            self.scale * course.measured[seen],
-            color=RECORDED,
-            linewidth=2.6,
-            alpha=0.55 * strength,
-            solid_capstyle="round",
-            label="recording",
-        )
-        axis.plot(
-            time, self.scale * course.predicted, color=PREDICTED, linewidth=1.4, alpha=strength, label="model"
-        )
+        thick = {"color": RECORDED, "linewidth": 2.6, "alpha": 0.55 * strength, "solid_capstyle": "round"}
+        axis.plot(time[seen], self.scale * course.measured[seen], label="recording", **thick)
+        sharp = {"color": PREDICTED, "linewidth": 1.4, "alpha": strength}
+        axis.plot(time, self.scale * course.predicted, label="model", **sharp)
         axis.set_xlim(time[0], time[-1])
         axis.tick_params(labelsize=0.85 * text, length=0, colors=GREY)
         axis.grid(color="#e6e8eb", linewidth=0.7)
@@ -164,26 +134,19 @@ class Strip:
 
     def _head(self, figure: Any, axis: Any, text: float) -> None:
         """Name and clock, where the model comes from, what is left, and which colour is which."""
-        line, x0, y0 = (
-            1.5 * self.text / self.height,
-            1.2 * self.text / self.width,
-            1.0 - 1.3 * self.text / self.height,
-        )
+        line, x0 = 1.5 * self.text / self.height, 1.2 * self.text / self.width
+        y0 = 1.0 - 1.3 * self.text / self.height
         name = _shortened(self.course.name, int((self.width - 6.5 * self.text) / (0.66 * self.text)))
         room = self.width * (0.6 if self.flat else 0.95)
         source = _shortened(f"{self.course.model}; RMS {self.small}", int(room / (0.52 * self.text)))
-        figure.text(
-            x0, y0, name, fontsize=1.1 * text, fontweight="bold", color=INK, va="center", parse_math=False
-        )
-        figure.text(x0, y0 - line, source, fontsize=0.9 * text, color=GREY, va="center", parse_math=False)
+        plain = {"va": "center", "parse_math": False}
+        figure.text(x0, y0, name, fontsize=1.1 * text, fontweight="bold", color=INK, **plain)
+        figure.text(x0, y0 - line, source, fontsize=0.9 * text, color=GREY, **plain)
         handles, labels = axis.get_legend_handles_labels()
         right, left = axis.get_position().x1, x0 - 0.4 * self.text / self.width
-        place: dict[str, Any] = (
-            {"loc": "center right", "bbox_to_anchor": (right, y0 - line)}
-            if self.flat
-            else {"loc": "center left"}
-        )
-        place.setdefault("bbox_to_anchor", (left, y0 - 2.0 * line))
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (left, y0 - 2.0 * line)}
+        if self.flat:
+            place = {"loc": "center right", "bbox_to_anchor": (right, y0 - line)}
         small = {
             "frameon": False,
             "fontsize": 0.9 * text,

@@ -8,15 +8,15 @@ leaves open.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..data.log import Log
+from ..data.log import Log, actuator_and_logs
 from ..data.sheets.datasheet import Datasheet
-from ..findings import Finding
+from ..findings import Finding, finding
 from ..model.actuator import Actuator
 from ..tables import number, table
 from .free import WIDE, default_paths, free
@@ -31,33 +31,34 @@ DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
 OPEN = 0.7
 """Share of its prior's width that an undetermined parameter still has after the data."""
+
+
+def _friction(*names: str) -> tuple[str, ...]:
+    return tuple(f"friction.{name}" for name in names)
+
+
 REMEDIES = {
     ("motor.resistance", "motor.torque_constant", "friction.viscous"): (
         "record the current, lock the rotor for one reading, add a phase with the drive off, or give a"
         " datasheet as prior"
     ),
     ("motor.rotor_inertia",): "record fast reversals with a light load",
-    (
-        "friction.static",
-        "friction.stribeck_velocity",
-        "friction.stribeck_exponent",
+    _friction(
+        "static", "stribeck_velocity", "stribeck_exponent"
     ): "record slow reversals that stick and slip",
-    (
-        "friction.load",
-        "friction.load_stribeck",
-        "friction.load_motor",
-        "friction.load_external",
-        "friction.load_driving",
-        "friction.load_back_driving",
-    ): "record with a heavier arm, and both lifting and lowering",
-    (
-        "friction.load_motor_quadratic",
-        "friction.load_external_quadratic",
-        "friction.load_motor_stribeck",
-        "friction.load_external_stribeck",
+    _friction("load", "load_stribeck", "load_motor", "load_external", "load_driving", "load_back_driving"): (
+        "record with a heavier arm, and both lifting and lowering"
+    ),
+    _friction(
+        "load_motor_quadratic", "load_external_quadratic", "load_motor_stribeck", "load_external_stribeck"
     ): "record heavy loads at low gains, close to sticking",
     ("drive.delay",): "record steps at a high rate",
 }
+"""What to record for parameters that the logs leave open."""
+
+
+def _remedy(paths: Iterable[str], otherwise: str) -> str:
+    return next((text for group, text in REMEDIES.items() if set(group) & set(paths)), otherwise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +92,9 @@ class Check:
     n_samples: int = 0
 
     def __str__(self) -> str:
+        said = ("no", "yes")
         rows = [
-            (
-                p.path,
-                p.value,
-                p.unit,
-                _percent(p.from_data),
-                _percent(p.relative_error),
-                "yes" if p.determined else "no",
-            )
+            (p.path, p.value, p.unit, _percent(p.from_data), _percent(p.relative_error), said[p.determined])
             for p in self.parameters
         ]
         text = table(rows, ("parameter", "around", "unit", "from data", "with prior", "determined"))
@@ -114,36 +109,32 @@ def _percent(x: float) -> str:
 
 
 def check(
-    logs: Sequence[Log],
     actuator: Actuator,
+    logs: Sequence[Log],
     *,
     free_paths: Sequence[str] | None = None,
     prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
 ) -> Check:
     """Inspect recordings before anything is fitted, and say what they can tell of an actuator."""
+    actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
-    found: list[Finding] = []
-    for log in logs:
-        found += log.findings
-        found += findings_of(log)
-    found += coverage(logs)
-    fatal = [f for f in found if f.code in FATAL]
+    seen = [f for log in logs for f in (*log.findings, *findings_of(log))]
+    seen += coverage(logs)
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
-    if not fatal:
+    if not _fatal(seen):
         p = identifiability_problem(logs, actuator, free_paths, prior)
-        found += timing(p, logs)
-        fatal = [f for f in found if f.code in FATAL]
+        seen += timing(p, logs)
         expectations, combinations = identifiability(p)
-        found += _identifiability_findings(expectations, combinations)
+        seen += _identifiability_findings(expectations, combinations)
     open_ = [e for e in expectations if not e.determined]
-    if fatal or (expectations and len(open_) > 0.7 * len(expectations)):
+    if _fatal(seen) or (expectations and len(open_) > 0.7 * len(expectations)):
         verdict = "record more"
     else:
         verdict = "fit with priors" if combinations or len(open_) > 0.34 * len(expectations) else "fit"
     return Check(
         verdict=verdict,
-        findings=tuple(_merged(found)),
+        findings=tuple(_merged(seen)),
         parameters=expectations,
         open_combinations=tuple(combinations),
         n_logs=len(logs),
@@ -151,16 +142,17 @@ def check(
     )
 
 
+def _fatal(rows: Sequence[Finding]) -> bool:
+    return any(f.code in FATAL for f in rows)
+
+
 def identifiability_problem(
     logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
 ) -> Problem:
     """The fit's own problem at the start parameters."""
     actuator, guessed = fitted_drive(actuator, logs)
-    paths = (
-        list(free_paths)
-        if free_paths is not None
-        else default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
-    )
+    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
+    paths = usual if free_paths is None else list(free_paths)
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
     return problem(actuator, logs, free(actuator, paths, prior=prior))
@@ -169,31 +161,25 @@ def identifiability_problem(
 def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
     """A rotor inertia to start from where nobody printed one:
     a fifth of the lightest load's, at the rotor."""
-    loads = [
-        float(np.min(log.bench.inertia_at({})))
-        for log in logs
-        if log.bench is not None and not log.bench.series
-    ]
+    benches = [log.bench for log in logs if log.bench is not None and not log.bench.series]
+    loads = [float(np.min(bench.inertia_at({}))) for bench in benches]
     J = 0.2 * min(loads, default=1e-3) / actuator.gearbox.output_inertia(1.0)
     return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
 
 
 def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str, float]]]:
     """Expected errors of the free parameters, and the combinations that stay open."""
-    x = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
-    H, _, _ = p.normal(x)
+    H, _, _ = p.normal(p.first)
     _, error = p.free.prior()
     posterior = inverse(H + np.diag(1.0 / error**2))
-    vague = inverse(
-        H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2))
-    )  # next to no prior: what the data says alone
+    # Next to no prior: what the data says alone.
+    vague = inverse(H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2)))
+    starts = {q.path: q.start for q in p.free.parameters}
     rows = []
     for k, q in enumerate(p.free.parameters):
         scale = 1.0
         if q.above is not None:  # the coordinate is the excess over another; report the error of the whole
-            scale = (q.start - p.free.base(q, {r.path: r.start for r in p.free.parameters}, p.fixed)) / max(
-                q.start, 1e-300
-            )
+            scale = (q.start - p.free.base(q, starts, p.fixed)) / max(q.start, 1e-300)
         alone = math.sqrt(vague[k, k]) * scale
         rows.append(
             Expectation(
@@ -221,51 +207,28 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
 
 def _identifiability_findings(
     rows: Sequence[Expectation], combinations: Sequence[Mapping[str, float]]
-) -> list[Finding]:
-    found = []
+) -> Iterator[Finding]:
     for shares in combinations:
-        names = ", ".join(shares)
-        remedy = next(
-            (text for paths, text in REMEDIES.items() if set(paths) & set(shares)),
-            "add a log that moves these differently, or give a prior",
-        )
-        found.append(
-            Finding(
-                code="only_in_combination",
-                text=f"the data tells {names} only in combination, not apart.",
-                remedy=remedy,
-                numbers=dict(shares),
-            )
-        )
+        text = f"the data tells {', '.join(shares)} only in combination, not apart."
+        remedy = _remedy(shares, "add a log that moves these differently, or give a prior")
+        yield finding("only_in_combination", text, remedy, **shares)
     tied = {path for shares in combinations for path in shares}
     for row in rows:
         if not row.determined and row.path not in tied:
-            remedy = next(
-                (text for paths, text in REMEDIES.items() if row.path in paths),
-                "add a log in which it matters, or give a prior",
-            )
             error = "not at all" if not math.isfinite(row.from_data) else f"to {100 * row.from_data:.0f} %"
-            found.append(
-                Finding(
-                    code="not_determined",
-                    text=f"{row.path} is determined {error} by these logs.",
-                    remedy=remedy,
-                    numbers={"relative_error": min(row.from_data, 1e9)},
-                )
-            )
-    return found
+            text = f"{row.path} is determined {error} by these logs."
+            remedy = _remedy([row.path], "add a log in which it matters, or give a prior")
+            yield finding("not_determined", text, remedy, relative_error=min(row.from_data, 1e9))
 
 
-def _merged(found: Sequence[Finding]) -> list[Finding]:
+def _merged(rows: Sequence[Finding]) -> list[Finding]:
     """Findings of the same code in many logs become one, with the count."""
     by: dict[tuple[str, str], list[Finding]] = {}
-    for f in found:
+    for f in rows:
         by.setdefault((f.code, f.remedy), []).append(f)
-    merged = []
-    for group in by.values():
-        first = group[0]
-        text = (
-            first.text if len(group) == 1 else f"{first.text.rstrip('.')}. The same in {len(group) - 1} more."
-        )
-        merged.append(Finding(code=first.code, text=text, remedy=first.remedy, numbers=first.numbers))
-    return merged
+    return [
+        first
+        if not others
+        else replace(first, text=f"{first.text.rstrip('.')}. The same in {len(others)} more.")
+        for first, *others in by.values()
+    ]

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fit import Fit, Found, Recorded, Start
-from ..data.log import Log
+from ..data.fit import Fit, Fitted, FittedLog, Start
+from ..data.log import Log, actuator_and_logs
 from ..data.sheets.datasheet import Datasheet
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator
-from ..model.bench import Pendulum
+from ..model.quantity import parameters
 from .check import OPEN, with_some_inertia
 from .fit_findings import of_errors, of_pairs, of_parameters, of_search
 from .free import default_paths, free, priors, spread
-from .frictions import friction_name, with_friction
+from .frictions import with_friction
 from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
 from .select import split
@@ -68,13 +68,13 @@ def fit(
     begun = time.process_time()
     if friction is not None:
         actuator = with_friction(actuator, friction)
+    actuator, logs = actuator_and_logs("fit", actuator, logs)
     for name, given, least in (("seed", seed, 0), ("n_starts", n_starts, 1)):
         if given < least:
             raise InvalidValue(f"{name} is {given}; expected {least} or more")
     training, judged = split(logs, hold_out)
     p, guessed = _problem(actuator, training, free_paths, also, prior, bounds, delay, offset, substeps)
-    first = p.free.to_x({q.path: q.start for q in p.free.parameters}, p.fixed)
-    ends, interrupted = _starts(p, first, n_starts, within, np.random.default_rng(seed), progress)
+    ends, interrupted = _starts(p, p.first, n_starts, within, np.random.default_rng(seed), progress)
     best = min(ends, key=lambda m: m.cost)
     if not math.isfinite(best.cost):
         raise InvalidValue(
@@ -82,48 +82,41 @@ def fit(
         )
     p, best = _polish(p, best)
     sure = uncertainty(p, best.x)
-    found = _found(p, best.x, sure)
-    after = mean_absolute_errors(p, best.x)
-    held = _held_out(p, best.x, judged)
-    starts = tuple(
-        Start(
-            cost=m.cost,
-            mae=(
-                float(np.mean(list(mean_absolute_errors(p, m.x).values())))
-                if math.isfinite(m.cost)
-                else math.inf
-            ),
-            ended=m.ended,
-            n_evaluations=m.n_evaluations,
-            parameters=p.free.to_values(m.x, p.fixed),
-        )
-        for m in ends
-    )
-    correlation = sure.covariance / np.sqrt(np.outer(np.diag(sure.covariance), np.diag(sure.covariance)))
-    k = p.outputs.index("position")
-    floor = float(p.sigma_noise[k]) * math.sqrt(2 / math.pi)
+    fitted = _fitted(p, best.x, sure)
+    errors, held = mean_absolute_errors(p, best.x), _held_out(p, best.x, judged)
+    deviation = np.sqrt(np.diag(sure.covariance))
+    correlation = sure.covariance / np.outer(deviation, deviation)
     times_noise = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
-    notes = [
-        *of_parameters(p, best.x, found),
+    findings = (
+        *of_parameters(p, best.x, fitted),
         *of_pairs(p.free.paths, correlation),
-        *of_errors(after, held, times_noise),
+        *of_errors(errors, held, times_noise),
         *of_search(guessed, interrupted),
-    ]
+    )
     return Fit(
         actuator=p.actuator_at(best.x),
-        parameters=found,
-        training=after,
+        parameters=fitted,
+        training=errors,
         held_out=held,
-        noise_floor=floor,
-        findings=tuple(notes),
-        starts=starts,
+        noise_floor=float(p.sigma_noise[p.outputs.index("position")]) * math.sqrt(2 / math.pi),
+        findings=findings,
+        starts=tuple(_start(p, m) for m in ends),
         correlation=correlation,
         substeps=p.substeps,
         seed=seed,
         cpu_s=time.process_time() - begun,
-        friction=friction_name(p.actuator.friction),
-        logs=tuple(Recorded.of(log) for log in logs),
+        friction=p.actuator.friction.name,
+        logs=tuple(FittedLog.of(log) for log in logs),
     )
+
+
+def _start(p: Problem, end: Minimum) -> Start:
+    """What the fit remembers of one start."""
+    mae = math.inf
+    if math.isfinite(end.cost):
+        mae = float(np.mean(list(mean_absolute_errors(p, end.x).values())))
+    values = p.free.to_values(end.x, p.fixed)
+    return Start(cost=end.cost, mae=mae, ended=end.ended, n_evaluations=end.n_evaluations, parameters=values)
 
 
 def _problem(
@@ -143,50 +136,29 @@ def _problem(
         actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
     if actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
-    hanging = offset and free_paths is None and all(isinstance(log.bench, Pendulum) for log in logs)
-    wanted = list(free_paths) if free_paths is not None else default_paths(actuator)
-    if free_paths is not None and "bench.hanging" in wanted:
-        hanging = True
-    if guessed and free_paths is None:
-        wanted.append("drive.firmware_gain")
-    wanted += [path for path in also if path not in wanted]
-    if delay and "drive.delay" not in wanted:
-        wanted.append("drive.delay")
-    if hanging and "bench.hanging" not in wanted:
-        wanted.append("bench.hanging")
-    extra = {"bench.hanging": 0.0} if hanging else {}
+    usual = free_paths is None
+    wanted = default_paths(actuator) if free_paths is None else list(free_paths)
+    more = [*(["drive.firmware_gain"] if guessed and usual else []), *also]
+    more += ["drive.delay"] if delay else []
+    wanted += [path for path in dict.fromkeys(more) if path not in wanted]
     stated = priors(actuator, prior)
-    if (
-        hanging
-        and free_paths is None
-        and len({log.bench.gravity for log in logs if isinstance(log.bench, Pendulum)}) == 1
-    ):
-        # Gravity is 9.78 to 9.83 m/s^2 depending on the place, and a swinging arm shows it.
-        wanted.append("bench.gravity")
-        extra["bench.gravity"] = next(log.bench.gravity for log in logs if isinstance(log.bench, Pendulum))
-        stated.setdefault("bench.gravity", (extra["bench.gravity"], GRAVITY_ERROR))
-    if (
-        hanging
-        and free_paths is None
-        and all(isinstance(log.bench, Pendulum) and log.bench.arm_mass == 0 for log in logs)
-    ):
-        # Nobody weighed the arm; it is found along, starting from next to nothing.
-        wanted.append("bench.arm_mass")
-        extra["bench.arm_mass"] = 0.03 * min(
-            log.bench.mass for log in logs if isinstance(log.bench, Pendulum)
-        )
+    extra = {"bench.hanging": 0.0} if "bench.hanging" in wanted else {}
+    if usual and offset and all(log.bench is not None and log.bench.hangs for log in logs):
+        arms = [parameters(log.bench) for log in logs]
+        extra["bench.hanging"] = 0.0
+        if len({arm["gravity"] for arm in arms}) == 1:
+            # Gravity is 9.78 to 9.83 m/s^2 depending on the place, and a swinging arm shows it.
+            extra["bench.gravity"] = arms[0]["gravity"]
+            stated.setdefault("bench.gravity", (arms[0]["gravity"], GRAVITY_ERROR))
+        if not any(arm["arm_mass"] for arm in arms):
+            # Nobody weighed the arm; it is found along, starting from next to nothing.
+            extra["bench.arm_mass"] = 0.03 * min(arm["mass"] for arm in arms)
+    wanted += [path for path in extra if path not in wanted]
     if not wanted:
         raise MissingValue("no parameter is free; name at least one")
-    return (
-        problem(
-            actuator,
-            logs,
-            free(actuator, wanted, extra, prior=stated, bounds=bounds),
-            substeps=substeps,
-            hanging=hanging,
-        ),
-        guessed,
-    )
+    numbers = free(actuator, wanted, extra, prior=stated, bounds=bounds)
+    hanging = "bench.hanging" in extra
+    return problem(actuator, logs, numbers, substeps=substeps, hanging=hanging), guessed
 
 
 def _starts(
@@ -235,12 +207,8 @@ def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:
     best = finer if math.isfinite(finer.cost) else best
     errors, _ = p.sensitivities(best.x)
     k = p.outputs.index("position")
-    scale = np.array(
-        [
-            max(1.4826 * float(np.nanmedian(np.abs(column))), 1.0) if np.isfinite(column).any() else 1.0
-            for column in errors.T
-        ]
-    )
+    scatter = [float(np.nanmedian(np.abs(e))) if np.isfinite(e).any() else 0.0 for e in errors.T]
+    scale = np.maximum(1.4826 * np.array(scatter), 1.0)
     if np.all(scale < 1.3):
         return p, best
     alike = float(np.median([correlation_time(np.nan_to_num(e[:, k])) for e in p.batch.split(errors)]))
@@ -250,29 +218,25 @@ def _polish(p: Problem, best: Minimum) -> tuple[Problem, Minimum]:
     return (q, again) if math.isfinite(again.cost) else (p, best)
 
 
-def _found(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Found]:
+def _fitted(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
+    """Every free parameter with its error, its interval, and what tells it."""
     values = p.free.to_values(x, p.fixed)
     T = p.free.slopes(x)
-    physical = T @ sure.covariance @ T.T
-    _, prior_error = p.free.prior()
-    found = {}
+    variance = np.diag(T @ sure.covariance @ T.T)
+    left = np.sqrt(np.diag(sure.covariance)) / p.free.prior()[1]
+    fitted = {}
     for k, q in enumerate(p.free.parameters):
-        value, error = values[q.path], math.sqrt(max(physical[k, k], 0.0))
+        value, error = values[q.path], math.sqrt(max(variance[k], 0.0))
+        stated = q.prior if q.stated else None
         if q.signed:
             low, high = value - 1.96 * error, value + 1.96 * error
         else:
             low, high = (value * math.exp(s * 1.96 * min(error / max(value, 1e-300), 50.0)) for s in (-1, 1))
-        left = math.sqrt(sure.covariance[k, k]) / prior_error[k]
-        told = "prior" if left > OPEN else "both" if q.stated and left > 0.3 else "data"
-        stated = None
-        if q.stated:
-            mean, spread_ = q.prior
-            stated = (
-                (mean, spread_)
-                if q.signed
-                else (p.free.base(q, values, p.fixed) + math.exp(mean), math.exp(mean) * spread_)
-            )
-        found[q.path] = Found(
+            if stated is not None:
+                middle = math.exp(stated[0])
+                stated = (p.free.base(q, values, p.fixed) + middle, middle * stated[1])
+        told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
+        fitted[q.path] = Fitted(
             path=q.path,
             value=value,
             error=error,
@@ -283,7 +247,7 @@ def _found(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Found]:
             prior=stated,
             told_by=told,
         )
-    return found
+    return fitted
 
 
 def _held_out(p: Problem, x: np.ndarray, logs: Sequence[Log]) -> dict[str, float]:

@@ -67,12 +67,9 @@ class Free:
     def to_x(self, values: Mapping[str, float], fixed: Mapping[str, float]) -> np.ndarray:
         x = []
         for p in self.parameters:
-            v = values[p.path]
-            x.append(
-                v
-                if p.signed is not None
-                else math.log(max(v - self.base(p, values, fixed), SMALLEST * max(abs(p.start), 1e-12)))
-            )
+            v, least = values[p.path], SMALLEST * max(abs(p.start), 1e-12)
+            above = max(v - self.base(p, values, fixed), least)
+            x.append(v if p.signed is not None else math.log(above))
         return self.inside(np.array(x))
 
     def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
@@ -101,9 +98,8 @@ class Free:
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Means and standard errors in x."""
-        return np.array([p.prior[0] for p in self.parameters]), np.array(
-            [p.prior[1] for p in self.parameters]
-        )
+        means, errors = np.array([p.prior for p in self.parameters]).reshape(-1, 2).T
+        return means, errors
 
 
 def default_paths(actuator: Actuator) -> list[str]:
@@ -187,21 +183,16 @@ def priors(
     c = given.reconciled.constants
     start = given.actuator()
     # Drag printed at no load belongs to no single friction parameter of a richer model; it is left out.
-    names = {
-        "motor.resistance": "R",
-        "motor.torque_constant": "K",
-        "motor.rotor_inertia": "J",
-        "motor.inductance": "L",
-    }
-    found = {}
-    for path, name in names.items():
-        if name in c and path in start.parameters and path in actuator.parameters:
+    symbols = {"resistance": "R", "torque_constant": "K", "rotor_inertia": "J", "inductance": "L"}
+    stated = {}
+    for name, symbol in symbols.items():
+        path = f"motor.{name}"
+        if symbol in c and path in start.parameters and path in actuator.parameters:
             value = start.parameters[path]
-            found[path] = (
-                value,
-                value * max(c[name].error / c[name].value, 0.05),
-            )  # units of one type differ by some per cent
-    return found
+            # Units of one type differ by some per cent.
+            relative = max(c[symbol].error / c[symbol].value, 0.05)
+            stated[path] = (value, value * relative)
+    return stated
 
 
 def spread(free_: Free, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:

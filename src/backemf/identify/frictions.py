@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from ..errors import UnknownName
 from ..model.actuator import Actuator
-from ..model.friction import FRICTIONS, Viscous
-from ..model.quantity import Size
-from ..model.steady import ideal_speed
+from ..model.friction import FRICTIONS
+from ..model.quantity import Size, parameters
+from ..model.steady import line
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
 ALIASES = {"m1": "coulomb", "m2": "stribeck"}
-
-
-def friction_name(friction: Viscous) -> str:
-    return next(name for name, cls in FRICTIONS.items() if type(friction) is cls)
 
 
 def with_friction(actuator: Actuator, name: str) -> Actuator:
@@ -28,17 +25,11 @@ def with_friction(actuator: Actuator, name: str) -> Actuator:
     if name not in FRICTIONS:
         raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
     old, gearbox = actuator.friction, actuator.gearbox
-    known = {
-        f.name: getattr(old, f.name) for f in dataclasses.fields(old) if getattr(old, f.name) is not None
-    }
-    supply = actuator.drive.supply or 12.0
-    stall = float(gearbox.output_torque(actuator.motor.torque_constant) * supply / actuator.motor.resistance)
-    size = Size(
-        torque=stall,
-        speed=ideal_speed(actuator, supply),
-        dry=max(known.get("coulomb", 0.0), 0.01 * stall),
-        lost=1.0 - (gearbox.efficiency or 0.85),
-    )
+    known = parameters(old)
+    at = line(actuator, actuator.drive.supply or 12.0)
+    dry = max(known.get("coulomb", 0.0), 0.01 * at.stall_torque)
+    lost = 1.0 - (gearbox.efficiency or 0.85)
+    size = Size(torque=at.stall_torque, speed=at.ideal_speed, dry=dry, lost=lost)
     cls = FRICTIONS[name]
     fields = {f.name: f.metadata.get("start") for f in dataclasses.fields(cls)}
     values = {k: start(size) for k, start in fields.items() if start is not None}
@@ -49,8 +40,8 @@ def with_friction(actuator: Actuator, name: str) -> Actuator:
     return dataclasses.replace(actuator, friction=cls(**values), gearbox=gearbox)
 
 
-def friction_size(actuator: Actuator, w: np.ndarray, t_m: float, t_e: float) -> np.ndarray:
-    """Friction torque over speed at a load, for tables and plots."""
+def friction_size(actuator: Actuator, w: Any, t_m: float, t_e: float) -> np.ndarray:
+    """Friction torque over speed (an array) at a load, for tables and plots."""
     f = actuator.friction
-    direction = np.where(w >= 0, 1.0, -1.0)
+    direction: Any = np.where(w >= 0, 1.0, -1.0)
     return np.asarray(f.drag(w) + direction * f.level(f.stribeck(w), t_m, t_e, direction))

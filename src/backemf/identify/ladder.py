@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.fit import Fit, Tried
-from ..data.log import Log
+from ..data.log import Log, actuator_and_logs
 from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
@@ -67,11 +67,10 @@ class Ladder:
     @property
     def fit(self) -> Fit:
         """The chosen rung's fit, which remembers the others."""
-        found = next(r.fit for r in self.rungs if r.name == self.chosen)
-        assert found is not None
-        return replace(
-            found, rungs=tuple(r.tried(r.name == self.chosen) for r in self.rungs), judged_on=self.held_out
-        )
+        chosen = next(r.fit for r in self.rungs if r.name == self.chosen)
+        assert chosen is not None
+        tried = tuple(r.tried(r.name == self.chosen) for r in self.rungs)
+        return replace(chosen, rungs=tried, judged_on=self.held_out)
 
     def __str__(self) -> str:
         rows = []
@@ -82,17 +81,9 @@ class Ladder:
                 continue
             bought = "-" if before is None else f"{100 * (1 - r.held_out / before):+.1f} %"
             before = min(r.held_out, before) if before is not None else r.held_out
-            mark = "chosen" if r.name == self.chosen else ""
-            rows.append(
-                (
-                    r.name,
-                    str(len(r.fit.parameters)),
-                    f"{1e3 * r.fit.training_mae:.3f}",
-                    f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}",
-                    bought,
-                    mark,
-                )
-            )
+            n, trained = str(len(r.fit.parameters)), f"{1e3 * r.fit.training_mae:.3f}"
+            held = f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}"
+            rows.append((r.name, n, trained, held, bought, "chosen" if r.name == self.chosen else ""))
         unit = "mrad" if self.fit.actuator.motion == "rotary" else "mm"
         head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
         return (
@@ -131,13 +122,15 @@ def ladder(
 ) -> Ladder:
     """Fit each friction of the ladder and judge it on held-out logs;
     each rung starts from the last one's winding and drag."""
+    actuator, logs = actuator_and_logs("ladder", actuator, logs)
     if hold_out is None:
         hold_out, words = default_hold_out(logs)
     else:
         words = f"the logs held out ({hold_out})"
-    found: list[Rung] = []
+    climbed: list[Rung] = []
     start = actuator
     also = [*more.pop("also", ()), *(["drive.firmware_gain"] if fitted_drive(actuator, logs)[1] else [])]
+    asked = {"prior": prior, "hold_out": hold_out, "n_starts": n_starts, "seed": seed, **more}
     for k, name in enumerate(rungs):
 
         def note(text: str, cost: float, share: float, k: int = k, name: str = name) -> None:
@@ -145,28 +138,18 @@ def ladder(
                 progress(f"{name}: {text}", cost, (k + share) / len(rungs))
 
         try:
-            one = fit(
-                with_friction(start, name),
-                logs,
-                prior=prior,
-                hold_out=hold_out,
-                n_starts=n_starts,
-                seed=seed,
-                progress=note,
-                also=also,
-                **more,
-            )
-            found.append(Rung(name=name, fit=one))
-            if one.held_out_mae is not None and one.held_out_mae <= min(r.held_out for r in found):
+            one = fit(with_friction(start, name), logs, progress=note, also=also, **asked)
+            climbed.append(Rung(name=name, fit=one))
+            if one.held_out_mae is not None and one.held_out_mae <= min(r.held_out for r in climbed):
                 start = one.actuator
         except (BackemfError, np.linalg.LinAlgError) as error:
-            found.append(Rung(name=name, fit=None, reason=str(error)))
-    best = min(found, key=lambda r: r.held_out)
+            climbed.append(Rung(name=name, fit=None, reason=str(error)))
+    best = min(climbed, key=lambda r: r.held_out)
     if best.fit is None:
         raise InvalidValue(f"no rung could be fitted: {best.reason}")
     n = len(best.fit.held_out)
     floor = 0.1 * best.held_out / np.sqrt(n)  # a standard error of a few logs is itself uncertain
     limit = best.held_out + max(best.standard_error, floor)
-    good = [r for r in found if r.fit is not None and r.held_out <= limit]
+    good = [r for r in climbed if r.fit is not None and r.held_out <= limit]
     chosen = min(good, key=lambda r: len(r.fit.parameters) if r.fit is not None else 99)
-    return Ladder(rungs=tuple(found), chosen=chosen.name, held_out=words)
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=words)

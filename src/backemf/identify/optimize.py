@@ -10,7 +10,7 @@ throughout.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,23 +60,18 @@ def levenberg_marquardt(
         return H + np.diag(precision), g + precision * (x - mean), total, cost
 
     x = problem.free.inside(np.asarray(x, float))
-    H, g, cost, data = evaluate(x)
+    H, g, cost, data_cost = evaluate(x)
+    n_evaluations, ended = 1, "stopped at its limit of iterations"
     if not np.isfinite(cost):
-        return Minimum(
-            x=x,
-            cost=np.inf,
-            data_cost=np.inf,
-            n_evaluations=1,
-            ended="the simulation is not finite at the start",
-        )
-    damping, evaluations, small = 1e-2, 1, 0
+        ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
+    damping, small = 1e-2, 0
     low, high = problem.free.bounds()
     for _ in range(most):
         held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0))  # at a bound that it pushes against
         moving = ~held
         A = H[np.ix_(moving, moving)]
         scale = np.maximum(np.diag(A), 1e-12)
-        improved, trial, found = False, x, (H, g, cost, data)
+        improved, trial, there = False, x, (H, g, cost, data_cost)
         for _ in range(12):
             step = np.zeros_like(x)
             try:
@@ -86,23 +81,21 @@ def levenberg_marquardt(
                 continue
             step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
             trial = problem.free.inside(x + step)
-            found = evaluate(trial)
-            evaluations += 1
-            if np.isfinite(found[2]) and found[2] < cost:
-                improved = True
+            there = evaluate(trial)
+            n_evaluations += 1
+            improved = bool(np.isfinite(there[2]) and there[2] < cost)
+            if improved:
                 break
             damping *= 4.0
-        if not improved:
-            return Minimum(x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="converged")
-        gain = (cost - found[2]) / max(cost, 1e-300)
-        x, (H, g, cost, data) = trial, found
-        damping = max(damping / 5.0, 1e-9)
+        gain = (cost - there[2]) / max(cost, 1e-300) if improved else 0.0
+        if improved:
+            x, (H, g, cost, data_cost) = trial, there
+            damping = max(damping / 5.0, 1e-9)
         small = small + 1 if gain < tolerance else 0
-        if small >= 2:
-            return Minimum(x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="converged")
-    return Minimum(
-        x=x, cost=cost, data_cost=data, n_evaluations=evaluations, ended="stopped at its limit of iterations"
-    )
+        if not improved or small >= 2:
+            ended = "converged"
+            break
+    return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
 
 
 def homotopy(
@@ -110,20 +103,17 @@ def homotopy(
 ) -> Minimum:
     """Minimise with the observer's bandwidth falling to zero;
     early stages are short, the last runs to convergence."""
-    total = 0
-    found = None
+    minima: list[Minimum] = []
     for k, bandwidth in enumerate(stages):
         last = k == len(stages) - 1
         # While the observer corrects the state, coarse steps do: what they miss it takes out.
         coarse = problem.substeps if last else max(1, problem.substeps // 3)
-        found = levenberg_marquardt(
-            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=1e-5 if last else 1e-4
+        tolerance = 1e-5 if last else 1e-4
+        end = levenberg_marquardt(
+            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance
         )
-        total += found.n_evaluations
-        x = found.x
+        minima.append(end)
+        x = end.x
         if note is not None:
-            note(f"observer at {bandwidth:g} rad/s", found.cost, (k + 1) / len(stages))
-    assert found is not None
-    return Minimum(
-        x=found.x, cost=found.cost, data_cost=found.data_cost, n_evaluations=total, ended=found.ended
-    )
+            note(f"observer at {bandwidth:g} rad/s", end.cost, (k + 1) / len(stages))
+    return replace(minima[-1], n_evaluations=sum(m.n_evaluations for m in minima))

@@ -48,8 +48,10 @@ class Prediction:
     def load(self) -> np.ndarray:
         """Torque of the bench on the joint along the run."""
         assert self.log.bench is not None
-        inputs = {name: self.log[name] for name in self.log.bench.series}
-        return np.asarray(self.log.bench.load(self.position, self.velocity, inputs)) + np.zeros(len(self.log))
+        inputs: dict[str, Any] = {name: self.log[name] for name in self.log.bench.series}
+        q: Any = self.position
+        w: Any = self.velocity
+        return np.asarray(self.log.bench.load(q, w, inputs)) + np.zeros(len(self.log))
 
     @property
     def another(self) -> bool:
@@ -63,12 +65,8 @@ def role(fit: Fit, name: str) -> str:
 
 def as_found(fit: Fit, log: Log) -> Log:
     """The log with the bench's numbers that the fit found, such as where the arm hangs."""
-    bench = {
-        path.removeprefix("bench."): p.value
-        for path, p in fit.parameters.items()
-        if path.startswith("bench.")
-    }
-    return replace(log, bench=replace(log.bench, **bench)) if bench and log.bench is not None else log
+    numbers = {path.partition(".")[2]: p.value for path, p in fit.parameters.items() if path[:6] == "bench."}
+    return replace(log, bench=replace(log.bench, **numbers)) if numbers and log.bench is not None else log
 
 
 def run(fit: Fit, log: Log) -> Prediction:
@@ -76,30 +74,23 @@ def run(fit: Fit, log: Log) -> Prediction:
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
     p = problem(actuator, [log], Free(()), outputs=("position",), substeps=fit.substeps)
-    found = p.kernels.trajectory(p.rows_of(np.zeros(0)), p.S, p.batch, p.substeps)
-    states = {name: found[:, k] for k, name in enumerate(p.system.states)}
-    here = actuator.replace(
-        **{path: v for path, v in p.logs[0].settings.items() if path in actuator.parameters}
-    )
-    inputs: dict[str, Any] = {name: p.logs[0].inputs[:, k] for k, name in enumerate(p.system.inputs)}
-    if here.drive.delay:
-        late = {
-            n: Signal(time=log.time, values=v).held(log.time - here.drive.delay)
-            for n, v in inputs.items()
-            if n.endswith("_target")
-        }
-        inputs.update(late)
+    columns = p.kernels.trajectory(p.rows_of(np.zeros(0)), p.S, p.batch, p.substeps).T
+    states = dict(zip(p.system.states, columns, strict=True))
+    (one,) = p.logs
+    here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
+    inputs: dict[str, Any] = dict(zip(p.system.inputs, one.inputs.T, strict=True))
+    for name in inputs if here.drive.delay else ():
+        if name.endswith("_target"):
+            inputs[name] = Signal(time=log.time, values=inputs[name]).held(log.time - here.drive.delay)
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
-    stored = {**fit.training, **fit.held_out}.get(log.name)
-    error = float(np.nanmean(np.abs(states["position"] - log["position"])))
     return Prediction(
         log=log,
         role=role(fit, log.name),
         actuator=here,
         states=states,
         signals=told,
-        error=error,
-        stored=stored,
+        error=float(np.nanmean(np.abs(states["position"] - log["position"]))),
+        stored={**fit.training, **fit.held_out}.get(log.name),
     )
 
 

@@ -16,9 +16,9 @@ from ..engine.rows import Batch, Delay, Held, Observer, held
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
-from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.bench import Bench, Pendulum
+from ..model.bench import Bench
+from ..model.drive import Servo
 from ..model.quantity import parameters, substitute
 from .free import Free
 
@@ -49,36 +49,33 @@ def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, boo
     """The actuator with a drive that the logs' settings fit:
     (actuator, whether its firmware gain is a guess)."""
     first = next((log for log in logs if "drive.proportional" in log.settings), None)
-    if first is None or not isinstance(actuator.drive, drives.Position):
+    loop, has_register = actuator.drive.loop, "drive.proportional" in actuator.parameters
+    if first is None or has_register or loop is None or (loop.of, loop.effort) != ("position", "V"):
         return actuator, False
-    supply = (
-        first.settings.get("drive.supply")
-        or actuator.drive.supply
-        or (float(np.nanmedian(first["supply"])) if "supply" in first else None)
-    )
+    recorded = float(np.nanmedian(first["supply"])) if "supply" in first else None
+    supply = first.settings.get("drive.supply") or actuator.drive.supply or recorded
     if supply is None:
         raise MissingValue(
             f"{first.name} sets a servo gain, but neither it nor the actuator says the supply voltage; give"
             " drive.supply"
         )
-    drive = drives.Servo(
-        firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=first.settings["drive.proportional"], supply=supply
-    )
+    register = first.settings["drive.proportional"]
+    drive = Servo(firmware_gain=UNKNOWN_FIRMWARE_GAIN, proportional=register, supply=supply)
     return replace(actuator, drive=drive), True
 
 
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool) -> Prepared:
     """A log's inputs as rows, its measurements, settings and start."""
     bench = bench_of(log)
-    if hanging and isinstance(bench, Pendulum) and bench.hanging is None:
-        bench = replace(bench, hanging=0.0)
+    if hanging and bench.hangs and "hanging" not in parameters(bench):
+        bench = replace(bench, **{"hanging": 0.0})
     wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]
     inputs = {name: log[name] for name in sorted(wanted)}
     for name, values in inputs.items():
         if not np.isfinite(values).all():
+            k = int(np.argmax(~np.isfinite(values)))
             raise InvalidValue(
-                f"{log.name}: {name} is not finite at sample {int(np.argmax(~np.isfinite(values)))}; cut the"
-                " log or repair the signal"
+                f"{log.name}: {name} is not finite at sample {k}; cut the log or repair the signal"
             )
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
     rows = held(values, np.diff(log.time))
@@ -107,16 +104,15 @@ class Problem:
 
     def __post_init__(self) -> None:
         first = self.logs[0]
-        drive_inputs = [n for n in first.log.signals if n in ("enabled", "supply")]
-        names = sorted({n for n in (*self.input_names(first), *drive_inputs)})
+        asked = [*targets(first.log, self.actuator.drive), *first.bench.series]
+        names = {*asked, *(n for n in first.log.signals if n in ("enabled", "supply"))}
         self.system = ActuatorSystem(
-            actuator=self.actuator, bench=first.bench, inputs=tuple(names), outputs=self.outputs
+            actuator=self.actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
         self.kernels: Kernels = kernels(self.system, free=self.free.paths)
         self.names = list(self.system.parameters)
-        fixed = {**parameters(self.actuator), **parameters(first.bench, "bench.")}
-        self.fixed = fixed
-        self.P = np.array([[{**fixed, **p.settings}[n] for n in self.names] for p in self.logs])
+        self.fixed = {**parameters(self.actuator), **parameters(first.bench, "bench.")}
+        self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
         self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
         self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
@@ -124,8 +120,10 @@ class Problem:
         self.sigma_noise = self.sigma
         self.delay_free = "drive.delay" in self.free.paths
 
-    def input_names(self, p: Prepared) -> list[str]:
-        return [*targets(p.log, self.actuator.drive), *p.bench.series]
+    @property
+    def first(self) -> np.ndarray:
+        """The optimiser's x at the start parameters."""
+        return self.free.to_x({q.path: q.start for q in self.free.parameters}, self.fixed)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
         """Parameters of every log for the optimiser's x.
@@ -147,30 +145,22 @@ class Problem:
 
     def observer(self, bandwidth: float) -> Observer | None:
         """A correction towards the recorded position, or None at bandwidth 0."""
-        return (
-            Observer(bandwidth, self.measured[:, self.outputs.index("position")]) if bandwidth > 0 else None
-        )
+        if bandwidth <= 0:
+            return None
+        return Observer(bandwidth, self.measured[:, self.outputs.index("position")])
 
     def normal(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """(J'J, J'r, cost) in x, summed over the logs; not finite where the simulation is not."""
-        observer = self.observer(bandwidth)
-        n = self.substeps if substeps is None else substeps
+        P, n = self.rows_of(x), self.substeps if substeps is None else substeps
+        observer, weights = self.observer(bandwidth), 1.0 / self.sigma
         JtJ, Jtr, cost = self.kernels.normal(
-            self.rows_of(x),
-            self.S,
-            self.batch,
-            n,
-            self.measured,
-            1.0 / self.sigma,
-            observer=observer,
-            robust=robust,
+            P, self.S, self.batch, n, self.measured, weights, observer=observer, robust=robust
         )
         T = self.free.slopes(x)
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # a step that runs away is not finite; the caller looks at the cost
+        # A step that runs away is not finite; the caller looks at the cost.
+        with np.errstate(invalid="ignore", over="ignore"):
             return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -211,10 +201,8 @@ def problem(
     long_enough(logs)
     seen = tuple(o for o in OUTPUTS if any(o in log for log in logs)) if outputs is None else tuple(outputs)
     if "position" not in seen:
-        raise MissingValue(
-            "none of the logs has a position; they have:"
-            f" {', '.join(sorted({s for log in logs for s in log.signals}))}"
-        )
+        there = ", ".join(sorted({s for log in logs for s in log.signals}))
+        raise MissingValue(f"none of the logs has a position; they have: {there}")
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
     prepared = [prepare(actuator, _with_common(log, common, actuator), seen, hanging) for log in logs]
     kinds = {type(p.bench).__name__ for p in prepared}
@@ -222,25 +210,16 @@ def problem(
         raise InvalidValue(
             f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time"
         )
-    sigma = np.array(
-        [
-            max(np.median([noise_of(p.measured[:, k]) for p in prepared]), LEAST_NOISE.get(o, 1e-9))
-            for k, o in enumerate(seen)
-        ]
-    )
+    noise = [np.median([noise_of(p.measured[:, k]) for p in prepared]) for k in range(len(seen))]
+    sigma = np.array([max(x, LEAST_NOISE.get(o, 1e-9)) for x, o in zip(noise, seen, strict=True)])
     return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared), sigma)
 
 
 def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     """The log with the inputs that others have: always enabled, the nominal supply."""
-    missing = [n for n in names if n not in log]
-    if not missing:
-        return log
-    supply = log.settings.get("drive.supply", actuator.drive.supply or 1.0)
-    extra = {
-        n: Signal(time=log.time, values=np.full(len(log), 1.0 if n == "enabled" else supply)) for n in missing
-    }
-    return replace(log, signals={**log.signals, **extra})
+    usual = {"enabled": 1.0, "supply": log.settings.get("drive.supply", actuator.drive.supply or 1.0)}
+    extra = {n: Signal(time=log.time, values=np.full(len(log), usual[n])) for n in names if n not in log}
+    return replace(log, signals={**log.signals, **extra}) if extra else log
 
 
 def default_substeps(prepared: Sequence[Prepared]) -> int:

@@ -8,14 +8,19 @@ from typing import Any
 
 from ..data.log import Log
 from ..errors import InvalidValue, MissingValue, UnknownName
+from ..model.quantity import parameters
 
 KEYS: dict[str, Callable[[Log], Any]] = {
     "gain": lambda log: log.settings.get("drive.proportional"),
-    "mass": lambda log: getattr(log.bench, "mass", None),
-    "length": lambda log: getattr(log.bench, "length", None),
+    "mass": lambda log: _of_bench(log, "mass"),
+    "length": lambda log: _of_bench(log, "length"),
     "supply": lambda log: log.settings.get("drive.supply"),
     "name": lambda log: log.name,
 }
+
+
+def _of_bench(log: Log, name: str) -> float | None:
+    return None if log.bench is None else parameters(log.bench).get(name)
 
 
 def matches(log: Log, spec: Any) -> bool:

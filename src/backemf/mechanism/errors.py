@@ -40,9 +40,8 @@ def covariance_of(
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
     covariance = inverse * np.outer(spread / alone, spread / alone)
-    lost &= (
-        np.linalg.norm(vectors[: model.n], axis=0) > 1e-3
-    )  # a first angle that nothing depends on says nothing about gains
+    # A first angle that nothing depends on says nothing about gains.
+    lost &= np.linalg.norm(vectors[: model.n], axis=0) > 1e-3
     directions = (vectors[:, lost] / size[:, None]).T if lost.any() else np.zeros((0, model.n_all))
     return covariance, directions
 

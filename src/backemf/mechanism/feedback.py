@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,31 @@ class Preset:
     delay: float
     """Of the measurement [s]."""
 
+    def feedback(
+        self,
+        loop: str,
+        K: tuple[float, float],
+        design: str,
+        *,
+        period: float,
+        delay: float,
+        encoder_factor: float = 1.0,
+        **more: Any,
+    ) -> Feedback:
+        """Gains in volts per error and per rate, as this controller counts them."""
+        per_volt = self.output / encoder_factor
+        return Feedback(
+            loop=loop,
+            kP=K[0] * per_volt / (self.time if loop == "velocity" else 1.0),
+            kD=K[1] * per_volt / (1.0 if self.normalized else period),
+            volts_per_error=K[0],
+            volts_per_rate=K[1],
+            period=period,
+            delay=delay,
+            design=design,
+            **more,
+        )
+
 
 PRESETS = {
     p.name: p
@@ -57,6 +83,15 @@ def preset_of(name: str | Preset) -> Preset:
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return PRESETS[name]
+
+
+def _timed(
+    preset: str | Preset, period: float | None, delay: float | None
+) -> tuple[Preset, dict[str, float]]:
+    """The preset, and its period and delay unless others are given."""
+    p = preset_of(preset)
+    clock = {"period": p.period if period is None else period, "delay": p.delay if delay is None else delay}
+    return p, clock
 
 
 def _regulator(
@@ -98,23 +133,13 @@ def velocity_gains(
     """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
     A mechanism without inertia needs none."""
     _checked(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
-    p = preset_of(preset)
-    T, d = p.period if period is None else period, p.delay if delay is None else delay
+    p, clock = _timed(preset, period, delay)
     K = 0.0
     if abs(kA) >= _NO_INERTIA:
-        K = float(
-            _regulator(np.array([[-kV / kA]]), np.array([[1.0 / kA]]), [max_error], max_effort, T, d)[0, 0]
-        )
-    return Feedback(
-        loop="velocity",
-        kP=K * p.output / (p.time * encoder_factor),
-        kD=0.0,
-        volts_per_error=K,
-        volts_per_rate=0.0,
-        period=T,
-        delay=d,
-        design=f"regulator, {p.name}: {max_error:g} off is worth {max_effort:g}",
-    )
+        A, B = np.array([[-kV / kA]]), np.array([[1.0 / kA]])
+        K = float(_regulator(A, B, [max_error], max_effort, **clock)[0, 0])
+    design = f"regulator, {p.name}: {max_error:g} off is worth {max_effort:g}"
+    return p.feedback("velocity", (K, 0.0), design, **clock, encoder_factor=encoder_factor)
 
 
 def position_gains(
@@ -136,29 +161,18 @@ def position_gains(
         max_effort=max_effort,
         encoder_factor=encoder_factor,
     )
-    p = preset_of(preset)
-    T, d = p.period if period is None else period, p.delay if delay is None else delay
+    p, clock = _timed(preset, period, delay)
+    errors = [max_position_error, max_velocity_error]
     if abs(kA) < _NO_INERTIA:
-        K = _regulator(np.array([[0.0]]), np.array([[1.0]]), [max_position_error], max_effort, T, d)
-        K0, K1 = kV * float(K[0, 0]), 0.0
+        K = _regulator(np.array([[0.0]]), np.array([[1.0]]), errors[:1], max_effort, **clock)
+        gains = (kV * float(K[0, 0]), 0.0)
     else:
         A, B = np.array([[0.0, 1.0], [0.0, -kV / kA]]), np.array([[0.0], [1.0 / kA]])
-        K0, K1 = (
-            float(x) for x in _regulator(A, B, [max_position_error, max_velocity_error], max_effort, T, d)[0]
-        )
-    return Feedback(
-        loop="position",
-        kP=K0 * p.output / encoder_factor,
-        kD=K1 * p.output / encoder_factor / (1.0 if p.normalized else T),
-        volts_per_error=K0,
-        volts_per_rate=K1,
-        period=T,
-        delay=d,
-        design=(
-            f"regulator, {p.name}: {max_position_error:g} and {max_velocity_error:g} off are worth"
-            f" {max_effort:g}"
-        ),
-    )
+        K = _regulator(A, B, errors, max_effort, **clock)
+        gains = (float(K[0, 0]), float(K[0, 1]))
+    off = f"{max_position_error:g} and {max_velocity_error:g} off are worth {max_effort:g}"
+    design = f"regulator, {p.name}: {off}"
+    return p.feedback("position", gains, design, **clock, encoder_factor=encoder_factor)
 
 
 def settle(
@@ -180,62 +194,55 @@ def settle(
     A position loop also pushes with kS towards its target until it is there; velocity gets kS from the
     feedforward.
     """
-    p = preset_of(preset)
-    T, d = p.period if period is None else period, p.delay if delay is None else delay
-    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=T)
-    lag = d + 0.5 * T
+    p, clock = _timed(preset, period, delay)
+    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=clock["period"])
+    lag = clock["delay"] + 0.5 * clock["period"]
+    size, spare = abs(step), 0.99 * limit - kS  # a hair below the limit
     note = ""
     if loop == "velocity":
-        rate = 4.0 / time
-        spare = 0.99 * limit - kS - kV * abs(step)  # a hair below the limit
+        rate, spare = 4.0 / time, spare - kV * size
         if spare <= 0:
             raise InvalidValue(
-                f"a velocity of {step:g} needs {kS + kV * abs(step):.3g}; the input is limited to {limit:g}"
+                f"a velocity of {step:g} needs {kS + kV * size:.3g}; the input is limited to {limit:g}"
             )
-        reach = min(rate, (kV + spare / abs(step)) / kA, 0.5 / lag)
-        K0, K1 = max(0.0, kA * reach - kV), 0.0
+        reach = min(rate, (kV + spare / size) / kA, 0.5 / lag)
+        K = (max(0.0, kA * reach - kV), 0.0)
         if kA * rate <= kV:
             note = f"it settles in {4 * kA / kV:.3g} s by itself"
     elif loop == "position":
         # Two equal poles at -w settle to 2 % in 5.83 / w.
-        rate, spare = 5.83 / time, max(0.99 * limit - kS, 1e-9)
-        reach = min(rate, math.sqrt(spare / (abs(step) * kA)), 0.3 / lag)
-        K0, K1 = kA * reach * reach, max(0.0, 2 * kA * reach - kV)
-        if K1 == 0.0:  # the mechanism damps itself: kA s^2 + kV s + K0, its slow pole at the wanted rate
-            slow = min(4.0 / time, kV / (2 * kA), 0.3 / lag)
-            K0 = min(slow * (kV - kA * slow), spare / abs(step))
-            found = 0.5 * (kV - math.sqrt(max(kV * kV - 4 * kA * K0, 0.0))) / kA
-            if found < 0.99 * 4.0 / time:
-                why = (
-                    "the delay"
-                    if slow == 0.3 / lag
-                    else (
-                        "the mechanism's own damping"
-                        if slow == kV / (2 * kA) and spare / abs(step) > K0
-                        else "the limit of the input"
-                    )
-                )
-                note = f"{why} allows {4.0 / found:.3g} s, not {time:g} s"
-            reach = rate
+        rate, spare = 5.83 / time, max(spare, 1e-9)
+        reach = min(rate, math.sqrt(spare / (size * kA)), 0.3 / lag)
+        K = (kA * reach * reach, max(0.0, 2 * kA * reach - kV))
+        if K[1] == 0.0:
+            K_0, note = _damped(kV, kA, time, spare / size, lag)
+            K, reach = (K_0, 0.0), rate
     else:
         raise UnknownName("loop", loop, ("position", "velocity"))
     if reach < rate and not note:
         why = "the delay" if reach in (0.5 / lag, 0.3 / lag) else "the limit of the input"
         slower = (4.0 if loop == "velocity" else 5.83) / reach
         note = f"{why} allows {slower:.3g} s, not {time:g} s"
-    return Feedback(
-        loop=loop,
-        kP=K0 * p.output / (p.time if loop == "velocity" else 1.0),
-        kD=K1 * p.output / (1.0 if p.normalized else T),
-        volts_per_error=K0,
-        volts_per_rate=K1,
-        period=T,
-        delay=d,
-        design=f"settles {step:g} in {time:g} s within {limit:g}",
-        note=note,
-        step=step,
-        against_friction=kS if loop == "position" else 0.0,
-    )
+    design = f"settles {step:g} in {time:g} s within {limit:g}"
+    against = kS if loop == "position" else 0.0
+    return p.feedback(loop, K, design, **clock, note=note, step=step, against_friction=against)
+
+
+def _damped(kV: float, kA: float, time: float, most: float, lag: float) -> tuple[float, str]:
+    """(gain, note) where the mechanism damps itself: kA s^2 + kV s + K_0, its slow pole at the wanted rate.
+    `most` is the gain that the input's limit allows."""
+    slow = min(4.0 / time, kV / (2 * kA), 0.3 / lag)
+    K_0 = min(slow * (kV - kA * slow), most)
+    pole = 0.5 * (kV - math.sqrt(max(kV * kV - 4 * kA * K_0, 0.0))) / kA
+    if pole >= 0.99 * 4.0 / time:
+        return K_0, ""
+    if slow == 0.3 / lag:
+        why = "the delay"
+    elif slow == kV / (2 * kA) and most > K_0:
+        why = "the mechanism's own damping"
+    else:
+        why = "the limit of the input"
+    return K_0, f"{why} allows {4.0 / pole:.3g} s, not {time:g} s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,7 +283,7 @@ def step_response(
     fine = max(1, math.ceil(feedback.period / 0.001))
     h = feedback.period / fine
     late = round(feedback.delay / h)
-    within = h * np.arange(1, fine + 1)
+    within: Any = h * np.arange(1, fine + 1)
     t = h * np.arange(n * fine + 1)
     position, velocity, effort = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
     for k in range(0, n * fine, fine):
@@ -293,13 +300,7 @@ def step_response(
         effort[to] = u
     shown = (velocity if feedback.loop == "velocity" else position) / step
     outside = np.flatnonzero(np.abs(shown - 1) > 0.02)
-    settled = (
-        math.inf
-        if len(outside) and outside[-1] == len(t) - 1
-        else float(t[outside[-1] + 1])
-        if len(outside)
-        else 0.0
-    )
+    settled = float(np.append(t, math.inf)[outside[-1] + 1]) if len(outside) else 0.0
     return StepResponse(
         time=t,
         position=position,

@@ -1,15 +1,18 @@
-"""What is wrong with the recordings of a mechanism, or worth knowing:
+"""What is wrong with the recordings of a mechanism or with its gains, or worth knowing:
 signs, units, motion, stops, supply; each with its remedy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..findings import Finding
+from ..data.characterization import Gain
+from ..findings import Finding, finding
+from ..tables import number
+from .model import DELAY_ASSUMED
 from .segments import Segment
 from .trials import Trial, tests_in
 
@@ -32,23 +35,7 @@ _BROWN_OUT = 6.8
 def mended(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     """Runs with signs that agree and positions in the unit of their velocities,
     and what had to be changed."""
-    found: list[Finding] = []
-    runs, wrong = list(runs), []
-    for run in runs:
-        mean = float(np.mean(run.input))
-        if mean * (1 if run.test.endswith("forward") else -1) < 0 and abs(mean) > 0.05 * float(
-            np.max(np.abs(run.input))
-        ):
-            wrong.append(run.test)
-    if wrong:
-        text = f"{', '.join(wrong)}: the input has the other sign than the test's name says."
-        found.append(
-            Finding(
-                code="test_direction",
-                text=text,
-                remedy="nothing for the gains; check which test was run, or the sign of the input",
-            )
-        )
+    runs, findings = list(runs), [*_direction(runs)]
     power = sum(float(np.sum(_held(r) * r.velocity)) for r in runs)
     size = math.sqrt(
         sum(float(np.sum(_held(r) ** 2)) for r in runs) * sum(float(np.sum(r.velocity**2)) for r in runs)
@@ -58,50 +45,56 @@ def mended(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
             "a positive input gives a negative velocity: one of them is inverted. The gains below are those"
             " with velocity and position turned round."
         )
-        found.append(
-            Finding(
-                code="inverted",
-                text=text,
-                remedy="invert the motor or the encoder in the robot's program, then record again",
-            )
-        )
+        remedy = "invert the motor or the encoder in the robot's program, then record again"
+        findings.append(finding("inverted", text, remedy))
         runs = [replace(r, velocity=-r.velocity, position=-r.position) for r in runs]
-    ratios = [ratio for r in runs for ratio in [_position_ratio(r)] if ratio is not None]
-    if ratios:
-        ratio = float(np.median(ratios))
-        if ratio < 0:
-            text = (
-                "position falls while velocity is positive: one of them is inverted. Position was turned"
-                " round."
-            )
-            found.append(
-                Finding(
-                    code="position_inverted",
-                    text=text,
-                    remedy="invert position and velocity together, in the encoder's settings",
-                )
-            )
-        if abs(math.log(abs(ratio))) > 0.15:
-            near = min(
-                _FACTORS, key=lambda f: min(abs(math.log(abs(ratio) / f)), abs(math.log(abs(ratio) * f)))
-            )
-            close = min(abs(math.log(abs(ratio) / near)), abs(math.log(abs(ratio) * near))) < 0.1
-            why = f", as {_FACTORS[near]} would give" if close else ""
-            text = (
-                f"position changes {abs(ratio):.4g} times as much as velocity says{why}. Gains are in the"
-                " unit of velocity; position was scaled to it."
-            )
-            remedy = "give position and velocity the same conversion factor (velocity per second)"
-            found.append(Finding(code="units_disagree", text=text, remedy=remedy, numbers={"ratio": ratio}))
-        if ratio < 0 or abs(math.log(abs(ratio))) > 0.15:
-            runs = [replace(r, position=r.position / ratio) for r in runs]
-    return runs, found
+    ratios = [ratio for r in runs if (ratio := _position_ratio(r)) is not None]
+    if not ratios:
+        return runs, findings
+    ratio = float(np.median(ratios))
+    off = abs(math.log(abs(ratio))) > 0.15
+    if ratio < 0:
+        text = (
+            "position falls while velocity is positive: one of them is inverted. Position was turned round."
+        )
+        remedy = "invert position and velocity together, in the encoder's settings"
+        findings.append(finding("position_inverted", text, remedy))
+    if off:
+        text = (
+            f"position changes {abs(ratio):.4g} times as much as velocity says{_why(abs(ratio))}. Gains are"
+            " in the unit of velocity; position was scaled to it."
+        )
+        remedy = "give position and velocity the same conversion factor (velocity per second)"
+        findings.append(finding("units_disagree", text, remedy, ratio=ratio))
+    if ratio < 0 or off:
+        runs = [replace(r, position=r.position / ratio) for r in runs]
+    return runs, findings
+
+
+def _direction(runs: Sequence[Trial]) -> Iterator[Finding]:
+    """Tests whose input has the other sign than their name says."""
+    wrong = []
+    for run in runs:
+        towards = float(np.mean(run.input)) * (1 if run.test.endswith("forward") else -1)
+        if towards < -0.05 * float(np.max(np.abs(run.input))):
+            wrong.append(run.test)
+    if wrong:
+        text = f"{', '.join(wrong)}: the input has the other sign than the test's name says."
+        remedy = "nothing for the gains; check which test was run, or the sign of the input"
+        yield finding("test_direction", text, remedy)
+
+
+def _why(ratio: float) -> str:
+    """The mix-up of units that gives such a ratio, in words; empty where none does."""
+    off = {factor: min(abs(math.log(ratio / factor)), abs(math.log(ratio * factor))) for factor in _FACTORS}
+    near = min(off, key=lambda factor: off[factor])
+    return f", as {_FACTORS[near]} would give" if off[near] < 0.1 else ""
 
 
 def _held(run: Trial) -> np.ndarray:
-    return run.input[
-        np.clip(np.searchsorted(run.time, run.velocity_time, side="right") - 1, 0, len(run.input) - 1)
-    ]
+    """The input in force at each sample of velocity."""
+    at = np.searchsorted(run.time, run.velocity_time, side="right") - 1
+    return run.input[np.clip(at, 0, len(run.input) - 1)]
 
 
 def _position_ratio(run: Trial) -> float | None:
@@ -109,139 +102,144 @@ def _position_ratio(run: Trial) -> float | None:
     t, v = run.velocity_time, run.velocity
     if len(run.position) < 10 or len(v) < 10:
         return None
-    way = float(np.sum(0.5 * (v[1:] + v[:-1]) * np.diff(t)))
-    moved = float(
-        np.interp(t[-1], run.position_time, run.position) - np.interp(t[0], run.position_time, run.position)
-    )
+    ways = 0.5 * (v[1:] + v[:-1]) * np.diff(t)
+    way, there_and_back = float(np.sum(ways)), float(np.sum(np.abs(ways)))
+    first, last = np.interp(t[[0, -1]], run.position_time, run.position)
     noise = 3 * float(np.std(np.diff(v, 2))) * math.sqrt(len(v)) * float(np.median(np.diff(t)))
-    if abs(way) < max(noise, 0.3 * float(np.sum(np.abs(0.5 * (v[1:] + v[:-1])) * np.diff(t)))) or moved == 0:
+    if abs(way) < max(noise, 0.3 * there_and_back) or last == first:
         return None
-    return moved / way
+    return float(last - first) / way
 
 
 def recording_findings(
     runs: Sequence[Trial], segments: Sequence[Segment], idle: Sequence[Trial], mechanism: str
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """What the recordings show before any gain is known."""
-    found: list[Finding] = []
     if idle:
-        names = ", ".join(run.name or run.test for run in idle)
-        text = (
-            f"{names}: too little motion to use; the input reached"
-            f" {max(float(np.max(np.abs(r.input))) for r in idle):.3g}."
+        reached = max(float(np.max(np.abs(r.input))) for r in idle)
+        names = ", ".join(_name(run) for run in idle)
+        text = f"{names}: too little motion to use; the input reached {reached:.3g}."
+        remedy = (
+            "let the ramp run longer or steeper, and check that the motor is enabled and the encoder is read"
         )
-        found.append(
-            Finding(
-                code="too_little_motion",
-                text=text,
-                remedy=(
-                    "let the ramp run longer or steeper, and check that the motor is enabled and the encoder"
-                    " is read"
-                ),
-            )
-        )
+        yield finding("too_little_motion", text, remedy)
     for s in segments:
-        name = s.run.name or s.run.test
         if math.isfinite(s.stopped):
             text = (
-                f"{name}: the mechanism ran into a stop at {s.stopped - s.run.time[0]:.3g} s while it was"
-                " driven; what follows is left out."
+                f"{_name(s.run)}: the mechanism ran into a stop at {s.stopped - s.run.time[0]:.3g} s while it"
+                " was driven; what follows is left out."
             )
-            found.append(
-                Finding(
-                    code="hard_stop",
-                    text=text,
-                    remedy="end the test before the end of travel",
-                    numbers={"time": s.stopped},
-                )
-            )
+            yield finding("hard_stop", text, "end the test before the end of travel", time=s.stopped)
         length = float(s.velocity_time[-1] - s.velocity_time[0])
         if length < 0.3 or len(s.velocity) < 30:
-            text = f"{name}: only {length:.2g} s of motion in {len(s.velocity)} samples."
-            found.append(
-                Finding(
-                    code="too_short",
-                    text=text,
-                    remedy="start further from the stop, ramp more slowly, or record faster",
-                )
-            )
-    stale = [s for s in segments if s.stale > 0.3]
+            text = f"{_name(s.run)}: only {length:.2g} s of motion in {len(s.velocity)} samples."
+            remedy = "start further from the stop, ramp more slowly, or record faster"
+            yield finding("too_short", text, remedy)
+    stale = [s.stale for s in segments if s.stale > 0.3]
     if stale:
-        share = 100 * float(np.mean([s.stale for s in stale]))
+        share = 100 * float(np.mean(stale))
         text = (
             f"{share:.0f} % of the samples repeat the one before: the sensor is read more often than it"
             " answers. Repeats are left out."
         )
-        found.append(
-            Finding(
-                code="repeated_samples",
-                text=text,
-                remedy="raise the sensor's frame rate (10 ms or less) for sharper gains",
-                numbers={"share": share},
-            )
-        )
-    found += _supply(runs)
+        remedy = "raise the sensor's frame rate (10 ms or less) for sharper gains"
+        yield finding("repeated_samples", text, remedy, share=share)
+    yield from _supply(runs)
     if mechanism == "arm":
-        reach = max((float(np.ptp(s.position)) for s in segments if len(s.position)), default=0.0)
-        if reach > 40:
-            text = f"the arm travels {reach:.3g} rad, {reach / (2 * math.pi):.2g} turns."
-            found.append(
-                Finding(
-                    code="units_suspect",
-                    text=text,
-                    remedy="check the unit of position: were degrees or rotations read as radians?",
-                    numbers={"travel": reach},
-                )
-            )
-        if not any(len(s.position) for s in segments):
-            found.append(
-                Finding(
-                    code="position_missing",
-                    text="there is no position, so that the angle of gravity is unknown.",
-                    remedy="record position too",
-                )
-            )
-    return found
+        yield from _arm(segments)
 
 
-def _supply(runs: Sequence[Trial]) -> list[Finding]:
-    low = [(r, v) for r in runs if len(r.supply) and (v := float(np.min(r.supply))) < _BROWN_OUT]
+def _name(run: Trial) -> str:
+    return run.name or run.test
+
+
+def _arm(segments: Sequence[Segment]) -> Iterator[Finding]:
+    reach = max((float(np.ptp(s.position)) for s in segments if len(s.position)), default=0.0)
+    if reach > 40:
+        text = f"the arm travels {reach:.3g} rad, {reach / (2 * math.pi):.2g} turns."
+        remedy = "check the unit of position: were degrees or rotations read as radians?"
+        yield finding("units_suspect", text, remedy, travel=reach)
+    if not any(len(s.position) for s in segments):
+        text = "there is no position, so that the angle of gravity is unknown."
+        yield finding("position_missing", text, "record position too")
+
+
+def _supply(runs: Sequence[Trial]) -> Iterator[Finding]:
+    """The first sign of a supply that gives way: as it was recorded, or as the input shows it."""
+    low = [(v, _name(r)) for r in runs if len(r.supply) and (v := float(np.min(r.supply))) < _BROWN_OUT]
     if low:
-        run, volts = min(low, key=lambda x: x[1])
-        text = (
-            f"{run.name or run.test}: the supply fell to {volts:.3g} V, where controllers cut their outputs."
-        )
-        return [
-            Finding(
-                code="brown_out",
-                text=text,
-                remedy="charge the battery, or use a smaller step",
-                numbers={"supply": volts},
-            )
-        ]
+        volts, name = min(low)
+        text = f"{name}: the supply fell to {volts:.3g} V, where controllers cut their outputs."
+        yield finding("brown_out", text, "charge the battery, or use a smaller step", supply=volts)
+        return
     for run in runs:
-        if run.slow:
-            continue
         u = np.abs(run.input)
         on = np.flatnonzero(u > 0.5 * np.max(u))
-        if len(on) < 10:
+        if run.slow or len(on) < 10:
             continue
         inner = u[on[0] + 1 : on[-1]]
-        usual = float(np.median(inner))
-        least = float(np.min(inner))
+        usual, least = float(np.median(inner)), float(np.min(inner))
         if least < 0.85 * usual:
             text = (
-                f"{run.name or run.test}: the input sagged from {usual:.3g} to {least:.3g} during the step,"
-                " as a supply that gives way does."
+                f"{_name(run)}: the input sagged from {usual:.3g} to {least:.3g} during the step, as a supply"
+                " that gives way does."
             )
             remedy = (
                 "charge the battery or use a smaller step; and log the voltage that was applied, not the one"
                 " asked for"
             )
-            return [
-                Finding(code="brown_out", text=text, remedy=remedy, numbers={"usual": usual, "least": least})
-            ]
-    return []
+            yield finding("brown_out", text, remedy, usual=usual, least=least)
+            return
+
+
+def motion_findings(
+    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, window: float | None
+) -> Iterator[Finding]:
+    """What the simulation of the mechanism shows: delays, and a mechanism that sticks."""
+    if all(s.run.slow for s in segments):
+        text = (
+            f"from ramps alone a delay looks like friction: it was taken to be 0 +- {1e3 * DELAY_ASSUMED:.0f}"
+            " ms, and kS is as wide as that makes it."
+        )
+        remedy = "add a dynamic test, whose step shows the delay"
+        yield finding("delay_assumed", text, remedy, error=DELAY_ASSUMED)
+    if delay > 0.03:
+        mean = f", of which a mean over {1e3 * window:.0f} ms is one half" if window else ""
+        remedy = (
+            "nothing for the gains: it was found and removed. Shorten the sensor's filter before closing a"
+            " loop on it"
+        )
+        text = f"measured velocity lags {1e3 * delay:.0f} ms behind the input{mean}."
+        yield finding("delay", text, remedy, delay=delay)
+    kS, kG = gains["kS"].value, gains["kG"].value if "kG" in gains else 0.0
+    if kS is None or kG is None or "offset" in gains:
+        return
+    held = [abs(s.breakaway - kG) for s in segments if math.isfinite(s.breakaway) and s.run.slow]
+    if held and np.median(held) > 1.5 * abs(kS) + 0.05 * max(held):
+        breakaway = float(np.median(held))
+        text = (
+            f"a slow test breaks away at {breakaway:.3g}, while friction in motion is {kS:.3g}: it sticks at"
+            " rest."
+        )
+        remedy = (
+            "nothing for the gains: the start of slow tests is left out. To start from rest, add the"
+            " difference"
+        )
+        yield finding("stiction", text, remedy, breakaway=breakaway)
+
+
+def gain_findings(gains: Mapping[str, Gain], mechanism: str, runs: Sequence[Trial]) -> Iterator[Finding]:
+    """Gains that are not determined, or negative."""
+    for name, gain in gains.items():
+        if gain.value is None:
+            text = f"{name} is not determined by these tests ({', '.join(tests_in(runs))})."
+            yield finding("not_determined", text, f"add {missing_test(name, mechanism, runs)}")
+        elif name in ("kS", "kV", "kA") and gain.value < 0 and (gain.high is None or gain.high < 0):
+            text = f"{name} is {number(gain.value)} {gain.unit}: negative, which no mechanism is."
+            remedy = "check the signs of input and velocity, and which mechanism this is" + (
+                "" if gain.high is not None else "; the default method is more robust"
+            )
+            yield finding("negative_gain", text, remedy, **{name: gain.value})
 
 
 def missing_test(gain: str, mechanism: str, runs: Sequence[Trial]) -> str:

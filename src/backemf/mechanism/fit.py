@@ -48,7 +48,7 @@ class MechanismFit:
 def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarray:
     """A start: the equation integrated over windows, which needs no derivative,
     at the delay that fits best."""
-    best, found = math.inf, np.zeros(model.n)
+    best, start = math.inf, np.zeros(model.n + 1)
     for delay in np.arange(0.0, LONGEST_DELAY, 0.01):
         rows, sides = [], []
         for s in segments:
@@ -76,16 +76,13 @@ def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarra
         b = np.linalg.lstsq(X / size, y, rcond=rcond)[0] / size
         error = float(np.sum((y - X @ b) ** 2)) + (1e3 if b[2] <= 0 else 0.0)
         if error < best:
-            best, found = error, np.concatenate([b, [delay]])
-    x = model.start()
-    u = max(float(np.max(np.abs(s.input))) for s in segments)
-    if len(found) == model.n:
-        found = np.concatenate([found, [0.0]])
-    x[: model.n] = found[: model.n]
+            best, start = error, np.concatenate([b, [delay]])
+    x, u = model.start(), model.effort
+    x[: model.n] = start[:-1]
     x[1] = x[1] if abs(x[1]) * model.span < 3 * u else 0.5 * u / model.span
     x[0] = np.clip(x[0], 0.0, 0.9 * u)
-    x[2] = math.log(max(float(found[2]), 1e-3 * u / model.span, 1e-9))
-    x[model.delays] = found[-1]
+    x[2] = math.log(max(float(start[2]), 1e-3 * u / model.span, 1e-9))
+    x[model.delays] = start[-1]
     return x
 
 
@@ -168,9 +165,8 @@ def _drifts(model: Model, x: np.ndarray) -> bool:
         r = (model.measured(k) - model.stacked(x, k))[model.n_velocity(k) :]
         near += float(r[1:] @ r[:-1]) if len(r) > 1 else 0.0
         all_ += float(r @ r)
-    return near / all_ > 0.8 and model.scale_p > 3 * max(
-        (s.noise_position for s in model.segments), default=0.0
-    )
+    noise = max((s.noise_position for s in model.segments), default=0.0)
+    return near / all_ > 0.8 and model.scale_p > 3 * noise
 
 
 def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[Model, np.ndarray]:
@@ -180,23 +176,19 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
     noise = max(s.noise_velocity for s in model.segments)
     if not model.has_position or model.i_dv is None or model.scale_v <= max(2 * noise, model.floor_v):
         return model, x
-    chosen, found = model, x
+    chosen, there = model, x
     for window in (0.01, 0.05, 0.1):
         other = Model(model.segments, model.mechanism, averaged=True)
-        other.pieces, other.starts, other.scale_v, other.scale_p = (
-            model.pieces,
-            model.starts,
-            model.scale_v,
-            model.scale_p,
-        )
+        other.pieces, other.starts = model.pieces, model.starts
+        other.scale_v, other.scale_p = model.scale_v, model.scale_p
         i = other.i_w if other.i_w is not None else 0
         start = np.insert(x, i, window)
         start[model.i_dv] = max(0.0, start[model.i_dv] - 0.5 * window)
         start = other.solve(start, weights, rounds=6)
         cost = other.cost(start, weights)
         if cost < 0.95 * best:
-            best, chosen, found = cost, other, start
-    return chosen, found
+            best, chosen, there = cost, other, start
+    return chosen, there
 
 
 def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length: float = 0.5) -> float:

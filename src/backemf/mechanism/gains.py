@@ -12,6 +12,7 @@ from .fit import MechanismFit
 from .segments import Segment
 
 Interval = tuple[float | None, float | None, float | None]
+"""(value, low, high) of a gain; None where it is not known."""
 
 
 def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
@@ -24,12 +25,8 @@ def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> 
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
     out: dict[str, Interval] = {}
     for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
-        out[name] = _interval(
-            float(fit.values[i]),
-            float(errors[i]),
-            bool(blind[i]),
-            _widest(name, float(fit.values[i]), scale[i]),
-        )
+        value = float(fit.values[i])
+        out[name] = _interval(value, float(errors[i]), bool(blind[i]), _widest(name, value, scale[i]))
     if mechanism == "arm":
         out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
     return out
@@ -68,9 +65,6 @@ def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Inter
         return (None, None, None), (None, None, None)
     block = fit.covariance[3:5, 3:5]
     along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
-    error, angle = (
-        math.sqrt(max(float(along @ block @ along), 0.0)),
-        math.sqrt(max(float(across @ block @ across), 0.0)),
-    )
+    error, angle = (math.sqrt(max(float(way @ block @ way), 0.0)) for way in (along, across))
     kG = _interval(size, error, blind, 0.1 * effort)
     return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from .motion import Seen, motion, positions, sensitive_motion
+from .motion import Sampled, motion, positions, sensitive_motion
 from .segments import Segment
 
 FLOOR = 1e-4
@@ -101,6 +102,11 @@ class Model:
         v0 = float(x[i_v])  # what was averaged began before the segment did: as fast as at its beginning
         return float(s.velocity_time[0]) - self._delay(x, k)[1] - w, p0 - w * v0, v0
 
+    def _driven(self, x: np.ndarray, k: int) -> dict[str, Any]:
+        """How a segment's motion begins, and what it answers to."""
+        gains, gravity = self.gains(x)
+        return {"start": self._begin(x, k), "gains": gains, "gravity": gravity}
+
     def _moments(self, x: np.ndarray, k: int) -> list[np.ndarray]:
         """When what was measured happened: velocity (the end and the beginning of what it is a mean of),
         then position."""
@@ -115,19 +121,10 @@ class Model:
     def one(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Velocity and position of a segment, the position's constant not yet adjusted;
         no velocity where position says it all."""
-        s = self.segments[k]
-        begin, (gains, gravity), moments = self._begin(x, k), self.gains(x), self._moments(x, k)
+        s, how, moments = self.segments[k], self._driven(x, k), self._moments(x, k)
         if self.uses_velocity[k] and self.i_w is None:
-            return motion(
-                s.time,
-                s.input,
-                start=begin,
-                velocity_time=moments[0],
-                position_time=moments[1],
-                gains=gains,
-                gravity=gravity,
-            )
-        *ends, p = positions(s.time, s.input, start=begin, moments=moments, gains=gains, gravity=gravity)
+            return motion(s.time, s.input, velocity_time=moments[0], position_time=moments[1], **how)
+        *ends, p = positions(s.time, s.input, moments=moments, **how)
         return (ends[0] - ends[1]) / float(x[self.i_w]) if self.i_w is not None and ends else np.empty(0), p
 
     def predicted_velocity(self, x: np.ndarray, k: int) -> np.ndarray:
@@ -136,66 +133,39 @@ class Model:
             return self.one(x, k)[0]
         s, (_, d) = self.segments[k], self._delay(x, k)
         step = float(np.median(np.diff(s.position_time)))
-        middle = (
-            0.5 * step
-            if len(s.velocity_time) and np.min(np.abs(s.position_time - s.velocity_time[0])) > 0.25 * step
-            else 0.0
-        )
-        ends = s.velocity_time - d + middle
-        gains, gravity = self.gains(x)
-        new, old = positions(
-            s.time,
-            s.input,
-            start=self._begin(x, k),
-            moments=[ends, ends - step],
-            gains=gains,
-            gravity=gravity,
-        )
+        between = len(s.velocity) and np.min(np.abs(s.position_time - s.velocity_time[0])) > 0.25 * step
+        ends = s.velocity_time - d + (0.5 * step if between else 0.0)
+        new, old = positions(s.time, s.input, moments=[ends, ends - step], **self._driven(x, k))
         return (new - old) / step
 
     def slopes(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """(prediction, its derivatives in the unknowns) of a segment, over the scatter of its channels."""
         s, i_v, i_p = self.segments[k], self.i_v0[k], self.i_p0[k]
-        (kS, kV, kA), gravity = self.gains(x)
-        begin = self._begin(x, k)
+        how = self._driven(x, k)
+        begin, kA = how["start"], how["gains"][2]
         moments = [*self._moments(x, k), np.array([begin[0]])]
-        *seen, first = sensitive_motion(
-            s.time,
-            s.input,
-            start=begin,
-            moments=moments,
-            gains=(kS, kV, kA),
-            gravity=gravity,
-            turning=self.turning,
-        )
+        *seen, first = sensitive_motion(s.time, s.input, moments=moments, turning=self.turning, **how)
         a0, v0 = float(first.values[0, 2]), begin[2]
-        width = first.slopes.shape[
-            2
-        ]  # gains, first position, first velocity; then the moment, and the time of the beginning
+        # Gains, first position, first velocity; then the moment, and the time of the beginning.
+        width = first.slopes.shape[2]
         L = np.zeros((width + 2, self.n_all))
         for i, name in enumerate(self.names):
             L[{"kG": 3, "g_c": 4, "g_s": 5}.get(name, i), i] = kA if name == "kA" else 1.0
         p_row, v_row, moment, time = width - 2, width - 1, width, width + 1
         i_d, _ = self._delay(x, k)
-        if (
-            i_p is not None and len(self.pieces[k]) == 1
-        ):  # compared in pieces, a position no longer tells where it began
+        if i_p is not None and len(self.pieces[k]) == 1:  # in pieces, it no longer tells where it began
             L[p_row, i_p] = 1.0
         if i_v is not None:
             L[v_row, i_v], L[time, i_d] = 1.0, -1.0
             if self.i_w is not None:
                 L[p_row, i_v], L[p_row, self.i_w], L[time, self.i_w] = -float(x[self.i_w]), -v0, -1.0
 
-        def along(part: Seen, row: int, late: Sequence[int | None]) -> np.ndarray:
+        def along(part: Sampled, row: int, late: Sequence[int | None]) -> np.ndarray:
             there = L.copy()
             there[moment, [i for i in late if i is not None]] = -1.0
             of_time = -(part.slopes[:, row, p_row] * v0 + part.slopes[:, row, v_row] * a0)
-            columns = [
-                part.slopes[:, row, :],
-                (part.moving * part.values[:, row + 1])[:, None],
-                (part.moving * of_time)[:, None],
-            ]
-            return np.concatenate(columns, axis=1) @ there
+            rates = part.moving * np.stack([part.values[:, row + 1], of_time])
+            return np.concatenate([part.slopes[:, row, :], rates.T], axis=1) @ there
 
         p, J_p = seen[-1].values[:, 0], along(seen[-1], 0, [self.i_dp])
         out = [(self.level(p, k) / self.scale_p, self.level(J_p, k) / self.scale_p)]
@@ -238,14 +208,13 @@ class Model:
 
     def measured(self, k: int) -> np.ndarray:
         s = self.segments[k]
-        return np.concatenate(
-            [s.velocity[: self.n_velocity(k)] / self.scale_v, self.level(s.position, k) / self.scale_p]
-        )
+        v = s.velocity[: self.n_velocity(k)]
+        return np.concatenate([v / self.scale_v, self.level(s.position, k) / self.scale_p])
 
     def linearised(self, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(residuals, derivatives of the prediction) by segment."""
-        found = [self.slopes(x, k) for k in range(len(self.segments))]
-        return [self.measured(k) - y for k, (y, _) in enumerate(found)], [J for _, J in found]
+        pairs = [self.slopes(x, k) for k in range(len(self.segments))]
+        return [self.measured(k) - y for k, (y, _) in enumerate(pairs)], [J for _, J in pairs]
 
     def cost(self, x: np.ndarray, weights: Sequence[np.ndarray]) -> float:
         total = 0.0
@@ -274,9 +243,7 @@ class Model:
             for _ in range(12):
                 try:
                     step = np.linalg.solve(A + damping * np.diag(D), b)
-                except (
-                    np.linalg.LinAlgError
-                ):  # nothing moves with these gains, so nothing can be learnt from them
+                except np.linalg.LinAlgError:  # nothing moves with these gains: nothing to learn from them
                     return x
                 step[2] = np.clip(step[2], -1.5, 1.5)
                 trial = self._bounded(x + step)

@@ -20,7 +20,7 @@ LONGEST = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class Sampled:
     """The motion at some moments, a row each: position, velocity and acceleration, and their derivatives."""
 
     values: np.ndarray
@@ -103,11 +103,13 @@ def sensitive_motion(
     gains: tuple[float, float, float],
     gravity: tuple[float, float, float],
     turning: bool,
-) -> list[Seen]:
+) -> list[Sampled]:
     """Everything at several sets of moments of one motion.
     `turning` asks for the columns of an arm even where its gravity is 0."""
     p = [*gains, gravity[0], *(gravity[1:] if turning else ())]
     rows, places = _rows(input_time, input, start[0], moments, turning)
     values, slopes = mechanism_kernels(turning).sensitivities(p, start[1:], rows)
     begun = [(m >= start[0]).astype(float) for m in moments]
-    return [Seen(values=values[at], slopes=slopes[at], moving=b) for at, b in zip(places, begun, strict=True)]
+    return [
+        Sampled(values=values[at], slopes=slopes[at], moving=b) for at, b in zip(places, begun, strict=True)
+    ]

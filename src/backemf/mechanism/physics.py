@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import InvalidValue, MissingValue
-from ..findings import Finding
+from ..findings import Finding, finding
 from ..model.gearbox import Gearbox
 from ..model.motor import Motor
 from ..model.steady import Feedforward, Line
@@ -96,7 +96,7 @@ def theoretical(
 
 
 def physics(
-    found: Characterization,
+    measured: Characterization,
     motor: str | Motor,
     *,
     ratio: float,
@@ -107,8 +107,8 @@ def physics(
     gives the effective resistance."""
     m = motor_named(motor)
     line, rotors = _line(m, ratio, n_motors), _rotors(m, ratio, n_motors)
-    size = UNITS[found.units][0]
-    values = {name: gain.value for name, gain in found.gains.items()}
+    size = UNITS[measured.units][0]
+    values = {name: gain.value for name, gain in measured.gains.items()}
     kS, kV, kA = values.get("kS"), values.get("kV"), values.get("kA")
     if kV is None or kA is None:
         raise MissingValue("the mechanism needs kV and kA; these tests do not determine both")
@@ -116,52 +116,30 @@ def physics(
     findings: list[Finding] = []
     resistance = None
     predicted: dict[str, float] = {}
-    if found.control == "voltage":
+    if measured.control == "voltage":
         back = line.behind_voltage(gains)
         per_input = line.torque_per_volt
         predicted["kV"] = line.K_e * size
-        findings += _compare(kV, predicted["kV"], found)
+        findings += _compare(kV, predicted["kV"], measured)
         if inertia is not None:
             resistance = gains.kA * line.K_t / inertia
             if resistance > 1.5 * m.resistance:
-                text = (
-                    f"the effective resistance is {resistance:.3g} ohm, the motor's own {m.resistance:.3g}"
-                    " ohm."
-                )
-                findings.append(
-                    Finding(
-                        code="resistance_high",
-                        text=text,
-                        remedy=(
-                            "look at leads, connectors and current limits, or at the inertia that was given"
-                        ),
-                    )
-                )
+                own = f"the motor's own {m.resistance:.3g} ohm"
+                text = f"the effective resistance is {resistance:.3g} ohm, {own}."
+                remedy = "look at leads, connectors and current limits, or at the inertia that was given"
+                findings.append(finding("resistance_high", text, remedy))
     else:
         back = line.behind_current(gains)
         per_input = line.K_t
         predicted["kV"] = 0.0
     if inertia is not None:
-        predicted["kA"] = theoretical(
-            m,
-            ratio=ratio,
-            inertia=inertia - rotors,
-            n_motors=n_motors,
-            control=found.control,
-            units=found.units,
-        ).kA
+        same = line.voltage_gains(inertia) if measured.control == "voltage" else line.current_gains(inertia)
+        predicted["kA"] = same.kA * size
     if back.inertia < rotors:
-        text = (
-            f"the gains give an inertia of {back.inertia:.3g}, less than that of the rotors alone,"
-            f" {rotors:.3g}."
-        )
-        findings.append(
-            Finding(
-                code="inertia_low",
-                text=text,
-                remedy="check the motor, the gear ratio and the unit of velocity",
-            )
-        )
+        least = f"that of the rotors alone, {rotors:.3g}"
+        text = f"the gains give an inertia of {back.inertia:.3g}, less than {least}."
+        remedy = "check the motor, the gear ratio and the unit of velocity"
+        findings.append(finding("inertia_low", text, remedy))
     kG = values.get("kG")
     return Physics(
         inertia=back.inertia,
@@ -174,24 +152,21 @@ def physics(
     )
 
 
-def _compare(kV: float, predicted: float, found: Characterization) -> list[Finding]:
+def _compare(kV: float, predicted: float, measured: Characterization) -> list[Finding]:
     """kV is back-EMF and what viscous friction adds: a little more than the catalogue's, never less."""
     ratio = kV / predicted
     if 0.85 < ratio < 1.3:
         return []
     near = min(_SLIPS, key=lambda name: abs(math.log(abs(ratio) / _SLIPS[name])) if ratio else math.inf)
     slip = ratio > 0 and abs(math.log(ratio / _SLIPS[near])) < 0.2
-    unit = found.gains["kV"].unit
+    unit = measured.gains["kV"].unit
     text = f"kV is {kV:.4g} {unit}, {ratio:.3g} times what motor and gearing predict ({predicted:.4g})" + (
         f": as {near} gives." if slip else "."
     )
-    code = "units_suspect" if slip else "kV_unexpected"
+    if slip:
+        return [finding("units_suspect", text, "check the encoder's conversion factor", ratio=ratio)]
     remedy = (
-        "check the encoder's conversion factor"
-        if slip
-        else (
-            "check the gear ratio, the number of motors and which motor it is; much viscous friction also"
-            " raises kV"
-        )
+        "check the gear ratio, the number of motors and which motor it is; much viscous friction also raises"
+        " kV"
     )
-    return [Finding(code=code, text=text, remedy=remedy, numbers={"ratio": ratio})]
+    return [finding("kV_unexpected", text, remedy, ratio=ratio)]

@@ -21,8 +21,8 @@ _LONGEST_STEP = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
-    """One test on the clock of its input."""
+class Resampled:
+    """One test, all of it on the clock of its input."""
 
     time: np.ndarray
     input: np.ndarray
@@ -35,8 +35,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.time)
 
-    def keep(self, which: np.ndarray | slice) -> Rows:
-        return Rows(**{name: column[which] for name, column in vars(self).items()})
+    def keep(self, which: np.ndarray | slice) -> Resampled:
+        return Resampled(**{name: column[which] for name, column in vars(self).items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +51,17 @@ class Regression:
     """Mean of the velocity delays of the dynamic tests [s]; found, not used."""
 
 
-def rows_of(run: Trial) -> Rows:
+def resampled(run: Trial) -> Resampled:
     """Position and velocity interpolated to the input's clock, the last sample spent on the last step."""
-    t, u = run.time, run.input
-    return Rows(
+    t = run.time
+    still = np.zeros(len(t) - 1)
+    return Resampled(
         time=t[:-1],
-        input=u[:-1],
-        position=(
-            np.interp(t, run.position_time, run.position)[:-1] if len(run.position) else np.zeros(len(t) - 1)
-        ),
-        velocity=np.interp(t, run.velocity_time, run.velocity)[:-1],
+        input=run.input[:-1],
+        position=np.interp(t[:-1], run.position_time, run.position) if len(run.position) else still,
+        velocity=np.interp(t[:-1], run.velocity_time, run.velocity),
         step=np.diff(t),
-        acceleration=np.zeros(len(t) - 1),
+        acceleration=still,
     )
 
 
@@ -91,7 +90,7 @@ def median_filter(v: np.ndarray, window: int) -> np.ndarray:
     return out
 
 
-def differentiate(rows: Rows) -> Rows:
+def differentiate(rows: Resampled) -> Resampled:
     """Acceleration by central differences at the mean step; 0 at the end."""
     usual = rows.step[(rows.step > 0) & (rows.step < _LONGEST_STEP)]
     v, h = rows.velocity, float(np.mean(usual))
@@ -103,25 +102,22 @@ def differentiate(rows: Rows) -> Rows:
 
 def filtered(
     runs: Mapping[str, Trial], *, median: int = 1, threshold: float | None = None
-) -> tuple[dict[str, Rows], float]:
+) -> tuple[dict[str, Resampled], float]:
     """The four tests filtered and trimmed, and the mean velocity delay of the dynamic ones."""
-    tests = {test: rows_of(run) for test, run in runs.items()}
-    slow = [rows for test, rows in tests.items() if test.startswith("quasistatic")]
+    tests = {test: resampled(run) for test, run in runs.items()}
+    slow, fast = (
+        [rows for test, rows in tests.items() if test.startswith(kind)] for kind in ("quasistatic", "dynamic")
+    )
     if threshold is None:
         threshold = min((noise_floor(rows.velocity) for rows in slow), default=0.0)
-    longest = max(
-        (float(r.time[-1] - r.time[0]) for test, r in tests.items() if test.startswith("dynamic")),
-        default=0.0,
-    )
-    duration, shortest, delays, out = 0.0, math.inf, [], {}
-    for test in sorted(tests):
-        rows = tests[test]
+    longest = max((float(rows.time[-1] - rows.time[0]) for rows in fast), default=0.0)
+    duration, shortest, delays, out, least = 0.0, math.inf, [], {}, max(3, median)
+    for test, rows in sorted(tests.items()):
         if test.startswith("quasistatic"):
             rows = rows.keep((np.abs(rows.input) > 0) & (np.abs(rows.velocity) >= threshold))
-        if len(rows) < max(3, median):
+        if len(rows) < least:
             raise InvalidValue(
-                f"{test} has {len(rows)} samples in motion; the classic regression needs at least"
-                f" {max(3, median)}"
+                f"{test} has {len(rows)} samples in motion; the classic regression needs at least {least}"
             )
         rows = differentiate(replace(rows, velocity=median_filter(rows.velocity, median)))
         if test.startswith("dynamic"):
@@ -137,8 +133,8 @@ def filtered(
 
 
 def _trim_step(
-    test: str, rows: Rows, shortest: float, longest: float, duration: float
-) -> tuple[Rows, float, float, float]:
+    test: str, rows: Resampled, shortest: float, longest: float, duration: float
+) -> tuple[Resampled, float, float, float]:
     on = np.flatnonzero(np.abs(rows.input) > 0)
     if len(on) == 0:
         raise InvalidValue(f"{test}: the input is 0 throughout")
@@ -196,29 +192,20 @@ def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: flo
     are used. This is "SysId OLS" of Tyler Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1),
     which published gains of its sample file.
     """
-    columns: dict[str, list[np.ndarray]] = {
-        name: [] for name in ("velocity", "input", "change", "position", "step")
-    }
+    parts = []
     for run in runs:
-        rows = rows_of(run)
-        v = np.interp(run.time, run.velocity_time, run.velocity)
-        keep = np.abs(rows.velocity) >= threshold
-        for name, column in (
-            ("velocity", rows.velocity),
-            ("input", rows.input),
-            ("change", np.diff(v)),
-            ("position", rows.position),
-            ("step", rows.step),
-        ):
-            columns[name].append(column[keep])
-    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    if len(joined["velocity"]) < 6:
+        rows = resampled(run)
+        change = np.diff(np.interp(run.time, run.velocity_time, run.velocity))
+        columns = np.stack([rows.velocity, rows.input, change, rows.position, rows.step])
+        parts.append(columns[:, np.abs(rows.velocity) >= threshold])
+    velocity, u, change, position, steps = np.concatenate(parts, axis=1)
+    if len(velocity) < 6:
         raise InvalidValue(
-            f"{len(joined['velocity'])} samples are as fast as the threshold of {threshold:g}; expected at"
-            " least 6: lower it"
+            f"{len(velocity)} samples are as fast as the threshold of {threshold:g}; expected at least 6:"
+            " lower it"
         )
-    a = joined["change"] / float(np.mean(joined["step"]))
-    gains, r2 = regress(joined["velocity"], joined["input"], a, mechanism, joined["position"])
+    a = change / float(np.mean(steps))
+    gains, r2 = regress(velocity, u, a, mechanism, position)
     return Regression(gains=gains, r2=r2, n=len(a), delay=math.nan)
 
 
@@ -230,11 +217,8 @@ def sysid(
     if mechanism not in MECHANISMS:
         raise InvalidValue(f"mechanism is {mechanism!r}; expected one of {', '.join(MECHANISMS)}")
     first: dict[str, Trial] = {}
-    parts = sorted({run.part for run in runs})
-    for part in parts:
-        for run in runs:
-            if run.part == part:
-                first.setdefault(f"{run.test}/{part}", run)
+    for run in sorted(runs, key=lambda run: run.part):
+        first.setdefault(f"{run.test}/{run.part}", run)
     missing = [test for test in TESTS if not any(key.startswith(test) for key in first)]
     if missing:
         raise MissingValue(
@@ -242,11 +226,9 @@ def sysid(
             " takes any subset"
         )
     tests, delay = filtered(first, median=median, threshold=threshold)
-    joined = {
-        name: np.concatenate([getattr(tests[key], name) for key in tests])
+    velocity, u, a, position = (
+        np.concatenate([getattr(rows, name) for rows in tests.values()])
         for name in ("velocity", "input", "acceleration", "position")
-    }
-    gains, r2 = regress(
-        joined["velocity"], joined["input"], joined["acceleration"], mechanism, joined["position"]
     )
-    return Regression(gains=gains, r2=r2, n=len(joined["velocity"]), delay=delay)
+    gains, r2 = regress(velocity, u, a, mechanism, position)
+    return Regression(gains=gains, r2=r2, n=len(velocity), delay=delay)

@@ -133,10 +133,8 @@ def _stale_share(run: Trial, top: float) -> float:
     if np.array_equal(run.velocity_time, run.position_time):
         step = resolution_of(run.position)
         moves = np.abs(calm(v)[0][1:]) * np.diff(run.position_time)
-        fast, same = (
-            fast & (moves > step if step < 0.1 * np.ptp(run.position) else moves > 0),
-            np.diff(run.position) == 0,
-        )
+        fast = fast & (moves > (step if step < 0.1 * np.ptp(run.position) else 0))
+        same = np.diff(run.position) == 0
     elif len(np.unique(v)) < 0.02 * len(v) and len(v) > 200:  # few levels: coarse resolution, not repetition
         return 0.0
     return float(np.mean(same[fast])) if fast.sum() >= 10 else 0.0
@@ -172,9 +170,8 @@ def _hard_stop(run: Trial, t_v: np.ndarray, v: np.ndarray, top: float, noise: fl
     if len(v) < 20:
         return math.nan
     width = 5
-    smooth = np.median(
-        np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1), axis=1
-    )
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1)
+    smooth = np.median(windows, axis=1)
     still = np.abs(smooth) < max(0.03 * top, 2 * noise)
     if not still[-1] or still.all():
         return math.nan
@@ -194,11 +191,5 @@ def _hard_stop(run: Trial, t_v: np.ndarray, v: np.ndarray, top: float, noise: fl
 
 def segments_of(runs: Sequence[Trial]) -> tuple[list[Segment], list[Trial]]:
     """(segments, runs that never move)."""
-    found, idle = [], []
-    for run in runs:
-        one = segment(run)
-        if one is None:
-            idle.append(run)
-        else:
-            found.append(one)
-    return found, idle
+    pairs = [(run, segment(run)) for run in runs]
+    return [s for _, s in pairs if s is not None], [run for run, s in pairs if s is None]

@@ -1,5 +1,5 @@
-"""Run: one test of a mechanism, input and motion each on its own clock;
-and the runs that are in logs, tables and rows."""
+"""The tests of a mechanism that are in logs, tables and rows, each as a Trial: input and motion, each on its
+own clock."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _LEAST_TIME = 0.1
 
 
 def test_of(text: str) -> str | None:
-    """The test a name speaks of, in today's spelling or in that of old files; None: of none."""
+    """The test that a name means, in today's spelling or in that of old files; None where it means none."""
     words = [_SPELLINGS.get(w, w) for w in re.split(r"[^a-z]+", text.lower()) if w]
     kind = next((w for w in words if w in ("quasistatic", "dynamic")), None)
     way = next((w for w in words if w in ("forward", "reverse")), None)
     return f"{kind}-{way}" if kind and way else None
 
 
-test_of.__test__ = False  # type: ignore[attr-defined]  # the name looks like a test's to a collector of tests
+test_of.__test__ = False  # type: ignore[attr-defined]  # pytest would take its name for a test's
 
 
 def part_of(text: str) -> str:
-    """The part of a drivetrain that a name speaks of, as `Trial.part` has it; empty: of none."""
+    """The part of a drivetrain that a name means, as `Trial.part` has it; empty where it means none."""
     words = re.split(r"[^a-z]+", text.partition(" (")[0].lower())  # what follows names the file
     side = next((w for w in words if w in ("left", "right", "angular")), "")
     return f"{side} turning" if side in ("left", "right") and "turning" in words else side
@@ -69,21 +69,20 @@ def make_run(
     fine, seen, moved = np.isfinite(u), np.isfinite(v), np.isfinite(p)
     if fine.sum() < 2:
         raise SignalError(f"{name} has {int(fine.sum())} samples of its input; expected at least 2")
-    made: dict[str, Any] = dict(
-        velocity_time=t[seen], velocity=v[seen], position_time=t[moved], position=p[moved]
+    run = Trial(
+        test=name,
+        time=t[fine],
+        input=u[fine],
+        velocity_time=t[seen],
+        velocity=v[seen],
+        position_time=t[moved],
+        position=p[moved],
+        supply=np.asarray(supply, float),
+        part=part,
+        name=name,
+        motion=motion,
     )
-    return with_velocity(
-        Trial(
-            test=name,
-            time=t[fine],
-            input=u[fine],
-            part=part,
-            name=name,
-            supply=np.asarray(supply, float),
-            motion=motion,
-            **made,
-        )
-    )
+    return with_velocity(run)
 
 
 def with_velocity(run: Trial) -> Trial:
@@ -103,25 +102,25 @@ def runs_from(given: Any, control: str = "voltage") -> list[Trial]:
         raise UnknownName("control", control, CONTROLS)
     if isinstance(given, Trial | Log):
         given = [given]
-    found: list[Trial] = []
+    runs: list[Trial] = []
     if isinstance(given, Mapping):
-        found += [run for test, rows in given.items() for run in _from_rows(str(test), rows)]
+        runs += [run for test, rows in given.items() for run in _from_rows(str(test), rows)]
         given = ()
     for item in given if isinstance(given, Iterable) else (given,):
         if isinstance(item, Trial):
-            found.append(with_velocity(item))
+            runs.append(with_velocity(item))
         elif isinstance(item, Log):
-            found += split(item, control)
+            runs += split(item, control)
         else:
             raise InvalidValue(
                 f"cannot characterise {type(item).__name__}; expected logs, runs, or rows [t, input,"
                 " position, velocity] by test"
             )
-    if not found:
+    if not runs:
         raise MissingValue(
             "no test was found; expected stretches in which the input ramps up slowly or steps"
         )
-    return found
+    return runs
 
 
 def _from_rows(test: str, rows: Any) -> list[Trial]:

@@ -14,6 +14,8 @@ _CLASSES = {
     "arm": "ArmFeedforward",
 }
 _DIGITS = 6
+Row = tuple[str, float | None, str]
+"""(name, value, unit) of a gain."""
 
 
 def constants(
@@ -36,14 +38,14 @@ def constants(
         raise UnknownName("mechanism", mechanism, _CLASSES)
     if not any(value is not None for value in gains.values()):
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
-    rows: list[tuple[str, float | None, str]] = [
-        (name, value, (units or {}).get(name, "")) for name, value in gains.items()
-    ]
+    rows: list[Row] = [(name, value, (units or {}).get(name, "")) for name, value in gains.items()]
     for loop, some in (feedback or {}).items():
         rows += [
             (f"{name}{loop.capitalize()}", value, f"{loop} loop") for name, value in some.items() if value
         ]
-    return {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism, notes)
+    mark = "#" if language == "python" else "//"
+    lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)
+    return "\n".join([*(f"{mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
 
 
 def _number(value: float) -> str:
@@ -61,12 +63,12 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _has_object(rows: list[tuple[str, float | None, str]], mechanism: str) -> bool:
+def _has_object(rows: list[Row], mechanism: str) -> bool:
     known = {name for name, value, _ in rows if value is not None}
     return set(_order(mechanism)) <= known
 
 
-def _distance(rows: list[tuple[str, float | None, str]]) -> tuple[str, str]:
+def _distance(rows: list[Row]) -> tuple[str, str]:
     """The unit of distance that the gains are in, as C++ spells it: a type, and one of it."""
     unit = next((unit for name, _, unit in rows if name == "kV"), "")
     spelled = {
@@ -80,36 +82,29 @@ def _distance(rows: list[tuple[str, float | None, str]]) -> tuple[str, str]:
     return f"units::{kind}", f"1_{one}"
 
 
-def _java(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) -> str:
-    lines = [f"// {line}" for line in notes.splitlines()]
-    lines.append("public final class Constants {")
-    for name, value, unit in rows:
-        comment = f"  // {unit}" if unit else ""
-        lines.append(
-            f"  // {_camel(name)}: not determined"
-            if value is None
-            else f"  public static final double {_camel(name)} = {_number(value)};{comment}"
-        )
-    lines.append("}")
+def _lines(rows: list[Row], mark: str, statement: str) -> list[str]:
+    """One line a gain; `statement` has {name} and {value}, `mark` begins a comment."""
+    return [
+        f"{mark} {_camel(name)}: not determined"
+        if value is None
+        else statement.format(name=_camel(name), value=_number(value)) + (f"  {mark} {unit}" if unit else "")
+        for name, value, unit in rows
+    ]
+
+
+def _java(rows: list[Row], mechanism: str) -> list[str]:
+    inside = _lines(rows, "//", "public static final double {name} = {value};")
+    lines = ["public final class Constants {", *(f"  {line}" for line in inside), "}"]
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism]
-        lines.append(
-            f"// {kind} feedforward = new"
-            f" {kind}({', '.join(f'Constants.{name}' for name in _order(mechanism))});"
-        )
-    return "\n".join(lines) + "\n"
+        gains = ", ".join(f"Constants.{name}" for name in _order(mechanism))
+        lines.append(f"// {kind} feedforward = new {kind}({gains});")
+    return lines
 
 
-def _cpp(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) -> str:
-    lines = [f"// {line}" for line in notes.splitlines()]
-    lines += ["#pragma once", "", "namespace constants {"]
-    for name, value, unit in rows:
-        comment = f"  // {unit}" if unit else ""
-        lines.append(
-            f"// {_camel(name)}: not determined"
-            if value is None
-            else f"inline constexpr double {_camel(name)} = {_number(value)};{comment}"
-        )
+def _cpp(rows: list[Row], mechanism: str) -> list[str]:
+    lines = ["#pragma once", "", "namespace constants {"]
+    lines += _lines(rows, "//", "inline constexpr double {name} = {value};")
     lines.append("}  // namespace constants")
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism]
@@ -118,21 +113,12 @@ def _cpp(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) 
         template = f"<{motion}>" if kind == "SimpleMotorFeedforward" else ""
         gains = ", ".join(f"constants::{name} * {scale[name]}" for name in _order(mechanism))
         lines.append(f"// frc::{kind}{template} feedforward{{{gains}}};")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _python(rows: list[tuple[str, float | None, str]], mechanism: str, notes: str) -> str:
-    lines = [f"# {line}" for line in notes.splitlines()]
-    for name, value, unit in rows:
-        comment = f"  # {unit}" if unit else ""
-        lines.append(
-            f"# {_camel(name)}: not determined"
-            if value is None
-            else f"{_camel(name)} = {_number(value)}{comment}"
-        )
+def _python(rows: list[Row], mechanism: str) -> list[str]:
+    lines = _lines(rows, "#", "{name} = {value}")
     if _has_object(rows, mechanism):
-        module = {"simple": "SimpleMotorFeedforwardMeters", "drivetrain": "SimpleMotorFeedforwardMeters"}.get(
-            mechanism, _CLASSES[mechanism]
-        )
-        lines.append(f"# feedforward = wpimath.controller.{module}({', '.join(_order(mechanism))})")
-    return "\n".join(lines) + "\n"
+        kind = _CLASSES[mechanism].replace("MotorFeedforward", "MotorFeedforwardMeters")
+        lines.append(f"# feedforward = wpimath.controller.{kind}({', '.join(_order(mechanism))})")
+    return lines

@@ -18,10 +18,10 @@ from ..findings import Finding
 from . import quantity as q_
 from .bench import BENCH_TRAITS, Bench
 from .drive import Drive, Inputs, Seen, Voltage
-from .friction import Viscous
+from .friction import Bent, Viscous
 from .gearbox import Gearbox
 from .maths import Scalar, side, where
-from .motor import Current, Motor
+from .motor import CurrentOver, Motor
 
 State = Mapping[str, Scalar]
 """The state by name, in the order of `Actuator.states`."""
@@ -41,6 +41,13 @@ class Actuator(q_.Part):
     def check(self) -> None:
         if self.motion not in ("rotary", "linear"):
             raise InvalidValue(f"motion is {self.motion!r}; expected 'rotary' or 'linear'")
+        for name, kind in {"motor": Motor, "gearbox": Gearbox, "friction": Viscous, "drive": Drive}.items():
+            part = getattr(self, name)
+            if not isinstance(part, kind):
+                raise InvalidValue(
+                    f"{name} is {part!r:.60}; expected a part of be.{name},"
+                    " or leave it out for the simplest one"
+                )
 
     @staticmethod
     def read(source: Any) -> Actuator:
@@ -89,8 +96,7 @@ class Actuator(q_.Part):
             names += ["rotor_position", "rotor_velocity"]
         if m.has_current_state:
             names.append("current")
-        if self.friction.bristle:
-            names.append("bristle")
+        names += self.friction.bristles
         if self.drive.has_integral:
             names.append("integral")
         if self.drive.slew is not None:
@@ -131,7 +137,7 @@ class Electrical(NamedTuple):
 
     setpoint: Scalar
     voltage: Scalar
-    current: Current
+    current: CurrentOver
     torque: Scalar
     """Electromagnetic torque of one motor at its rotor."""
 
@@ -202,9 +208,9 @@ def electrical_over(
         v = where(enabled > 0.5, v, 0.0)
     current = motor.current_over(i, v, w_r, T, motor.ceiling(T, state.get("overload")), h)
     if drive.open_circuit:
-        current = Current(*(0.0 * c for c in current))
+        current = CurrentOver(*(0.0 * c for c in current))
     elif enabled is not None and drive.disabled == "open":
-        current = Current(*(where(enabled > 0.5, c, 0.0) for c in current))
+        current = CurrentOver(*(where(enabled > 0.5, c, 0.0) for c in current))
     return Electrical(u, v, current, motor.torque_at(current.mean, T))
 
 
@@ -290,9 +296,14 @@ def resistance(actuator: Actuator, J: Inertias, t: Loads, direction: Scalar) -> 
     return level + actuator.gearbox.loss(t.motor, other, J.rotor, J.load, direction)
 
 
-def bend(actuator: Actuator, J: Inertias, t: Loads, z: Scalar, w: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
-    """(bristle deflection after the interval, its mean torque) at mean velocity w."""
-    return actuator.friction.bend(z, w, resistance(actuator, J, t, side(w)), h)
+def bent(actuator: Actuator, state: State) -> Bent:
+    """How far the bristles are bent."""
+    return tuple(state[name] for name in actuator.friction.bristles)
+
+
+def bend(actuator: Actuator, J: Inertias, t: Loads, z: Bent, w: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
+    """(deflections of the bristles after the interval, their mean torque) at mean velocity w."""
+    return actuator.friction.deflect(z, w, resistance(actuator, J, t, side(w)), h)
 
 
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:

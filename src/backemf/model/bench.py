@@ -20,6 +20,8 @@ class Bench(Part):
     locked: ClassVar[bool] = False
     series: ClassVar[tuple[str, ...]] = ()
     """Signals that must come with the command."""
+    hangs: ClassVar[bool] = False
+    """Whether it is an arm that hangs, with a mass, a length, an arm_mass, a hanging and a gravity."""
 
     def inertia_at(self, inputs: Inputs) -> Scalar:
         """Inertia at the output, without the actuator's own [kg m^2]."""
@@ -27,6 +29,10 @@ class Bench(Part):
 
     def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
         """Torque on the joint at position q and velocity w [N m]."""
+        return 0.0
+
+    def moment(self) -> Scalar:
+        """Gravity's torque with the arm horizontal [N m]; 0 where nothing hangs."""
         return 0.0
 
     def stored(self, q: Scalar) -> Scalar:
@@ -63,6 +69,8 @@ class Pendulum(Bench):
     `tilt` turns the axis out of the horizontal: at pi/2 gravity no longer acts. `hanging` is the position at
     which the arm hangs, where the joint's zero is elsewhere.
     """
+
+    hangs: ClassVar[bool] = True
 
     mass: float = quantity("kg", "m", least=0)
     length: float = quantity("m", "l", above=0)

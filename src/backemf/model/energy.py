@@ -6,7 +6,7 @@ electrical = copper + iron + conversion + friction + gear + load
 
 from __future__ import annotations
 
-from .actuator import Actuator, State, bend, inertias, resistance, winding_temperature
+from .actuator import Actuator, State, bend, bent, inertias, resistance, winding_temperature
 from .bench import Bench
 from .drive import Inputs
 from .maths import Scalar, absolute, side, where
@@ -37,17 +37,17 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: Stepped, h: Scal
         lost = lost - friction.offset * w * h
     gear = 0.0 * w
     if friction.bristle:
-        z = state["bristle"]
+        z = bent(actuator, state)
         lost = lost + bend(actuator, step.J, t, z, w, h)[1] * w * h
-        lost = lost - (friction.bent(after["bristle"]) - friction.bent(z))
+        lost = lost - (friction.bent(bent(actuator, after)) - friction.bent(z))
     else:
         d = side(w)
         level = friction.level(t.stribeck, t.motor, t.load, d)
         lost = where(w == 0, 0.0, lost + level * absolute(w) * h)
         gear = (resistance(actuator, step.J, t, d) - level) * absolute(w) * h
     if gearbox.backlash is not None:  # what the rotor puts into the teeth and the output does not get
-        bent = _teeth(actuator, after) - _teeth(actuator, state)
-        gear = gear + t.motor * (step.w_rotor - w) * h - bent
+        kept = _teeth(actuator, after) - _teeth(actuator, state)
+        gear = gear + t.motor * (step.w_rotor - w) * h - kept
     return {
         "electrical": electrical,
         "copper": copper,
@@ -71,7 +71,7 @@ def stored(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Sc
     if motor.inductance is not None:
         total = total + 0.5 * gearbox.n_motors * motor.inductance * state["current"] ** 2
     if actuator.friction.bristle:
-        total = total + actuator.friction.bent(state["bristle"])
+        total = total + actuator.friction.bent(bent(actuator, state))
     if gearbox.backlash is not None:
         total = total + _teeth(actuator, state)
     if motor.cogging is not None:

@@ -9,13 +9,15 @@ every other torque on the joint except friction (gravity, springs).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..errors import InvalidValue
 from ..findings import Finding
 from .maths import Scalar, absolute, exp, expm1, mean_decay, power, side, where
 from .quantity import Part, part, quantity
 
+Bent = tuple[Scalar, ...]
+"""Deflections of the bristles, in the order of their states."""
 STROKE = 2e-3
 """Radians that a servo's gears bend before they slip, for starts."""
 
@@ -28,8 +30,8 @@ class Viscous(Part):
     path: ClassVar[str] = "friction"
     dry: ClassVar[bool] = False
     """Whether it can hold a joint at rest."""
-    bristle: ClassVar[bool] = False
-    """Whether it has a bristle state instead of sticking at once."""
+    bristles: ClassVar[tuple[str, ...]] = ()
+    """States of contacts that bend before they slip, instead of sticking at once."""
     loaded: ClassVar[bool] = False
     """Whether its level grows with the torque the gears carry, in place of a gearbox efficiency."""
 
@@ -62,6 +64,11 @@ class Viscous(Part):
         return 0.0
 
     @property
+    def bristle(self) -> bool:
+        """Whether its contact bends before it slips."""
+        return bool(self.bristles)
+
+    @property
     def name(self) -> str:
         """Its name in the table of frictions."""
         return next(name for name, cls in FRICTIONS.items() if type(self) is cls)
@@ -82,7 +89,7 @@ class Viscous(Part):
         return None
 
     @property
-    def drag_terms(self) -> dict[str, float | None]:
+    def drag_terms(self) -> dict[str, Any]:
         """The numbers of `drag`, by field."""
         return {
             "viscous": self.viscous,
@@ -90,24 +97,24 @@ class Viscous(Part):
             "viscous_cubic": self.viscous_cubic,
         }
 
-    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre | None:
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre | None:
         """Its bristle as a plain LuGre with these levels and drag; None where it has no bristle."""
         return None
 
     def sided(self, level: Scalar, direction: Scalar) -> Scalar:
         return level if self.asymmetry is None else level * (1.0 + self.asymmetry * direction)
 
-    def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
-        """(deflection of the bristle after h seconds at mean velocity w and slip level g, mean torque)."""
+    def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
+        """(deflections of the bristles after h seconds at mean velocity w and slip level g, mean torque)."""
         raise NotImplementedError
 
-    def bent(self, z: Scalar) -> Scalar:
-        """Energy in a bristle bent by z [J]."""
-        return 0.0 * z
-
-    def spring(self, w: Scalar) -> tuple[Scalar, Scalar]:
-        """(stiffness, micro-damping) of the bristle at speed w."""
+    def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """(torque of the bent bristles, their stiffness, their micro-damping at speed w)."""
         raise NotImplementedError
+
+    def bent(self, z: Bent) -> Scalar:
+        """Energy in the bent bristles [J]."""
+        return 0.0
 
     def findings(self) -> list[Finding]:
         return []
@@ -261,14 +268,18 @@ class Bristle:
         """sigma_1 at speed w."""
         return 0.0
 
-    def spring(self, w: Scalar) -> tuple[Scalar, Scalar]:
-        return self.stiffness, self.micro_damping(w)
+    def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        return self.stiffness * z[0], self.stiffness, self.micro_damping(w)
 
-    def bent(self, z: Scalar) -> Scalar:
-        return 0.5 * self.stiffness * z * z
+    def bent(self, z: Bent) -> Scalar:
+        return 0.5 * self.stiffness * z[0] * z[0]
+
+    def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
+        z1, torque = self.bend(z[0], w, g, h)
+        return (z1,), torque
 
     def bend(self, z: Scalar, w: Scalar, g: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
-        """Exact for constant w, stable for any h."""
+        """(deflection after h seconds, mean torque): exact for constant w, stable for any h."""
         sigma_0, n = self.stiffness, side(w)
         x = sigma_0 * (n * w) * h / g
         slip = g / sigma_0 * n  # the deflection at which it slips
@@ -282,27 +293,28 @@ class Dahl(Bristle, Coulomb):
     """A bristle that slips at the Coulomb level: a spring for small motions, hysteresis on reversal,
     no stiction peak."""
 
-    bristle: ClassVar[bool] = True
+    bristles: ClassVar[tuple[str, ...]] = ("bristle",)
 
     stiffness: float = quantity("N m/rad", "sigma_0", above=0, start=lambda size: 1.6 * size.dry / STROKE)
 
     def check(self) -> None:
         _need_level(self.coulomb)
 
-    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre:
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
         return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
 
 
 @part
 class LuGre(Bristle, Stribeck):
-    """A bristle that slips at the Stribeck level, with micro-damping (document 001, equations 9 and 10, with
+    """A bristle that slips at the Stribeck level, with micro-damping (MuJoCo's DC-motor note, equations 9 and
+    10, with
     |w / w_s|).
 
     Its viscous term sigma_2 is `viscous`. With `damping_exponent` beta the micro-damping fades as exp(-|w /
     w_s|^beta).
     """
 
-    bristle: ClassVar[bool] = True
+    bristles: ClassVar[tuple[str, ...]] = ("bristle",)
 
     stiffness: float = quantity("N m/rad", "sigma_0", above=0, start=lambda size: 1.6 * size.dry / STROKE)
     damping: float = quantity(
@@ -318,7 +330,7 @@ class LuGre(Bristle, Stribeck):
         _need_level(self.coulomb)
         Stribeck.check(self)
 
-    def as_lugre(self, moving: float, breakaway: float, **drag: float | None) -> LuGre:
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
         same = {"stribeck_velocity": self.stribeck_velocity, "stiffness": self.stiffness}
         return LuGre(**drag, **same, coulomb=moving, static=breakaway, damping=self.damping)
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-Scalar = Any
-"""A float, a NumPy array or a JAX tracer."""
+Scalar = float
+"""A number of the physics. To a type checker it is a float; engines put in JAX tracers, figures NumPy arrays,
+and both do all that a float does here."""
 SMALL = 1e-3
 """Below this a function of an exponential is its series, which divides by nothing."""
 
@@ -99,5 +100,5 @@ def slope(f: Callable[[Scalar], Any], x: Scalar) -> tuple[Any, Any]:
     import jax
     import jax.numpy as jnp
 
-    x = jnp.asarray(x)
-    return jax.jvp(f, (x,), (jnp.ones_like(x),))
+    at = jnp.asarray(x)
+    return jax.jvp(f, (at,), (jnp.ones_like(at),))

@@ -61,12 +61,12 @@ def step(
     moved, v1 = _coast(v, a, rate, h)
     # Where the velocity would change sign it comes to rest on the way: 0 = v exp(-rate t) + a (1 - exp(-rate
     # t)) / rate.
-    stops = (v1 * way < 0) & ~at_rest
+    stops = (v1 * way < 0) & (v != 0)
     y = where(stops, -rate * v / where(stops, a, 1.0), 0.0)
     until = where(stops, -v / where(stops, a, 1.0) * _log_ratio(y), h)
     moved_0, _ = _coast(v, a, rate, until)
     moved_1, v_1 = _coast(0.0, where(leaves, (net - side(net) * kS) / kA, 0.0), rate, h - until)
-    sticks = at_rest & ~leaves
+    sticks = at_rest & (absolute(net) <= kS)
     after = where(stops, moved_0 + moved_1, moved)
     return p + where(sticks, 0.0, after), where(sticks, 0.0, where(stops, v_1, v1))
 

@@ -108,7 +108,7 @@ class Limits(Part):
         return replace(self, **{k: n * v for k in scaled if (v := getattr(self, k)) is not None})
 
 
-class Current(NamedTuple):
+class CurrentOver(NamedTuple):
     """The winding over an interval: mean current, current at its end, mean of the current's square."""
 
     mean: Scalar
@@ -193,12 +193,12 @@ class Motor(Part):
 
     def current_over(
         self, i: Scalar, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar
-    ) -> Current:
+    ) -> CurrentOver:
         """The winding over h seconds at constant voltage v and rotor speed w;
         the exact exponential where inductive."""
         if not self.has_current_state:
             i1 = self.steady_current(v, w, T, ceiling)
-            return Current(i1, i1, i1 * i1)
+            return CurrentOver(i1, i1, i1 * i1)
         target = self.steady_current(v, w, T, None)
         rate = None if self.limits is None else self.limits.current_rate
         if self.inductance is None:
@@ -213,9 +213,9 @@ class Motor(Part):
         if ceiling is not None:
             i1 = clip(i1, -ceiling, ceiling)
         if rate is None and ceiling is None:
-            return Current(mean, i1, square)
+            return CurrentOver(mean, i1, square)
         held = i1 != free  # a limit acts: the current then runs on a straight line
-        return Current(
+        return CurrentOver(
             where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
         )
 

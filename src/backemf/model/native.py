@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .actuator import Actuator, Inertias, Loads, Over, State, bend, inertias, over, resistance
+from .actuator import Actuator, Inertias, Loads, Over, State, bend, bent, inertias, over, resistance
 from .bench import Bench
 from .drive import Inputs
 from .maths import Scalar, clip, growth, side, slope, where
@@ -58,9 +58,10 @@ def _commit(
     after = {"position": state["position"] + h * w, "velocity": v1, **t.hidden}
     if actuator.gearbox.backlash is not None:
         after["rotor_position"], after["rotor_velocity"] = state["rotor_position"] + h * w, v1
-    if actuator.friction.bristle:
-        z = state["bristle"]
-        after["bristle"] = z if bench.locked else bend(actuator, J, t.loads, z, w, h)[0]
+    z = bent(actuator, state)
+    if z and not bench.locked:
+        z = bend(actuator, J, t.loads, z, w, h)[0]
+    after |= dict(zip(actuator.friction.bristles, z, strict=True))
     return Stepped({name: after[name] for name in actuator.states}, w, w, t, t.loads, J)
 
 
@@ -117,16 +118,16 @@ def _bristle_velocity(
     guessed with the bristle as a spring that slips at its level, which has a closed answer, and linearised
     there.
     """
-    v, z, J = state["velocity"], state["bristle"], inertias(actuator, bench, inputs)
+    v, z, J = state["velocity"], bent(actuator, state), inertias(actuator, bench, inputs)
     mass = J.load + J.rotor
     t, dt = slope(lambda w: over(actuator, bench, state, inputs, w, h).loads, v)
 
-    # Guess: 2 J (w - v) / h = free + dfree (w - v) - bristle(w), bristle = clip(k z + (k h / 2 + c) w, -g, g)
-    k, c = actuator.friction.spring(v)
+    # Guess: 2 J (w - v) / h = free + dfree (w - v) - bristle(w), bristle = clip(p + (k h / 2 + c) w, -g, g)
+    p, k, c = actuator.friction.spring(z, v)
     g = resistance(actuator, J, t, side(v))
     stiff = 2.0 * mass / h - dt.free
-    spring = (stiff * v + t.free - k * z) / (stiff + 0.5 * k * h + c)
-    torque = clip(k * z + (0.5 * k * h + c) * spring, -g, g)
+    spring = (stiff * v + t.free - p) / (stiff + 0.5 * k * h + c)
+    torque = clip(p + (0.5 * k * h + c) * spring, -g, g)
     guess = v + (t.free - torque) / stiff
 
     def bristle(w: Scalar) -> Scalar:
@@ -160,7 +161,7 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
     loads = t._replace(motor=c)
     dload = dt.load - dt.drag
     if friction.bristle:
-        z = state["bristle"]
+        z = bent(actuator, state)
 
         def held(w: Scalar) -> Scalar:
             return bend(actuator, J, loads._replace(stribeck=friction.stribeck(w)), z, w, h)[1]
@@ -192,5 +193,6 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
     new: dict[str, Any] = {"position": q + h * w, "velocity": v1, **after.hidden}
     new |= {"rotor_position": q_r + h * w_r, "rotor_velocity": v_r1}
     if friction.bristle:
-        new["bristle"] = bend(actuator, J, seen, state["bristle"], w, h)[0]
+        z = bend(actuator, J, seen, bent(actuator, state), w, h)[0]
+        new |= dict(zip(friction.bristles, z, strict=True))
     return Stepped({name: new[name] for name in actuator.states}, w, w_r, after, seen, J)

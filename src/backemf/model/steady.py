@@ -8,7 +8,7 @@ wrong, the right one stands here (docs/errata.md).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -208,7 +208,7 @@ class PlainServo(NamedTuple):
 def plain_servo(actuator: Actuator) -> PlainServo:
     """An actuator as stiffness, damping, friction and a torque limit; gears lose their share of each torque.
 
-    A law that asks for a current or torque hides the back-EMF.
+    A law that asks for a current or torque hides the back-EMF, and an open winding has none that brakes.
     """
     drive, at = actuator.drive, line(actuator)
     eta, loop, most = actuator.gearbox.efficiency or 1.0, torque_loop(actuator), torque_limit(actuator)
@@ -218,7 +218,7 @@ def plain_servo(actuator: Actuator) -> PlainServo:
         stiffness=0.0 if loop is None else eta * loop.stiffness,
         derivative=0.0 if loop is None else eta * loop.damping,
         gain=gain if drive.followed != "torque_target" else eta,
-        damping=at.viscous + (0.0 if drive.hides_back_emf else at.damping),
+        damping=at.viscous + (0.0 if drive.hides_back_emf or drive.open_circuit else at.damping),
         dry=at.dry,
         armature=armature(actuator),
         limit=None if most is None else eta * most,
@@ -255,7 +255,7 @@ def damping_ratio(stiffness: float, damping: float, inertia: float) -> float:
     return damping / (2.0 * math.sqrt(stiffness * inertia))
 
 
-# The whole torque-speed plane, friction and limits included.
+# The whole torque-speed plane, friction and limits included; voltages and speeds may be arrays of many.
 
 
 def ideal_speed(actuator: Actuator, v: float) -> float:
@@ -263,19 +263,19 @@ def ideal_speed(actuator: Actuator, v: float) -> float:
     return line(actuator, v).ideal_speed
 
 
-def steady_current(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
+def steady_current(actuator: Actuator, v: Any, w: Any) -> Any:
     """Current of each motor at output speed w, cold, within its limit [A]."""
     motor = actuator.motor
     limit = None if motor.limits is None else motor.limits.current
     return motor.steady_current(v, actuator.gearbox.rotor_speed(w), None, limit)
 
 
-def electrical_torque(actuator: Actuator, v: Scalar, w: Scalar) -> Scalar:
+def electrical_torque(actuator: Actuator, v: Any, w: Any) -> Any:
     """Torque of the motors at the output before friction and gears [N m]."""
     return actuator.gearbox.output_torque(actuator.motor.torque_at(steady_current(actuator, v, w), None))
 
 
-def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> np.ndarray:
+def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
     """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction [N m].
 
     Friction may grow with that load itself, so the balance net = tau - drag - level(tau, -net) is solved, by
@@ -283,7 +283,7 @@ def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> np.ndarray:
     """
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     w = np.asarray(w, float)
-    direction = np.asarray(side(w))
+    direction: Any = np.asarray(side(w))
     tau = electrical_torque(actuator, v, w) - gearbox.output_torque(motor.iron_drag(gearbox.rotor_speed(w)))
     passed = tau
     if gearbox.efficiency is not None:
@@ -292,7 +292,7 @@ def net_torque(actuator: Actuator, v: Scalar, w: Scalar) -> np.ndarray:
     drag = friction.drag(w) - (0.0 if friction.offset is None else friction.offset)
     stribeck = friction.stribeck(w)
 
-    def excess(net: np.ndarray) -> np.ndarray:
+    def excess(net: Any) -> Any:
         return net - passed + drag + direction * friction.level(stribeck, tau, -net, direction)
 
     half = np.abs(passed) + np.abs(drag) + np.abs(friction.level(stribeck, tau, -tau, direction)) + 1e-30

@@ -1,5 +1,5 @@
-"""Bench measurements with honest errors: the arithmetic of document 002, corrected, and a few more of its
-kind.
+"""Bench measurements with honest errors: the arithmetic of the Dynamixel document, corrected, and a few more
+of its kind.
 
 Each answers with a value and its standard error (or a bound), what it assumed, and what else would sharpen
 it.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
-from ..findings import Finding
+from ..findings import Finding, finding
 from ..model.bench import GRAVITY, Pendulum
 
 
@@ -43,19 +43,29 @@ class Measured:
             text = f"{self.name} >= {self.low:.4g} {self.unit}"
         else:
             text = f"{self.name} between {self.low:.4g} and {self.high:.4g} {self.unit}"
-        notes = [f"assumed: {self.assumption}"] * bool(self.assumption) + [
-            f"sharper with: {self.sharpen}"
-        ] * bool(self.sharpen)
-        return f"{text} ({'; '.join(notes)})" if notes else text
+        words = (("assumed", self.assumption), ("sharper with", self.sharpen))
+        notes = "; ".join(f"{word}: {said}" for word, said in words if said)
+        return f"{text} ({notes})" if notes else text
 
 
-def _column(name: str, values: Any, least: int) -> np.ndarray:
-    found = np.asarray(values, float)
-    if found.ndim != 1 or len(found) < least:
-        raise InvalidValue(f"{name} has {found.size} readings; expected at least {least}")
-    if not np.isfinite(found).all():
-        raise InvalidValue(f"{name} is not finite at reading {int(np.argmax(~np.isfinite(found)))}")
-    return found
+def estimate(name: str, unit: str, value: float, variance: float, **words: Any) -> Measured:
+    """A number as least squares gives it, with its variance."""
+    return Measured(name=name, unit=unit, value=float(value), error=math.sqrt(variance), **words)
+
+
+def _columns(least: int, **readings: Any) -> list[np.ndarray]:
+    """Readings by name, each at least so many, all of them as many."""
+    columns = {name: np.asarray(values, float) for name, values in readings.items()}
+    for name, column in columns.items():
+        if column.ndim != 1 or len(column) < least:
+            raise InvalidValue(f"{name} has {column.size} readings; expected at least {least}")
+        if not np.isfinite(column).all():
+            raise InvalidValue(f"{name} is not finite at reading {int(np.argmax(~np.isfinite(column)))}")
+    if len({len(column) for column in columns.values()}) > 1:
+        plural = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in columns}
+        *most, last = (f"{len(column)} {plural[name]}" for name, column in columns.items())
+        raise InvalidValue(f"{', '.join(most)} and {last}; expected as many")
+    return list(columns.values())
 
 
 def _line(x: np.ndarray, y: np.ndarray, through_origin: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -141,42 +151,27 @@ def friction_from_slip(
 def resistance_from_locked(current: Sequence[float], voltage: Sequence[float]) -> Measured:
     """Voltage over current with the rotor locked: R is the slope;
     an intercept is the drop of brushes and driver."""
-    i, v = _column("current", current, 2), _column("voltage", voltage, 2)
-    if len(i) != len(v):
-        raise InvalidValue(f"{len(i)} currents and {len(v)} voltages; expected as many")
+    i, v = _columns(2, current=current, voltage=voltage)
     (R,), cov = _line(i, v, through_origin=True)
-    found = []
-    others = {}
+    findings, others = [], {}
     if len(i) >= 3:
         (slope, drop), both = _line(i, v)
-        others["with_drop"] = Measured(
-            name="motor.resistance",
-            unit="ohm",
-            value=float(slope),
-            error=float(math.sqrt(both[0, 0])),
-            assumption="a constant voltage drop",
-        )
-        others["drop"] = Measured(
-            name="voltage drop", unit="V", value=float(drop), error=float(math.sqrt(both[1, 1]))
-        )
+        assumption = "a constant voltage drop"
+        others["with_drop"] = estimate("motor.resistance", "ohm", slope, both[0, 0], assumption=assumption)
+        others["drop"] = estimate("voltage drop", "V", drop, both[1, 1])
         if abs(drop) > 2 * math.sqrt(both[1, 1]) and abs(drop) > 0.03 * np.max(np.abs(v)):
-            found.append(
-                Finding(
-                    code="voltage_drop",
-                    text=(
-                        f"the line misses the origin by {drop:.3g} V: resistance is {slope:.4g} ohm with that"
-                        f" drop, {R:.4g} without."
-                    ),
-                    remedy="check the meter's leads and the driver, and take readings at small currents",
-                    numbers={"drop": float(drop), "slope": float(slope)},
-                )
+            text = (
+                f"the line misses the origin by {drop:.3g} V: resistance is {slope:.4g} ohm with that drop,"
+                f" {R:.4g} without."
             )
-    return Measured(
-        name="motor.resistance",
-        unit="ohm",
-        value=float(R),
-        error=float(math.sqrt(cov[0, 0])),
-        findings=tuple(found),
+            remedy = "check the meter's leads and the driver, and take readings at small currents"
+            findings.append(finding("voltage_drop", text, remedy, drop=float(drop), slope=float(slope)))
+    return estimate(
+        "motor.resistance",
+        "ohm",
+        R,
+        cov[0, 0],
+        findings=tuple(findings),
         others=others,
         assumption="the rotor was locked and the winding stayed at one temperature",
         sharpen="short readings at several rotor angles: brushes and warming move it",
@@ -192,43 +187,35 @@ def no_load_line(
 ) -> Measured:
     """No-load speed over voltage: V = (K + R f_v / K) w + R tau_c / K.
     With R and K the line also gives dry and viscous friction."""
-    v, w = _column("voltage", voltage, 3), _column("speed", speed, 3)
-    if len(v) != len(w):
-        raise InvalidValue(f"{len(v)} voltages and {len(w)} speeds; expected as many")
+    v, w = _columns(3, voltage=voltage, speed=speed)
     _positive("resistance", resistance)
     _positive("torque_constant", torque_constant)
     (slope, intercept), cov = _line(w, v)
-    others = {
-        "intercept": Measured(
-            name="R tau_c / K", unit="V", value=float(intercept), error=float(math.sqrt(cov[1, 1]))
-        )
-    }
+    others = {"intercept": estimate("R tau_c / K", "V", intercept, cov[1, 1])}
     K = float(slope) if torque_constant is None else torque_constant
     if resistance is not None:
-        others["coulomb"] = Measured(
-            name="friction.coulomb",
-            unit="N m",
-            value=float(intercept) * K / resistance,
-            error=float(math.sqrt(cov[1, 1])) * K / resistance,
-            assumption=(
-                "the motor constant is the slope"
-                if torque_constant is None
-                else "the motor constant as given"
-            ),
+        per = K / resistance
+        whose = "is the slope" if torque_constant is None else "as given"
+        others["coulomb"] = estimate(
+            "friction.coulomb",
+            "N m",
+            intercept * per,
+            cov[1, 1] * per**2,
+            assumption=f"the motor constant {whose}",
         )
         if torque_constant is not None:
-            others["viscous"] = Measured(
-                name="friction.viscous",
-                unit="N m s/rad",
-                value=(float(slope) - K) * K / resistance,
-                error=float(math.sqrt(cov[0, 0])) * K / resistance,
+            others["viscous"] = estimate(
+                "friction.viscous",
+                "N m s/rad",
+                (slope - K) * per,
+                cov[0, 0] * per**2,
                 assumption="what the slope exceeds the motor constant by is viscous friction",
             )
-    return Measured(
-        name="K + R f_v / K",
-        unit="V s/rad",
-        value=float(slope),
-        error=float(math.sqrt(cov[0, 0])),
+    return estimate(
+        "K + R f_v / K",
+        "V s/rad",
+        slope,
+        cov[0, 0],
         others=others,
         assumption="steady speeds, nothing on the shaft, dry friction that does not depend on speed",
         sharpen="a locked-rotor resistance and a torque constant split the slope into K and viscous friction",
@@ -249,9 +236,7 @@ def torque_constant_from_loads(
     says for each reading whether the arm last moved up against the load (+1) or came down with it (-1); with
     both, K is pinned.
     """
-    tau, v = _column("load", load, 1), _column("voltage", voltage, 1)
-    if len(tau) != len(v):
-        raise InvalidValue(f"{len(tau)} loads and {len(v)} voltages; expected as many")
+    tau, v = _columns(1, load=load, voltage=voltage)
     _positive("resistance", resistance)
     if not 0 <= static < math.inf:
         raise InvalidValue(f"static is {static!r}; expected 0 or more")
@@ -261,42 +246,35 @@ def torque_constant_from_loads(
         raise InvalidValue(
             f"directions is {list(directions)!r}; expected 1 or -1 for each of the {len(tau)} loads"
         )
-    low, high = (tau - static) * resistance / v, (tau + static) * resistance / v
-    both = directions is not None and {1, -1} <= set(directions)
     sharpen = (
         "readings with the arm arriving from both directions; a no-load line; loads as heavy as in use,"
         " because friction grows with load"
     )
-    if not both:
+    if directions is None or not {1, -1} <= set(directions):
         return Measured(
             name="motor.torque_constant",
             unit="N m/A",
-            low=float(np.min(low)),
-            high=float(np.max(high)),
+            low=float(np.min((tau - static) * resistance / v)),
+            high=float(np.max((tau + static) * resistance / v)),
             sharpen=sharpen,
             assumption="friction at rest lies anywhere within +-f_s, and f_s does not grow with the load",
         )
-    d = np.asarray(directions, float)
     # K V / R = load + d f: least squares for K / R and f
-    A = np.stack([v, -d], axis=1)
+    A = np.stack([v, -np.asarray(directions, float)], axis=1)
     (k, f), cov = least_squares(A, tau)
-    return Measured(
-        name="motor.torque_constant",
-        unit="N m/A",
-        value=float(k * resistance),
-        error=float(math.sqrt(cov[0, 0]) * resistance),
+    return estimate(
+        "motor.torque_constant",
+        "N m/A",
+        k * resistance,
+        cov[0, 0] * resistance**2,
         sharpen=sharpen,
-        others={
-            "friction": Measured(
-                name="friction.static", unit="N m", value=float(f), error=float(math.sqrt(cov[1, 1]))
-            )
-        },
+        others={"friction": estimate("friction.static", "N m", f, cov[1, 1])},
         assumption="friction is the same in both directions and does not grow with the load",
     )
 
 
 def compare_torque_constants(
-    found: Mapping[str, Measured],
+    ways: Mapping[str, Measured],
     *,
     load: Sequence[float] = (),
     voltage: Sequence[float] = (),
@@ -305,39 +283,31 @@ def compare_torque_constants(
     """Whether several ways to K agree; where static loads fall short of the others,
     the load-dependent friction that explains it."""
     spans = {}
-    for name, m in found.items():
+    for name, m in ways.items():
         low = m.low if m.low is not None else (m.value or 0.0) - 2 * (m.error or 0.0)
         high = m.high if m.high is not None else (m.value or 0.0) + 2 * (m.error or 0.0)
         spans[name] = (low, high)
-    worst = [(a, b) for a in spans for b in spans if spans[a][1] < spans[b][0]]
-    if not worst:
+    if not any(spans[a][1] < spans[b][0] for a in spans for b in spans):
         return []
     text = "; ".join(f"{name} {low:.3g} to {high:.3g}" for name, (low, high) in spans.items())
     numbers: dict[str, float] = {}
     reason = ""
-    if len(load) and resistance is not None:
-        K = max((m.value for m in found.values() if m.value is not None), default=None)
-        if K is not None:
-            tau, v = _column("load", load, 2), _column("voltage", voltage, 2)
-            excess = K / resistance * v - tau  # what friction must have held while the motor pushed
-            (share, rest), _ = _line(tau, excess)
-            numbers = {"share": float(share), "dry": float(rest), "K": K}
-            reason = (
-                f" With K = {K:.3g} the motor pushed {np.mean(excess):.2g} N m more than the load: friction"
-                f" that grows with the load, about {100 * np.mean(excess[tau != 0] / tau[tau != 0]):.0f} % of"
-                " it, explains that."
-            )
-    return [
-        Finding(
-            code="torque_constants_disagree",
-            text=f"the ways to the torque constant disagree: {text}.{reason}",
-            remedy=(
-                "fit a load-dependent friction (M3 to M6) from logs with several loads; use no single static"
-                " reading"
-            ),
-            numbers=numbers,
+    K = max((m.value for m in ways.values() if m.value is not None), default=None)
+    if len(load) and resistance is not None and K is not None:
+        tau, v = _columns(2, load=load, voltage=voltage)
+        excess = K / resistance * v - tau  # what friction must have held while the motor pushed
+        (share, rest), _ = _line(tau, excess)
+        numbers = {"share": float(share), "dry": float(rest), "K": K}
+        reason = (
+            f" With K = {K:.3g} the motor pushed {np.mean(excess):.2g} N m more than the load: friction that"
+            f" grows with the load, about {100 * np.mean(excess[tau != 0] / tau[tau != 0]):.0f} % of it,"
+            " explains that."
         )
-    ]
+    text = f"the ways to the torque constant disagree: {text}.{reason}"
+    remedy = (
+        "fit a load-dependent friction (M3 to M6) from logs with several loads; use no single static reading"
+    )
+    return [finding("torque_constants_disagree", text, remedy, **numbers)]
 
 
 def firmware_gain(
@@ -345,9 +315,7 @@ def firmware_gain(
 ) -> Measured:
     """Duty over register x position error [rad], as an oscilloscope shows it:
     H, through the origin; saturated readings are left out."""
-    e, p, d = _column("error", error, 2), _column("register", register, 2), _column("duty", duty, 2)
-    if not len(e) == len(p) == len(d):
-        raise InvalidValue(f"{len(e)} errors, {len(p)} registers and {len(d)} duties; expected as many")
+    e, p, d = _columns(2, error=error, register=register, duty=duty)
     keep = np.abs(d) < duty_limit
     if keep.sum() < 2:
         raise MissingValue(
@@ -355,26 +323,19 @@ def firmware_gain(
         )
     x, y = (np.abs(e) * p)[keep], np.abs(d)[keep]
     (H,), cov = _line(x, y, through_origin=True)
-    found = []
+    findings = []
     if len(x) >= 4:
         (slope, offset), both = _line(x, y)
         if abs(offset) > 3 * math.sqrt(both[1, 1]):
-            found.append(
-                Finding(
-                    code="duty_offset",
-                    text=f"the readings fit better with an offset of {offset:.3g}: H would be {slope:.5g}.",
-                    remedy=(
-                        "look for a dead band or a dead time of the bridge in the readings at small errors"
-                    ),
-                    numbers={"offset": float(offset), "slope": float(slope)},
-                )
-            )
-    return Measured(
-        name="drive.firmware_gain",
-        unit="1/rad",
-        value=float(H),
-        error=float(math.sqrt(cov[0, 0])),
-        findings=tuple(found),
+            text = f"the readings fit better with an offset of {offset:.3g}: H would be {slope:.5g}."
+            remedy = "look for a dead band or a dead time of the bridge in the readings at small errors"
+            findings.append(finding("duty_offset", text, remedy, offset=float(offset), slope=float(slope)))
+    return estimate(
+        "drive.firmware_gain",
+        "1/rad",
+        H,
+        cov[0, 0],
+        findings=tuple(findings),
         assumption="duty is proportional to register x error",
         sharpen="readings at large duty: small ones are dominated by dead time",
     )

@@ -7,11 +7,13 @@ simulation-error fit (`fit`) needs neither.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..data.log import Log
 from ..errors import InvalidValue, MissingValue
-from .arithmetic import Measured, least_squares
+from .arithmetic import Measured, estimate, least_squares
 
 ENDS = 50
 """Samples left out at either end, where the filter has not settled."""
@@ -49,32 +51,24 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     v[1:-1], a[1:-1] = (q[2:] - q[:-2]) / (2 * h), (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
     inner = slice(ENDS, -ENDS)
     columns = np.stack([a, v, np.sign(v), np.ones_like(v)])[:, inner]
-    W = (
-        np.stack([decimate(c, decimation, ftype="fir") for c in columns], axis=1)
-        if decimation > 1
-        else columns.T
-    )
-    y = decimate(log["torque"][inner], decimation, ftype="fir") if decimation > 1 else log["torque"][inner]
+    rows = np.concatenate([columns, log["torque"][None, inner]])
+    if decimation > 1:
+        rows = np.stack([decimate(row, decimation, ftype="fir") for row in rows])
+    W, y = rows[:-1].T, rows[-1]
     x, covariance = least_squares(W, y)
-    residual, error = y - W @ x, np.sqrt(np.diag(covariance))
     linear = log.motion == "linear"
     units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
     names = ("inertia", "viscous", "coulomb", "offset")
-    found = {
-        n: Measured(name=n, unit=u, value=float(b), error=float(e))
-        for n, u, b, e in zip(names, units, x, error, strict=True)
-    }
-    relative = float(np.linalg.norm(residual) / np.linalg.norm(y))
-    found["force_error"] = Measured(name="relative force error", unit="1", value=relative, error=0.0)
-    filter_ = (
-        f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by {decimation}"
-    )
-    return Measured(
-        name="inertia",
-        unit=units[0],
-        value=float(x[0]),
-        error=float(error[0]),
-        others=found,
-        assumption=filter_,
+    numbers = zip(names, units, x, np.diag(covariance), strict=True)
+    terms = {name: estimate(name, unit, value, variance) for name, unit, value, variance in numbers}
+    relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
+    terms["force_error"] = estimate("relative force error", "1", relative, 0.0)
+    return replace(
+        terms["inertia"],
+        others=terms,
+        assumption=(
+            f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
+            f" {decimation}"
+        ),
         sharpen="a simulation-error fit of the closed loop",
     )

@@ -12,7 +12,7 @@ from ..data.logs.start import noise_of
 from ..errors import InvalidValue, MissingValue
 from ..model.steady import coasting_speed
 from ..model.thermal import Thermal
-from .arithmetic import Measured
+from .arithmetic import Measured, estimate
 
 
 def coast_down(log: Log, *, inertia: float) -> Measured:
@@ -47,19 +47,14 @@ def coast_down(log: Log, *, inertia: float) -> Measured:
             f"{log.name} is no coast-down: the speed goes from {w[0]:.3g} to {w[-1]:.3g}; expected a shaft"
             " that slows by itself"
         ) from None
-    errors = np.sqrt(np.diag(cov))
-    viscous = Measured(
-        name="friction.viscous",
-        unit="N m s/rad",
-        value=float(values[2] * inertia),
-        error=float(errors[2] * inertia),
-    )
-    return Measured(
-        name="friction.coulomb",
-        unit="N m",
-        value=float(values[1] * inertia),
-        error=float(errors[1] * inertia),
-        others={"viscous": viscous},
+    _, dry, drag = inertia * values
+    _, of_dry, of_drag = inertia**2 * np.diag(cov)
+    return estimate(
+        "friction.coulomb",
+        "N m",
+        dry,
+        of_dry,
+        others={"viscous": estimate("friction.viscous", "N m s/rad", drag, of_drag)},
         assumption="the inertia is known, the terminals are open, and nothing else drives or loads the shaft",
         sharpen="a second coast-down with a known inertia added gives the inertia itself",
     )
@@ -102,37 +97,28 @@ def thermal(log: Log, *, power: np.ndarray | float, ambient: float | None = None
 
     def rise(x: np.ndarray) -> np.ndarray:
         node = Thermal(resistance=float(np.exp(x[0])), capacitance=float(np.exp(x[1])), ambient=around)
-        found = np.empty_like(T)
-        found[0] = T[0]
+        followed = np.empty_like(T)
+        followed[0] = T[0]
         for k, h in enumerate(np.diff(t)):
-            (found[k + 1],) = node.advance((found[k],), P[k], 0.0, h)
-        return found - T
+            (followed[k + 1],) = node.advance((followed[k],), P[k], 0.0, h)
+        return followed - T
 
-    top = max(float(np.max(T) - around), 1e-3)
-    guess = np.log(
-        [top / max(float(np.max(P)), 1e-9), max(t[-1] / 5.0, 1e-3) * max(float(np.max(P)), 1e-9) / top]
-    )
+    R = max(float(np.max(T) - around), 1e-3) / max(float(np.max(P)), 1e-9)
     try:
-        found = least_squares(rise, guess)
+        end = least_squares(rise, np.log([R, max(t[-1] / 5.0, 1e-3) / R]))
     except ValueError:
         raise InvalidValue(
             f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the"
             " temperature"
         ) from None
-    cov = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / max(len(T) - 2, 1)
-    R, C = np.exp(found.x)
-    R_error, C_error = np.exp(found.x) * np.sqrt(np.diag(cov))
-    others = {
-        "capacitance": Measured(
-            name="motor.thermal.capacitance", unit="J/K", value=float(C), error=float(C_error)
-        )
-    }
-    return Measured(
-        name="motor.thermal.resistance",
-        unit="K/W",
-        value=float(R),
-        error=float(R_error),
-        others=others,
+    cov = np.linalg.pinv(end.jac.T @ end.jac) * 2 * end.cost / max(len(T) - 2, 1)
+    (R, C), (of_R, of_C) = np.exp(end.x), np.exp(2 * end.x) * np.diag(cov)
+    return estimate(
+        "motor.thermal.resistance",
+        "K/W",
+        R,
+        of_R,
+        others={"capacitance": estimate("motor.thermal.capacitance", "J/K", C, of_C)},
         assumption="one node, a known power, and a constant ambient",
         sharpen="a cooling phase, and heating until the temperature settles",
     )
@@ -153,11 +139,7 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
     drive, out = log["position_target"], log["position"]
     least = moved if moved is not None else max(4.0 * noise_of(out), 1e-9)
     direction = np.sign(np.diff(drive))
-    turns = [
-        k
-        for k in range(1, len(direction))
-        if direction[k] != 0 and direction[k - 1] != 0 and direction[k] != direction[k - 1]
-    ]
+    turns = np.flatnonzero(direction[1:] * direction[:-1] < 0) + 1
     gaps = []
     for k in turns:
         later = np.flatnonzero(direction[k] * (out[k:] - out[k]) > least)

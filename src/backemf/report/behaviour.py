@@ -3,10 +3,12 @@ friction, envelope, hysteresis, heat, and how sure all that is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..identify.fit_findings import TIED
-from .blocks import Block, Drawing, Section, missing, note
+from .blocks import Block, Drawing, missing, note
 from .contents import Report
 from .figures.figure import Line
 from .figures.fit import correlations, relative_errors
@@ -17,9 +19,11 @@ N_POINTS = 300
 """Operating points drawn of one log."""
 ASSUMED_LIMIT = 100.0
 """Winding temperature [degC] taken for the limit where neither the sheet nor the actuator has one."""
+CLOUDS = {"training": "logs, training", "held out": "logs, held out", "not in the fit": "other logs"}
+"""What the operating points of each role are called."""
 
 
-def friction(report: Report) -> Section:
+def friction(report: Report) -> Iterator[Block]:
     figure = friction_band(report.fit, report.usual_load, report.fastest, "Friction")
     text = (
         f"Friction model {report.fit.friction}. Bands hold 95 % of what the fit's joint uncertainty allows;"
@@ -27,135 +31,105 @@ def friction(report: Report) -> Section:
     )
     if report.fastest:
         text += " Shaded: faster than the logs went."
-    return Section(key="friction", title="Friction", blocks=[Drawing(figure=figure, text=text)])
+    yield Drawing(figure=figure, text=text)
 
 
-def envelope(report: Report) -> Section:
+def envelope(report: Report) -> Iterator[Block]:
     actuator = report.fit.actuator
     supplies = [float(np.nanmedian(r.log["supply"])) for r in report.runs if "supply" in r.log]
     stated = actuator.drive.supply or (report.sheet.voltage if report.sheet is not None else None)
     voltage = float(np.median(supplies)) if supplies else stated
-    title = "Torque and speed"
     if voltage is None:
-        text = (
+        yield missing(
             "No supply voltage is known: neither the logs nor the drive says one; give a datasheet with"
             " --sheet, or record the supply."
         )
-        return Section(key="envelope", title=title, blocks=[missing(text)])
-    points = []
-    for k, (kind, label) in enumerate(
-        (("training", "logs, training"), ("held out", "logs, held out"), ("not in the fit", "other logs"))
-    ):
-        runs = [r for r in report.runs if r.role == kind]
-        if runs:
-            picked = [np.linspace(0, len(r.log) - 1, min(N_POINTS, len(r.log))).astype(int) for r in runs]
-            w = np.concatenate([r.velocity[p] for r, p in zip(runs, picked, strict=True)])
-            tau = np.concatenate([r.signals["torque"][p] for r, p in zip(runs, picked, strict=True)])
-            points.append(Line(x=w, y=tau, label=label, style="dots", color=(2, 3, 4)[k]))
-    figure = quadrants(actuator, voltage, title, points=points, reach=1.15)
+        return
+    points = [*_points(report)]
+    figure = quadrants(actuator, voltage, "Torque and speed", points=points, reach=1.15)
     where = (
         f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the"
         " dashed lines bound what the voltage allows."
         if points
         else "No operating points: no recordings were given."
     )
-    return Section(
-        key="envelope",
-        title=title,
-        blocks=[Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")],
-    )
+    yield Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")
 
 
-def hysteresis(report: Report) -> Section:
+def _points(report: Report) -> Iterator[Line]:
+    """Motor torque and speed along the logs, one cloud a role."""
+    for color, (role, label) in enumerate(CLOUDS.items(), start=2):
+        picked = [
+            (r, np.linspace(0, len(r.log) - 1, min(N_POINTS, len(r.log))).astype(int))
+            for r in report.runs
+            if r.role == role
+        ]
+        if picked:
+            w = np.concatenate([r.velocity[at] for r, at in picked])
+            tau = np.concatenate([r.signals["torque"][at] for r, at in picked])
+            yield Line(x=w, y=tau, label=label, style="dots", color=color)
+
+
+def hysteresis(report: Report) -> Iterator[Block]:
     figure = loops(report.fit.actuator, report.usual_load, "Hysteresis")
     if figure is None:
-        return Section(
-            key="hysteresis",
-            title="Hysteresis",
-            blocks=[
-                missing(
-                    "This friction has no dry part: reversals make no loop; fit one that has, such as"
-                    " stribeck."
-                )
-            ],
+        yield missing(
+            "This friction has no dry part: reversals make no loop; fit one that has, such as stribeck."
         )
-    bristle = report.fit.actuator.friction.bristle
+        return
     text = (
         "Slow reversals without load: one that breaks away, and one so small that the contact only bends"
         " (presliding)."
-        if bristle
+        if report.fit.actuator.friction.bristle
         else (
             "Slow reversals as this friction model has them: it switches sides at once, without presliding;"
             " the area of a loop is lost as heat."
         )
     )
-    return Section(key="hysteresis", title="Hysteresis", blocks=[Drawing(figure=figure, text=text)])
+    yield Drawing(figure=figure, text=text)
 
 
-def thermal(report: Report) -> Section:
-    actuator, title = report.fit.actuator, "Heat"
-    if actuator.motor.thermal is None:
-        text = (
+def thermal(report: Report) -> Iterator[Block]:
+    actuator = report.fit.actuator
+    heat, limits = actuator.motor.thermal, actuator.motor.limits
+    if heat is None:
+        yield missing(
             "No thermal model: the actuator does not say how its winding heats; measure it (backemf measure"
             " thermal) or start from a sheet that says."
         )
-        return Section(key="thermal", title=title, blocks=[missing(text)])
+        return
     printed = report.sheet.get("max_winding_temperature") if report.sheet is not None else None
-    limits = actuator.motor.limits
     limit, whose = ASSUMED_LIMIT, "taken for the limit, as none is stated"
     if printed is not None:
         limit, whose = printed.value, "the sheet's limit"
     elif limits is not None and limits.derating_end is not None:
         limit, whose = limits.derating_end, "where the drive has derated fully"
-    blocks: list[Block] = []
     held = time_to_limit(actuator, limit, "Torque against time")
     if held is not None:
-        blocks.append(
-            Drawing(
-                figure=held,
-                text=(
-                    f"Torque held at standstill from {actuator.motor.thermal.ambient:.3g} degC until"
-                    f" {limit:.3g} degC, {whose}."
-                ),
-            )
-        )
+        text = f"Torque held at standstill from {heat.ambient:.3g} degC until {limit:.3g} degC, {whose}."
+        yield Drawing(figure=held, text=text)
     warm = thermal_rise(actuator, "Winding at constant current", limit)
     if warm is not None:
-        blocks.append(
-            Drawing(
-                figure=warm,
-                text=(
-                    "Winding temperature at constant currents; the thermal numbers are the start's, unless"
-                    " they are among the fitted."
-                ),
-            )
+        text = (
+            "Winding temperature at constant currents; the thermal numbers are the start's, unless they are"
+            " among the fitted."
         )
-    return Section(key="thermal", title=title, blocks=blocks)
+        yield Drawing(figure=warm, text=text)
 
 
-def identifiability(report: Report) -> Section:
-    fit, blocks = report.fit, []
-    bars, grid = (
-        relative_errors(fit, "How well each is known"),
-        correlations(fit, "Correlation of the parameters"),
-    )
+def identifiability(report: Report) -> Iterator[Block]:
+    fit = report.fit
+    bars = relative_errors(fit, "How well each is known")
+    grid = correlations(fit, "Correlation of the parameters")
+    if bars is None and grid is None:
+        yield missing("No parameter was free, so there is nothing to be sure of.")
     if bars is not None:
-        blocks.append(
-            Drawing(
-                figure=bars,
-                heading="Relative errors",
-                text=(
-                    "Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated."
-                ),
-            )
-        )
-        signed = [path for path in fit.parameters if not fit.relative_error(path)]
+        text = "Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated."
+        yield Drawing(figure=bars, heading="Relative errors", text=text)
+        signed = ", ".join(path for path in fit.parameters if not fit.relative_error(path))
         if signed:
-            blocks.append(
-                note(
-                    f"Not drawn, as they may as well be 0: {', '.join(signed)}; the table of parameters has"
-                    " their errors."
-                )
+            yield note(
+                f"Not drawn, as they may as well be 0: {signed}; the table of parameters has their errors."
             )
     if grid is not None:
         pairs = [(abs(fit.correlation[i, j]), i, j) for i in range(len(fit.parameters)) for j in range(i)]
@@ -165,7 +139,4 @@ def identifiability(report: Report) -> Section:
             f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond {TIED} either"
             " way, only their combination is known."
         )
-        blocks.append(Drawing(figure=grid, heading="Correlations", text=text))
-    if not blocks:
-        blocks.append(missing("No parameter was free, so there is nothing to be sure of."))
-    return Section(key="identifiability", title="How sure: errors and correlations", blocks=blocks)
+        yield Drawing(figure=grid, heading="Correlations", text=text)

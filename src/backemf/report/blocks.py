@@ -32,7 +32,7 @@ class Table:
 class Findings:
     """Findings with their remedies."""
 
-    found: Sequence[Finding]
+    findings: Sequence[Finding]
 
 
 @dataclass(frozen=True, kw_only=True)

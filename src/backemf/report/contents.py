@@ -7,14 +7,14 @@ import datetime
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
-from ..data.fit import Fit, Recorded
+from ..data.fit import Fit, FittedLog
 from ..data.log import Log
 from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError
@@ -51,19 +51,8 @@ class LogRow:
 
     def summary(self) -> dict[str, Any]:
         """As plain data, for `--json`."""
-        same = (
-            "name",
-            "role",
-            "bench",
-            "duration",
-            "rate",
-            "n_samples",
-            "settings",
-            "simulated",
-            "error",
-            "reason",
-        )
-        return {**{key: getattr(self, key) for key in same}, "stored_error": self.stored}
+        same = ("name", "role", "bench", "duration", "rate", "n_samples", "settings", "simulated", "error")
+        return {key: getattr(self, key) for key in (*same, "reason")} | {"stored_error": self.stored}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,11 +125,10 @@ def report(
     name: str = "fit",
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
-    """Prediction every log through a fit, compare its numbers with a sheet, export and replay it.
+    """Predict every log through a fit, compare its numbers with a sheet, export and replay it.
 
     Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which
-    take longest.
-    `progress` is told what is being done, and how much of it all is done.
+    take longest. `progress` is told what is being done, and how much of it all is done.
     """
     steps = len(logs) + 1 + (n_steps(len(logs)) if exported else 0)
     begun = itertools.count()
@@ -175,14 +163,11 @@ def report(
 def stored_logs(fit: Fit, beside: Path) -> list[Path]:
     """The files that a fit remembers and that are still there:
     as they were given, or by the end of their path from the fit's own folder."""
-    found: dict[Path, None] = {}
-    for remembered in fit.logs:
-        given = Path(remembered.source)
+    there: dict[Path, None] = {}
+    for given in (Path(remembered.source) for remembered in fit.logs if remembered.source):
         ends = [beside.joinpath(*given.parts[k:]) for k in range(len(given.parts))]
-        there = next((place for place in (given, *ends) if remembered.source and place.is_file()), None)
-        if there is not None:
-            found[there] = None
-    return list(found)
+        there |= {place: None for place in [p for p in (given, *ends) if p.is_file()][:1]}
+    return list(there)
 
 
 def bench_words(bench: Bench | None) -> str:
@@ -194,48 +179,36 @@ def bench_words(bench: Bench | None) -> str:
         for path, f, value in quantities(bench)
         if value != f.default
     ]
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bench.kind).lower()
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bench.kind.rpartition(".")[2]).lower()
     return f"{kind}: {', '.join(numbers)}" if numbers else kind
 
 
 def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:
     tell(f"predict {log.name}")
-    facts = Recorded.of(log)
-    same = {
-        "name": log.name,
-        "role": role(fit, log.name),
-        "bench": bench_words(log.bench),
-        "duration": facts.duration,
-        "rate": facts.rate,
-        "n_samples": facts.n_samples,
-        "settings": dict(log.settings),
-        "signals": tuple(log.signals),
-        "simulated": any(SIMULATED.match(word) for word in log.conversions),
-        "stored": {**fit.training, **fit.held_out}.get(log.name),
-    }
+    row = replace(
+        _remembered(fit, log.name, FittedLog.of(log)),
+        error=None,
+        signals=tuple(log.signals),
+        simulated=any(SIMULATED.match(word) for word in log.conversions),
+    )
     try:
-        found = run(fit, log)
+        one = run(fit, log)
     except BackemfError as error:
-        return LogRow(**same, reason=str(error))
-    return LogRow(**same, error=found.error, run=found)
+        return replace(row, reason=str(error))
+    return replace(row, error=one.error, run=one, reason="")
 
 
-def _remembered(fit: Fit, name: str, facts: Recorded | None) -> LogRow:
-    error = {**fit.training, **fit.held_out}[name]
-    reason = "the recording was not given"
-    if facts is None:
-        return LogRow(
-            name=name, role=role(fit, name), bench="not stored", error=error, stored=error, reason=reason
-        )
-    return LogRow(
+def _remembered(fit: Fit, name: str, facts: FittedLog | None) -> LogRow:
+    stored = {**fit.training, **fit.held_out}.get(name)
+    row = LogRow(
         name=name,
         role=role(fit, name),
-        bench=bench_words(facts.bench),
-        duration=facts.duration,
-        rate=facts.rate,
-        n_samples=facts.n_samples,
-        settings=dict(facts.settings),
-        error=error,
-        stored=error,
-        reason=reason,
+        bench="not stored",
+        error=stored,
+        stored=stored,
+        reason="the recording was not given",
     )
+    if facts is None:
+        return row
+    same = {key: getattr(facts, key) for key in ("duration", "rate", "n_samples")}
+    return replace(row, bench=bench_words(facts.bench), settings=dict(facts.settings), **same)

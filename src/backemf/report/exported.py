@@ -59,30 +59,28 @@ def n_steps(n_logs: int) -> int:
 def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
     """Every target. Those that can be run here are replayed on some logs,
     or without any on the reference motions."""
-    found = []
-    for target in TARGETS:
-        progress(f"export to {target}")
+    return tuple(_exported(fit, target, logs, progress) for target in TARGETS)
+
+
+def _exported(fit: Fit, target: str, logs: Sequence[Log], progress: Callable[[str], None]) -> Exported:
+    progress(f"export to {target}")
+    try:
+        made = export(fit.actuator, target, notes=fit.summary())
+    except BackemfError as error:
+        return Exported(target=target, reasons=(str(error),))
+    replays, reasons = [], []
+    for log in (logs[:N_LOGS] or [None]) if target in RUNS else ():
+        progress(f"replay in {target}" + (f": {log.name}" if log is not None else ""))
         try:
-            made = export(fit.actuator, target, notes=fit.summary())
+            replays.append(replay(made, log, refine=False))
         except BackemfError as error:
-            found.append(Exported(target=target, reasons=(str(error),)))
-            continue
-        replays, reasons = [], []
-        for log in (logs[:N_LOGS] or [None]) if target in RUNS else ():
-            progress(f"replay in {target}" + (f": {log.name}" if log is not None else ""))
-            try:
-                replays.append(replay(made, log, refine=False))
-            except BackemfError as error:
-                reasons.append(f"not replayed: {error}")
-        found.append(
-            Exported(
-                target=target,
-                version=made.version,
-                dropped=made.dropped,
-                approximated=made.approximated,
-                over=made.range,
-                replays=tuple(replays),
-                reasons=tuple(dict.fromkeys(reasons)),
-            )
-        )
-    return tuple(found)
+            reasons.append(f"not replayed: {error}")
+    return Exported(
+        target=target,
+        version=made.version,
+        dropped=made.dropped,
+        approximated=made.approximated,
+        over=made.range,
+        replays=tuple(replays),
+        reasons=tuple(dict.fromkeys(reasons)),
+    )

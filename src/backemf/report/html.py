@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_all
+from ..findings import Finding
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from .contents import Report
 from .figures.plotly import dumps, library, plots, points_each
@@ -26,10 +27,8 @@ def page(report: Report) -> str:
     drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
     scripts = [library(), SCRIPT]
-    allowed = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
-        for text in scripts
-    )
+    hashes = (hashlib.sha256(text.encode("utf-8")).digest() for text in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(h).decode('ascii')}'" for h in hashes)
     policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
     contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
     title = f"Actuator report: {report.name}"
@@ -81,10 +80,8 @@ class Drawn:
         self.plots.append(plot)
         height, kind = plot["layout"]["height"], plot["data"][0]["type"]
         square = f";max-width:{height + 190}px" if kind == "heatmap" else ""
-        return (
-            f'<div class="plot {kind}" id="plot-{len(self.plots) - 1}"'
-            f' style="height:{height}px{square}"></div>'
-        )
+        name = f"plot-{len(self.plots) - 1}"
+        return f'<div class="plot {kind}" id="{name}" style="height:{height}px{square}"></div>'
 
 
 def _origin(report: Report) -> str:
@@ -115,13 +112,14 @@ def _block(block: Block, drawn: Drawn) -> str:
     if isinstance(block, Table):
         return _table(block.head, block.rows, block.caption)
     if isinstance(block, Findings):
-        rows = "".join(
-            f"<li><b>{_text(f.code.replace('_', ' '))}</b> {_text(f.text)}<br><i>Remedy:</i>"
-            f" {_text(f.remedy)}</li>"
-            for f in block.found
-        )
+        rows = "".join(map(_finding, block.findings))
         return f'<ul class="findings">{rows}</ul>'
     return _drawing(block, drawn)
+
+
+def _finding(f: Finding) -> str:
+    name = _text(f.code.replace("_", " "))
+    return f"<li><b>{name}</b> {_text(f.text)}<br><i>Remedy:</i> {_text(f.remedy)}</li>"
 
 
 def _drawing(block: Drawing, drawn: Drawn) -> str:
@@ -136,39 +134,30 @@ def _drawing(block: Drawing, drawn: Drawn) -> str:
         (len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"),
         default=0,
     )
-    less = (
-        f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples."
-        if most > drawn.most
-        else ""
-    )
+    less = ""
+    if most > drawn.most:
+        less = f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples."
     stop = "." if block.text and less and not block.text.endswith(".") else ""
     words = f"<figcaption>{_text(block.text + stop + less)}</figcaption>"
     return f'<figure>{heading}<div class="{"pair" if len(made) > 1 else "one"}">{cells}</div>{words}</figure>'
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    right = [
-        bool(rows)
-        and all(NUMBER.match(row[j]) or row[j] in ("-", "") for row in rows)
-        and any(row[j] != "-" for row in rows)
-        for j in range(len(head))
-    ]
-
-    sort = [
-        "n" if right[j] else "w" if max((len(row[j]) for row in rows), default=0) > 26 and j > 0 else "s"
-        for j in range(len(head))
-    ]
+    kinds = [_kind([row[j] for row in rows], first=j == 0) for j in range(len(head))]
 
     def line(cells: Sequence[str], tag: str) -> str:
-        return (
-            "<tr>"
-            + "".join(f'<{tag} class="{s}">{_text(c)}</{tag}>' for c, s in zip(cells, sort, strict=True))
-            + "</tr>"
-        )
+        inside = (f'<{tag} class="{kind}">{_text(c)}</{tag}>' for c, kind in zip(cells, kinds, strict=True))
+        return f"<tr>{''.join(inside)}</tr>"
 
     words = f"<caption>{_text(caption)}</caption>" if caption else ""
     body = "".join(line(row, "td") for row in rows)
-    return (
-        '<div class="scroll"'
-        f' tabindex="0"><table>{words}<thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
-    )
+    inside = f"{words}<thead>{line(head, 'th')}</thead><tbody>{body}</tbody>"
+    return f'<div class="scroll" tabindex="0"><table>{inside}</table></div>'
+
+
+def _kind(column: Sequence[str], *, first: bool) -> str:
+    """How a column is set: 'n' numbers to the right, 'w' wide text, 's' short text."""
+    numbers = all(NUMBER.match(cell) or cell in ("-", "") for cell in column)
+    if numbers and any(cell != "-" for cell in column):
+        return "n"
+    return "w" if not first and max(map(len, column), default=0) > 26 else "s"

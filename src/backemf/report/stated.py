@@ -47,21 +47,10 @@ class Compared:
 
     def summary(self) -> dict[str, Any]:
         """As plain data, for `--json`."""
-        told = (
-            None
-            if self.stated is None
-            else {"value": self.stated, "error": self.stated_error, "unit": self.unit}
-        )
+        stated = {"value": self.stated, "error": self.stated_error, "unit": self.unit}
         fitted = {"low": self.low, "high": self.high, "told_by": self.told_by} if self.told_by else {}
-        return {
-            "value": self.value,
-            "error": self.error,
-            "unit": self.unit,
-            **fitted,
-            "stated": told,
-            "ratio": self.ratio,
-            "z": self.z,
-        }
+        compared = {"stated": None if self.stated is None else stated, "ratio": self.ratio, "z": self.z}
+        return {"value": self.value, "error": self.error, "unit": self.unit, **fitted, **compared}
 
 
 def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
@@ -71,19 +60,8 @@ def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
     for path, p in fit.parameters.items():
         stated = told.get(path, p.prior)
         value, error = stated if stated is not None else (None, None)
-        rows.append(
-            Compared(
-                name=path,
-                value=p.value,
-                error=p.error,
-                unit=p.unit,
-                low=p.low,
-                high=p.high,
-                told_by=p.told_by,
-                stated=value,
-                stated_error=error,
-            )
-        )
+        same = {key: getattr(p, key) for key in ("value", "error", "unit", "low", "high", "told_by")}
+        rows.append(Compared(name=path, **same, stated=value, stated_error=error))
     return tuple(rows)
 
 
@@ -102,26 +80,13 @@ def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
             continue
         value = of(fit.actuator, voltage)
         error = float(np.std([of(a, voltage) for a in drawn]))
-        stated = stated_error = None
-        if printed is not None and sheet is not None:
-            at_output = printed.side == "output" or fit.actuator.gearbox.ratio == 1
-            gear = fit.actuator.gearbox
-            to_output = (
-                1.0
-                if at_output
-                else float(gear.output_torque(1.0))
-                if name == "stall_torque"
-                else 1.0 / abs(gear.ratio)
-            )
-            stated, stated_error = printed.value * to_output, printed.half * to_output / math.sqrt(3)
-        rows.append(
-            Compared(
-                name=f"{words} at {voltage:.3g} V",
-                value=value,
-                error=error,
-                unit=unit,
-                stated=stated,
-                stated_error=stated_error,
-            )
-        )
+        said = {}
+        if printed is not None:
+            gear, to_output = fit.actuator.gearbox, 1.0
+            if printed.side == "rotor" and gear.ratio != 1:
+                torque = name == "stall_torque"
+                to_output = float(gear.output_torque(1.0)) if torque else 1.0 / abs(gear.ratio)
+            said["stated"] = printed.value * to_output
+            said["stated_error"] = printed.half * to_output / math.sqrt(3)
+        rows.append(Compared(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, **said))
     return tuple(rows)

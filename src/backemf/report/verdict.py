@@ -7,16 +7,9 @@ from ..data.fit import Fit
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
-GRAVE = (
-    "at_bound",
-    "model_error",
-    "worse_held_out",
-    "interrupted",
-    "sheet_disagrees",
-    "not_identifiable",
-    "correlated",
-    "firmware_gain_fitted",
-)
+SERIOUS = ("at_bound", "model_error", "worse_held_out", "interrupted")
+"""Findings that no good fit has, the worst first."""
+GRAVE = (*SERIOUS, "sheet_disagrees", "not_identifiable", "correlated", "firmware_gain_fitted")
 """Findings of a fit, the worst first."""
 
 
@@ -27,13 +20,7 @@ def level(fit: Fit) -> str:
     ratio = error / fit.noise_floor if fit.noise_floor > 0 else float("inf")
     if ratio > FAIR and {"model_error", "worse_held_out"} & codes:
         return "poor"
-    if (
-        ratio > GOOD
-        or fit.held_out_mae is None
-        or {"at_bound", "model_error", "worse_held_out", "interrupted"} & codes
-    ):
-        return "fair"
-    return "good"
+    return "fair" if ratio > GOOD or fit.held_out_mae is None or codes & {*SERIOUS} else "good"
 
 
 def verdict(fit: Fit) -> tuple[str, str]:
@@ -71,8 +58,4 @@ def _noise(error: float, fit: Fit) -> str:
     if fit.noise_floor <= 0:
         return "with no noise to compare it with"
     ratio = error / fit.noise_floor
-    return (
-        "no more than noise alone would leave"
-        if ratio < 1.15
-        else f"{ratio:.2g} times what noise alone would leave"
-    )
+    return f"{'no more than' if ratio < 1.15 else f'{ratio:.2g} times what'} noise alone would leave"

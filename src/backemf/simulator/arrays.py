@@ -1,5 +1,5 @@
-"""A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data (document 001, tables 17 and
-18).
+"""A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data
+(MuJoCo's DC-motor note, tables 17 and 18).
 
 gainprm  R K alpha T0 kp ki kd Vmax mode       (mode: era 1 only; era 2 keeps its inputs in actuator_ctrlspec)
 dynprm   te dimax RT C Ta sigma0 sigma1 slew Imax
@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, NotAvailable, UnknownName
-from ..model.friction import LuGre
 from ..model.motor import Limits, Motor
 from ..model.thermal import Thermal
-from .attributes import cogging, friction
-from .dcmotor import ERA_1_INPUTS, ERA_2_INPUTS, Controller, DcMotor, Engine, rules
+from .attributes import cogging, friction, motor_limits
+from .dcmotor import ERA_1_INPUTS, ERA_2_INPUTS, INTEGRATORS, Controller, DcMotor, Engine, rules
 
 NONE_BIT = 1 << len(ERA_2_INPUTS)
 """`actuator_ctrlspec` of era 2: one bit for each input in their order, this one for none."""
@@ -155,34 +154,21 @@ def from_model(model: Any, actuator: int | str) -> DcMotor:
     if model.actuator_forcelimited[i]:
         low, torque = (float(x) for x in model.actuator_forcerange[i])
         if low != -torque:
-            raise InvalidValue(
-                f"forcerange is {low:g} {torque:g}; expected the same limit in both directions"
-            )
-    rate = rate if rate > 0 else None
-    B_2, B_3 = (float(x) for x in model.actuator_dampingpoly[i][:2])
-    drag = {
-        "viscous": float(model.actuator_damping[i]),
-        "viscous_quadratic": B_2 or None,
-        "viscous_cubic": B_3 or None,
-    }
+            given = f"forcerange is {low:g} {torque:g}"
+            raise InvalidValue(f"{given}; expected the same limit in both directions")
+    heat = {"resistance": R_T, "capacitance": C, "ambient": T_a, "reference": T_0}
     motor = Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=float(model.actuator_armature[i]),
         inductance=t_e * R if t_e > 0 else None,
-        limits=Limits(torque=torque, current_rate=rate) if torque is not None or rate is not None else None,
-        thermal=(
-            Thermal(resistance=R_T, capacitance=C, ambient=T_a, reference=T_0, resistance_coefficient=alpha)
-            if R_T > 0
-            else None
-        ),
+        limits=motor_limits(torque, rate if rate > 0 else None),
+        thermal=Thermal(**heat, resistance_coefficient=alpha) if R_T > 0 else None,
         cogging=cogging(A, N_p, phi),
     )
+    limited, both = model.actuator_ctrllimited[at.ctrl], model.actuator_ctrlrange[at.ctrl]
     ranges = tuple(
-        (float(low), float(high)) if limited else None
-        for limited, (low, high) in zip(
-            model.actuator_ctrllimited[at.ctrl], model.actuator_ctrlrange[at.ctrl], strict=True
-        )
+        (float(low), float(high)) if on else None for on, (low, high) in zip(limited, both, strict=True)
     )
     controller = Controller(
         inputs=_inputs(model, i, mode),
@@ -196,10 +182,18 @@ def from_model(model: Any, actuator: int | str) -> DcMotor:
     )
     return DcMotor(
         motor=motor,
-        friction=friction(drag, sigma_0, sigma_1, tau_c, tau_s, w_s),
+        friction=friction(drag(model, i), sigma_0, sigma_1, tau_c, tau_s, w_s),
         gear=float(model.actuator_gear[at.out, 0]),
         controller=controller,
     )
+
+
+def drag(model: Any, k: int, owner: str = "actuator") -> dict[str, Any]:
+    """The three terms of damping of an actuator, or of a joint's degree of freedom (`dof`)."""
+    poly = getattr(model, f"{owner}_dampingpoly", None)  # older versions have none on joints
+    B_2, B_3 = (0.0, 0.0) if poly is None else (float(x) for x in poly[k][:2])
+    linear = float(getattr(model, f"{owner}_damping")[k])
+    return {"viscous": linear, "viscous_quadratic": B_2 or None, "viscous_cubic": B_3 or None}
 
 
 def _inputs(model: Any, i: int, mode: float) -> str | tuple[str, ...]:
@@ -216,15 +210,11 @@ def installed_era() -> int:
 def engine_of(model: Any) -> Engine:
     """Version, integrator and time step of a live model."""
     mujoco = load_mujoco()
-    kinds = mujoco.mjtIntegrator
-    names = {
-        kinds.mjINT_EULER: "Euler",
-        kinds.mjINT_RK4: "RK4",
-        kinds.mjINT_IMPLICIT: "implicit",
-        kinds.mjINT_IMPLICITFAST: "implicitfast",
-    }
-    name = names[kinds(int(model.opt.integrator))]
-    return Engine(version=mujoco.__version__, integrator=name, timestep=float(model.opt.timestep))
+    names = {int(getattr(mujoco.mjtIntegrator, f"mjINT_{name.upper()}")): name for name in INTEGRATORS}
+    if (chosen := int(model.opt.integrator)) not in names:
+        raise InvalidValue(f"the model's integrator is number {chosen}; expected {', '.join(INTEGRATORS)}")
+    integrator, h = names[chosen], float(model.opt.timestep)
+    return Engine(version=mujoco.__version__, integrator=integrator, timestep=h)
 
 
 class Arrays(NamedTuple):
@@ -248,41 +238,35 @@ class Arrays(NamedTuple):
 
 def arrays(dcmotor: DcMotor) -> Arrays:
     """The compiled arrays of a dcmotor."""
-    motor, drag, control = dcmotor.motor, dcmotor.friction, dcmotor.controller
-    limits, thermal, cog = motor.limits or Limits(), motor.thermal, motor.cogging
+    motor, friction, control = dcmotor.motor, dcmotor.friction, dcmotor.controller
+    limits, heat, cog, lugre = motor.limits or Limits(), dcmotor.heat, motor.cogging, dcmotor.lugre
     t_e = 0.0 if motor.inductance is None else motor.inductance / motor.resistance
-    era_1 = isinstance(control.inputs, str)
-    gain = [
-        motor.resistance,
-        motor.torque_constant,
-        0.0,
-        0.0,
-        control.kp,
-        control.ki,
-        control.kd,
-        control.voltage_limit,
-    ]
-    gain.append(ERA_1_INPUTS.index(control.inputs) if isinstance(control.inputs, str) else 0)
+    mode, bits = 0, 0
+    if isinstance(control.inputs, str):
+        mode = ERA_1_INPUTS.index(control.inputs)
+    else:
+        bits = sum(1 << ERA_2_INPUTS.index(name) for name in control.inputs) or NONE_BIT
+    gains = [control.kp, control.ki, control.kd, control.voltage_limit]
+    gain = [motor.resistance, motor.torque_constant, 0.0, 0.0, *gains, mode]
     dyn = [t_e, limits.current_rate, 0.0, 0.0, 0.0, 0.0, 0.0, control.slew, control.integral_limit]
     bias = [0.0] * 6
-    if isinstance(thermal, Thermal):
-        gain[2:4] = thermal.resistance_coefficient, thermal.reference
-        dyn[2:5] = thermal.resistance, thermal.capacitance, thermal.ambient
+    if heat is not None:
+        gain[2:4] = heat.resistance_coefficient, heat.reference
+        dyn[2:5] = heat.resistance, heat.capacitance, heat.ambient
     if cog is not None:
         bias[:3] = cog.amplitude, cog.periods, cog.phase
-    if isinstance(drag, LuGre):
-        dyn[5:7] = drag.stiffness, drag.damping
-        bias[3:] = drag.coulomb, drag.static, drag.stribeck_velocity
+    if lugre is not None:
+        dyn[5:7] = lugre.stiffness, lugre.damping
+        bias[3:] = lugre.coulomb, lugre.static, lugre.stribeck_velocity
     torque, ranges = limits.torque or 0.0, control.ctrlrange or (None,) * control.n_inputs
-    bits = 0 if era_1 else sum(1 << ERA_2_INPUTS.index(name) for name in control.inputs) or NONE_BIT
     return Arrays(
         gainprm=_row(gain),
         dynprm=_row(dyn),
         biasprm=_row(bias),
         forcerange=np.array([-torque, torque]),
         forcelimited=limits.torque is not None,
-        damping=drag.viscous,
-        dampingpoly=_row([drag.viscous_quadratic, drag.viscous_cubic]),
+        damping=friction.viscous,
+        dampingpoly=_row([friction.viscous_quadratic, friction.viscous_cubic]),
         armature=motor.rotor_inertia,
         gear=dcmotor.gear,
         ctrlrange=np.array([r or (0.0, 0.0) for r in ranges]).reshape(-1, 2),
@@ -303,13 +287,12 @@ def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
     move alone it takes the inertia from there.
     """
     at, new = place(model, actuator), arrays(dcmotor)
-    i = at.actuator
+    i, era, control = at.actuator, installed_era(), dcmotor.controller
     reflected = float(model.actuator_armature[i] * model.actuator_gear[at.out, 0] ** 2)
-    if dcmotor.controller.era != installed_era():
-        given = f"the controller's inputs are {dcmotor.controller.inputs!r}, of era {dcmotor.controller.era}"
+    if control.era != era:
         raise InvalidValue(
-            f"{given}; the installed MuJoCo is of era {installed_era()}: convert them with"
-            f" gains_to_era{installed_era()}"
+            f"the controller's inputs are {control.inputs!r}, of era {control.era}; the installed MuJoCo is"
+            f" of era {era}: convert them with gains_to_era{era}"
         )
     for name, (words, array, k) in SWITCHES.items():
         old, value = float(getattr(model, f"actuator_{array}")[i, k]), float(getattr(new, array)[k])
@@ -319,9 +302,9 @@ def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
                 f"{words}, would go from {old:g} to {value:g} and {verb} the activation {name!r}; "
                 "the activations are fixed when a model is compiled: change the file and compile it again"
             )
-    if dcmotor.controller.era == 2 and int(model.actuator_ctrlspec[i]) != new.ctrlspec:
+    if era == 2 and int(model.actuator_ctrlspec[i]) != new.ctrlspec:
         raise InvalidValue(
-            f"the inputs would change from {_inputs(model, i, 0.0)!r} to {dcmotor.controller.inputs!r}; "
+            f"the inputs would change from {_inputs(model, i, 0.0)!r} to {control.inputs!r}; "
             "they are fixed when a model is compiled: change the file and compile it again"
         )
     model.actuator_gainprm[i, :9] = new.gainprm
@@ -339,11 +322,8 @@ def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
 def read_state(model: Any, data: Any, actuator: int | str) -> dict[str, float]:
     """Position, velocity and activations of a live actuator, by name and in the engine's order."""
     at = place(model, actuator)
-    names = [
-        name
-        for name, (_, array, k) in SWITCHES.items()
-        if getattr(model, f"actuator_{array}")[at.actuator, k] > 0
-    ]
+    on = {a: getattr(model, f"actuator_{a}")[at.actuator] for a in ("gainprm", "dynprm")}
+    names = [name for name, (_, array, k) in SWITCHES.items() if on[array][k] > 0]
     activations = {name: float(v) for name, v in zip(names, data.act[at.act], strict=True)}
     return {"position": float(data.qpos[at.qpos]), "velocity": float(data.qvel[at.dof]), **activations}
 

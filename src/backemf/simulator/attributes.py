@@ -1,8 +1,9 @@
-"""MJCF's `<dcmotor>` attributes, and how each version of MuJoCo compiles them (document 001, tables 5 to 16).
+"""MJCF's `<dcmotor>` attributes, and how each version of MuJoCo compiles them
+(MuJoCo's DC-motor note, tables 5 to 16).
 
 A `DcMotorAttributes` says what stands in the file; `compile_dcmotor` gives the numbers the engine derives
-from it, and
-`inherited` what a child of a default class really gets, which is not always what its author meant.
+from it, and `inherited` what a child of a default class really gets, which is not always what its author
+meant.
 """
 
 from __future__ import annotations
@@ -101,16 +102,15 @@ class DcMotorAttributes:
     def read(attrib: Mapping[str, str]) -> DcMotorAttributes:
         """From an XML element's attributes; those that are not the motor's own (name, joint, group,
         ...) are passed over."""
-        found: dict[str, Any] = {}
-        for name in SLOTS:
-            if name in attrib:
-                try:
-                    found[name] = tuple(float(word) for word in attrib[name].split())
-                except ValueError:
-                    raise InvalidValue(
-                        f"{name} is {attrib[name]!r}; expected numbers: {' '.join(SLOTS[name])}"
-                    ) from None
-        return DcMotorAttributes(**found, input=attrib.get("input"))
+        given: dict[str, Any] = {}
+        for name, slots in SLOTS.items():
+            try:
+                given[name] = tuple(float(word) for word in attrib.get(name, "").split())
+            except ValueError:
+                raise InvalidValue(
+                    f"{name} is {attrib[name]!r}; expected numbers: {' '.join(slots)}"
+                ) from None
+        return DcMotorAttributes(**given, input=attrib.get("input"))
 
     def written(self) -> dict[str, str]:
         """As XML attributes, with every digit."""
@@ -126,45 +126,26 @@ class DcMotorAttributes:
     @staticmethod
     def of(dcmotor: DcMotor) -> DcMotorAttributes:
         """The attributes that compile to a given dcmotor."""
-        motor, friction, control = dcmotor.motor, dcmotor.friction, dcmotor.controller
-        limits = motor.limits or Limits()
-        found: dict[str, Values] = {
+        motor, control, limits = dcmotor.motor, dcmotor.controller, dcmotor.motor.limits or Limits()
+        cog, heat, lugre = motor.cogging, dcmotor.heat, dcmotor.lugre
+        gains = (control.kp, control.ki, control.kd, control.slew)
+        given: dict[str, Values] = {
             "resistance": (motor.resistance,),
             "motorconst": (motor.torque_constant,),
             "gear": (dcmotor.gear,),
             "armature": (motor.rotor_inertia,) if motor.rotor_inertia else (),
             "inductance": (0.0, motor.inductance / motor.resistance) if motor.inductance is not None else (),
             "saturation": _trimmed(limits.torque, 0.0, limits.current_rate),
-            "damping": _trimmed(friction.viscous, friction.viscous_quadratic, friction.viscous_cubic),
-            "controller": _trimmed(
-                control.kp,
-                control.ki,
-                control.kd,
-                control.slew,
-                control.integral_limit,
-                control.voltage_limit,
-            ),
+            "damping": _trimmed(*dcmotor.friction.drag_terms.values()),
+            "controller": _trimmed(*gains, control.integral_limit, control.voltage_limit),
+            "cogging": () if cog is None else (cog.amplitude, cog.periods, cog.phase),
         }
-        if isinstance(motor.thermal, Thermal):
-            t = motor.thermal
-            found["thermal"] = (
-                t.resistance,
-                t.capacitance,
-                0.0,
-                t.resistance_coefficient,
-                t.reference,
-                t.ambient,
-            )
-        if motor.cogging is not None:
-            found["cogging"] = (motor.cogging.amplitude, motor.cogging.periods, motor.cogging.phase)
-        if isinstance(friction, LuGre):
-            found["lugre"] = (
-                friction.stiffness,
-                friction.damping,
-                friction.coulomb,
-                friction.static,
-                friction.stribeck_velocity,
-            )
+        if heat is not None:
+            at = (heat.resistance_coefficient, heat.reference, heat.ambient)
+            given["thermal"] = (heat.resistance, heat.capacitance, 0.0, *at)
+        if lugre is not None:
+            levels = (lugre.coulomb, lugre.static, lugre.stribeck_velocity)
+            given["lugre"] = (lugre.stiffness, lugre.damping, *levels)
         ranges = set(control.ctrlrange) or {None}
         if len(ranges) > 1:
             raise InvalidValue(
@@ -173,7 +154,7 @@ class DcMotorAttributes:
             )
         (only,) = ranges
         text = control.inputs if isinstance(control.inputs, str) else " ".join(control.inputs) or "none"
-        return DcMotorAttributes(**found, ctrlrange=only or (), input=text)
+        return DcMotorAttributes(**given, ctrlrange=only or (), input=text)
 
 
 def _trimmed(*values: float | None) -> Values:
@@ -189,27 +170,30 @@ def compile_dcmotor(
     """The dcmotor that a version of MuJoCo makes of its attributes,
     and of the default class above them where there is one."""
     a = attributes if default is None else inherited(default, attributes, version)
-    rule = rules(version)
     K, R = _constants(a, version)
     t_e = a["inductance:L"] / R if a["inductance:L"] > 0 else a["inductance:timeconst"]
     torque = a["saturation:torque"] or K * a["saturation:current"]
-    rate = a["saturation:current_rate"]
+    drag = (a["damping"], a["damping:quadratic"] or None, a["damping:cubic"] or None)
     motor = Motor(
         resistance=R,
         torque_constant=K,
         rotor_inertia=a["armature"],
         inductance=t_e * R,
-        limits=Limits(torque=torque or None, current_rate=rate or None) if torque or rate else None,
+        limits=motor_limits(torque or None, a["saturation:current_rate"] or None),
         thermal=_thermal(a, version),
         cogging=cogging(*(a[f"cogging:{slot}"] for slot in SLOTS["cogging"])),
     )
-    drag = {
-        "viscous": a["damping"],
-        "viscous_quadratic": a["damping:quadratic"] or None,
-        "viscous_cubic": a["damping:cubic"] or None,
-    }
+    bent = friction(
+        dict(zip(("viscous", "viscous_quadratic", "viscous_cubic"), drag, strict=True)),
+        *(a[f"lugre:{slot}"] for slot in SLOTS["lugre"]),
+    )
     gear = a["gear"] if a.gear else 1.0
-    return DcMotor(motor=motor, friction=_friction(a, drag), gear=gear, controller=_controller(a, rule.era))
+    return DcMotor(motor=motor, friction=bent, gear=gear, controller=_controller(a, rules(version).era))
+
+
+def motor_limits(torque: float | None, rate: float | None) -> Limits | None:
+    """The two limits that the engine has; None where there is neither."""
+    return None if torque is None and rate is None else Limits(torque=torque, current_rate=rate)
 
 
 def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
@@ -282,11 +266,6 @@ def cogging(amplitude: float, periods: float, phase: float) -> Cogging | None:
     )
 
 
-def _friction(a: DcMotorAttributes, drag: Mapping[str, Any]) -> Viscous:
-    sigma_0, sigma_1, tau_c, tau_s, w_s = (a[f"lugre:{slot}"] for slot in SLOTS["lugre"])
-    return friction(drag, sigma_0, sigma_1, tau_c, tau_s, w_s)
-
-
 def friction(
     drag: Mapping[str, Any], sigma_0: float, sigma_1: float, tau_c: float, tau_s: float, w_s: float
 ) -> Viscous:
@@ -312,19 +291,11 @@ def _controller(a: DcMotorAttributes, era: int) -> Controller:
             raise UnknownName("input (from 3.12 on)", text, [*ERA_2_INPUTS, "none"])
     elif text not in ERA_1_INPUTS:
         raise UnknownName("input (up to 3.11)", text, ERA_1_INPUTS)
-    n = 1 if era == 1 else len(inputs)
-    ranges = (tuple(a.ctrlrange),) * n if len(a.ctrlrange) == 2 else ()
+    ranges = (a.ctrlrange[:2],) * (1 if era == 1 else len(inputs)) if len(a.ctrlrange) == 2 else ()
     kp, ki, kd, slew, most, volts = (a[f"controller:{slot}"] for slot in SLOTS["controller"])
-    return Controller(
-        inputs=inputs,
-        kp=kp,
-        ki=ki,
-        kd=kd,
-        slew=slew,
-        integral_limit=most,
-        voltage_limit=volts,
-        ctrlrange=ranges,
-    )  # type: ignore[arg-type]  # pairs, by the length above
+    gains = {"kp": kp, "ki": ki, "kd": kd}
+    limits = {"slew": slew, "integral_limit": most, "voltage_limit": volts}
+    return Controller(inputs=inputs, **gains, **limits, ctrlrange=ranges)
 
 
 def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str) -> DcMotorAttributes:
@@ -337,29 +308,29 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
     over the versions.
     """
     base, given = DcMotorAttributes.of(compile_dcmotor(default, version)), release(version)
-    found: dict[str, Values] = {}
+    laid: dict[str, Values] = {}
     for name in SLOTS:
         mine, over = getattr(base, name), getattr(child, name)
         slots = max(len(mine), len(over))
         full = [*mine, *[0.0] * (slots - len(mine))]
         full[: len(over)] = over
-        found[name] = tuple(full)
+        laid[name] = tuple(full)
     if child.saturation:
         asked = child["saturation:torque"] or child["saturation:current"]
         keep = base["saturation:torque"] if not asked and given < (4, 0) else child["saturation:torque"]
-        rate = (*found["saturation"], 0.0, 0.0)[2]
+        rate = (*laid["saturation"], 0.0, 0.0)[2]
         if rate == 0 and given < (3, 16):
             rate = base["saturation:current_rate"]
-        found["saturation"] = (keep, child["saturation:current"] if asked else 0.0, rate)
+        laid["saturation"] = (keep, child["saturation:current"] if asked else 0.0, rate)
     if len(child.inductance) == 1 and child.inductance[0] == 0 and given >= (4, 0):
-        found["inductance"] = ()
+        laid["inductance"] = ()
     if child.controller and child["controller:Vmax"] == 0 and base["controller:Vmax"] and given < (3, 16):
-        found["controller"] = (*found["controller"][:5], base["controller:Vmax"])
+        laid["controller"] = (*laid["controller"][:5], base["controller:Vmax"])
     for name in ("thermal", "lugre"):
-        off = not any(v > 0 for v in found[name][: 3 if name == "thermal" else 1])
+        off = not any(v > 0 for v in laid[name][: 3 if name == "thermal" else 1])
         if getattr(base, name) and off and given < (3, 16):
             raise InvalidValue(
                 f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this:"
                 " leave it out of the class"
             )
-    return dataclasses.replace(child, **found, input=base.input if child.input is None else child.input)
+    return dataclasses.replace(child, **laid, input=base.input if child.input is None else child.input)

@@ -19,6 +19,7 @@ from ..model.friction import Viscous
 from .arrays import (
     Place,
     dcmotors,
+    drag,
     engine_of,
     from_model,
     joint_inertia,
@@ -83,20 +84,19 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     if not 1 <= steps <= MOST_STEPS:
         raise InvalidValue(f"steps is {steps}; expected 1 to {MOST_STEPS}")
     mujoco = load_mujoco()
-    found: list[Conformance | _Watched] = []
+    rows: list[Conformance | _Watched] = []
     for i in dcmotors(model):
         try:
-            found.append(
-                _Watched(at=place(model, i), dcmotor=_checked(model, i), alone=_alone(model, place(model, i)))
-            )
+            at = place(model, i)
+            rows.append(_Watched(at=at, dcmotor=_checked(model, i), alone=_alone(model, at)))
         except BackemfError as error:
-            found.append(Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error)))
-    if not found:
+            rows.append(Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error)))
+    if not rows:
         raise MissingValue(
             "the model has no dcmotor; expected at least one <dcmotor>, or a <general> with gaintype"
             " 'dcmotor'"
         )
-    watched = [w for w in found if isinstance(w, _Watched)]
+    watched = [w for w in rows if isinstance(w, _Watched)]
     data, scratch, engine = mujoco.MjData(model), mujoco.MjData(model), engine_of(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -105,7 +105,7 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
         raise InvalidValue(
             "the model's accelerations are not finite before its first step; check its numbers"
         )
-    return [_compared(model, engine, w, constrained) if isinstance(w, _Watched) else w for w in found]
+    return [_compared(model, engine, w, constrained) if isinstance(w, _Watched) else w for w in rows]
 
 
 def _name(model: Any, kind: str, i: int) -> str:
@@ -124,9 +124,8 @@ def _checked(model: Any, i: int) -> DcMotor:
     group = int(model.actuator_group[i])
     if 0 <= group <= 30 and int(model.opt.disableactuator) & (1 << group):
         raise InvalidValue(f"its group {group} is disabled (actuatorgroupdisable)")
-    if int(model.opt.disableflags) & int(
-        mujoco.mjtDisableBit.mjDSBL_ACTUATION | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
-    ):
+    bits = mujoco.mjtDisableBit
+    if int(model.opt.disableflags) & int(bits.mjDSBL_ACTUATION | bits.mjDSBL_CLAMPCTRL):
         raise InvalidValue("the model disables actuation or clampctrl; expected both enabled")
     return from_model(model, i)
 
@@ -136,10 +135,7 @@ def _alone(model: Any, at: Place) -> str:
     mujoco, implicit = load_mujoco(), engine_of(model).integrator.startswith("implicit")
     if model.dof_parentid[at.dof] >= 0 or at.dof in model.dof_parentid:
         return "the joint is part of a chain"
-    if (
-        sum(int(model.actuator_trnid[k, 0]) == at.joint for k in range(len(model.actuator_trntype))) > 1
-        or model.ntendon
-    ):
+    if np.sum(model.actuator_trnid[: len(model.actuator_trntype), 0] == at.joint) > 1 or model.ntendon:
         return "other actuators or tendons may act on the joint"
     if model.jnt_actfrclimited[at.joint] or model.jnt_actgravcomp[at.joint]:
         return "the joint has actuatorfrcrange or actuatorgravcomp"
@@ -156,21 +152,17 @@ def _signals(watched: list[_Watched], t: float) -> Iterator[tuple[Place, np.ndar
         gear, control, motor = abs(w.dcmotor.gear), w.dcmotor.controller, w.dcmotor.motor
         words = (control.inputs,) if isinstance(control.inputs, str) else control.inputs
         volts = control.voltage_limit or 3.0 * motor.torque_constant * max(gear, 1.0) + 2.0 * motor.resistance
-        sizes = {
-            "pos": 0.6 * gear,
-            "vel": 4.0 * gear,
-            "ff": motor.torque_constant * volts / motor.resistance,
-            "voltage": volts,
-        }
-        sizes |= {"position": sizes["pos"], "velocity": sizes["vel"]}
+        sizes = {"voltage": volts, "ff": motor.torque_constant * volts / motor.resistance}
+        sizes |= dict.fromkeys(("pos", "position"), 0.6 * gear) | dict.fromkeys(
+            ("vel", "velocity"), 4.0 * gear
+        )
         values = []
         for j, word in enumerate(words):
             limits = control.ctrlrange[j] if control.ctrlrange else None
             low, high = limits or (-sizes[word], sizes[word])
             wave = np.sin(2 * np.pi * (1.1 + 0.3 * k + 0.2 * j) * t + 0.5 * k) + 0.6 * (t % 0.5 > 0.25)
-            values.append(
-                0.5 * (low + high) + 0.6 * (high - low) * wave
-            )  # beyond the range now and then, to see it clipped
+            # beyond the range now and then, to see it clipped
+            values.append(0.5 * (low + high) + 0.6 * (high - low) * wave)
         yield w.at, np.array(values)
 
 
@@ -201,13 +193,10 @@ def _record(
 
 
 def _seen(at: Place, data: Any) -> tuple[float, float, float]:
-    load = (
-        data.qfrc_passive[at.dof]
-        - data.qfrc_damper[at.dof]
-        - data.qfrc_bias[at.dof]
-        + data.qfrc_applied[at.dof]
+    passive, damper, bias, applied = (
+        float(getattr(data, f"qfrc_{name}")[at.dof]) for name in ("passive", "damper", "bias", "applied")
     )
-    return float(data.qpos[at.qpos]), float(data.qvel[at.dof]), float(load)
+    return float(data.qpos[at.qpos]), float(data.qvel[at.dof]), passive - damper - bias + applied
 
 
 def _stages(
@@ -240,11 +229,10 @@ def _is_simple(model: Any, i: int) -> bool:
 def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Conformance:
     """All steps at once, as arrays."""
     dcmotor, n = w.dcmotor, len(w.forces)
-    rows, acts = (
-        np.array(w.rows).transpose(1, 2, 0),
-        np.array(w.acts).T,
-    )  # (stage, quantity, step), (activation, step)
-    names, ctrl = states(dcmotor), tuple(np.array(w.ctrls).reshape(n, -1).T)
+    # (stage, quantity, step), (activation, step)
+    rows, acts = np.array(w.rows).transpose(1, 2, 0), np.array(w.acts).T
+    names = states(dcmotor)
+    ctrl: tuple[Any, ...] = tuple(np.array(w.ctrls).reshape(n, -1).T)
     seen = {"position": rows[0, 0], "velocity": rows[0, 1], **dict(zip(names, acts, strict=True))}
     before = {name: values[:n] for name, values in seen.items()}
     at = moment(dcmotor, engine, before, ctrl)
@@ -272,16 +260,9 @@ def _joint(model: Any, w: _Watched, loads: np.ndarray) -> Joint:
     mujoco, data, dof = load_mujoco(), load_mujoco().MjData(model), w.at.dof
     mujoco.mj_forward(model, data)
     N, J = w.dcmotor.gear, w.dcmotor.motor.rotor_inertia
-    poly = model.dof_dampingpoly[dof] if hasattr(model, "dof_dampingpoly") else (0.0, 0.0)
-    damping = Viscous(
-        viscous=float(model.dof_damping[dof]),
-        viscous_quadratic=float(poly[0]) or None,
-        viscous_cubic=float(poly[1]) or None,
-    )
+    M, damping = joint_inertia(model, data, dof) - N * N * J, Viscous(**drag(model, dof, "dof"))
     stage = iter(loads)  # the step asks for the load once per stage, in order
-    return Joint(
-        inertia=joint_inertia(model, data, dof) - N * N * J, load=lambda q, v: next(stage), damping=damping
-    )
+    return Joint(inertia=M, load=lambda q, v: next(stage), damping=damping)
 
 
 def _activations_by_stages(
@@ -292,11 +273,8 @@ def _activations_by_stages(
     for k, (share, weight) in enumerate(STAGES):
         mean = {name: mean[name] + weight * at.rates[name] for name in mean}
         if share:
-            now = {
-                "position": rows[k + 1, 0],
-                "velocity": rows[k + 1, 1],
-                **{name: before[name] + share * h * at.rates[name] for name in mean},
-            }
+            now = {name: before[name] + share * h * at.rates[name] for name in mean}
+            now |= {"position": rows[k + 1, 0], "velocity": rows[k + 1, 1]}
             at = moment(dcmotor, engine, now, ctrl)
     velocity = (now if engine.rules.bristle_velocity == "last stage" else before)["velocity"]
     return advanced(dcmotor, engine, before, mean, dcmotor.gear * velocity)

@@ -1,13 +1,13 @@
 """MuJoCo's dcmotor as it is compiled: motor, friction, gear and controller in actuator space, its joint, and
 the engine's version.
 
-Length is l = N q and velocity w = N dq/dt, with N the gear. `mujoco.py` takes the step.
+Length is l = N q and velocity w = N dq/dt, with N the gear. `step.py` takes the step.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
@@ -72,7 +72,7 @@ def release(version: str) -> tuple[int, int]:
 def rules(version: str) -> Rules:
     """How a version steps; patch releases step like their minor release."""
     given = release(version)
-    return [found for first, found in _FROM if first <= given][-1]
+    return [rule for first, rule in _FROM if first <= given][-1]
 
 
 @part
@@ -141,11 +141,9 @@ class Controller(Part):
     @property
     def regulates(self) -> bool:
         """Whether a feedback law makes the voltage."""
-        return (
-            self.inputs != "voltage"
-            if isinstance(self.inputs, str)
-            else bool(TORQUE_INPUTS & set(self.inputs))
-        )
+        if isinstance(self.inputs, str):
+            return self.inputs != "voltage"
+        return bool(TORQUE_INPUTS & set(self.inputs))
 
     def commands(self, ctrl: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """The inputs within their ranges."""
@@ -161,9 +159,8 @@ class Controller(Part):
         e = u[0] if self.inputs in ("voltage", "velocity") else u[0] - l
         if self.integral_limit is None or not gate:
             return e
-        return where(
-            x >= self.integral_limit, minimum(e, 0.0), where(x <= -self.integral_limit, maximum(e, 0.0), e)
-        )
+        most = self.integral_limit
+        return where(x >= most, minimum(e, 0.0), where(x <= -most, maximum(e, 0.0), e))
 
     def regulated(self, motor: Motor, u: Sequence[Scalar], l: Scalar, w: Scalar, x: Scalar) -> Scalar:
         """The voltage of the feedback law, within its limit; era 1's voltage mode passes through here too."""
@@ -176,12 +173,8 @@ class Controller(Part):
             v = u[0]
         elif self.regulates:
             R, K, asked = motor.resistance, motor.torque_constant, dict(zip(self.inputs, u, strict=True))
-            tau = (
-                kp * (asked.get("pos", 0.0) - l)
-                + kd * (asked.get("vel", 0.0) - w)
-                + ki * x
-                + asked.get("ff", 0.0)
-            )
+            pos, vel, ff = (asked.get(name, 0.0) for name in ("pos", "vel", "ff"))
+            tau = kp * (pos - l) + kd * (vel - w) + ki * x + ff
             v = R / K * tau + K * w  # the nameplate's R: a warm winding gets less torque than it asks for
         else:
             return 0.0 * w
@@ -198,6 +191,12 @@ class Controller(Part):
             return {"position": -self.kd, "velocity": -self.kp, "voltage": 0.0}[self.inputs]
         return K - self.kd * R / K if self.regulates else 0.0
 
+    def stiffness(self, motor: Motor) -> float:
+        """-dv/dl of the feedback law."""
+        if isinstance(self.inputs, str):
+            return self.kp if self.inputs == "position" else 0.0
+        return self.kp * motor.resistance / motor.torque_constant if self.regulates else 0.0
+
 
 def _check_inputs(controller: Controller) -> None:
     given = tuple(controller.inputs)
@@ -208,21 +207,15 @@ def _check_inputs(controller: Controller) -> None:
         raise InvalidValue(
             f"inputs are {' '.join(given)!r}; expected each once, in the order {' '.join(ERA_2_INPUTS)!r}"
         )
-    asked = "expected one of pos, vel and ff among the inputs: without them no controller runs"
-    if controller.ki is not None and "pos" not in given:
-        raise InvalidValue(
-            f"ki is {controller.ki:g} with the inputs {' '.join(given) or 'none'!r}; expected pos among them:"
-            " ki integrates its error"
-        )
-    if not controller.regulates and (controller.kp != 0 or controller.kd != 0):
-        raise InvalidValue(
-            f"kp is {controller.kp:g} and kd is {controller.kd:g} with the inputs"
-            f" {' '.join(given) or 'none'!r}; {asked}"
-        )
-    if not controller.regulates and controller.slew is not None:
-        raise InvalidValue(
-            f"slew is {controller.slew:g} with the inputs {' '.join(given) or 'none'!r}; {asked}"
-        )
+    kp, ki, kd, slew = controller.kp, controller.ki, controller.kd, controller.slew
+    among = f"with the inputs {' '.join(given) or 'none'!r}"
+    asked = f"{among}; expected one of pos, vel and ff among the inputs: without them no controller runs"
+    if ki is not None and "pos" not in given:
+        raise InvalidValue(f"ki is {ki:g} {among}; expected pos among them: ki integrates its error")
+    if not controller.regulates and (kp != 0 or kd != 0):
+        raise InvalidValue(f"kp is {kp:g} and kd is {kd:g} {asked}")
+    if not controller.regulates and slew is not None:
+        raise InvalidValue(f"slew is {slew:g} {asked}")
 
 
 @part
@@ -244,26 +237,36 @@ class DcMotor(Part):
         if unknown:
             raise InvalidValue(f"MuJoCo's dcmotor does not know {', '.join(unknown)}; leave them out")
 
+    @property
+    def lugre(self) -> LuGre | None:
+        """Its bristle; None where its friction is drag alone."""
+        return self.friction if isinstance(self.friction, LuGre) else None
+
+    @property
+    def heat(self) -> Thermal | None:
+        """Its thermal model, which has one node."""
+        return None if self.motor.thermal is None else self.motor.thermal.one_node()
+
 
 def unknown_effects(motor: Motor, friction: Viscous) -> list[str]:
     """Paths of what is present in a motor and a friction but has no place in a dcmotor."""
-    limits, thermal = motor.limits, motor.thermal
-    found = [
-        f"motor.{n}"
-        for n in ("back_emf_constant", "saturation_current", "iron_loss")
-        if getattr(motor, n) is not None
-    ]
-    if limits is not None:
-        rest = ("current", "continuous_current", "peak_current", "safe_current", "derating_start")
-        found += [f"motor.limits.{n}" for n in rest if getattr(limits, n) is not None]
-    if thermal is not None and not isinstance(thermal, Thermal):
-        found.append("motor.thermal.housing_resistance")
+    thermal = motor.thermal
+    limits = ("current", "continuous_current", "peak_current", "safe_current", "derating_start")
+    bent = ("asymmetry", "offset", "stribeck_exponent", "damping_exponent")
+    paths = given_in(motor, "motor", ("back_emf_constant", "saturation_current", "iron_loss"))
+    paths += given_in(motor.limits, "motor.limits", limits)
+    if thermal is not None and len(thermal.nodes) > 1:
+        paths.append("motor.thermal.housing_resistance")
     elif thermal is not None and thermal.magnet_coefficient is not None:
-        found.append("motor.thermal.magnet_coefficient")
-    if type(friction) not in (Viscous, LuGre):
-        found.append(f"friction of kind {friction.kind}")
-    rest = ("asymmetry", "offset", "stribeck_exponent", "damping_exponent")
-    return found + [f"friction.{n}" for n in rest if getattr(friction, n, None) is not None]
+        paths.append("motor.thermal.magnet_coefficient")
+    if friction.name not in ("viscous", "lugre"):
+        paths.append(f"friction of kind {friction.kind}")
+    return paths + given_in(friction, "friction", bent)
+
+
+def given_in(owner: Part | None, path: str, names: Iterable[str]) -> list[str]:
+    """Paths of those among some numbers that a part has."""
+    return [f"{path}.{name}" for name in names if getattr(owner, name, None) is not None]
 
 
 @part

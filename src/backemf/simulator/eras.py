@@ -47,37 +47,18 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
     limit = control.voltage_limit
     if motor.inductance is None and limit is not None:
         # Era 1 heats with the limited voltage but pushes with the unlimited one.
-        within = (
-            bool(control.ctrlrange) and max(abs(x) for x in control.ctrlrange[0] or (float("inf"),)) <= limit
-        )
-        if motor.thermal is not None and not within:
+        given = (control.ctrlrange or (None,))[0] or (float("inf"),)
+        if motor.thermal is not None and max(abs(x) for x in given) > limit:
             raise InvalidValue(
                 "era 1's voltage input with a voltage limit, a thermal model and no inductance has no"
                 " equivalent in era 2: it heats with the limited voltage and pushes with the unlimited one;"
                 " set a ctrlrange within the limit, or drop the limit"
             )
         limit = None
+    none: dict[str, object] = {"kp": 0.0, "ki": None, "integral_limit": None, "voltage_limit": limit}
     if limit is None and control.slew is None:
-        return _with(
-            dcmotor,
-            1.0,
-            inputs=("voltage",),
-            kp=0.0,
-            ki=None,
-            kd=0.0,
-            voltage_limit=None,
-            integral_limit=None,
-        )
-    return _with(
-        dcmotor,
-        K / R,
-        inputs=("ff",),
-        kp=0.0,
-        ki=None,
-        kd=K * K / R,
-        voltage_limit=limit,
-        integral_limit=None,
-    )
+        return _with(dcmotor, 1.0, inputs=("voltage",), kd=0.0, **none)
+    return _with(dcmotor, K / R, inputs=("ff",), kd=K * K / R, **none)
 
 
 def gains_to_era1(dcmotor: DcMotor) -> Converted:
@@ -112,10 +93,7 @@ def gains_to_era1(dcmotor: DcMotor) -> Converted:
 def _with(dcmotor: DcMotor, scale: float, **changes: object) -> Converted:
     """Change the controller; slew and ranges of the command scale with it."""
     control = dcmotor.controller
-    ranges = tuple(
-        None if r is None else (min(scale * r[0], scale * r[1]), max(scale * r[0], scale * r[1]))
-        for r in control.ctrlrange
-    )
+    ranges = tuple(r and tuple(sorted((scale * r[0], scale * r[1]))) for r in control.ctrlrange)
     slew = None if control.slew is None else abs(scale) * control.slew
     fields: dict[str, Any] = {"slew": slew, "ctrlrange": ranges, **changes}
     made: Controller = dataclasses.replace(control, **fields)

@@ -25,15 +25,12 @@ class Loaded(NamedTuple):
 
     def dcmotor(self, actuator: int | str) -> DcMotor:
         """As the file meant it: gains in volts in era 1, in newton-metres in era 2."""
-        found = from_model(self.model, actuator)
-        control = found.controller
+        dcmotor = from_model(self.model, actuator)
+        control = dcmotor.controller
         if control.era == self.era:
-            return found
-        if self.era == 1:
-            inputs: Any = TO_ERA_1[control.inputs[0]]
-        else:
-            inputs = (TO_ERA_2[str(control.inputs)],)
-        return replace(found, controller=replace(control, inputs=inputs))
+            return dcmotor
+        inputs: Any = TO_ERA_1[control.inputs[0]] if self.era == 1 else (TO_ERA_2[str(control.inputs)],)
+        return replace(dcmotor, controller=replace(control, inputs=inputs))
 
 
 def load(path: Path) -> Loaded:

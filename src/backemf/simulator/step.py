@@ -15,7 +15,6 @@ from ..model.friction import LuGre, Viscous
 from ..model.maths import Scalar, absolute, clip, exp, where
 from ..model.motor import Motor
 from ..model.quantity import present
-from ..model.thermal import Thermal
 from .dcmotor import (
     Controller as Controller,
     DcMotor as DcMotor,
@@ -43,13 +42,8 @@ class Moment(NamedTuple):
 
 def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar]) -> Moment:
     """Rates of the activations, and the force, at the joint's position and velocity."""
-    motor, friction, controller, rule, h = (
-        dcmotor.motor,
-        dcmotor.friction,
-        dcmotor.controller,
-        engine.rules,
-        engine.timestep,
-    )
+    motor, controller, rule, h = dcmotor.motor, dcmotor.controller, engine.rules, engine.timestep
+    lugre, heat = dcmotor.lugre, dcmotor.heat
     if controller.era != rule.era:
         raise InvalidValue(
             f"the inputs {controller.inputs!r} are of era {controller.era}, MuJoCo {engine.version} of era"
@@ -66,17 +60,13 @@ def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar
     if controller.ki is not None:
         rates["integral"] = controller.integrand(u, l, x, rule.integral_gate)
     regulated = controller.regulated(motor, u, l, w, x)
-    v, T = regulated + controller.added(u), None
-    if motor.thermal is not None:
-        T = state["temperature_rise"] + motor.thermal.ambient
+    v, T = regulated + controller.added(u), _temperature(dcmotor, state)
     steady = motor.steady_current(v, w, T, None)
     i = steady if motor.inductance is None else state["current"]
-    if isinstance(motor.thermal, Thermal):
-        R_T, C = motor.thermal.resistance, motor.thermal.capacitance
-        heating = _held(motor, i) if rule.heat_limited else i
-        rates["temperature_rise"] = (
-            motor.resistance_at(T) * heating * heating - state["temperature_rise"] / R_T
-        ) / C
+    if heat is not None:
+        R_T, C, heating = heat.resistance, heat.capacitance, _held(motor, i) if rule.heat_limited else i
+        P = motor.resistance_at(T) * heating * heating
+        rates["temperature_rise"] = (P - state["temperature_rise"] / R_T) / C
     if motor.inductance is not None:
         rate = None if motor.limits is None else motor.limits.current_rate
         t_e = _time_constant(motor, T, rule)
@@ -84,16 +74,20 @@ def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar
         if rule.next_current:
             i = i + rates["current"] * t_e * (1.0 - exp(-h / t_e))
     elif controller.inputs == "voltage" and not rule.voltage_mode_limited:
-        i = motor.steady_current(
-            u[0], w, T, None
-        )  # era 1 heats with the limited voltage and pushes with the unlimited one
+        # era 1 heats with the limited voltage and pushes with the unlimited one
+        i = motor.steady_current(u[0], w, T, None)
     electrical = motor.torque_at(i, T)
     force = electrical if motor.cogging is None else electrical + motor.cogging.torque(l)
-    if isinstance(friction, LuGre):
-        z, sigma_0, sigma_1 = state["bristle"], friction.stiffness, friction.damping
-        rates["bristle"] = w - sigma_0 * absolute(w) / _slip(friction, w) * z
+    if lugre is not None:
+        z, sigma_0, sigma_1 = state["bristle"], lugre.stiffness, lugre.damping
+        rates["bristle"] = w - sigma_0 * absolute(w) / _slip(lugre, w) * z
         force = force - (sigma_0 * z + sigma_1 * rates["bristle"])
     return Moment(rates, force, electrical, regulated)
+
+
+def _temperature(dcmotor: DcMotor, state: State) -> Scalar | None:
+    heat = dcmotor.heat
+    return None if heat is None else state["temperature_rise"] + heat.ambient
 
 
 def _held(motor: Motor, i: Scalar) -> Scalar:
@@ -102,27 +96,25 @@ def _held(motor: Motor, i: Scalar) -> Scalar:
 
 
 def _time_constant(motor: Motor, T: Scalar | None, rule: Rules) -> Scalar:
-    return present(motor.inductance) / (
-        motor.resistance if rule.fixed_time_constant else motor.resistance_at(T)
-    )
+    R = motor.resistance if rule.fixed_time_constant else motor.resistance_at(T)
+    return present(motor.inductance) / R
 
 
-def _slip(friction: LuGre, w: Scalar) -> Scalar:
-    return friction.level(friction.stribeck(w), 0.0, 0.0, 1.0)
+def _slip(lugre: LuGre, w: Scalar) -> Scalar:
+    return lugre.level(lugre.stribeck(w), 0.0, 0.0, 1.0)
 
 
 def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
     """The activations after a step: exact exponentials for current and bristle (bent by velocity w),
     Euler for the rest."""
-    motor, friction, controller, h = dcmotor.motor, dcmotor.friction, dcmotor.controller, engine.timestep
+    motor, lugre, controller, h = dcmotor.motor, dcmotor.lugre, dcmotor.controller, engine.timestep
     after = {name: state[name] + h * rates[name] for name in states(dcmotor)}
     if controller.ki is not None and controller.integral_limit is not None:
         after["integral"] = clip(after["integral"], -controller.integral_limit, controller.integral_limit)
-    if isinstance(friction, LuGre):
-        after["bristle"], _ = friction.bend(state["bristle"], w, _slip(friction, w), h)
+    if lugre is not None:
+        after["bristle"], _ = lugre.bend(state["bristle"], w, _slip(lugre, w), h)
     if motor.inductance is not None:
-        T = None if motor.thermal is None else state["temperature_rise"] + motor.thermal.ambient
-        t_e = _time_constant(motor, T, engine.rules)
+        t_e = _time_constant(motor, _temperature(dcmotor, state), engine.rules)
         after["current"] = state["current"] + rates["current"] * t_e * (1.0 - exp(-h / t_e))
     return after
 
@@ -130,18 +122,12 @@ def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Sc
 def force_slope(dcmotor: DcMotor, engine: Engine, state: State, at: Moment) -> Scalar:
     """d force / d velocity in actuator space, as the implicit integrators use it:
     not the true one, see `Rules.derivative`."""
-    motor, friction, controller, rule, h = (
-        dcmotor.motor,
-        dcmotor.friction,
-        dcmotor.controller,
-        engine.rules,
-        engine.timestep,
-    )
+    motor, controller, rule, h = dcmotor.motor, dcmotor.controller, engine.rules, engine.timestep
     limits, K, R, dv = motor.limits, motor.torque_constant, motor.resistance, controller.slope(motor)
     torque = None if limits is None else limits.torque
     rate = None if limits is None else limits.current_rate
-    if motor.thermal is not None and rule.derivative > 1:
-        R = motor.resistance_at(state["temperature_rise"] + motor.thermal.ambient)
+    if rule.derivative > 1:
+        R = motor.resistance_at(_temperature(dcmotor, state))
     if rule.derivative == 3 and controller.regulates and controller.voltage_limit is not None:
         dv = where(absolute(at.regulated) >= controller.voltage_limit, 0.0, dv)
     b = K * (dv - K) / R
@@ -151,8 +137,8 @@ def force_slope(dcmotor: DcMotor, engine: Engine, state: State, at: Moment) -> S
             b = where(absolute(at.rates["current"]) >= rate, 0.0, b)
     if rule.derivative == 3 and torque is not None:
         b = where(absolute(at.electrical) >= torque, 0.0, b)
-    if isinstance(friction, LuGre):
-        b = b - friction.damping
+    if dcmotor.lugre is not None:
+        b = b - dcmotor.lugre.damping
     if rule.derivative < 3 and torque is not None:
         b = where(absolute(at.force) >= torque, 0.0, b)
     return b

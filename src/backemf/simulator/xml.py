@@ -49,33 +49,33 @@ def scan(
         raise InvalidValue(f"{path.name} includes itself")
     if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
         raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
-    found: list[Element] = []
+    elements: list[Element] = []
     stack: list[tuple[str, int, dict[str, str], int]] = []
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        stack.append((tag, len(found), attributes, parser.CurrentByteIndex))
+        stack.append((tag, len(elements), attributes, parser.CurrentByteIndex))
         above = stack[-2][0] if len(stack) > 1 else parent
         if len(stack) == 2 and stack[0][0] == "mujocoinclude":
             above = parent
         at = parser.CurrentByteIndex
-        found.append(Element(path, tag, above, attributes, at, _tag_end(content, at), -1))
+        elements.append(Element(path, tag, above, attributes, at, _tag_end(content, at), -1))
 
     def end(tag: str) -> None:
         _, k, attributes, _ = stack.pop()
-        one = found[k]
+        one = elements[k]
         after = parser.CurrentByteIndex
         stop = one.opened if content[one.opened - 2 : one.opened] == b"/>" else content.index(b">", after) + 1
-        found[k] = one._replace(end=stop)
+        elements[k] = one._replace(end=stop)
         if tag == "include" and "file" in attributes:
-            found.extend(scan(folder / attributes["file"], folder, one.parent, (*seen, path.resolve())))
+            elements.extend(scan(folder / attributes["file"], folder, one.parent, (*seen, path.resolve())))
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, LookupError) as error:
         raise InvalidValue(f"{path.name} is not XML that can be read: {error}") from None
-    return found
+    return elements
 
 
 def _tag_end(content: bytes, at: int) -> int:
@@ -122,18 +122,13 @@ def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
     def copied(file: Path) -> Path | None:
         """A copy of a file with its edits, including copies where those changed; None where nothing did."""
         content, changed = files.get(file, file.read_bytes()), file in files
-        for e in reversed(
-            [e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]
-        ):
+        includes = [e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]
+        for e in reversed(includes):
             fresh = copied(path.parent / e.attributes["file"])
             if fresh is not None:
                 name = {"file": (Path(e.attributes["file"]).parent / fresh.name).as_posix()}
-                content, changed = (
-                    content[: e.start]
-                    + with_attributes(content[e.start : e.opened], name)
-                    + content[e.opened :],
-                    True,
-                )
+                tag = with_attributes(content[e.start : e.opened], name)
+                content, changed = content[: e.start] + tag + content[e.opened :], True
         if not changed:
             return None
         temporary.append(beside(file, file.suffix))
@@ -155,12 +150,13 @@ def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
 
 def _parsed(content: bytes, path: Path) -> list[Element]:
     """Elements of one file's content alone."""
-    found: list[Element] = []
+    elements: list[Element] = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda tag, attributes: found.append(
-        Element(
-            path, tag, "", attributes, parser.CurrentByteIndex, _tag_end(content, parser.CurrentByteIndex), -1
-        )
-    )
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        at = parser.CurrentByteIndex
+        elements.append(Element(path, tag, "", attributes, at, _tag_end(content, at), -1))
+
+    parser.StartElementHandler = start
     parser.Parse(content, True)
-    return found
+    return elements

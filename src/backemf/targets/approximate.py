@@ -30,11 +30,8 @@ class Difference(NamedTuple):
 
 def with_settings(actuator: Actuator) -> Tuned:
     """An actuator that takes over those settings it has."""
-    return lambda settings: (
-        actuator.replace(**{k: v for k, v in settings.items() if k in actuator.parameters})
-        if settings
-        else actuator
-    )
+    own = actuator.parameters
+    return lambda settings: actuator.replace(**{k: v for k, v in settings.items() if k in own})
 
 
 def positions(actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: int = SUBSTEPS) -> np.ndarray:
@@ -82,25 +79,21 @@ def best(
 
     def residual(y: np.ndarray) -> np.ndarray:
         try:
-            found = weight * (positions(make(np.abs(y) * size), motions) - rich)
+            off = weight * (positions(make(np.abs(y) * size), motions) - rich)
         except BackemfError:
             return np.full(rich.size + x0_.size, 1e3)
-        return np.concatenate(
-            [np.nan_to_num(found, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3), pull * (y - y_start)]
-        )
+        bounded = np.nan_to_num(off, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3)
+        return np.concatenate([bounded, pull * (y - y_start)])
 
     tried: list[Any] = []
+    how: dict[str, Any] = {"bounds": (0.0, np.inf), "diff_step": 3e-3, "max_nfev": most}
     for nudge in (1.0, 1.2):  # a second start, since sticking makes steps in the errors
         y0 = np.maximum(y_start, 1e-3) * nudge
-        tried.append(
-            least_squares(
-                residual, y0, bounds=(0.0, np.inf), diff_step=3e-3, max_nfev=most, x_scale=np.maximum(y0, 0.1)
-            )
-        )
-    found = min(tried, key=lambda r: r.cost)
-    if not found.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
+        tried.append(least_squares(residual, y0, x_scale=np.maximum(y0, 0.1), **how))
+    least = min(tried, key=lambda r: r.cost)
+    if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
         return Fitted(x0_, difference(before, rich))
-    x = np.abs(found.x) * size
+    x = np.abs(least.x) * size
     return Fitted(x, difference(positions(make(x), motions), rich))
 
 

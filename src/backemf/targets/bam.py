@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..model import drive as drives
+from ..model import drive as drives, steady
 from ..model.actuator import Actuator
 from ..model.drive import Drive
-from ..model.friction import M3, M4, M5, M6, Coulomb, LuGre, Stribeck, Viscous
+from ..model.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
 from ..model.motor import Motor
 from .export import Export, Request, complete, header
-from .losses import NO_PLAY, Loss, cooled, lacking, weighed
-from .reduce import iron_drag
+from .losses import NO_PLAY, Losses, check_direction, cooled, weighed
 
 UNITS = (
     "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
@@ -59,6 +58,8 @@ MODELS: dict[str, tuple[type[Coulomb], dict[str, str]]] = {
 }
 """Each model's friction and its keys -> our fields; `friction_stribeck` is what rest adds to `friction_base`.
 """
+NEAREST = {"viscous": "m1", "coulomb": "m1", "stribeck": "m2", "lugre": "m2", "load-lugre": "m4"}
+"""The model of a friction that has another name there."""
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("N motor.torque_constant", "kt", "N m/A at the output"),
     ("motor.resistance / n", "R", "ohm"),
@@ -97,11 +98,8 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
-    except (
-        OSError,
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
+    except (OSError, ValueError, RecursionError) as error:
+        # ValueError: not JSON, not UTF-8, or an integer without end
         raise InvalidValue(f"{path}: not a JSON file that can be read: {error}") from None
     return parse(content, drive=drive, where=Path(path).name)
 
@@ -143,13 +141,9 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
 
 
 def _model_of(friction: Viscous) -> str:
-    if isinstance(friction, LuGre):
-        return "m4" if isinstance(friction, M4) else "m2"
-    for name, (kind, _) in MODELS.items():
-        if type(friction) is kind:
-            return name
-    if isinstance(friction, Viscous) and not friction.dry:
-        return "m1"
+    model = NEAREST.get(friction.name, friction.name)
+    if model in MODELS:
+        return model
     raise InvalidValue(
         f"BAM has no friction of kind {friction.kind}; expected Viscous, Coulomb, Stribeck, LuGre or M3 to M6"
     )
@@ -157,77 +151,51 @@ def _model_of(friction: Viscous) -> str:
 
 def write(actuator: Actuator, request: Request) -> Export:
     """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
-    motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
-    model, losses = _model_of(friction), []
-    _, names = MODELS[model]
-    N, n = abs(gearbox.ratio), gearbox.n_motors
-    K_t, K_e = motor.torque_constant, motor.back_emf_at(None)
-    R = motor.resistance
+    motor, gearbox, friction, own = actuator.motor, actuator.gearbox, actuator.friction, actuator.parameters
+    model, losses, absent = _model_of(friction), Losses(), "not in BAM's parameters"
+    check_direction(actuator)
+    K_t, K_e, R = motor.torque_constant, motor.back_emf_at(None), motor.resistance
     if K_t != K_e:
-        losses.append(
-            Loss("motor.back_emf_constant", f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}", True)
-        )
+        text = f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}"
+        losses.keep("motor.back_emf_constant", text)
         R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
     for name in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
         if getattr(motor, name) is not None:
             change = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
-            losses.append(
-                Loss(f"motor.{name}", "not in BAM's parameters", False, without=lacking("motor", **change))
-            )
-    for name in ("efficiency", "backlash"):
-        if getattr(gearbox, name) not in (None, 1.0):
-            gone = NO_PLAY if name == "backlash" else {name: None}
-            losses.append(
-                Loss(f"gearbox.{name}", "not in BAM's parameters", False, without=lacking("gearbox", **gone))
-            )
-    if isinstance(friction, LuGre):
-        losses.append(Loss("friction.stiffness", "no bristle: sticking at once", True))
-    for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"):
-        if getattr(friction, name) is not None:
-            losses.append(
-                Loss(
-                    f"friction.{name}",
-                    "not in BAM's parameters",
-                    False,
-                    without=lacking("friction", **{name: None}),
-                )
-            )
+            losses.drop(f"motor.{name}", absent, "motor", **change)
+    if gearbox.efficiency not in (None, 1.0):
+        losses.drop("gearbox.efficiency", absent, "gearbox", efficiency=None)
+    if gearbox.backlash is not None:
+        losses.drop("gearbox.backlash", absent, "gearbox", **NO_PLAY)
+    if friction.bristle:
+        losses.keep("friction.stiffness", "no bristle: sticking at once")
+    names = ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
+    losses.drop_each(actuator, "friction", **dict.fromkeys(names, absent))
+    fields = {field: getattr(friction, field, 0.0) for field in MODELS[model][1].values()}
+    fields["viscous"] += steady.iron_drag(actuator)
+    if "static" in fields:
+        fields["static"] -= fields["coulomb"]
+        fields["stribeck_exponent"] = (
+            2.0 if fields["stribeck_exponent"] is None else fields["stribeck_exponent"]
+        )
     content: dict[str, Any] = {
-        "kt": N * K_t,
-        "R": R / n,
-        "armature": gearbox.output_inertia(motor.rotor_inertia),
+        "kt": abs(gearbox.ratio) * K_t,
+        "R": R / gearbox.n_motors,
+        "armature": steady.armature(actuator),
+        **{key: fields[field] for key, field in MODELS[model][1].items()},
+        "model": model,
+        "actuator": request.joint,
     }
-    values = {field: getattr(friction, field, 0.0) for field in names.values()}
-    for key, field in names.items():
-        value = values[field]
-        value = (
-            value - values["coulomb"]
-            if field == "static"
-            else value + iron_drag(actuator)
-            if field == "viscous"
-            else value
-        )
-        content[key] = 2.0 if value is None and field == "stribeck_exponent" else value
-    content |= {"model": model, "actuator": request.joint}
-    made = parse(content, drive=actuator.drive).actuator
-    carried = replace(made, motion=actuator.motion)
-    dropped, approximated, over = weighed(actuator, carried, losses, request)
+    carried = replace(parse(content, drive=actuator.drive).actuator, motion=actuator.motion)
+    costs = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"
-    if isinstance(actuator.drive, drives.Servo):
-        firmware += (
-            f"; use error_gain {actuator.drive.firmware_gain:g}, kp {actuator.drive.proportional:g}, vin"
-            f" {actuator.drive.supply:g}"
-        )
-    top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
+    if "drive.firmware_gain" in own:
+        H, P, V = (own[f"drive.{name}"] for name in ("firmware_gain", "proportional", "supply"))
+        firmware += f"; use error_gain {H:g}, kp {P:g}, vin {V:g}"
     files = {
         f"{request.joint}.json": json.dumps(content, indent=4) + "\n",
-        f"{request.joint}_notes.txt": "\n".join([*top, firmware]) + "\n",
+        f"{request.joint}_notes.txt": "\n".join([*header(request, UNITS, costs), firmware]) + "\n",
     }
     numbers = {k: v for k, v in content.items() if isinstance(v, float)}
-    lost: dict[str, Any] = {
-        "dropped": dropped,
-        "approximated": approximated,
-        "over": over,
-        "notes": [firmware],
-    }
-    return complete(request, actuator, files=files, carried=carried, numbers=numbers, **lost)
+    given: dict[str, Any] = {"files": files, "carried": carried, "numbers": numbers, "notes": [firmware]}
+    return complete(request, actuator, costs, **given)

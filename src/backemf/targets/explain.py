@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import BackemfError
 from ..findings import Finding
-from ..model.friction import LuGre
+from ..model import steady
 from ..simulator.arrays import dcmotors, installed_era, joint_inertia, load_mujoco, without_log
 from ..simulator.dcmotor import DcMotor
 from ..simulator.models import Loaded, load
@@ -105,11 +105,9 @@ def _row(mujoco: Any, loaded: Loaded, data: Any, i: int, merged: dict[str, tuple
     except BackemfError as error:
         note = Finding(code="not_read", text=f"{name}: {error}", remedy="check this actuator by hand")
         return Explained(actuator=name, kind=_kind(mujoco, model, i), joint=label, findings=(note,))
-    M = joint_inertia(model, data, dof)
-    total = law.damping + float(model.dof_damping[dof])
-    k = law.stiffness
-    w_n = math.sqrt(k / M) if k > 0 and M > 0 else None
-    found = Explained(
+    M, k, h = joint_inertia(model, data, dof), law.stiffness, float(model.opt.timestep)
+    total, swings = law.damping + float(model.dof_damping[dof]), k > 0 and M > 0
+    row = Explained(
         actuator=name,
         kind=law.kind,
         joint=label,
@@ -119,12 +117,11 @@ def _row(mujoco: Any, loaded: Loaded, data: Any, i: int, merged: dict[str, tuple
         damping=total,
         inertia=M,
         armature=float(model.dof_armature[dof]) + law.armature,
-        natural_frequency=None if w_n is None else w_n / (2 * math.pi),
-        damping_ratio=None if w_n is None else total / (2.0 * math.sqrt(k * M)),
+        natural_frequency=steady.natural_frequency(k, M) / (2 * math.pi) if swings else None,
+        damping_ratio=steady.damping_ratio(k, total, M) if swings else None,
     )
-    h = float(model.opt.timestep)
     pair = merged.get(name, merged.get(label))
-    return replace(found, findings=tuple(_findings(found, law, dcmotor, h, pair)))
+    return replace(row, findings=tuple(_findings(row, law, dcmotor, h, pair)))
 
 
 def _kind(mujoco: Any, model: Any, i: int) -> str:
@@ -168,154 +165,96 @@ def _law(mujoco: Any, loaded: Loaded, i: int, joint: int, dof: int) -> tuple[_La
 
 def _dcmotor_law(dcmotor: DcMotor, joint_damping: float) -> tuple[_Law, DcMotor]:
     motor, control, g = dcmotor.motor, dcmotor.controller, abs(dcmotor.gear)
-    R, K = motor.resistance, motor.torque_constant
-    emf, own = K * K / R * g * g, dcmotor.friction.viscous * g * g
-    era_1 = isinstance(control.inputs, str)
-    volts = control.voltage_limit
-    if (
-        volts is None
-        and control.ctrlrange
-        and control.ctrlrange[-1] is not None
-        and (control.inputs == "voltage" or "voltage" in control.inputs)
-    ):
+    R, K, volts = motor.resistance, motor.torque_constant, control.voltage_limit
+    by_voltage = control.inputs == "voltage" or "voltage" in control.inputs
+    if volts is None and by_voltage and control.ctrlrange and control.ctrlrange[-1] is not None:
         volts = max(abs(x) for x in control.ctrlrange[-1])
-    stall = None if volts is None else K / R * volts * g
-    torque = None if motor.limits is None or motor.limits.torque is None else g * motor.limits.torque
-    held = [t for t in (stall, torque) if t is not None]
-    speed = None if volts is None else K / R * volts * g / (emf + own + joint_damping)
-    if era_1:
-        k = {"position": control.kp * K / R}.get(str(control.inputs), 0.0)
-        d = (
-            emf
-            + {"position": control.kd, "velocity": control.kp}.get(str(control.inputs), 0.0) * K / R * g * g
-        )
-        k *= g * g
-    else:
-        k = control.kp * g * g if control.regulates else 0.0
-        d = control.kd * g * g if control.regulates else emf
-    return (
-        _Law(
-            "dcmotor",
-            k,
-            d + own,
-            min(held) if held else None,
-            speed,
-            emf + own + joint_damping,
-            motor.rotor_inertia * g * g,
-        ),
-        dcmotor,
+    bare = steady.Line(R, K, K, volts or 0.0, viscous=dcmotor.friction.viscous).reflected(g)
+    at = bare._replace(viscous=bare.viscous + joint_damping)
+    held = [] if volts is None else [at.stall_torque]
+    held += [g * motor.limits.torque] if motor.limits is not None and motor.limits.torque is not None else []
+    per_volt = g * at.torque_per_volt  # of a gain at the actuator
+    law = _Law(
+        kind="dcmotor",
+        stiffness=per_volt * control.stiffness(motor),
+        damping=per_volt * (K - control.slope(motor)) + bare.viscous,
+        stall=min(held, default=None),
+        speed=None if volts is None else at.no_load_speed,
+        behind=at.damping + at.viscous,
+        armature=motor.rotor_inertia * g * g,
     )
+    return law, dcmotor
 
 
 def _findings(
     row: Explained, law: _Law, dcmotor: DcMotor | None, h: float, pair: tuple[float, float] | None
 ) -> list[Finding]:
-    found, name = [], row.actuator
-    feedback = row.stiffness is not None
+    findings: list[Finding] = []
+    k, stall, rate = row.stiffness, row.stall_torque, row.natural_frequency
 
     def add(code: str, text: str, remedy: str, **numbers: float) -> None:
-        found.append(Finding(code=code, text=f"{name}: {text}", remedy=remedy, numbers=numbers))
+        findings.append(Finding(code=code, text=f"{row.actuator}: {text}", remedy=remedy, numbers=numbers))
 
-    if feedback and row.stall_torque is None:
-        add(
-            "no_limit",
-            "its torque has no limit.",
-            "give forcerange, or a dcmotor's Vmax: the servo's stall torque",
-        )
-    if row.stiffness is not None and row.stall_torque:
-        ratio = row.stiffness / row.stall_torque
-        if ratio > SERVO_STIFFNESS[1] * FAR or ratio < SERVO_STIFFNESS[0] / FAR:
+    if k is not None and stall is None:
+        remedy = "give forcerange, or a dcmotor's Vmax: the servo's stall torque"
+        add("no_limit", "its torque has no limit.", remedy)
+    if k is not None and stall:
+        ratio, (low, high) = k / stall, SERVO_STIFFNESS
+        if ratio > high * FAR or ratio < low / FAR:
             text = (
-                f"stiffness {row.stiffness:.3g} N m/rad reaches stall torque {row.stall_torque:.3g} N m at"
-                f" {1 / ratio:.2g} rad; servos do at 0.17 to 1."
+                f"stiffness {k:.3g} N m/rad reaches stall torque {stall:.3g} N m at {1 / ratio:.2g} rad;"
+                " servos do at 0.17 to 1."
             )
-            add(
-                "gain_far_from_servos",
-                text,
-                "compute kp from the servo's register, or identify it",
-                ratio=ratio,
-            )
+            remedy = "compute kp from the servo's register, or identify it"
+            add("gain_far_from_servos", text, remedy, ratio=ratio)
     if dcmotor is None and law.kind == "position":
-        if law.behind == 0 and row.stall_torque is not None:
-            add(
-                "damping_below_back_emf",
-                "nothing but its own gain damps it: no back-EMF.",
-                "joint damping of stall torque / no-load speed",
-                damping=0.0,
-            )
+        if law.behind == 0 and stall is not None:
+            text = "nothing but its own gain damps it: no back-EMF."
+            remedy = "joint damping of stall torque / no-load speed"
+            add("damping_below_back_emf", text, remedy, damping=0.0)
         elif row.no_load_speed is not None and row.no_load_speed > FASTEST:
             text = (
                 f"damping {law.behind:.3g} N m s/rad lets it run to {row.no_load_speed:.3g} rad/s; back-EMF"
                 " alone gives stall torque / no-load speed."
             )
-            add(
-                "damping_below_back_emf",
-                text,
-                "raise the joint's damping to stall torque / no-load speed",
-                damping=law.behind,
-            )
-    if (
-        dcmotor is not None
-        and not isinstance(dcmotor.controller.inputs, str)
-        and dcmotor.controller.regulates
-    ):
-        least = dcmotor.motor.torque_constant**2 / dcmotor.motor.resistance
-        if dcmotor.controller.kd < 0.999 * least and dcmotor.controller.kp > 0:
+            remedy = "raise the joint's damping to stall torque / no-load speed"
+            add("damping_below_back_emf", text, remedy, damping=law.behind)
+    if dcmotor is not None and dcmotor.controller.era == 2 and dcmotor.controller.regulates:
+        R, K, control = dcmotor.motor.resistance, dcmotor.motor.torque_constant, dcmotor.controller
+        least = steady.Line(R, K, K).damping
+        if control.kd < 0.999 * least and control.kp > 0:
             text = (
-                f"kd {dcmotor.controller.kd:.3g} is less than K^2 / R = {least:.3g}; from 3.12 on the"
+                f"kd {control.kd:.3g} is less than K^2 / R = {least:.3g}; from 3.12 on the"
                 " controller takes the back-EMF's damping away."
             )
-            add(
-                "damping_below_back_emf",
-                text,
-                "add K^2 / R to kd for a servo that sends a plain voltage",
-                damping=dcmotor.controller.kd,
-            )
+            remedy = "add K^2 / R to kd for a servo that sends a plain voltage"
+            add("damping_below_back_emf", text, remedy, damping=control.kd)
     if row.armature == 0:
-        add(
-            "no_armature",
-            "the rotor has no inertia.",
-            "armature = rotor inertia x ratio^2; it also steadies the simulation",
-        )
+        remedy = "armature = rotor inertia x ratio^2; it also steadies the simulation"
+        add("no_armature", "the rotor has no inertia.", remedy)
     if pair is not None and abs(pair[0] - pair[1]) > 1e-9 * max(pair):
         text = (
             f"Kt {pair[0]:g} and Ke {pair[1]:g} differ; the engine uses sqrt(Kt Ke) ="
             f" {math.sqrt(pair[0] * pair[1]):.4g} for both."
         )
-        add(
-            "unequal_constants_merged",
-            text,
-            "K = Ke and R = V Ke / stall torque keep both ends of the line",
-            Kt=pair[0],
-            Ke=pair[1],
-        )
-    if row.natural_frequency is not None and 2 * math.pi * row.natural_frequency * h > LONG:
-        text = (
-            f"natural frequency {row.natural_frequency:.3g} Hz, step {1e3 * h:g} ms:"
-            f" {2 * math.pi * row.natural_frequency * h:.2g} rad per step."
-        )
-        add(
-            "step_too_long",
-            text,
-            f"a step of at most {1e3 * LONG / (2 * math.pi * row.natural_frequency) / 2:.2g} ms, or armature",
-            timestep=h,
-        )
-    if dcmotor is not None and isinstance(dcmotor.friction, LuGre) and row.inertia:
-        w = math.sqrt(dcmotor.friction.stiffness * dcmotor.gear**2 / row.inertia)
+        remedy = "K = Ke and R = V Ke / stall torque keep both ends of the line"
+        add("unequal_constants_merged", text, remedy, Kt=pair[0], Ke=pair[1])
+    if rate is not None and 2 * math.pi * rate * h > LONG:
+        w, most = 2 * math.pi * rate, 1e3 * LONG / (2 * math.pi * rate) / 2
+        text = f"natural frequency {rate:.3g} Hz, step {1e3 * h:g} ms: {w * h:.2g} rad per step."
+        add("step_too_long", text, f"a step of at most {most:.2g} ms, or armature", timestep=h)
+    if dcmotor is not None and dcmotor.lugre is not None and row.inertia:
+        w = steady.natural_frequency(dcmotor.lugre.stiffness * dcmotor.gear**2, row.inertia)
+        text = f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step."
         if w * h > LONG:
-            add(
-                "step_too_long",
-                f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step.",
-                "a shorter step or a softer bristle",
-                timestep=h,
-            )
-    return found
+            add("step_too_long", text, "a shorter step or a softer bristle", timestep=h)
+    return findings
 
 
 def _merged(path: Path) -> dict[str, tuple[float, float]]:
     """K_t and K_e of every `<dcmotor motorconst>` that gives both, by actuator and joint name;
     included files are read too."""
-    found: dict[str, tuple[float, float]] = {}
+    pairs: dict[str, tuple[float, float]] = {}
     waiting, folder = [path], path.parent
     while waiting:
         try:
@@ -327,8 +266,8 @@ def _merged(path: Path) -> dict[str, tuple[float, float]]:
             words = e.attrib.get("motorconst", "").split()
             if len(words) == 2 and float(words[0]) > 0 and float(words[1]) > 0:
                 pair = (float(words[0]), float(words[1]))
-                found |= {e.attrib[key]: pair for key in ("name", "joint") if key in e.attrib}
-    return found
+                pairs |= {e.attrib[key]: pair for key in ("name", "joint") if key in e.attrib}
+    return pairs
 
 
 def text(rows: list[Explained]) -> str:
@@ -337,36 +276,16 @@ def text(rows: list[Explained]) -> str:
     def cell(value: float | None) -> str:
         return "-" if value is None else number(value, 3)
 
-    cells = [
-        (
-            r.actuator,
-            r.kind,
-            r.joint,
-            *(
-                cell(v)
-                for v in (
-                    r.stall_torque,
-                    r.no_load_speed,
-                    r.stiffness,
-                    r.inertia,
-                    r.natural_frequency,
-                    r.damping_ratio,
-                )
-            ),
-        )
-        for r in rows
-    ]
-    head = (
-        "actuator",
-        "kind",
-        "joint",
-        "stall [N m]",
-        "no-load [rad/s]",
-        "stiffness [N m/rad]",
-        "inertia [kg m^2]",
-        "natural [Hz]",
-        "damping ratio",
-    )
+    columns = {
+        "stall [N m]": "stall_torque",
+        "no-load [rad/s]": "no_load_speed",
+        "stiffness [N m/rad]": "stiffness",
+        "inertia [kg m^2]": "inertia",
+        "natural [Hz]": "natural_frequency",
+        "damping ratio": "damping_ratio",
+    }
+    head = ("actuator", "kind", "joint", *columns)
+    cells = [(r.actuator, r.kind, r.joint, *(cell(getattr(r, f)) for f in columns.values())) for r in rows]
     lines = [table(cells, head)] if rows else ["the model has no actuators"]
     return "\n".join([*lines, *(f"- {f}" for r in rows for f in r.findings)])
 

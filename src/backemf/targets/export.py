@@ -23,6 +23,7 @@ from ..files import write_all
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..simulator.dcmotor import INTEGRATORS, VERSIONS, release
+from ..tables import Displayed, Overview
 
 METHODS = ("simulation", "formula")
 SHORTEST, LONGEST = 1e-5, 1.0
@@ -53,8 +54,8 @@ class Effect:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Export(Displayed):
     """Files for a target, and an honest account of them."""
 
     target: str
@@ -90,6 +91,15 @@ class Export:
         """Whether the gearbox's play is an extra joint in the main file."""
         return f'"{self.joint}_backlash"' in self.text
 
+    def overview(self) -> Overview:
+        title = f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"
+        kinds = (("dropped", self.dropped), ("approximated", self.approximated))
+        rows = [(kind, e.path, e.text, e.error, e.worst, e.unit) for kind, effects in kinds for e in effects]
+        rows = rows or [("carried", "everything", "nothing is lost", 0.0, 0.0, "")]
+        return Overview(
+            title, ("effect", "of", "what became of it", "RMS", "worst", "unit"), rows, self.findings
+        )
+
     @property
     def lossless(self) -> bool:
         return not self.dropped and not self.approximated
@@ -98,13 +108,10 @@ class Export:
         lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
         for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
             lines += [f"  {title}: {effect}" for effect in effects]
-        lines += (
-            ["  nothing is lost"]
-            if self.lossless
-            else [f"  measured over: {self.range}"]
-            if self.range
-            else []
-        )
+        if self.lossless:
+            lines.append("  nothing is lost")
+        elif self.range:
+            lines.append(f"  measured over: {self.range}")
         return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
 
     def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
@@ -114,20 +121,22 @@ class Export:
     def places(self, path: Path | str) -> dict[Path, str]:
         """Where each file goes: into a folder, or the main one under this name and the others beside it."""
         path = Path(path)
-        folder = path if path.is_dir() else path.parent
-        places = {
-            folder / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()
-        }  # "left/knee" names a joint, not a folder
-        if not path.is_dir():
-            _, *others = self.files
-            places = {
-                path: self.text,
-                **{
-                    path.with_name(path.stem + name.removeprefix(self.joint)): self.files[name]
-                    for name in others
-                },
-            }
-        return places
+        if path.is_dir():  # "left/knee" names a joint, not a folder
+            return {path / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()}
+        _, *others = self.files
+        beside = {path.with_name(path.stem + n.removeprefix(self.joint)): self.files[n] for n in others}
+        return {path: self.text, **beside}
+
+
+class Account(NamedTuple):
+    """What was lost, and over which motions that was measured."""
+
+    dropped: tuple[Effect, ...] = ()
+    approximated: tuple[Effect, ...] = ()
+    range: str = ""
+
+
+NOTHING_LOST = Account()
 
 
 class Request(NamedTuple):
@@ -240,9 +249,8 @@ def export(
     """
     name, version = parse_target(to)
     if not isinstance(actuator, Actuator):
-        raise InvalidValue(
-            f"export got a {type(actuator).__name__}; expected an Actuator, such as fit.actuator"
-        )
+        given = type(actuator).__name__
+        raise InvalidValue(f"export got a {given}; expected an Actuator, such as fit.actuator")
     if spread is not None and name != "torch":
         raise InvalidValue(
             f"spread was given for {name}, which draws nothing; expected the target torch, or no spread"
@@ -260,23 +268,10 @@ def export(
     if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
         raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
     texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
-    lines = tuple(
-        "".join(c if c.isprintable() else " " for c in line) for text in texts for line in text.splitlines()
-    )  # no file holds the others
-    request = Request(
-        name,
-        version,
-        joint,
-        lines,
-        method,
-        timestep,
-        integrator,
-        amplitude,
-        load,
-        backlash,
-        given_logs(logs) or (),
-        spread,
-    )
+    lines = [line for text in texts for line in text.splitlines()]
+    printable = tuple("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    range_ = (amplitude, load, backlash, given_logs(logs) or (), spread)
+    request = Request(name, version, joint, printable, method, timestep, integrator, *range_)
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
     return module.write(actuator, request)
 
@@ -284,86 +279,59 @@ def export(
 def complete(
     request: Request,
     actuator: Actuator,
+    account: Account = NOTHING_LOST,
     *,
     files: Mapping[str, str],
     carried: Actuator,
     numbers: Mapping[str, float],
-    dropped: Sequence[Effect] = (),
-    approximated: Sequence[Effect] = (),
     findings: Sequence[Finding] = (),
-    over: str = "",
     notes: Sequence[str] = (),
 ) -> Export:
     """The export that a request asked for."""
+    kept = ("target", "version", "joint", "timestep", "integrator", "amplitude", "load")
     return Export(
-        target=request.target,
-        version=request.version,
-        joint=request.joint,
+        **{name: getattr(request, name) for name in kept},
+        **account._asdict(),
         files=files,
         actuator=actuator,
         carried=carried,
         numbers=numbers,
-        dropped=tuple(dropped),
-        approximated=tuple(approximated),
         findings=tuple(findings),
         notes=(*request.notes, *notes),
-        timestep=request.timestep,
-        integrator=request.integrator,
-        amplitude=request.amplitude,
-        load=request.load,
-        range=over,
     )
 
 
 def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
     """One log or several as a tuple; None stays None."""
-    found = (logs,) if isinstance(logs, Log) else None if logs is None else tuple(logs)
-    if found is not None and not found:
+    if logs is None:
+        return None
+    given = (logs,) if isinstance(logs, Log) else tuple(logs)
+    if not given:
         raise MissingValue(
             "no logs were given; expected at least one recording, or none at all for the reference motions"
         )
-    return found
+    return given
 
 
 def request_of(export: Export) -> Request:
     """What an export was asked for, so far as it still says."""
-    same = (
-        export.target,
-        export.version,
-        export.joint,
-        export.notes,
-        "simulation",
-        export.timestep,
-        export.integrator,
-        export.amplitude,
-        export.load,
-    )
-    return Request(*same, export.has_play_joint)
+    asked = (export.target, export.version, export.joint, export.notes, "simulation")
+    over = (export.amplitude, export.load, export.has_play_joint)
+    return Request(*asked, export.timestep, export.integrator, *over)
 
 
 def header(
-    request: Request,
-    units: str,
-    *,
-    dropped: Sequence[Effect] = (),
-    approximated: Sequence[Effect] = (),
-    findings: Sequence[Finding] = (),
-    over: str = "",
+    request: Request, units: str, account: Account = NOTHING_LOST, findings: Sequence[Finding] = ()
 ) -> list[str]:
     """Lines for the top of a file: who wrote it, units, what was lost at what cost,
     where the numbers came from."""
     version = "" if request.version == "any" else f" {request.version}"
-    lines = [
-        (
-            f"Written by backemf {__version__} on {datetime.date.today().isoformat()} for"
-            f" {request.target}{version}."
-        ),
-        f"Units: {units}",
-    ]
-    lines += [f"Dropped: {effect}" for effect in dropped]
-    lines += [f"Approximated: {effect}" for effect in approximated]
-    lines += ["Nothing was dropped or approximated."] if not dropped and not approximated else []
-    lines += [f"Measured over: {over}"] if over and (dropped or approximated) else []
+    today, lossy = datetime.date.today().isoformat(), bool(account.dropped or account.approximated)
+    lines = [f"Written by backemf {__version__} on {today} for {request.target}{version}.", f"Units: {units}"]
+    lines += [f"Dropped: {effect}" for effect in account.dropped]
+    lines += [f"Approximated: {effect}" for effect in account.approximated]
+    lines += [] if lossy else ["Nothing was dropped or approximated."]
+    lines += [f"Measured over: {account.range}"] if account.range and lossy else []
     lines += [f"Finding: {finding}" for finding in findings]
     return lines + [f"From: {note}" for note in request.notes]
 

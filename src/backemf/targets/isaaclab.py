@@ -16,15 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
-from ..model import drive as drives
+from ..model import steady
 from ..model.actuator import Actuator
-from ..model.friction import Coulomb, Stribeck
-from ..model.motor import Limits
-from ..simulator.actuator import servo_gains
+from ..model.friction import Coulomb
 from .approximate import Difference, Tuned, difference, positions
-from .export import Export, Request, complete, hash_comment, header, number
-from .losses import Account, Loss, account, cooled, lacking, no_integral
-from .mjlab import at_output
+from .export import NOTHING_LOST, Export, Request, complete, hash_comment, header, number
+from .losses import Losses, account, cooled
 from .motions import Motion, motions_of
 from .mujoco.classic import Numbers, tuned
 from .reduce import levels, reduced, refitted
@@ -68,7 +65,7 @@ class _Candidate(NamedTuple):
 
 def write(actuator: Actuator, request: Request) -> Export:
     drive = actuator.drive
-    if not isinstance(drive, (drives.Position, drives.Servo, drives.Impedance)):
+    if drive.loop is None or drive.loop.of != "position":
         raise InvalidValue(
             f"Isaac Lab's DCMotorCfg follows a position; {drive.kind} does not: expected a"
             " position, servo or impedance drive"
@@ -78,10 +75,10 @@ def write(actuator: Actuator, request: Request) -> Export:
             "Isaac Lab's DCMotorCfg needs a stall torque and a no-load speed; give drive.supply or"
             " drive.voltage_limit"
         )
-    bare, extra = _bare(actuator)
-    poor, lost, _ = reduced(bare, request._replace(backlash=False), 1)
-    poor, kept = _coulomb(poor, actuator, request)
-    losses = [*extra, *lost, *kept]
+    bare, losses = _bare(actuator)
+    poor, more, _ = reduced(bare, request._replace(backlash=False), 1)
+    losses += more
+    poor = _coulomb(poor, actuator, request, losses)
     motions, over = motions_of(actuator, request)
     rich = positions(actuator, motions) if losses else np.zeros(0)
     left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
@@ -92,35 +89,21 @@ def write(actuator: Actuator, request: Request) -> Export:
         late = _late(actuator, chosen, rich, motions, request)
         if late.left.rms < left.rms:  # a delay matters more than the torque-speed line
             chosen = late
-            losses = [loss for loss in losses if loss.path != "drive.delay"]
-            losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
-    dropped, approximated, over = (
-        account(actuator, losses, chosen.left, rich, motions, over) if losses else Account()
-    )
-    names = NAMES[request.version]
-    top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
+            losses = Losses(loss for loss in losses if loss.path != "drive.delay")
+            losses.keep("motor.back_emf_constant", "the torque limit does not fall with speed")
+    costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
+    top = header(request, UNITS, costs)
     top.append("friction is an effort from Isaac Sim 5.0 on, a coefficient in 4.5: leave it out there.")
     if chosen.kind != "DCMotorCfg":
         top.append(f"Delays are counted in physics steps of {1e3 * request.timestep:g} ms.")
-    values = {names.get(k, k): v for k, v in chosen.values.items()}
-    lines = [f'    joint_names_expr=["{request.joint}"],'] + [
-        f"    {k}={number(v)}," for k, v in values.items()
+    values = {NAMES[request.version].get(k, k): v for k, v in chosen.values.items()}
+    lines = [
+        f'    joint_names_expr=["{request.joint}"],',
+        *(f"    {k}={number(v)}," for k, v in values.items()),
     ]
-    text = (
-        hash_comment(top)
-        + f"\nfrom isaaclab.actuators import {chosen.kind}\n\nACTUATOR = {chosen.kind}(\n"
-        + "\n".join(lines)
-        + "\n)\n"
-    )
-    lost_of: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
-    return complete(
-        request,
-        actuator,
-        files={f"{request.joint}_isaaclab.py": text},
-        carried=chosen.actuator,
-        numbers=values,
-        **lost_of,
-    )
+    start = f"\nfrom isaaclab.actuators import {chosen.kind}\n\nACTUATOR = {chosen.kind}(\n"
+    files = {f"{request.joint}_isaaclab.py": hash_comment(top) + start + "\n".join(lines) + "\n)\n"}
+    return complete(request, actuator, costs, files=files, carried=chosen.actuator, numbers=values)
 
 
 def _late(
@@ -128,8 +111,7 @@ def _late(
 ) -> _Candidate:
     """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps,
     and a torque limit that knows no speed."""
-    steps = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep))
-    v = motor.values
+    steps, v = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep)), motor.values
     base = replace(actuator, drive=replace(actuator.drive, delay=None))
     x = Numbers(
         kp=v["stiffness"],
@@ -140,91 +122,59 @@ def _late(
         armature=v["armature"],
     )
 
-    def delayed(x: Numbers) -> Tuned:
-        at = tuned(base, x, request)
+    prompt: Tuned = tuned(base, x, request)
 
-        def made(settings: Mapping[str, float]) -> Actuator:
-            now = at({k: value for k, value in settings.items() if k != "drive.delay"})
-            return replace(now, drive=replace(now.drive, delay=steps * request.timestep))
+    def delayed(settings: Mapping[str, float]) -> Actuator:
+        now = prompt({k: value for k, value in settings.items() if k != "drive.delay"})
+        return replace(now, drive=replace(now.drive, delay=steps * request.timestep))
 
-        return made
-
-    keep = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity")}
-    values = {**keep, "min_delay": steps, "max_delay": steps}
-    return _Candidate(
-        "DelayedPDActuatorCfg", delayed(x)({}), values, difference(positions(delayed(x), motions), rich)
-    )
+    values = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity")}
+    values |= {"min_delay": steps, "max_delay": steps}
+    left = difference(positions(delayed, motions), rich)
+    return _Candidate("DelayedPDActuatorCfg", delayed({}), values, left)
 
 
-def _bare(actuator: Actuator) -> tuple[Actuator, list[Loss]]:
+def _bare(actuator: Actuator) -> tuple[Actuator, Losses]:
     """Without what only a dcmotor has."""
-    motor, drive, losses = actuator.motor, actuator.drive, []
-    for name, text in (
-        ("inductance", "the torque follows at once"),
-        ("thermal", "nothing warms"),
-        ("cogging", "no cogging"),
-    ):
-        if getattr(motor, name) is not None:
-            change: dict[str, Any] = {
-                name: None,
-                **({"limits": cooled(motor.limits)} if name == "thermal" else {}),
-            }
-            losses.append(Loss(f"motor.{name}", text, False, without=lacking("motor", **change)))
-            motor = replace(motor, **change)
-    changes: dict[str, Any] = dict(no_integral(drive))
+    motor, drive, losses = actuator.motor, actuator.drive, Losses()
+    gone: dict[str, Any] = losses.drop_each(actuator, "motor", inductance="the torque follows at once")
+    if motor.thermal is not None:
+        cold: dict[str, Any] = {"thermal": None, "limits": cooled(motor.limits)}
+        losses.drop("motor.thermal", "nothing warms", "motor", **cold)
+        gone |= cold
+    gone |= losses.drop_each(actuator, "motor", cogging="no cogging")
+    changes = drive.without_integral
     if changes:
-        losses.append(Loss("drive integral", "no integral", False, without=lacking("drive", **changes)))
-    for name, text in (("slew", "the setpoint jumps"), ("delay", "no delay")):
-        if getattr(drive, name):
-            changes[name] = None
-            losses.append(Loss(f"drive.{name}", text, False, without=lacking("drive", **{name: None})))
-    return replace(actuator, motor=motor, drive=replace(drive, **changes) if changes else drive), losses
+        losses.drop("drive integral", "no integral", "drive", **changes)
+    changes |= losses.drop_each(actuator, "drive", slew="the setpoint jumps", delay="no delay")
+    return replace(actuator, motor=replace(motor, **gone), drive=replace(drive, **changes)), losses
 
 
-def _coulomb(poor: Actuator, actuator: Actuator, request: Request) -> tuple[Actuator, list[Loss]]:
+def _coulomb(poor: Actuator, actuator: Actuator, request: Request, losses: Losses) -> Actuator:
     """With a friction that PhysX has: at rest, in motion, and a drag."""
-    friction = poor.friction
-    if type(friction) is Coulomb or not friction.dry:
-        made = Coulomb(coulomb=getattr(friction, "coulomb", 0.0), viscous=friction.viscous)
-        bent = friction.viscous_quadratic is not None or friction.viscous_cubic is not None
-        return replace(poor, friction=made), (
-            [Loss("friction.viscous_quadratic, viscous_cubic", "one drag", True)] if bent else []
-        )
-    coulomb, _ = levels(actuator, request.load, request.amplitude)
-    return replace(poor, friction=Coulomb(coulomb=coulomb, viscous=friction.viscous)), [
-        Loss("friction bristle", "sticking at once", True)
-    ]
+    friction, moving = poor.friction, poor.friction.moving
+    if friction.bristle:
+        losses.keep("friction bristle", "sticking at once")
+        moving, _ = levels(actuator, request.load, request.amplitude)
+    elif friction.viscous_quadratic is not None or friction.viscous_cubic is not None:
+        losses.keep("friction.viscous_quadratic, viscous_cubic", "one drag")
+    return replace(poor, friction=Coulomb(coulomb=moving, viscous=friction.viscous))
 
 
 def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
     """The configuration's numbers, at the joint, in the names of 2.3."""
-    side = at_output(poor)
-    motor, drive, friction = side.motor, side.drive, side.friction
-    K, R, V = motor.torque_constant, motor.resistance, float(drive.ceiling({}) or 0.0)
-    stall = K * V / R
-    limits = motor.limits or Limits()
-    if isinstance(drive, drives.Impedance):
-        kp, kd = drive.newton_metres_per_radian, drive.newton_metre_seconds_per_radian
-    elif isinstance(drive, (drives.Position, drives.Servo)):
-        volts, _, derivative = servo_gains(drive)
-        kp, kd = volts * K / R, (derivative + K) * K / R
-    else:
-        raise InvalidValue(f"no numbers for {drive.kind}; expected a position, servo or impedance drive")
-    moving = friction.coulomb if isinstance(friction, Coulomb) else 0.0
-    own = actuator.friction
-    rest = (
-        moving * own.static / own.coulomb
-        if type(own) is Stribeck and own.coulomb > 0.01 * own.static
-        else moving
-    )
+    own, x, moving = actuator.friction, steady.plain_servo(poor), poor.friction.moving
+    motor = steady.isaac_motor(poor, float(poor.drive.ceiling({}) or 0.0))
+    back_emf = 0.0 if poor.drive.hides_back_emf else steady.line(poor).damping
+    more = own.name == "stribeck" and own.moving > 0.01 * own.breakaway
     return {
-        "effort": min(stall, limits.torque or stall),
-        "velocity": V / K,
-        "saturation_effort": stall,
-        "stiffness": kp,
-        "damping": kd,
-        "armature": motor.rotor_inertia,
-        "friction": rest,
+        "effort": motor.effort_limit,
+        "velocity": motor.velocity_limit,
+        "saturation_effort": motor.saturation_effort,
+        "stiffness": x.stiffness,
+        "damping": x.derivative + back_emf,
+        "armature": x.armature,
+        "friction": moving * own.breakaway / own.moving if more else moving,
         "dynamic_friction": moving,
-        "viscous_friction": friction.viscous,
+        "viscous_friction": poor.friction.viscous,
     }

@@ -3,19 +3,18 @@ judged by."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BackemfError
-from ..model import drive as drives
+from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
-from ..model.drive import Drive, Regulator
 from ..model.motor import Limits
 from .approximate import Difference, Tuned, difference, positions
-from .export import Effect, Request
+from .export import NOTHING_LOST, Account, Effect, Request
 from .motions import Motion, motions_of
 
 NO_PLAY: dict[str, Any] = {"backlash": None, "contact_stiffness": None, "contact_damping": 0.0}
@@ -36,12 +35,23 @@ class Loss(NamedTuple):
     """Whether the stand-in has it, so that its error can be measured without the simulator itself."""
 
 
-class Account(NamedTuple):
-    """What was lost, and over which motions that was measured."""
+class Losses(list[Loss]):
+    """Losses in the order in which they are found."""
 
-    dropped: tuple[Effect, ...] = ()
-    approximated: tuple[Effect, ...] = ()
-    range: str = ""
+    def keep(self, path: str, text: str, touches: str = "", measured: bool = True) -> None:
+        """Something that other numbers make up for."""
+        self.append(Loss(path, text, True, touches, measured=measured))
+
+    def drop(self, path: str, text: str, part: str = "", **changes: Any) -> None:
+        """Something left out, and the change of one part that leaves it out, where its cost can be known."""
+        self.append(Loss(path, text, False, without=lacking(part, **changes) if part else None))
+
+    def drop_each(self, actuator: Actuator, part: str, **texts: str) -> dict[str, None]:
+        """Leave out those of a part's numbers that are there and not 0; the changes that do so."""
+        there = [name for name in texts if getattr(getattr(actuator, part), name, None)]
+        for name in there:
+            self.drop(f"{part}.{name}", texts[name], part, **{name: None})
+        return dict.fromkeys(there)
 
 
 def lacking(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:
@@ -51,24 +61,33 @@ def lacking(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:
 
 def cooled(limits: Limits | None) -> Limits | None:
     """Limits that do not know a temperature."""
-    return (
-        None if limits is None else replace(limits, safe_current=None, derating_start=None, derating_end=None)
-    )
+    gone = dict.fromkeys(("safe_current", "derating_start", "derating_end"))
+    return None if limits is None else replace(limits, **gone)
 
 
-def no_integral(drive: Drive) -> dict[str, None]:
-    """The change that takes a drive's integral away; empty where it has none."""
-    if not (isinstance(drive, Regulator) and drive.has_integral):
+def for_ever(limits: Limits) -> Limits:
+    """Limits that let the peak current flow without end, at any temperature."""
+    most = min(limits.peak_current or math.inf, limits.current or math.inf)
+    return Limits(torque=limits.torque, current_rate=limits.current_rate, current=most)
+
+
+def at_the_gear(actuator: Actuator, losses: Losses) -> dict[str, str]:
+    """The change of a drive where the play is a joint of its own: the target's controller sees the other."""
+    drive = actuator.drive
+    if actuator.gearbox.backlash is None or drive.loop is None or drive.sensor == "rotor":
         return {}
-    if isinstance(drive, drives.Servo):
-        return {"integral": None}
-    if isinstance(drive, drives.Impedance):
-        return {"newton_metres_per_radian_second": None}
-    return (
-        {"volts_per_radian_second": None}
-        if isinstance(drive, drives.Position)
-        else {"volts_per_radian": None}
-    )
+    losses.drop("drive.sensor", "the controller sees the gear before its play", "drive", sensor="rotor")
+    return {"sensor": "rotor"}
+
+
+def check_direction(actuator: Actuator) -> None:
+    """Refuse a command that turns the output backwards, where the target has no sign for that."""
+    drive, N = actuator.drive, actuator.gearbox.ratio
+    if N < 0 and drive.followed and drive.loop is None:
+        raise InvalidValue(
+            f"gearbox.ratio is {N:g} with {drive.kind}; expected a positive ratio: turn the joint's axis"
+            " round instead"
+        )
 
 
 def account(
@@ -80,32 +99,21 @@ def account(
     over: str,
 ) -> Account:
     """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
-    dropped, approximated, unit = [], [], "m" if actuator.motion == "linear" else "rad"
-    for loss in losses:
-        if loss.kept:
-            seen = loss.measured
-            approximated.append(
-                Effect(
-                    path=loss.path,
-                    text=loss.text,
-                    error=left.rms if seen else None,
-                    worst=left.worst if seen else None,
-                    unit=unit,
-                )
-            )
-            continue
-        cost = None
-        if loss.without is not None:
-            try:
-                cost = difference(positions(loss.without(actuator), motions), rich)
-            except BackemfError:
-                cost = None
-        dropped.append(
-            Effect(
-                path=loss.path, text=loss.text, error=cost and cost.rms, worst=cost and cost.worst, unit=unit
-            )
-        )
-    return Account(tuple(dropped), tuple(approximated), over)
+    unit = "m" if actuator.motion == "linear" else "rad"
+
+    def effect(loss: Loss, cost: Difference | None) -> Effect:
+        rms, worst = (None, None) if cost is None else cost
+        return Effect(path=loss.path, text=loss.text, error=rms, worst=worst, unit=unit)
+
+    def cost(loss: Loss) -> Difference | None:
+        try:
+            return loss.without and difference(positions(loss.without(actuator), motions), rich)
+        except BackemfError:
+            return None
+
+    dropped = tuple(effect(loss, cost(loss)) for loss in losses if not loss.kept)
+    kept = tuple(effect(loss, left if loss.measured else None) for loss in losses if loss.kept)
+    return Account(dropped, kept, over)
 
 
 def weighed(
@@ -113,7 +121,7 @@ def weighed(
 ) -> Account:
     """The account of a stand-in whose numbers are settled."""
     if not losses:
-        return Account()
+        return NOTHING_LOST
     motions, over = motions_of(actuator, request)
     rich = positions(actuator, motions)
     return account(actuator, losses, difference(positions(stand_in, motions), rich), rich, motions, over)

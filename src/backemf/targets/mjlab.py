@@ -13,17 +13,16 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidValue
-from ..model import drive as drives
 from ..model.actuator import Actuator
-from ..model.drive import Brake
-from ..model.friction import Coulomb, LuGre, Viscous
+from ..model.friction import Viscous
 from ..model.gearbox import Gearbox
-from ..model.thermal import Thermal
 from ..simulator.actuator import from_actuator
+from ..simulator.attributes import DcMotorAttributes
 from ..simulator.dcmotor import DcMotor
 from .export import Effect, Export, Request, complete, hash_comment, header, number
-from .losses import Loss, lacking, weighed
+from .losses import Losses, check_direction, weighed
 from .motions import reference_inertia
+from .mujoco.dcmotor import attributes, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import carried
 
@@ -62,182 +61,109 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
 
 
 def at_output(actuator: Actuator) -> Actuator:
-    """The same actuator without a gearbox: its motors, as one, turned into a slow strong one at the joint."""
-    motor, gearbox, N, n = actuator.motor, actuator.gearbox, actuator.gearbox.ratio, actuator.gearbox.n_motors
-    if N < 0:
-        raise InvalidValue(
-            f"gearbox.ratio is {N:g}; expected a positive ratio: turn the joint's axis round instead"
-        )
-    limits, cogging, thermal = motor.limits, motor.cogging, motor.thermal
-    if limits is not None:
-        torque, rate = limits.torque, limits.current_rate
-        limits = replace(
-            limits,
-            torque=None if torque is None else gearbox.output_torque(torque),
-            current_rate=None if rate is None else n * rate,
-        )
+    """The same actuator without a gearbox: its motors, as one, turned into a slow strong one at the joint.
+
+    Gears that turn the other way become a mirrored rotor, so that the joint keeps its direction.
+    """
+    check_direction(actuator)
+    N, motor = abs(actuator.gearbox.ratio), actuator.motor.ganged(actuator.gearbox.n_motors)
+    limits, cogging = motor.limits, motor.cogging
+    if limits is not None and limits.torque is not None:
+        limits = replace(limits, torque=N * limits.torque)
     if cogging is not None:
-        cogging = replace(
-            cogging, amplitude=gearbox.output_torque(cogging.amplitude), periods=N * cogging.periods
-        )
-    if isinstance(thermal, Thermal):
-        thermal = replace(thermal, resistance=thermal.resistance / n, capacitance=n * thermal.capacitance)
-    strong = replace(
-        motor,
-        resistance=motor.resistance / n,
-        torque_constant=N * motor.torque_constant,
-        rotor_inertia=gearbox.output_inertia(motor.rotor_inertia),
-        inductance=None if motor.inductance is None else motor.inductance / n,
-        limits=limits,
-        cogging=cogging,
-        thermal=thermal,
-    )
+        phase = actuator.gearbox.forwards * cogging.phase
+        cogging = replace(cogging, amplitude=N * cogging.amplitude, periods=N * cogging.periods, phase=phase)
+    K, J = N * motor.torque_constant, N * N * motor.rotor_inertia
+    strong = replace(motor, torque_constant=K, rotor_inertia=J, limits=limits, cogging=cogging)
     return replace(actuator, motor=strong, gearbox=Gearbox())
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    if isinstance(actuator.drive, (Brake, drives.Current)):
+    if actuator.drive.followed in ("", "current_target"):
         raise InvalidValue(
             f"mjlab's DC motor has no mode for {actuator.drive.kind}; expected a voltage, position"
             " or velocity drive"
         )
-    found = carried(actuator, request._replace(backlash=False), 1)
-    joint_side = at_output(found.actuator)
-    friction, loss = joint_side.friction, 0.0
-    absent = [
-        Loss(
-            f"friction.{name}",
-            "not in mjlab's configuration",
-            False,
-            without=lacking("friction", **{name: None}),
-        )
-        for name in ("viscous_quadratic", "viscous_cubic")
-        if getattr(friction, name) is not None
-    ]
-    if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
-        loss = friction.coulomb
+    made, costs = carried(actuator, request._replace(backlash=False), 1)
+    joint_side, loss, absent, text = at_output(made), 0.0, Losses(), "not in mjlab's configuration"
+    absent.drop_each(joint_side, "friction", viscous_quadratic=text, viscous_cubic=text)
+    friction, limits = joint_side.friction, joint_side.motor.limits
+    if friction.dry and not friction.bristle:
+        loss = friction.moving
         joint_side = replace(joint_side, friction=Viscous(viscous=friction.viscous))
     dcmotor = from_actuator(joint_side, 1).dcmotor
-    if (
-        dcmotor.motor.limits is not None
-        and dcmotor.motor.limits.current_rate is not None
-        and actuator.motor.limits is not None
-    ):
-        slower = lacking("motor", limits=replace(actuator.motor.limits, current_rate=None))
-        absent.append(
-            Loss("motor.limits.current_rate", "not in mjlab's configuration", False, without=slower)
-        )
-    dropped = [*found.account.dropped, *weighed(actuator, actuator, absent, request).dropped]
+    if limits is not None and limits.current_rate is not None and actuator.motor.limits is not None:
+        slower = replace(actuator.motor.limits, current_rate=None)
+        absent.drop("motor.limits.current_rate", text, "motor", limits=slower)
+    dropped = [*costs.dropped, *weighed(actuator, actuator, absent, request).dropped]
     if dcmotor.controller.ctrlrange:
         text = "mjlab sets no ctrlrange: limit the command before sending, and nothing is lost"
         dropped.append(Effect(path="drive.command_low, command_high, or a voltage drive's supply", text=text))
+    costs = costs._replace(dropped=tuple(dropped))
     inertia = reference_inertia(actuator, request)
     finding = integrator_finding(dcmotor, inertia, request.timestep, request.integrator, "3.11.0")
-    findings = () if finding is None else (finding,)
+    findings = [] if finding is None else [finding]
     values = settings(dcmotor, loss, joint_side.drive.delay, request)
-    top = header(
-        request,
-        UNITS,
-        dropped=dropped,
-        approximated=found.account.approximated,
-        findings=findings,
-        over=found.account.range,
-    )
+    top = header(request, UNITS, costs, findings)
     if loss > 0:
-        settle = (
-            f'solreffriction="{number(2 * request.timestep)} 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"'
-        )
+        solver = {k: v for k, v in sticking(loss, request.timestep).items() if k != "frictionloss"}
+        settle = attributes(solver)
         top.append(f"frictionloss sticks only with solver settings on the joint in the MJCF: {settle}.")
-    kind = str(dcmotor.controller.inputs).upper()
-    text = python_file(
-        top,
-        ["from mjlab.actuator import BuiltinDcMotorActuatorCfg, DcMotorInputMode, DcMotorPhysicalParams"],
-        request.joint,
-        kind,
-        values,
-    )
+    text = python_file(top, request.joint, str(dcmotor.controller.inputs).upper(), values)
     files = {f"{request.joint}_mjlab.py": text}
     numbers = {k: v for k, v in values.items() if isinstance(v, (int, float))}
-    lost = {
-        "dropped": dropped,
-        "approximated": found.account.approximated,
-        "findings": findings,
-        "over": found.account.range,
-    }
-    return complete(request, actuator, files=files, carried=found.actuator, numbers=numbers, **lost)
+    return complete(request, actuator, costs, files=files, carried=made, numbers=numbers, findings=findings)
 
 
 def settings(dcmotor: DcMotor, loss: float, delay: float | None, request: Request) -> dict[str, Any]:
     """Keyword -> value; what is absent is left to mjlab's defaults, which switch it off."""
-    motor, friction, control = dcmotor.motor, dcmotor.friction, dcmotor.controller
-    mode = control.inputs
-    if mode in ("position", "velocity") and (control.kp <= 0 or control.voltage_limit is None):
+    motor, control, given = dcmotor.motor, dcmotor.controller, DcMotorAttributes.of(dcmotor)
+    if control.regulates and (control.kp <= 0 or control.voltage_limit is None):
         raise InvalidValue(
-            f"mjlab's {mode} mode needs a proportional gain and a voltage limit above 0; give drive.supply or"
-            " drive.voltage_limit"
+            f"mjlab's {control.inputs} mode needs a proportional gain and a voltage limit above 0; give"
+            " drive.supply or drive.voltage_limit"
         )
     lag = 0 if not delay else max(1, round(delay / request.timestep))
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kt": motor.torque_constant,
         "resistance": motor.resistance,
         "stiffness": control.kp,
         "damping": control.kd,
-        "integral_gain": control.ki or 0.0,
-        "integral_limit": control.integral_limit or 0.0,
-        "slew_rate": control.slew or 0.0,
-        "voltage_limit": control.voltage_limit or 0.0,
+        "integral_gain": control.ki,
+        "integral_limit": control.integral_limit,
+        "slew_rate": control.slew,
+        "voltage_limit": control.voltage_limit,
         "effort_limit": None if motor.limits is None else motor.limits.torque,
-        "electrical_time_constant": 0.0 if motor.inductance is None else motor.inductance / motor.resistance,
+        "electrical_time_constant": given["inductance:timeconst"],
         "armature": motor.rotor_inertia,
         "frictionloss": loss,
-        "viscous_damping": friction.viscous,
+        "viscous_damping": dcmotor.friction.viscous,
         "delay_min_lag": lag,
         "delay_max_lag": lag,
+        "thermal": given.thermal,
+        "cogging": given.cogging,
+        "lugre": given.lugre,
     }
-    if isinstance(motor.thermal, Thermal):
-        t = motor.thermal
-        found["thermal"] = (
-            t.resistance,
-            t.capacitance,
-            0.0,
-            t.resistance_coefficient,
-            t.reference,
-            t.ambient,
-        )
-    if motor.cogging is not None:
-        found["cogging"] = (motor.cogging.amplitude, motor.cogging.periods, motor.cogging.phase)
-    if isinstance(friction, LuGre):
-        found["lugre"] = (
-            friction.stiffness,
-            friction.damping,
-            friction.coulomb,
-            friction.static,
-            friction.stribeck_velocity,
-        )
     always = ("kt", "resistance", "armature", "frictionloss", "viscous_damping")
-    return {k: v for k, v in found.items() if v not in (None, 0, 0.0) or k in always}
+    return {k: v for k, v in values.items() if v or k in always}
 
 
-def python_file(
-    top: Sequence[str], imports: Sequence[str], joint: str, mode: str, values: dict[str, Any]
-) -> str:
+def python_file(top: Sequence[str], joint: str, mode: str, values: dict[str, Any]) -> str:
     """A module with one constant, the configuration."""
     given = {k: v for k, v in values.items() if k not in ("kt", "resistance")}
     K, R = number(values["kt"]), number(values["resistance"])
     lines = [
+        "",
+        "from mjlab.actuator import BuiltinDcMotorActuatorCfg, DcMotorInputMode, DcMotorPhysicalParams",
+        "",
+        "ACTUATOR = BuiltinDcMotorActuatorCfg(",
         f'    target_names_expr=("{joint}",),',
         f"    motor_params=DcMotorPhysicalParams(kt={K}, ke={K}, resistance={R}),",
         f"    mode=DcMotorInputMode.{mode},",
+        *(f"    {k}={_literal(v)}," for k, v in given.items()),
+        ")",
     ]
-    lines += [f"    {k}={_literal(v)}," for k, v in given.items()]
-    return (
-        hash_comment(top)
-        + "\n"
-        + "\n".join(imports)
-        + "\n\nACTUATOR = BuiltinDcMotorActuatorCfg(\n"
-        + "\n".join(lines)
-        + "\n)\n"
-    )
+    return hash_comment(top) + "\n".join(lines) + "\n"
 
 
 def _literal(value: Any) -> str:

@@ -11,10 +11,9 @@ import numpy as np
 from ..data.log import Log
 from ..data.logs.start import bench_of, start_of, targets
 from ..errors import InvalidValue, MissingValue
-from ..model import drive as drives
+from ..model import steady
 from ..model.actuator import Actuator
 from ..model.bench import GRAVITY, Bench, Flywheel, Pendulum
-from ..model.steady import electrical_torque, ideal_speed
 from .export import Request
 
 DT = 0.004
@@ -53,21 +52,15 @@ class Motion(NamedTuple):
 def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
     """At the supply's voltage; without one, at the voltage that an error of `amplitude`,
     or 10 rad/s, takes."""
-    drive, motor, N = actuator.drive, actuator.motor, abs(actuator.gearbox.ratio)
-    volts = drive.ceiling({})
+    volts, loop, at = actuator.drive.ceiling({}), actuator.drive.loop, steady.line(actuator)
     if volts is None:
-        K, R = motor.torque_constant, motor.resistance
-        volts = 10.0 * motor.back_emf_at(None) * N
-        if isinstance(drive, drives.Position):
-            volts = max(drive.volts_per_radian * amplitude, 1e-6)
-        elif isinstance(drive, drives.Impedance) and drive.newton_metres_per_radian > 0:
-            volts = (
-                drive.newton_metres_per_radian * amplitude * R / (actuator.gearbox.output_torque(K) or 1.0)
-            )
+        volts = 10.0 * at.K_e
+        if loop is not None and loop.of == "position" and loop.proportional > 0:
+            effort = loop.proportional * amplitude
+            volts = max(effort if loop.effort == "V" else effort / at.torque_per_volt, 1e-6)
     volts = abs(float(volts))
-    return Reach(
-        volts, abs(float(electrical_torque(actuator, volts, 0.0))), abs(float(ideal_speed(actuator, volts)))
-    )
+    stall = abs(float(steady.electrical_torque(actuator, volts, 0.0)))
+    return Reach(volts, stall, steady.ideal_speed(actuator, volts))
 
 
 def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Bench:
@@ -77,12 +70,10 @@ def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0
     pendulum over the top, where the smallest difference decides which way it falls.
     """
     able = reach(actuator, amplitude)
-    J = actuator.gearbox.output_inertia(actuator.motor.rotor_inertia)
     mass = load * able.stall / (GRAVITY * ARM)
     own = mass * ARM * ARM
-    least = max(
-        J, 0.02 * able.stall / max(able.speed, 1e-9)
-    )  # a free shaft without inertia would have no motion to compare
+    # a free shaft without inertia would have no motion to compare
+    least = max(steady.armature(actuator), 0.02 * able.stall / max(able.speed, 1e-9))
     if actuator.motion == "linear" or load == 0 or actuator.drive.error_of != "position":
         return Flywheel(inertia=max(own, least, 1e-9))
     return Pendulum(mass=mass, length=ARM, inertia=max(least - own, 0.0) or None)
@@ -95,29 +86,17 @@ def reference_inertia(actuator: Actuator, request: Request) -> float:
 
 def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25) -> list[Motion]:
     """Steps and sines of the drive's own target over the operating range, on the reference bench."""
-    able, bench, drive = (
-        reach(actuator, amplitude),
-        reference_bench(actuator, load, amplitude),
-        actuator.drive,
-    )
+    able, bench = reach(actuator, amplitude), reference_bench(actuator, load, amplitude)
     time = DT * np.arange(round(DURATION / DT) + 1)
+    limits, held = actuator.motor.limits, able.volts / actuator.motor.resistance
     size = {
         "voltage_target": 0.6 * able.volts,
         "velocity_target": 0.4 * able.speed,
         "position_target": amplitude,
         "torque_target": 0.6 * able.stall,
+        "current_target": 0.6 * min(held, (limits and limits.current) or held),
     }
-    if isinstance(drive, drives.Current):
-        held = able.volts / actuator.motor.resistance
-        most = (
-            actuator.motor.limits.current
-            if actuator.motor.limits is not None and actuator.motor.limits.current
-            else held
-        )
-        size["current_target"] = 0.6 * min(held, most)
-    target = drive.target
-    if isinstance(drive, drives.Impedance) and drive.newton_metres_per_radian == 0:
-        target = "velocity_target" if drive.newton_metre_seconds_per_radian > 0 else "torque_target"
+    target = actuator.drive.followed
     if not target:
         return [Motion("braked from speed", bench, time, {}, {"position": 0.0, "velocity": 0.3 * able.speed})]
     A = size[target]
@@ -137,11 +116,8 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
 def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
     """The operating range, for headers."""
     bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
-    on = (
-        f"pendulum with {load:g} of the stall torque as weight"
-        if isinstance(bench, Pendulum)
-        else "plain inertia"
-    )
+    weight = f"pendulum with {load:g} of the stall torque as weight"
+    on = weight if bench.load(1.0, 0.0, {}) else "plain inertia"
     distance, inertia = ("m", "kg") if actuator.motion == "linear" else ("rad", "kg m^2")
     return (
         f"steps and sines of 0.5, 1 and 3 Hz, amplitude {amplitude:g} {distance} (or 0.6 of the voltage, 0.4"
@@ -169,39 +145,25 @@ def recorded(actuator: Actuator, log: Log) -> Motion:
     if np.isfinite(q).sum() < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position")
     first, speed = start_of(log)
-    return Motion(
-        log.name,
-        bench,
-        log.time - log.time[0],
-        {n: log[n] for n in names},
-        {"position": first, "velocity": speed},
-        q,
-        settings,
-    )
+    command, start = {n: log[n] for n in names}, {"position": first, "velocity": speed}
+    return Motion(log.name, bench, log.time - log.time[0], command, start, q, settings)
 
 
 def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:
     """(motions, in words): the request's recordings where it has some, else the reference motions."""
     if not request.logs:
-        found = reference_motions(actuator, amplitude=request.amplitude, load=request.load)
-        return found, reference_words(actuator, request.amplitude, request.load)
-    logs = _some(request.logs)
-    of = (
-        f"{len(logs)} of {len(request.logs)} recordings"
-        if len(logs) < len(request.logs)
-        else "1 recording"
-        if len(logs) == 1
-        else f"{len(logs)} recordings"
-    )
-    return [
-        recorded(actuator, log) for log in logs
-    ], f"the motions of {of}, against backemf: {_listed([log.name for log in logs])}"
+        range_ = {"amplitude": request.amplitude, "load": request.load}
+        return reference_motions(actuator, **range_), reference_words(actuator, **range_)
+    logs, n = _some(request.logs), len(request.logs)
+    of = f"{len(logs)} of {n} recordings" if len(logs) < n else "1 recording" if n == 1 else f"{n} recordings"
+    words = f"the motions of {of}, against backemf: {_listed([log.name for log in logs])}"
+    return [recorded(actuator, log) for log in logs], words
 
 
 def _some(logs: Sequence[Log]) -> list[Log]:
     if len(logs) <= MOST_LOGS:
         return list(logs)
-    return [logs[i] for i in np.linspace(0, len(logs) - 1, MOST_LOGS).round().astype(int)]
+    return [logs[int(i)] for i in np.linspace(0, len(logs) - 1, MOST_LOGS).round()]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,8 +8,8 @@ between samples.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from ..data.log import Log
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, NotAvailable
 from ..model.actuator import Actuator
-from ..model.friction import Coulomb, LuGre
 from ..simulator.arrays import dcmotors, load_mujoco, without_log
 from ..simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
 from ..simulator.step import step
@@ -69,36 +68,17 @@ class Replay:
     """Of the differences."""
 
     def __str__(self) -> str:
-        rows = [
-            (
-                c.name,
-                *map(
-                    _milli,
-                    (
-                        c.target_log,
-                        c.native_log,
-                        c.target_native,
-                        c.worst_native,
-                        c.refinement,
-                        c.step_difference,
-                    ),
-                ),
-            )
-            for c in self.cases
-        ]
-        head = (
-            "case",
-            "target-log",
-            "backemf-log",
-            "target-backemf",
-            "at most",
-            "own step error",
-            "target-its step here",
-        )
-        return (
-            f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit} (RMS, then"
-            " largest)\n" + table(rows, head)
-        )
+        columns = {
+            "target-log": "target_log",
+            "backemf-log": "native_log",
+            "target-backemf": "target_native",
+            "at most": "worst_native",
+            "own step error": "refinement",
+            "target-its step here": "step_difference",
+        }
+        rows = [(c.name, *(_milli(getattr(c, name)) for name in columns.values())) for c in self.cases]
+        about = f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit}"
+        return f"{about} (RMS, then largest)\n" + table(rows, ("case", *columns))
 
     @property
     def worst_step_difference(self) -> float | None:
@@ -128,19 +108,16 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
                 " reads <dcmotor> otherwise; export for the installed version, or replay where the other one"
                 " is installed"
             )
-    given = given_logs(logs)
-    made = export.actuator
-    unit = "m" if made.motion == "linear" else "rad"
-    cases = (
-        reference_motions(made, amplitude=export.amplitude, load=export.load)
-        if given is None
-        else [recorded(made, log) for log in given]
-    )
+    given, made = given_logs(logs), export.actuator
+    if given is None:
+        cases = reference_motions(made, amplitude=export.amplitude, load=export.load)
+    else:
+        cases = [recorded(made, log) for log in given]
     return Replay(
         simulator=f"MuJoCo {mujoco.__version__}",
         cases=tuple(_replayed(export, c, refine) for c in cases),
         timestep=export.timestep,
-        unit=unit,
+        unit="m" if made.motion == "linear" else "rad",
     )
 
 
@@ -150,21 +127,15 @@ def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
     tuned = module.retuned(export, case.settings) if case.settings else export.carried
     h = export.timestep
     target = _run(export, module, tuned, case, h)
-    wanted = {k: v for k, v in case.start.items() if k in actuator.states}
-    native = simulate(
-        actuator, case.bench, dict(case.command), time=case.time, start=wanted, tolerance=1e-5
-    ).position
-    q = case.measured
-    own = None
-    if (
-        export.target == "mujoco"
-        and not (isinstance(tuned.friction, Coulomb) and not isinstance(tuned.friction, LuGre))
-        and not tuned.drive.delay
-    ):
+    start = {k: v for k, v in case.start.items() if k in actuator.states}
+    command, q, own, fine = dict(case.command), case.measured, None, None
+    close = 1e-5 if actuator.gearbox.backlash is None else 1e-4  # teeth that hit each other allow no less
+    native = simulate(actuator, case.bench, command, time=case.time, start=start, tolerance=close).position
+    on_joint = tuned.friction.dry and not tuned.friction.bristle  # the engine's own solver has no copy here
+    if export.target == "mujoco" and not on_joint and not tuned.drive.delay:
         own = float(np.max(np.abs(_our_step(export, module, tuned, case) - target)))
-    fine = (
-        8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target))) if refine else None
-    )
+    if refine:
+        fine = 8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target)))
     return Replayed(
         name=case.name,
         target_log=None if q is None else _rms(target - q),
@@ -186,9 +157,8 @@ def _rms(d: np.ndarray) -> float:
 
 def _held(case: Motion, name: str, moments: np.ndarray) -> np.ndarray:
     """A command at each moment: the newest sample not later."""
-    return np.asarray(case.command[name], float)[
-        np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)
-    ]
+    at = np.searchsorted(case.time, moments + 1e-9, side="right") - 1
+    return np.asarray(case.command[name], float)[np.clip(at, 0, len(case.time) - 1)]
 
 
 class Rows(NamedTuple):
@@ -203,17 +173,22 @@ class Rows(NamedTuple):
 def _rows(case: Motion, ctrl: Mapping[str, float], h: float) -> Rows:
     n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
-    columns = [
-        factor * _held(case, name, moments) if name in case.command else np.zeros(n)
-        for name, factor in ctrl.items()
-    ]
+    sent = np.zeros((n, len(ctrl)))
+    for k, (name, factor) in enumerate(ctrl.items()):
+        if name in case.command:
+            sent[:, k] = factor * _held(case, name, moments)
     enabled = _held(case, "enabled", moments) > 0.5 if "enabled" in case.command else np.ones(n, bool)
-    return Rows(
-        moments,
-        np.stack(columns, axis=1) if columns else np.zeros((n, 0)),
-        enabled,
-        {s: _held(case, s, moments) for s in case.bench.series},
-    )
+    return Rows(moments, sent, enabled, {s: _held(case, s, moments) for s in case.bench.series})
+
+
+def _inertia(case: Motion, rows: Rows) -> float:
+    """Of the bench, at the beginning [kg m^2]."""
+    return float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
+
+
+def _load(case: Motion, rows: Rows, k: int, q: float, w: float) -> float:
+    """The bench's torque on the joint at one moment [N m]."""
+    return float(np.asarray(case.bench.load(q, w, {name: v[k] for name, v in rows.series.items()})))
 
 
 def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -> np.ndarray:
@@ -223,7 +198,7 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
     spec = mujoco.MjSpec.from_string(text)
     body = spec.body(f"{export.joint}_load")
     rows = _rows(case, ctrl, h)
-    J = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
+    J = _inertia(case, rows)
     if "inertia" in rows.series and np.ptp(rows.series["inertia"]) > 1e-9 * J:
         raise InvalidValue(f"{case.name}: the recorded inertia varies; a replay has a constant one")
     slide = export.actuator.motion == "linear"
@@ -232,10 +207,8 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
     spec.option.gravity[:] = 0.0
     model = spec.compile()
     data = mujoco.MjData(model)
-    joints = [model.joint(export.joint)] + (
-        [model.joint(f"{export.joint}_backlash")] if export.has_play_joint else []
-    )
-    dof = [int(j.dofadr[0]) for j in joints]
+    names = [export.joint, *([f"{export.joint}_backlash"] if export.has_play_joint else [])]
+    dof = [int(model.joint(name).dofadr[0]) for name in names]
     _start(mujoco, model, data, export, case, rows)
     on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
     positions, was = np.empty(len(rows.moments)), True
@@ -246,13 +219,10 @@ def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -
             was = bool(rows.enabled[k])
             _switch(model, on, was)
         data.ctrl[:] = rows.ctrl[k]
-        data.qfrc_applied[dof] = float(
-            np.asarray(case.bench.load(q, w, {s: v[k] for s, v in rows.series.items()}))
-        )
+        data.qfrc_applied[dof] = _load(case, rows, k, q, w)
         mujoco.mj_step(model, data)
-    lost = int(data.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)].number) + int(
-        data.warning[int(mujoco.mjtWarning.mjWARN_BADQPOS)].number
-    )
+    bad = (mujoco.mjtWarning.mjWARN_BADQACC, mujoco.mjtWarning.mjWARN_BADQPOS)
+    lost = sum(int(data.warning[int(kind)].number) for kind in bad)
     if lost or not (np.abs(positions) < LOST).all():
         raise InvalidValue(
             f"{case.name}: the simulator diverges at a step of {1e3 * h:g} ms; export with a shorter timestep"
@@ -296,40 +266,30 @@ def opened(dcmotor: DcMotor) -> DcMotor:
 
 
 def _our_step(export: Export, module: Any, tuned: Actuator, case: Motion) -> np.ndarray:
-    """The same through `model/mujoco.py`, step by step."""
+    """The same through `simulator/step.py`, step by step."""
     mujoco = load_mujoco()
     made = module.parts(tuned, export.version, export.timestep)
     engine = Engine(version=mujoco.__version__, integrator=export.integrator, timestep=export.timestep)
     rows = _rows(case, made.ctrl, export.timestep)
-    J = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
-    state: Mapping[str, Any] = initial_state(
-        made.dcmotor, position=case.start["position"], velocity=case.start["velocity"]
-    )
+    J, start = _inertia(case, rows), {k: case.start[k] for k in ("position", "velocity")}
+    state: Mapping[str, Any] = initial_state(made.dcmotor, **start)
     if "setpoint" in state and export.actuator.drive.error_of == "position":
-        state = {**state, "setpoint": case.start["position"] * made.dcmotor.gear}
+        state = {**state, "setpoint": start["position"] * made.dcmotor.gear}
     positions = np.empty(len(rows.moments))
     for k in range(len(rows.moments)):
         positions[k] = state["position"]
-        series = {s: v[k] for s, v in rows.series.items()}
-        load = float(np.asarray(case.bench.load(state["position"], state["velocity"], series)))
+        load = _load(case, rows, k, state["position"], state["velocity"])
         now = made.dcmotor if rows.enabled[k] else opened(made.dcmotor)
         state = step(now, Joint(inertia=max(J, 1e-9), load=load), engine, state, tuple(rows.ctrl[k]))
     return np.interp(case.time, rows.moments, positions)
 
 
-def summary(found: Replay) -> dict[str, Any]:
+def summary(run: Replay) -> dict[str, Any]:
     """As plain data: the key `replay` of `--json`; differences in rad or m."""
-    keys: Sequence[str] = (
-        "name",
-        "target_log",
-        "native_log",
-        "target_native",
-        "worst_native",
-        "step_difference",
-        "refinement",
-    )
+    series = ("time", "target", "native", "measured")
+    keys = [f.name for f in fields(Replayed) if f.name not in series]
     return {
-        "simulator": found.simulator,
-        "timestep": found.timestep,
-        "cases": [{k: getattr(c, k) for k in keys} for c in found.cases],
+        "simulator": run.simulator,
+        "timestep": run.timestep,
+        "cases": [{k: getattr(c, k) for k in keys} for c in run.cases],
     }

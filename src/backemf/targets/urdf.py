@@ -3,17 +3,15 @@ read by ROS, Gazebo, Drake and others."""
 
 from __future__ import annotations
 
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ..errors import MissingValue
+from ..model import steady
 from ..model.actuator import Actuator
-from ..model.friction import Coulomb
 from .export import Effect, Export, Request, complete, header, number, xml_comment
-from .losses import Loss, lacking, weighed
+from .losses import Losses, lacking, weighed
 from .motions import reach, reference_inertia
 from .mujoco.classic import NO_EMF, formula, lost, stand_in, tuned
-from .reduce import iron_drag, levels
 
 UNITS = "SI: effort N m, velocity rad/s, damping N m s/rad, friction N m; on a prismatic joint N and m."
 MAPPING: tuple[tuple[str, str, str], ...] = (
@@ -33,61 +31,40 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    if actuator.drive.ceiling({}) is None and (
-        actuator.motor.limits is None or actuator.motor.limits.current is None
-    ):
+    motor, x = actuator.motor, formula(actuator, request.load, request.amplitude)
+    if actuator.drive.ceiling({}) is None and (motor.limits is None or motor.limits.current is None):
         raise MissingValue(
             "URDF's <limit> needs an effort and a velocity; give drive.supply, drive.voltage_limit or"
             " motor.limits.current"
         )
-    able, motor, friction, gearbox = (
-        reach(actuator, request.amplitude),
-        actuator.motor,
-        actuator.friction,
-        actuator.gearbox,
-    )
-    x = formula(actuator, request.load, request.amplitude)
-    effort, damping = x.force or able.stall, friction.viscous + iron_drag(actuator)
-    dry = levels(actuator, request.load, request.amplitude)[0]
+    able, kept_apart = reach(actuator, request.amplitude), ("inductance", "saturation_current")
     # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and
     # the rotor's inertia and back-EMF.
-    losses = [loss for loss in lost(actuator, False) if not loss.path.startswith("drive")]
-    losses = [
-        loss._replace(kept=False) if loss.path in ("motor.inductance", "motor.saturation_current") else loss
-        for loss in losses
-    ]
+    losses = Losses(loss for loss in lost(actuator, False) if not loss.path.startswith("drive"))
+    for k, loss in enumerate(losses):
+        name = loss.path.removeprefix("motor.")
+        if name in kept_apart:
+            losses[k] = loss._replace(kept=False, without=lacking("motor", **{name: None}))
     if motor.rotor_inertia > 0:
         text = f"URDF has no armature; {x.armature:.4g} kg m^2 at the joint must be added elsewhere"
-        losses.append(Loss("motor.rotor_inertia", text, False, without=lacking("motor", rotor_inertia=0.0)))
+        losses.drop("motor.rotor_inertia", text, "motor", rotor_inertia=0.0)
     text = "torque does not fall with speed, only the velocity is limited"
-    losses.append(
-        Loss("motor.back_emf_constant", text, False, without=lacking("motor", back_emf_constant=NO_EMF))
-    )
-    for name in ("inductance", "saturation_current"):
-        losses = [
-            loss._replace(without=lacking("motor", **{name: None})) if loss.path == f"motor.{name}" else loss
-            for loss in losses
-        ]
-    dropped, approximated, over = weighed(actuator, tuned(actuator, x, request), losses, request)
-    dropped = (Effect(path="drive", text="URDF has no actuator law: the controller keeps it"), *dropped)
-    top = header(request, UNITS, dropped=dropped, approximated=approximated, over=over)
+    losses.drop("motor.back_emf_constant", text, "motor", back_emf_constant=NO_EMF)
+    costs = weighed(actuator, tuned(actuator, x, request), losses, request)
+    law = Effect(path="drive", text="URDF has no actuator law: the controller keeps it")
+    costs = costs._replace(dropped=(law, *costs.dropped))
     numbers = {
-        "effort": effort,
+        "effort": x.force or able.stall,
         "velocity": able.speed,
-        "damping": damping,
-        "friction": dry,
-        "mechanicalReduction": gearbox.ratio,
+        "damping": steady.line(actuator).viscous,
+        "friction": x.frictionloss,
+        "mechanicalReduction": actuator.gearbox.ratio,
     }
-    text = (
-        '<?xml version="1.0"?>\n'
-        + xml_comment(top)
-        + _robot(request.joint, actuator.motion, numbers, reference_inertia(actuator, request))
-    )
-    made = stand_in(actuator, x) if isinstance(friction, Coulomb) else actuator
-    account: dict[str, Any] = {"dropped": dropped, "approximated": approximated, "over": over}
-    return complete(
-        request, actuator, files={f"{request.joint}.urdf": text}, carried=made, numbers=numbers, **account
-    )
+    robot = _robot(request.joint, actuator.motion, numbers, reference_inertia(actuator, request))
+    text = '<?xml version="1.0"?>\n' + xml_comment(header(request, UNITS, costs)) + robot
+    made = stand_in(actuator, x) if actuator.friction.dry else actuator
+    files = {f"{request.joint}.urdf": text}
+    return complete(request, actuator, costs, files=files, carried=made, numbers=numbers)
 
 
 def _robot(joint: str, motion: str, x: dict[str, float], load: float) -> str:

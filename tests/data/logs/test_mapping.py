@@ -7,34 +7,35 @@ import math
 
 import pytest
 
+from backemf.data import store
 from backemf.data.logs import mapping, names
-from backemf.data.logs.mapping import Source
+from backemf.data.logs.mapping import Origin
 from backemf.errors import BackemfError
 
 TEXTS = [
-    ("position=motor_pos[deg],-1", Source(signal="position", channel="motor_pos", unit="deg", factor=-1.0)),
-    ("position=q", Source(signal="position", channel="q")),
-    ("position = q [rad]", Source(signal="position", channel="q", unit="rad")),
-    ("position=angle (deg),-1", Source(signal="position", channel="angle (deg)", factor=-1.0)),
+    ("position=motor_pos[deg],-1", Origin(signal="position", channel="motor_pos", unit="deg", factor=-1.0)),
+    ("position=q", Origin(signal="position", channel="q")),
+    ("position = q [rad]", Origin(signal="position", channel="q", unit="rad")),
+    ("position=angle (deg),-1", Origin(signal="position", channel="angle (deg)", factor=-1.0)),
     (
         "position=enc[rev],1/4096-0.5",
-        Source(signal="position", channel="enc", unit="rev", factor=1 / 4096, offset=-0.5),
+        Origin(signal="position", channel="enc", unit="rev", factor=1 / 4096, offset=-0.5),
     ),
-    ("position=p[deg],-1+90", Source(signal="position", channel="p", unit="deg", factor=-1.0, offset=90.0)),
-    ("current=i[mA],1e-3@t_i", Source(signal="current", channel="i", unit="mA", factor=1e-3, clock="t_i")),
-    ("time=row[ms],5", Source(signal="time", channel="row", unit="ms", factor=5.0)),
-    ('position="a,b[c]"[deg]', Source(signal="position", channel="a,b[c]", unit="deg")),
-    ("torque=vir[N],35.15065188", Source(signal="torque", channel="vir", unit="N", factor=35.15065188)),
-    ("none=load", Source(signal="none", channel="load")),
-    ("velocity=none", Source(signal="velocity", channel="none")),
-    ("position=/joint_states.position", Source(signal="position", channel="/joint_states.position")),
+    ("position=p[deg],-1+90", Origin(signal="position", channel="p", unit="deg", factor=-1.0, offset=90.0)),
+    ("current=i[mA],1e-3@t_i", Origin(signal="current", channel="i", unit="mA", factor=1e-3, clock="t_i")),
+    ("time=row[ms],5", Origin(signal="time", channel="row", unit="ms", factor=5.0)),
+    ('position="a,b[c]"[deg]', Origin(signal="position", channel="a,b[c]", unit="deg")),
+    ("torque=vir[N],35.15065188", Origin(signal="torque", channel="vir", unit="N", factor=35.15065188)),
+    ("none=load", Origin(signal="none", channel="load")),
+    ("velocity=none", Origin(signal="velocity", channel="none")),
+    ("position=/joint_states.position", Origin(signal="position", channel="/joint_states.position")),
 ]
 
 
-@pytest.mark.parametrize(("text", "source"), TEXTS, ids=[t for t, _ in TEXTS])
-def test_text_is_understood_and_written_back(text, source):
-    assert mapping.parse(text) == source
-    assert mapping.parse(str(source)) == source
+@pytest.mark.parametrize(("text", "origin"), TEXTS, ids=[t for t, _ in TEXTS])
+def test_text_is_understood_and_written_back(text, origin):
+    assert mapping.parse(text) == origin
+    assert mapping.parse(str(origin)) == origin
 
 
 BAD = [
@@ -83,14 +84,14 @@ def test_an_unknown_signal_names_the_nearest():
 
 def test_a_mapping_comes_in_many_forms_and_is_saved_and_reused(tmp_path):
     texts = ["time=t[ms]", "position=q[deg],-1", "none=load", "none=temp"]
-    sources = mapping.mapping(texts)
-    assert mapping.mapping({"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]}) == sources
+    origins = mapping.mapping(texts)
+    assert mapping.mapping({"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]}) == origins
     path = mapping.write(texts, tmp_path / "rig.json")
     assert json.loads(path.read_text()) == {
-        "backemf": 1,
+        "backemf": store.VERSION,
         "map": {"time": "t[ms]", "position": "q[deg],-1", "none": ["load", "temp"]},
     }
-    assert mapping.mapping(path) == mapping.mapping(str(path)) == sources
+    assert mapping.mapping(path) == mapping.mapping(str(path)) == origins
     assert mapping.mapping([str(path), "current=i[mA]"])[-1].unit == "mA"
     assert mapping.mapping(None) == ()
     with pytest.raises(BackemfError, match="exists"):
@@ -104,7 +105,7 @@ def test_the_same_signal_twice_is_refused():
 
 def test_a_file_without_a_mapping_is_refused(tmp_path):
     path = tmp_path / "x.json"
-    path.write_text('{"backemf": 1, "part": "Motor"}')
+    path.write_text(json.dumps({"backemf": store.VERSION, "part": "Motor"}))
     with pytest.raises(BackemfError, match="holds no mapping"):
         mapping.read(path)
     with pytest.raises(BackemfError, match="there is no file"):

@@ -126,10 +126,10 @@ def test_nothing_found(tmp_path):
 
 def test_look_lists_what_it_cannot_decide(tmp_path):
     (tmp_path / "a.csv").write_text("t,q,v\n0,1,5\n1,2,6\n")
-    (found,) = look(tmp_path / "a.csv")
-    assert found.log is None
-    assert "'v' may be velocity or voltage" in found.problem
-    assert [(c.name, c.low, c.high) for c in found.recording.channels] == [
+    (one,) = look(tmp_path / "a.csv")
+    assert one.log is None
+    assert "'v' may be velocity or voltage" in one.problem
+    assert [(c.name, c.low, c.high) for c in one.recording.channels] == [
         ("t", 0, 1),
         ("q", 1, 2),
         ("v", 5, 6),
@@ -159,8 +159,8 @@ def test_the_64_servo_recordings(shared_data):
 def test_the_20_simulated_recordings(shared_data):
     logs = read(shared_data / "mx106_pendulum")
     assert len(logs) == 20
-    assert {log.bench.arm_mass for log in logs} == {0.09}
-    assert {(log.bench.mass, log.bench.length) for log in logs} == {
+    assert {log.bench.arm_mass for log in logs} == {0.09}  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
+    assert {(log.bench.mass, log.bench.length) for log in logs} == {  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
         (0.535, 0.105),
         (1.085, 0.105),
         (1.085, 0.155),

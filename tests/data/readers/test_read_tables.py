@@ -289,7 +289,7 @@ def test_a_large_table_reads_in_bounded_memory(tmp_path):
             file.write(rows.replace("{}", str(k)))
     code = f"""
 import resource
-from backemf.data.read import read
+from backemf.data.logs.read import read
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 seen = []
 (log,) = read({str(path)!r}, progress=lambda name, fraction: seen.append(fraction))

@@ -8,9 +8,9 @@ import struct
 import numpy as np
 import pytest
 
+from backemf.data.logs.recording import ReadError
 from backemf.data.logs.to_log import to_log
 from backemf.data.readers import sysid_json, wpilog
-from backemf.data.readers.recording import ReadError
 from backemf.errors import BackemfError
 
 from ...conftest import unavailable
@@ -41,13 +41,13 @@ def sysid_log(path, *, shuffle=False, strip=False):
 def test_states_split_a_log_into_runs_whatever_the_order_of_records(tmp_path, shuffle):
     path = sysid_log(tmp_path / "arm.wpilog", shuffle=shuffle)
     assert wpilog.can_read(path, path.read_bytes()[:64])
-    found = wpilog.entries(path)
-    assert [r.name.split()[0] for r in found] == [
+    runs = wpilog.entries(path)
+    assert [r.name.split()[0] for r in runs] == [
         "quasistatic-forward",
         "quasistatic-forward",
         "dynamic-reverse",
     ]
-    log = to_log(found[1])
+    log = to_log(runs[1])
     assert set(log.signals) == {"voltage", "position", "velocity"}
     assert log["position"][-1] == pytest.approx(2 * np.pi * 0.98**2)
     assert log.time[0] == pytest.approx(20.0)
@@ -68,10 +68,10 @@ def test_every_type_comes_back(tmp_path):
         "word": ("string", "", [(1.0, "grün")]),
     }
     path = wpilog.write_wpilog(tmp_path / "a.wpilog", logged)
-    found = {e.name: e for e in wpilog.read_entries(path)}
-    assert found["count"].values == [-(2.0**40), 7.0]
-    assert found["word"].values == ["grün"]
-    assert found["pair"].values[1] == (3.0, 4.0)
+    series = {e.name: e for e in wpilog.read_entries(path)}
+    assert series["count"].values == [-(2.0**40), 7.0]
+    assert series["word"].values == ["grün"]
+    assert series["pair"].values[1] == (3.0, 4.0)
     names = {c.name: c for c in wpilog.entries(path)[0].channels}
     assert names["pair.1"].high == 4.0
     assert names["pair.0"].unit == "m"
@@ -159,11 +159,11 @@ def theirs(path):
     } | {"raw": "getRaw"}
     reader = DataLogReader(str(path))
     assert reader.isValid()
-    open_, found = {}, {}
+    open_, begun = {}, {}
     for record in reader:
         if record.isStart():
             started = record.getStartData()
-            open_[started.entry] = found.setdefault((started.name, started.type), [started.metadata, []])
+            open_[started.entry] = begun.setdefault((started.name, started.type), [started.metadata, []])
             open_[started.entry].append(started.type)
         elif record.isFinish():
             open_.pop(record.getFinishEntry())
@@ -175,7 +175,7 @@ def theirs(path):
             value = getattr(record, getters[kind])()
             value = bytes(value) if kind == "raw" else tuple(value) if kind.endswith("[]") else value
             open_[record.getEntry()][1].append((record.getTimestamp(), value))
-    return {key: (metadata, records) for key, (metadata, records, *_) in found.items()}
+    return {key: (metadata, records) for key, (metadata, records, *_) in begun.items()}
 
 
 def assert_read_alike(path):

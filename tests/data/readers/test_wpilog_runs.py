@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from backemf.data.logs.mechanism import mechanism_logs
+from backemf.data.logs.recording import ReadError
 from backemf.data.readers import wpilog
-from backemf.data.readers.recording import ReadError
 from backemf.data.readers.wpilog_runs import LOGGERS, windows_of
 from backemf.errors import UnknownName
 
@@ -179,7 +179,9 @@ def test_the_same_test_twice_is_two_runs():
         (2.0, "dynamic-forward"),
         (2.5, "none"),
     ]
-    entry = wpilog.Entry("sysid-test-state-arm", "string", "", [t for t, _ in states], [s for _, s in states])
+    entry = wpilog.Series(
+        "sysid-test-state-arm", "string", "", [t for t, _ in states], [s for _, s in states]
+    )
     assert [(w.start, w.end, w.number, w.mechanism) for w in windows_of([entry])] == [
         (0.0, 1.0, 1, "arm"),
         (2.0, 2.5, 2, "arm"),

@@ -171,7 +171,7 @@ def test_redundant_entries_come_back_within_their_rounding(name):
 
 
 def test_files_carry_no_foreign_keys():
-    folder = resources.files("backemf") / "data" / "catalog"
+    folder = resources.files("backemf") / "data" / "sheets" / "catalog"
     for name in NAMES:
         toml = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         assert set(toml) <= {

@@ -8,11 +8,11 @@ import math
 import pytest
 
 import backemf as be
-from backemf.data.sheets.datasheet import DatasheetError, json_schema
 from backemf.data.sheets.entries import ENTRIES
+from backemf.data.sheets.toml import DatasheetError, json_schema
 from backemf.model import steady
 
-from ...published.routes import document_000, document_003
+from ...published.routes import servo_torque_model, sg90_article
 
 HEAD = (
     'name = "test"\nmaker = "nobody"\nkind = "{kind}"\nside = "{side}"\nvoltage = "{voltage}"\nsource = "made'
@@ -50,18 +50,18 @@ def ideal(R=2.43, K=0.0238, tau_c=8.8e-4, J=9.9e-7, L=2.4e-4, V=24.0, **changes)
     )
 
 
-def codes(found: be.Datasheet) -> list[str]:
-    return [f.code for f in found.reconciled.findings]
+def codes(printed: be.Datasheet) -> list[str]:
+    return [f.code for f in printed.reconciled.findings]
 
 
 def test_a_consistent_sheet_gives_back_its_constants_within_their_errors():
-    found = ideal().reconciled
+    solved = ideal().reconciled
     for name, truth in {"R": 2.43, "K": 0.0238, "tau_c": 8.8e-4, "J": 9.9e-7, "L": 2.4e-4}.items():
-        c = found.constants[name]
+        c = solved.constants[name]
         assert abs(c.value - truth) < 4 * c.error + 1e-12
         assert c.error / c.value < 0.025
-    assert [f.code for f in found.findings] == ["missing"]  # nothing on heating
-    assert "heating" in found.findings[0].text
+    assert [f.code for f in solved.findings] == ["missing"]  # nothing on heating
+    assert "heating" in solved.findings[0].text
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_a_consistent_sheet_gives_back_its_constants_within_their_errors():
     ],
 )
 def test_contradictions_are_found(changes, code):
-    found = ideal(**changes)
-    assert code in codes(found)
-    assert found.actuator() is not None  # it still answers
+    printed = ideal(**changes)
+    assert code in codes(printed)
+    assert printed.actuator() is not None  # it still answers
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_a_slip_of_one_entry_is_named(entry, text, word):
     changes = {entry: text} | (
         {"electrical_time_constant": f"{2.4e-4 / 2.43 * 1e3:.4g} ms"} if entry == "inductance" else {}
     )
-    found = ideal(**changes)
-    (slip,) = [f for f in found.reconciled.findings if f.code == "unit_slip"]
+    printed = ideal(**changes)
+    (slip,) = [f for f in printed.reconciled.findings if f.code == "unit_slip"]
     assert f"{entry} {text}" in slip.text
     assert f"factor of {word}" in slip.text
     truth = ideal().reconciled.constants
     for name in ("R", "K"):
-        assert found.reconciled.constants[name].value == pytest.approx(
+        assert printed.reconciled.constants[name].value == pytest.approx(
             truth[name].value, rel=0.01
         )  # it was left out
 
@@ -132,22 +132,22 @@ resistance = { value = "1 ohm", kind = "assumed" }
 
 
 def test_the_st_3215_c047_sheet_is_flagged():
-    found = sheet(C047, "servo", "output", "12 V")
+    printed = sheet(C047, "servo", "output", "12 V")
     assert {"torque_and_back_emf_constant", "resistance_and_stall_current", "implausible_efficiency"} <= set(
-        codes(found)
+        codes(printed)
     )
-    (assumed,) = [f for f in found.reconciled.findings if f.code == "resistance_and_stall_current"]
+    (assumed,) = [f for f in printed.reconciled.findings if f.code == "resistance_and_stall_current"]
     assert "resistance is an assumption" in assumed.text
-    assert found.reconciled.constants["R"].value == pytest.approx(12 / 2.7, rel=0.01)
+    assert printed.reconciled.constants["R"].value == pytest.approx(12 / 2.7, rel=0.01)
 
 
-def test_document_000_route():
-    found = sheet(C047, "servo", "output", "12 V")
-    published = document_000(found, volts_per_degree=12.0, gravity=9.8)
+def test_servo_torque_model_route():
+    printed = sheet(C047, "servo", "output", "12 V")
+    published = servo_torque_model(printed, volts_per_degree=12.0, gravity=9.8)
     assert published.K_m == pytest.approx(1.08889, rel=1e-5)
     assert published.K_b == pytest.approx(2.50828, rel=1e-5)
     assert (published.gains.kp, published.gains.kv) == pytest.approx((748.665, 2.73124), rel=1e-5)
-    standard = document_000(found, volts_per_degree=12.0)
+    standard = servo_torque_model(printed, volts_per_degree=12.0)
     assert (standard.K_m, standard.gains.kp, standard.gains.kv) == pytest.approx(
         (1.08963, 749.17, 2.7331), rel=1e-5
     )
@@ -161,19 +161,19 @@ no_load_speed = [{ value = "0.66 deg/ms" }, { value = "1278.6 rad/s", side = "ro
 """
 
 
-def test_document_003_factor_of_two_is_found():
-    found = sheet(SG90, "servo", "output", "6 V")
-    assert "no_load_speed_twice" in codes(found)
-    (slip,) = [f for f in found.reconciled.findings if f.code == "unit_slip"]
+def test_sg90_article_factor_of_two_is_found():
+    printed = sheet(SG90, "servo", "output", "6 V")
+    assert "no_load_speed_twice" in codes(printed)
+    (slip,) = [f for f in printed.reconciled.findings if f.code == "unit_slip"]
     assert "1278.6 rad/s" in slip.text
     assert "factor of 2" in slip.text
 
 
-def test_document_003_route():
-    found = sheet(SG90, "servo", "output", "6 V")
-    assert document_003(found, as_published=True).damping == pytest.approx(7.045839391367083e-07, rel=1e-9)
-    assert document_003(found).damping == pytest.approx(1.409168e-6, rel=1e-6)
-    assert document_003(found).resistance == pytest.approx(10.0)
+def test_sg90_article_route():
+    printed = sheet(SG90, "servo", "output", "6 V")
+    assert sg90_article(printed, as_published=True).damping == pytest.approx(7.045839391367083e-07, rel=1e-9)
+    assert sg90_article(printed).damping == pytest.approx(1.409168e-6, rel=1e-6)
+    assert sg90_article(printed).resistance == pytest.approx(10.0)
 
 
 def test_registers_volts_and_newton_metres():
@@ -199,10 +199,10 @@ def test_geared_sheet_gets_its_efficiency_from_torque_and_speed():
         f' "{12 / (K * N) * 30 / math.pi:.5g} rpm"\n'
     )
     body += f'gear_ratio = "{N:g}"\nno_load_current = "1.00 mA"\n'
-    found = sheet(body, "servo", "output", "12 V")
-    assert found.reconciled.constants["eta"].value == pytest.approx(eta, rel=0.02)
-    assert "gear_efficiency" in codes(found)
-    actuator = found.actuator(control="voltage")
+    printed = sheet(body, "servo", "output", "12 V")
+    assert printed.reconciled.constants["eta"].value == pytest.approx(eta, rel=0.02)
+    assert "gear_efficiency" in codes(printed)
+    actuator = printed.actuator(control="voltage")
     assert actuator.gearbox.ratio == pytest.approx(N, rel=0.01)
     stall = be.simulate(actuator, be.bench.Locked(), 12.0, duration=0.01)
     assert stall.torque[-1] * actuator.gearbox.efficiency == pytest.approx(K * N * eta * 12 / R, rel=0.02)
@@ -215,13 +215,13 @@ def test_two_voltages_split_the_drag():
         w = (K * V / R - tau_c) / (K * K / R + B)
         rows["speed"].append(f'{{ value = "{w:.6g} rad/s", voltage = "{V} V" }}')
         rows["current"].append(f'{{ value = "{(tau_c + B * w) / K:.6g} A", voltage = "{V} V" }}')
-    found = sheet(
+    solved = sheet(
         f'resistance = "2.000 ohm"\nno_load_speed = [{", ".join(rows["speed"])}]\nno_load_current ='
         f" [{', '.join(rows['current'])}]"
     ).reconciled
-    assert found.constants["B"].value == pytest.approx(B, rel=0.05)
-    assert found.constants["tau_c"].value == pytest.approx(tau_c, rel=0.05)
-    assert not any("dry friction" in a for a in found.assumed)
+    assert solved.constants["B"].value == pytest.approx(B, rel=0.05)
+    assert solved.constants["tau_c"].value == pytest.approx(tau_c, rel=0.05)
+    assert not any("dry friction" in a for a in solved.assumed)
 
 
 def test_brushless_conventions():
@@ -229,14 +229,14 @@ def test_brushless_conventions():
     lam, R_phase = 0.02, 0.5  # EMF amplitude of one phase per rad/s; resistance of one phase
     K = math.sqrt(3) * lam
     for torque, convention in ((1.5 * lam, "peak"), (1.5 * lam * math.sqrt(2), "rms"), (K, "dc")):
-        found = sheet(
+        one = sheet(
             f'torque_constant = {{ value = "{torque:.6g} N m/A", convention = "{convention}" }}\n'
             f'resistance = {{ value = "{R_phase:.6g} ohm", convention = "phase" }}\n'
             f'back_emf_constant = {{ value = "{lam / math.sqrt(2):.6g} V s/rad", convention = "phase rms" }}'
         )
-        assert found.reconciled.constants["K"].value == pytest.approx(K, rel=1e-4)
-        assert found.reconciled.constants["R"].value == pytest.approx(2 * R_phase, rel=1e-4)
-        assert "torque_and_back_emf_constant" not in codes(found)
+        assert one.reconciled.constants["K"].value == pytest.approx(K, rel=1e-4)
+        assert one.reconciled.constants["R"].value == pytest.approx(2 * R_phase, rel=1e-4)
+        assert "torque_and_back_emf_constant" not in codes(one)
     slipped = sheet(
         f'torque_constant = "{1.5 * lam * math.sqrt(2):.6g} N m/A"\nback_emf_constant = "{K:.6g} V'
         ' s/rad"\nresistance = "1 ohm"'
@@ -257,8 +257,8 @@ def test_thermal_entries_make_one_node_or_two():
 
 
 def test_the_actuator_stalls_and_spins_as_printed():
-    found = ideal()
-    actuator = found.actuator()
+    printed = ideal()
+    actuator = printed.actuator()
     assert steady.line(actuator, 24.0).stall_torque == pytest.approx(0.0238 * 24 / 2.43, rel=2e-3)
     w = steady.no_load_speed(actuator, 24.0)
     assert w == pytest.approx((0.0238 * 24 / 2.43 - 8.8e-4) * 2.43 / 0.0238**2, rel=2e-3)

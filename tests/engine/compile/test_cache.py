@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numba
 import pytest
 
+import backemf
 import backemf as be
 from backemf.engine.compile import cache
 from backemf.engine.compile.compiled import Structure
@@ -25,7 +27,7 @@ SIMULATION = """
 import sys, time
 import numpy, numba
 import backemf as be
-from backemf.engine.kernels import kernels
+from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import held
 from backemf.engine.system import ActuatorSystem
 start = time.process_time()
@@ -131,7 +133,7 @@ def test_without_a_usable_directory_a_temporary_one_serves(tmp_path, monkeypatch
 def test_without_a_home_too(tmp_path):
     (tmp_path / "file").write_text("not a directory")
     nowhere = str(tmp_path / "file")
-    code = "from backemf.engine import cache; print(cache.directory())"
+    code = "from backemf.engine.compile import cache; print(cache.directory())"
     found = answer(
         process(code, **{cache.VARIABLE: "", "HOME": nowhere, "XDG_CACHE_HOME": "", "LOCALAPPDATA": nowhere})
     )
@@ -171,7 +173,7 @@ def test_the_environment_names_what_matters():
 def test_settings_of_numba_are_left_alone_and_do_not_matter(here, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
     cache.load("f" * 32, counted()[0])
-    assert str(tmp_path / "elsewhere") == numba.config.CACHE_DIR
+    assert str(tmp_path / "elsewhere") == numba.config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     assert not (tmp_path / "elsewhere").exists()
     assert list((here / ("f" * 32)).rglob("*.nbc"))
 
@@ -219,3 +221,62 @@ def test_physics_from_outside_is_known_by_its_source(here):
     again = cache.load(None, write)
     assert len(asked) == 1  # it must be written to know its name
     assert sum(again.kernel.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no owners and modes to ask for here")
+def test_a_directory_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+    """Machine code is run: it must not come from where somebody else can put it."""
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    monkeypatch.setenv(cache.VARIABLE, str(open_to_all))
+    cache._usable.cache_clear()
+    used = cache.directory()
+    assert used is not None
+    assert used != open_to_all
+    assert used.stat().st_mode & 0o077 == 0
+    old = os.umask(0)
+    try:
+        monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "new"))
+        made = cache.directory()
+    finally:
+        os.umask(old)
+    assert made == tmp_path / "new"
+    assert made.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "getuid", lambda: made.stat().st_uid + 1)
+    assert not cache._is_private(made)
+
+
+def test_a_source_edited_under_a_running_process_leaves_no_stale_kernel(tmp_path):
+    """A process that loaded the old physics must not keep its kernel under the new source's name."""
+    package = tmp_path / "src"
+    shutil.copytree(
+        Path(backemf.__file__).parent, package / "backemf", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    kernels = tmp_path / "kernels"
+    steps = """
+import pathlib, sys, time
+import backemf as be
+motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+bench = be.bench.Spring(inertia=1e-3, stiffness=0.5)
+if sys.argv[1] == "edit":
+    import backemf.engine.simulate, backemf.model.native  # loaded, but nothing compiled yet
+    source = pathlib.Path(be.bench.__file__)
+    text = source.read_text()
+    assert text.count("-self.stiffness * (q - self.rest)") == 1
+    time.sleep(0.05)
+    source.write_text(text.replace("-self.stiffness * (q", "-3.0 * self.stiffness * (q"))
+run = be.simulate(be.Actuator(motor=motor), bench, 3.0, duration=0.5)
+print(run.position[-1])
+"""
+    environment = {**os.environ, cache.VARIABLE: str(kernels), "PYTHONPATH": str(package)}
+
+    def ask(word: str) -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", steps, word], env=environment, capture_output=True, text=True, check=True
+        )
+        return float(done.stdout)
+
+    old, new, again = ask("edit"), ask("run"), ask("run")
+    assert new == again
+    assert new < 0.6 * old  # a spring three times as stiff: the new physics, compiled anew

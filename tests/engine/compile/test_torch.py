@@ -191,8 +191,8 @@ def test_sixty_four_bits_are_the_engines(name):
 def test_thirty_two_bits_stay_within_a_microradian_over_a_thousand_steps(name):
     worst, largest = run(name, "float32", 1000)
     assert worst["position"].max() < 1e-6  # rad, absolute
-    # A joint whose torque passes a kink of the friction law within rounding takes the other side's slope for one
-    # step: one joint in a thousand, and it forgets.
+    # A joint whose torque passes a kink of the friction law within rounding takes the other side's slope for
+    # one step: one joint in a thousand, and it forgets.
     assert np.quantile(worst["velocity"], 0.998) < 1e-6 * largest["velocity"]
     assert worst["velocity"].max() < 2e-5 * largest["velocity"]
     for (

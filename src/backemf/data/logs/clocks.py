@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...findings import Finding
-from ..readers.recording import ReadError
+from ...findings import Finding, finding
+from .recording import ReadError
 
 EPOCH = 1e8
 """Beyond this a time [s] is a date, not a duration: 1e8 s are three years."""
@@ -18,14 +18,8 @@ EPOCH = 1e8
 def epoch_unit(first: float) -> str:
     """The unit of a time that states none: seconds, unless it is plainly a date counted in something finer
     (2001 to 2286)."""
-    return next(
-        (
-            unit
-            for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
-            if 1e9 <= first / scale < 1e10
-        ),
-        "s",
-    )
+    scales = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+    return next((unit for unit, scale in scales.items() if 1e9 <= first / scale < 1e10), "s")
 
 
 def increasing(time: np.ndarray, where: Callable[[int], str]) -> tuple[np.ndarray, list[Finding]]:
@@ -36,10 +30,9 @@ def increasing(time: np.ndarray, where: Callable[[int], str]) -> tuple[np.ndarra
     bad = ~np.isfinite(time)
     if bad.any():
         k = int(np.argmax(bad))
-        raise ReadError(
-            f"the time is not a number at {where(k)} ({int(bad.sum())} of {len(time)} samples); expected a"
-            " finite time for every sample"
-        )
+        count = f"{int(bad.sum())} of {len(time)} samples"
+        wanted = "expected a finite time for every sample"
+        raise ReadError(f"the time is not a number at {where(k)} ({count}); {wanted}")
     newest = np.maximum.accumulate(time)
     keep = np.concatenate([[True], time[1:] > newest[:-1]])
     same = np.concatenate([[False], time[1:] == newest[:-1]])
@@ -47,17 +40,12 @@ def increasing(time: np.ndarray, where: Callable[[int], str]) -> tuple[np.ndarra
     findings = []
     if same.any():
         k, n = int(np.argmax(same)), int(same.sum())
-        findings.append(
-            Finding(
-                code="duplicate_times",
-                text=(
-                    f"{n} of {len(time)} samples repeat a time, first at {where(k)} ({time[k]:.6g} s); of"
-                    " each time the first sample is kept"
-                ),
-                remedy="give every sample its own time, or a finer clock",
-                numbers={"samples": n},
-            )
+        first = f"{n} of {len(time)} samples repeat a time, first at {where(k)} ({time[k]:.6g} s)"
+        text, remedy = (
+            "of each time the first sample is kept",
+            "give every sample its own time, or a finer clock",
         )
+        findings.append(finding("duplicate_times", f"{first}; {text}", remedy, samples=n))
     if back.any():
         k, n = int(np.argmax(back)), int(back.sum())
         step = f"{newest[k - 1]:.6g} s, then {time[k]:.6g} s"
@@ -66,14 +54,9 @@ def increasing(time: np.ndarray, where: Callable[[int], str]) -> tuple[np.ndarra
                 f"the time runs backwards at {where(k)} ({step}) and stays behind for {n} of {len(time)}"
                 " samples; expected one recording with one clock: split it where the clock starts again"
             )
-        findings.append(
-            Finding(
-                code="backward_times",
-                text=f"time runs backwards at {where(k)} ({step}); {n} of {len(time)} samples are dropped",
-                remedy="take times from a clock that only runs forwards",
-                numbers={"samples": n},
-            )
-        )
+        text = f"time runs backwards at {where(k)} ({step}); {n} of {len(time)} samples are dropped"
+        remedy = "take times from a clock that only runs forwards"
+        findings.append(finding("backward_times", text, remedy, samples=n))
     return keep, findings
 
 
@@ -82,10 +65,8 @@ def spacing(time: np.ndarray) -> str:
     steps = np.diff(time)
     if len(steps) < 2 or steps.max() <= 1.2 * np.median(steps):
         return ""
-    return (
-        f"samples {1e3 * steps.min():.3g} to {1e3 * steps.max():.3g} ms apart (median"
-        f" {1e3 * np.median(steps):.3g}): times kept as recorded"
-    )
+    shortest, longest, median = (f"{1e3 * s:.3g}" for s in (steps.min(), steps.max(), np.median(steps)))
+    return f"samples {shortest} to {longest} ms apart (median {median}): times kept as recorded"
 
 
 def wrap_period(position: np.ndarray, periods: list[float]) -> float | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import BackemfError, UnknownName
 from .. import store
 from ..log import ASKED, MEASURED
-from ..readers.recording import MUST_TELL, Channel, ReadError
 from . import names
+from .recording import MUST_TELL, Channel, ReadError
 
 NONE = "none"
 """`none=load` leaves a channel out, `velocity=none` a signal."""
@@ -33,7 +33,7 @@ class MappingError(BackemfError, ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Origin:
     """Where a signal comes from: SI value = (channel * factor + offset) in `unit`."""
 
     signal: str
@@ -55,25 +55,22 @@ class Source:
         numbers = f",{_digits(self.factor)}" if self.factor != 1 or self.offset else ""
         if self.offset:
             numbers += ("+" if self.offset > 0 else "") + _digits(self.offset)
-        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}" + (
-            f"@{self.clock}" if self.clock else ""
-        )
+        clock = f"@{self.clock}" if self.clock else ""
+        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}{clock}"
 
 
 def _digits(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def parse(text: str) -> Source:
-    """A source from text: `position=motor_pos[deg],-1`,
+def parse(text: str) -> Origin:
+    """An origin from text: `position=motor_pos[deg],-1`,
     `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`."""
     signal, equals, rest = (part.strip() for part in text.partition("="))
     match = _TEXT.match(rest)
     if not equals or not signal or match is None:
-        raise MappingError(
-            f"{text!r} is not a mapping; expected signal=channel[unit],factor such as"
-            " 'position=motor_pos[deg],-1'"
-        )
+        wanted = "expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"
+        raise MappingError(f"{text!r} is not a mapping; {wanted}")
     if signal not in (*SIGNALS, NONE):
         raise UnknownName(f"signal in {text!r}", signal, SIGNALS)
     channel = match["channel"]
@@ -90,22 +87,16 @@ def parse(text: str) -> Source:
     unit = (match["unit"] or "").strip()
     if unit and signal != NONE:
         names.to_si(unit, signal, signal)
-    return Source(
-        signal=signal,
-        channel=channel,
-        unit=unit,
-        factor=factor,
-        offset=offset,
-        clock=(match["clock"] or "").strip(),
-    )
+    clock = (match["clock"] or "").strip()
+    return Origin(signal=signal, channel=channel, unit=unit, factor=factor, offset=offset, clock=clock)
 
 
-def mapping(given: Any) -> tuple[Source, ...]:
+def mapping(given: Any) -> tuple[Origin, ...]:
     """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
     or a mapping already."""
     if given is None:
         return ()
-    if isinstance(given, Source):
+    if isinstance(given, Origin):
         return (given,)
     if isinstance(given, Path) or (isinstance(given, str) and "=" not in given and given.endswith(".json")):
         return read(given)
@@ -115,41 +106,38 @@ def mapping(given: Any) -> tuple[Source, ...]:
         texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
         return _checked([parse(f"{signal}={text}") for signal, text in texts])
     if isinstance(given, Iterable):
-        return _checked([source for item in given for source in mapping(item)])
-    raise MappingError(
-        f"the mapping is {given!r}; expected text such as 'position=motor_pos[deg],-1', a list of them, or a"
-        " file"
-    )
+        return _checked([origin for item in given for origin in mapping(item)])
+    wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
+    raise MappingError(f"the mapping is {given!r}; {wanted}")
 
 
-def _checked(sources: list[Source]) -> tuple[Source, ...]:
-    seen: dict[str, Source] = {}
-    for source in sources:
-        if source.signal != NONE and source.signal in seen:
-            raise MappingError(f"{source.signal} is mapped twice: {seen[source.signal]} and {source}")
-        seen[source.signal] = source
-    return tuple(sources)
+def _checked(origins: list[Origin]) -> tuple[Origin, ...]:
+    seen: dict[str, Origin] = {}
+    for origin in origins:
+        if origin.signal != NONE and origin.signal in seen:
+            raise MappingError(f"{origin.signal} is mapped twice: {seen[origin.signal]} and {origin}")
+        seen[origin.signal] = origin
+    return tuple(origins)
 
 
-def write(sources: Any, path: Path | str, *, force: bool = False) -> Path:
+def write(origins: Any, path: Path | str, *, force: bool = False) -> Path:
     """Save a mapping for the next time, as JSON."""
     content: dict[str, Any] = {}
-    for source in mapping(sources):
-        text = str(source).partition("=")[2]
-        if source.signal == NONE:
+    for origin in mapping(origins):
+        text = str(origin).partition("=")[2]
+        if origin.signal == NONE:
             content.setdefault(NONE, []).append(text)
         else:
-            content[source.signal] = text
+            content[origin.signal] = text
     return store.write_json({"backemf": store.VERSION, "map": content}, path, force=force)
 
 
-def read(path: Path | str) -> tuple[Source, ...]:
+def read(path: Path | str) -> tuple[Origin, ...]:
     """A saved mapping."""
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
-        raise MappingError(
-            f"{path} holds no mapping; expected the one key 'map' with an object of signal: channel"
-        )
+        wanted = "expected the one key 'map' with an object of signal: channel"
+        raise MappingError(f"{path} holds no mapping; {wanted}")
     return mapping(content["map"])
 
 
@@ -157,7 +145,7 @@ def read(path: Path | str) -> tuple[Source, ...]:
 class Plan:
     """Which channel becomes which signal, and what happens to the others."""
 
-    sources: tuple[Source, ...]
+    origins: tuple[Origin, ...]
     unused: tuple[tuple[str, str], ...] = ()
     """Channels that become nothing, with the reason."""
     problems: tuple[str, ...] = ()
@@ -165,28 +153,26 @@ class Plan:
 
     @property
     def channels(self) -> set[str]:
-        return {name for s in self.sources for name in (s.channel, s.clock) if name}
+        return {name for s in self.origins for name in (s.channel, s.clock) if name}
 
 
-def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
+def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
     """What was told comes first; the rest is recognised by what the format or the name says.
     Two answers are a problem, not a choice."""
-    sources, problems, unused = [], [], []
-    taken = {s.signal for s in told}
-    for source in told:
-        if source.signal == NONE:
-            unused.append((_find(channels, source.channel).name, "left out as told"))
-        elif source.channel != NONE:
-            channel = _find(channels, source.channel)
-            clock = _find(channels, source.clock).name if source.clock else ""
-            unit = source.unit or names.recognise(channel.name, channel.unit).unit
+    origins, problems, unused = [], [], []
+    taken = {o.signal for o in told}
+    for origin in told:
+        if origin.signal == NONE:
+            unused.append((_channel(channels, origin.channel).name, "left out as told"))
+        elif origin.channel != NONE:
+            channel = _channel(channels, origin.channel)
+            clock = _channel(channels, origin.clock).name if origin.clock else ""
+            unit = origin.unit or names.recognise(channel.name, channel.unit).unit
             if unit == MUST_TELL:
-                problems.append(
-                    f"{channel.name!r} comes in no stated unit: write {source.signal}={channel.name}[deg], or"
-                    " whichever unit it is in"
-                )
-            sources.append(Source(**{**vars(source), "channel": channel.name, "clock": clock, "unit": unit}))
-    used = {s.channel for s in sources} | {s.clock for s in sources} | {name for name, _ in unused}
+                say = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
+                problems.append(f"{channel.name!r} comes in no stated unit: {say}")
+            origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
+    used = {o.channel for o in origins} | {o.clock for o in origins} | {name for name, _ in unused}
     claims: dict[str, list[tuple[Channel, str]]] = {}
     for channel in channels:
         if channel.name in used:
@@ -194,49 +180,34 @@ def plan(channels: Sequence[Channel], told: Sequence[Source]) -> Plan:
         guess = names.recognise(channel.name, channel.unit)
         signals = (channel.signal,) if channel.signal else guess.signals
         free = tuple(s for s in signals if s not in taken)
+        misfit = guess.misfit and not channel.signal
         if channel.signal == NONE:
             unused.append((channel.name, "its unit is not known"))
-        elif guess.misfit and not channel.signal and taken.issuperset(names.recognise(guess.bare).signals):
-            unused.append((channel.name, "its signal is mapped to another channel, or left out"))
-        elif guess.misfit and not channel.signal:
-            problems.append(
-                f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert:"
-                f" {_ask(channel.name, guess.bare)}"
-            )
-        elif not signals:
+        elif misfit and not taken.issuperset(names.recognise(guess.bare).signals):
+            cannot = f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert"
+            problems.append(f"{cannot}: {_ask(channel.name, guess.bare)}")
+        elif not signals and not misfit:
             unused.append((channel.name, "not recognised"))
         elif not free:
             unused.append((channel.name, "its signal is mapped to another channel, or left out"))
         elif len(signals) > 1:
-            problems.append(
-                f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}: write"
-                f" {signals[0]}={channel.name}[unit], or none={channel.name}"
-            )
+            may_be = f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}"
+            problems.append(f"{may_be}: write {signals[0]}={channel.name}[unit], or none={channel.name}")
         else:
             claims.setdefault(free[0], []).append((channel, guess.unit))
-    for signal, found in claims.items():
-        if len(found) > 1:
-            listed = " and ".join(repr(c.name) for c, _ in found)
-            problems.append(
-                f"{listed} may each be {signal}: write {signal}={found[0][0].name}, and"
-                f" none={found[-1][0].name} for what is not wanted"
-            )
-        elif found[0][1] == MUST_TELL:
-            name = found[0][0].name
-            problems.append(
-                f"{name!r} is {signal}, but the file states no unit: write {signal}={name}[deg], or whichever"
-                " unit it is in"
-            )
+    for signal, claiming in claims.items():
+        (first, unit), last = claiming[0], claiming[-1][0]
+        if len(claiming) > 1:
+            each = " and ".join(repr(c.name) for c, _ in claiming)
+            say = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
+            problems.append(f"{each} may each be {signal}: {say}")
+        elif unit == MUST_TELL:
+            say = f"write {signal}={first.name}[deg], or whichever unit it is in"
+            problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}")
         else:
-            sources.append(
-                Source(
-                    signal=signal,
-                    channel=found[0][0].name,
-                    unit=found[0][1],
-                    by="format" if found[0][0].signal else "name",
-                )
-            )
-    return Plan(sources=tuple(sources), unused=tuple(unused), problems=tuple(problems))
+            by = "format" if first.signal else "name"
+            origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
+    return Plan(origins=tuple(origins), unused=tuple(unused), problems=tuple(problems))
 
 
 def _ask(name: str, bare: str) -> str:
@@ -244,20 +215,19 @@ def _ask(name: str, bare: str) -> str:
     return f"write {signal}={bare}[rev],1/4096 (unit and factor as they are), or none={name}"
 
 
-def _find(channels: Sequence[Channel], name: str) -> Channel:
+def _channel(channels: Sequence[Channel], name: str) -> Channel:
     """A channel by its whole name, by its name without unit, or by either in other case."""
     bare = {c.name: names.recognise(c.name, c.unit).bare for c in channels}
-    for found in (
+    for matches in (
         [c for c in channels if c.name == name],
         [c for c in channels if bare[c.name] == name],
         [c for c in channels if name.lower() in (c.name.lower(), bare[c.name].lower())],
     ):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise ReadError(
-                f"{name!r} may be {' or '.join(repr(c.name) for c in found)}; write the whole name"
-            )
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            either = " or ".join(repr(c.name) for c in matches)
+            raise ReadError(f"{name!r} may be {either}; write the whole name")
     if name == ROW:
         return Channel(name=ROW)
     raise UnknownName("channel", name, [c.name for c in channels])

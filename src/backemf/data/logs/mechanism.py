@@ -11,10 +11,10 @@ import numpy as np
 from ...errors import BackemfError
 from ..log import Log, Signal
 from ..readers import reader_of, sysid_json, wpilog
-from ..readers.recording import ReadError
 from ..readers.wpilog_runs import Window, find_runs, windows_of
 from .mapping import mapping
 from .read import find, read
+from .recording import ReadError
 from .to_log import to_log
 
 
@@ -31,19 +31,14 @@ def mechanism_logs(
     """
     logs: list[Log] = []
     for path in find(*paths):
-        found = _runs(path, map, preset)
-        if found is None:
+        runs = _runs(path, map, preset)
+        if runs is None:
             logs += read(path, map=map or None, between=between)
-            continue
-        logs += (
-            found
-            if between is None
-            else [
-                log.between(*between)
-                for log in found
-                if log.time[0] <= between[1] and log.time[-1] >= between[0]
-            ]
-        )
+        elif between is None:
+            logs += runs
+        else:
+            inside = [run for run in runs if run.time[0] <= between[1] and run.time[-1] >= between[0]]
+            logs += [run.between(*between) for run in inside]
     return logs
 
 
@@ -75,12 +70,9 @@ def _mapped(path: Path, map: Sequence[str]) -> list[Log]:
     """A WPILOG by the names of its entries, cut where its states say that a test ran."""
     logged = wpilog.read_entries(path)
     log = to_log(wpilog.whole(path, logged), mapping(list(map)))
-    windows = windows_of(logged)
-    return [
-        _run(log, window)
-        for window in windows
-        if np.any((log.time >= window.start) & (log.time < window.end))
-    ] or [log]
+    t = log.time
+    runs = [_run(log, w) for w in windows_of(logged) if np.any((t >= w.start) & (t < w.end))]
+    return runs or [log]
 
 
 def _run(log: Log, window: Window) -> Log:
@@ -93,18 +85,12 @@ def _run(log: Log, window: Window) -> Log:
         if name.startswith(("voltage", "current")):
             before = np.flatnonzero(signal.time < window.start)
             if len(before) and (not len(times) or times[0] > window.start):
-                times, values = (
-                    np.insert(times, 0, window.start),
-                    np.insert(values, 0, signal.values[before[-1]]),
-                )
+                times = np.insert(times, 0, window.start)
+                values = np.insert(values, 0, signal.values[before[-1]])
             if len(times) and times[-1] < end:
                 times, values = np.append(times, end), np.append(values, values[-1])
         if len(times):
             signals[name] = Signal(time=times, values=values)
     name = f"{window.test} {window.mechanism} ({log.name} {window.number})".replace("  ", " ")
-    return replace(
-        log,
-        name=name,
-        signals=signals,
-        conversions=(*log.conversions, f"run {window.number} of {window.test}"),
-    )
+    words = (*log.conversions, f"run {window.number} of {window.test}")
+    return replace(log, name=name, signals=signals, conversions=words)

@@ -29,43 +29,11 @@ ALIASES = {
     "enabled": "torque_enable torque_enabled enabled enable is_enabled torque_on",
 }
 """Names that stand for a signal, however they are written: case, spaces and underscores do not count."""
-ASKING = frozenset(
-    (
-        "goal",
-        "target",
-        "desired",
-        "des",
-        "cmd",
-        "command",
-        "commanded",
-        "commands",
-        "ref",
-        "reference",
-        "setpoint",
-        "sp",
-        "set",
-        "demand",
-    )
-)
+_ASKING = "goal target desired des cmd command commanded commands ref reference setpoint sp set demand"
+ASKING = frozenset(_ASKING.split())
 """Words that turn a quantity into what was asked: `goal_position`, `pos_ref`, `cmd_vel`."""
-PLAIN = frozenset(
-    [
-        "motor",
-        "joint",
-        "measured",
-        "meas",
-        "actual",
-        "act",
-        "present",
-        "servo",
-        "output",
-        "shaft",
-        "sensor",
-        "feedback",
-        "fb",
-        "observed",
-    ]
-)
+_PLAIN = "motor joint measured meas actual act present servo output shaft sensor feedback fb observed"
+PLAIN = frozenset(_PLAIN.split())
 """Words that add nothing: `motor_pos`, `present_velocity`."""
 TARGETS = tuple(name for name in ASKED if name != "enabled")
 UNCLEAR = {
@@ -77,30 +45,15 @@ UNCLEAR = {
 }
 """Names in common use for more than one thing, or for a fraction of the supply: only their unit can tell."""
 _SIGNAL = {alias: signal for signal, aliases in ALIASES.items() for alias in aliases.split()}
-_GREEK = {
-    "\u03b8": "theta",
-    "\u03d1": "theta",
-    "\u03c9": "omega",
-    "\u03c4": "tau",
-    "\u03c6": "phi",
-    "\u03d5": "phi",
-}
+_LETTERS = ("theta", "theta", "omega", "tau", "phi", "phi")
+_GREEK = str.maketrans(dict(zip("\u03b8\u03d1\u03c9\u03c4\u03c6\u03d5", _LETTERS, strict=True)))
 _BRACKET = re.compile(
     r"^(?P<name>.*?)\s*(?:\[(?P<a>[^\[\]]*)\]|\((?P<b>[^()]*(?:\([^()]*\)[^()]*)*)\)|\{(?P<c>[^{}]*)\})\s*$"
 )
 _SLASH = re.compile(r"^(?P<name>.*\S)\s+/\s*(?P<unit>\S.*)$")
 _SPELLED = {
-    "ma": "mA",
-    "a": "A",
-    "mv": "mV",
-    "v": "V",
-    "nm": "Nm",
-    "mnm": "mNm",
-    "c": "degC",
-    "degc": "degC",
-    "rads": "rad/s",
-    "radps": "rad/s",
-    "dps": "deg/s",
+    **{"ma": "mA", "a": "A", "mv": "mV", "v": "V", "nm": "Nm", "mnm": "mNm"},
+    **{"c": "degC", "degc": "degC", "rads": "rad/s", "radps": "rad/s", "dps": "deg/s"},
 }
 
 
@@ -119,10 +72,8 @@ def split(header: str) -> tuple[str, str]:
     """("angle", "deg") from "angle (deg)", "angle [deg]", "angle / deg"."""
     match = _BRACKET.match(header)
     if match is not None and match["name"]:
-        return (
-            match["name"].strip(),
-            next(u for u in (match["a"], match["b"], match["c"]) if u is not None).strip(),
-        )
+        unit = next(u for u in match.group("a", "b", "c") if u is not None)
+        return match["name"].strip(), unit.strip()
     match = _SLASH.match(header)
     if match is not None:
         return match["name"], match["unit"].strip()
@@ -152,9 +103,8 @@ def recognise(header: str, unit: str = "") -> Guess:
 
 
 def words(name: str) -> list[str]:
-    for letter, word in _GREEK.items():
-        name = name.replace(letter, word)
-    return [w for w in re.split(r"[^A-Za-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) if w]
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.translate(_GREEK))
+    return [w for w in re.split(r"[^A-Za-z0-9]+", apart) if w]
 
 
 def _named(name: str) -> tuple[str, ...]:

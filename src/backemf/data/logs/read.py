@@ -15,8 +15,8 @@ from ...errors import BackemfError, BackemfWarning
 from ...model.bench import Bench
 from ..log import Log
 from ..readers import SUFFIXES, ReadError, lerobot, reader_of
-from ..readers.recording import Channel, Recording
-from .mapping import Plan, Source, mapping, plan
+from .mapping import Origin, Plan, mapping, plan
+from .recording import Channel, Recording
 from .to_log import decided, to_log
 
 Progress = Callable[[str, float], None]
@@ -24,7 +24,7 @@ Progress = Callable[[str, float], None]
 
 
 def read(
-    *paths: str | os.PathLike[str],
+    *paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     bench: Bench | None = None,
     map: Any = None,
     between: tuple[float, float] | None = None,
@@ -41,11 +41,13 @@ def read(
     told = mapping(map)
     logs: list[Log] = []
     broken: list[str] = []
-    files = find(*paths)
+    several = (given if isinstance(given, (list, tuple)) else [given] for given in paths)
+    listed: list[Any] = [path for given in several for path in given]
+    files = find(*listed)
     for path in files:
         try:
-            found = [to_log(r, told) for r in _recordings(path, told, progress)]
-            logs += [_finished(log, bench, between, settings) for log in found]
+            recorded = [to_log(r, told) for r in _recordings(path, told, progress)]
+            logs += [_finished(log, bench, between, settings) for log in recorded]
         except BackemfError as error:
             if len(files) == 1:
                 raise _named(path, error) from None
@@ -54,13 +56,8 @@ def read(
     if broken and not logs:
         raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
     if broken:
-        warnings.warn(
-            BackemfWarning(
-                f"{len(broken)} of {len(files)} files cannot be read and are left out:\n  "
-                + "\n  ".join(broken)
-            ),
-            stacklevel=2,
-        )
+        said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
+        warnings.warn(BackemfWarning(said), stacklevel=2)
     return logs
 
 
@@ -86,9 +83,9 @@ class Look:
     """A recording as it is, and the log it becomes or the reason why it does not."""
 
     file: str
-    recording: Recording | None
-    plan: Plan | None
-    log: Log | None
+    recording: Recording | None = None
+    plan: Plan | None = None
+    log: Log | None = None
     problem: str = ""
 
 
@@ -100,18 +97,15 @@ def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | N
         try:
             recordings = _recordings(path, told, progress, strict=False)
         except BackemfError as error:
-            looks.append(Look(file=str(path), recording=None, plan=None, log=None, problem=str(error)))
+            looks.append(Look(file=str(path), problem=str(error)))
             continue
         for recording in recordings:
-            steps = None
+            one = Look(file=str(path), recording=recording)
             try:
-                steps = plan(recording.channels, told)
-                log = to_log(recording, told)
-                looks.append(Look(file=str(path), recording=recording, plan=steps, log=log))
+                one = replace(one, plan=plan(recording.channels, told))
+                looks.append(replace(one, log=to_log(recording, told)))
             except BackemfError as error:
-                looks.append(
-                    Look(file=str(path), recording=recording, plan=steps, log=None, problem=str(error))
-                )
+                looks.append(replace(one, problem=str(error)))
     return looks
 
 
@@ -119,45 +113,37 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
     """The files and datasets that paths, folders and patterns stand for, each once, in order."""
     if not paths:
         raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
-    found: dict[Path, None] = {}
+    matched: dict[Path, None] = {}
     for given in paths:
         path = Path(os.path.expanduser(given))
         if path.is_dir():
-            inside = [path] if lerobot.is_dataset(path) else _inside(path)
-            if not inside:
-                raise ReadError(
-                    f"no recordings in the folder {str(given)!r}; expected files that end in"
-                    f" {', '.join(SUFFIXES)}"
-                )
-            found.update(dict.fromkeys(inside))
+            files = [path] if lerobot.is_dataset(path) else _inside(path)
+            problem = f"no recordings in the folder {str(given)!r}; expected files that end in"
+            problem = f"{problem} {', '.join(SUFFIXES)}"
         elif path.exists():
-            found[path] = None
+            files, problem = [path], ""
         else:
-            matches = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(str(path)) else []
-            matches = [Path(m) for m in matches if Path(m).is_file() or lerobot.is_dataset(Path(m))]
-            if not matches:
-                what = "no file matches" if glob.has_magic(str(path)) else "there is no file or folder"
-                raise ReadError(
-                    f"{what} {str(given)!r} (looked in"
-                    f" {Path.cwd() if not path.is_absolute() else path.parent})"
-                )
-            found.update(dict.fromkeys(matches))
-    return list(found)
+            pattern = glob.has_magic(str(path))
+            names = sorted(glob.glob(str(path), recursive=True)) if pattern else []
+            files = [p for p in map(Path, names) if p.is_file() or lerobot.is_dataset(p)]
+            what = "no file matches" if pattern else "there is no file or folder"
+            problem = f"{what} {str(given)!r} (looked in {path.parent if path.is_absolute() else Path.cwd()})"
+        if not files:
+            raise ReadError(problem)
+        matched.update(dict.fromkeys(files))
+    return list(matched)
 
 
 def _inside(folder: Path) -> list[Path]:
     """The recordings directly in a folder; a ROS bag's description of itself is none."""
-    files = sorted(
-        p
-        for p in folder.iterdir()
-        if p.is_file() and p.suffix.lower() in SUFFIXES and not p.name.startswith(".")
-    )
+    there = (p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    files = sorted(p for p in there if p.suffix.lower() in SUFFIXES)
     bag = any(p.suffix.lower() == ".mcap" for p in files)
     return [p for p in files if not (bag and p.name == "metadata.yaml")]
 
 
 def _recordings(
-    path: Path, told: Sequence[Source], progress: Progress | None, strict: bool = True
+    path: Path, told: Sequence[Origin], progress: Progress | None, strict: bool = True
 ) -> list[Recording]:
     """The raw recordings of a file, with the values that the mapping needs."""
 
@@ -189,11 +175,8 @@ def _finished(
         log = replace(log, bench=bench, findings=kept, conversions=words)
     if settings:
         told = ", ".join(f"{k} = {v:g}" for k, v in settings.items())
-        log = replace(
-            log,
-            settings={**log.settings, **settings},
-            conversions=(*log.conversions, f"settings as told: {told}"),
-        )
+        words = (*log.conversions, f"settings as told: {told}")
+        log = replace(log, settings={**log.settings, **settings}, conversions=words)
     return log if between is None else log.between(*between)
 
 

@@ -14,10 +14,8 @@ from ..log import Log
 def bench_of(log: Log) -> Bench:
     """What the output carried."""
     if log.bench is None:
-        raise MissingValue(
-            f"{log.name} has no bench; say what the output carried, as in read(...,"
-            " bench=be.bench.Pendulum(mass=..., length=...))"
-        )
+        as_in = "read(..., bench=be.bench.Pendulum(mass=..., length=...))"
+        raise MissingValue(f"{log.name} has no bench; say what the output carried, as in {as_in}")
     return log.bench
 
 
@@ -26,10 +24,8 @@ def targets(log: Log, drive: Drive) -> list[str]:
     if len(drive.targets) > 1:  # any of them will do
         return [n for n in drive.targets if n in log]
     if drive.target and drive.target not in log:
-        raise MissingValue(
-            f"{log.name} has no {drive.target!r}, which {drive.kind} follows; it has:"
-            f" {', '.join(log.signals)}"
-        )
+        lacks = f"{log.name} has no {drive.target!r}, which {drive.kind} follows"
+        raise MissingValue(f"{lacks}; it has: {', '.join(log.signals)}")
     return list(drive.targets)
 
 
@@ -45,10 +41,8 @@ def noise_of(values: np.ndarray) -> float:
     grain = float(np.min(steps)) if len(steps) else 0.0
     counts = seen / grain if grain > 0 else seen
     quantised = grain > 0 and np.median(np.abs(counts - counts[0] - np.round(counts - counts[0]))) < 1e-3
-    return max(
-        float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0)),
-        grain / np.sqrt(12.0) if quantised else 0.0,
-    )
+    smooth = float(np.percentile(np.abs(d), 80) / 1.2816 / np.sqrt(70.0))
+    return max(smooth, grain / np.sqrt(12.0) if quantised else 0.0)
 
 
 def start_of(log: Log) -> tuple[float, float]:
@@ -62,12 +56,12 @@ def start_of(log: Log) -> tuple[float, float]:
     for powers in ((0, 2, 3), (0, 1, 2, 3)):  # starting from rest, before starting in motion
         for n in windows if len(powers) == 3 else windows[:4]:
             basis = t[:n, None] ** np.array(powers)
-            found, *_ = np.linalg.lstsq(basis, q[:n], rcond=None)
-            if np.std(q[:n] - basis @ found) * np.sqrt(n / (n - len(powers))) > 1.3 * sigma:
+            cubic, *_ = np.linalg.lstsq(basis, q[:n], rcond=None)
+            if np.std(q[:n] - basis @ cubic) * np.sqrt(n / (n - len(powers))) > 1.3 * sigma:
                 continue
             if len(powers) == 3:
-                return float(found[0]), 0.0
+                return float(cubic[0]), 0.0
             error = sigma * np.sqrt(np.linalg.inv(basis.T @ basis)[1, 1])
-            if abs(found[1]) > 5.0 * error:
-                return float(found[0]), float(found[1])
+            if abs(cubic[1]) > 5.0 * error:
+                return float(cubic[0]), float(cubic[1])
     return float(q[0]), 0.0

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from ..logs.recording import Keep, ReadError, Recording, Report
 from . import delimited, json_file, lerobot, mat, mcap, parquet, sysid_json, wpilog, yaml_file
-from .recording import Keep, ReadError, Recording, Report
 
 HEAD = 4096
 
@@ -15,24 +15,27 @@ HEAD = 4096
 class Reader(Protocol):
     """What a reader's file has."""
 
+    @property
+    def FORMAT(self) -> str:
+        """The format's name, as people know it."""
+        ...
+
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:
+        """What its files end in: those are recordings when a whole folder is read."""
+        ...
+
     def can_read(self, path: Path, head: bytes) -> bool: ...
 
     def entries(self, path: Path, keep: Keep = ..., report: Report = ...) -> list[Recording]: ...
 
 
 READERS: tuple[Reader, ...] = (
-    lerobot,
-    parquet,
-    mcap,
-    wpilog,
-    mat,
-    yaml_file,
-    sysid_json,
-    json_file,
-    delimited,
+    *(lerobot, parquet, mcap, wpilog, mat),  # what begins with a mark of its own
+    *(yaml_file, sysid_json, json_file, delimited),  # text
 )
-"""Asked in this order: what begins with its own mark first, text last."""
-SUFFIXES = (*delimited.SUFFIXES, ".json", ".yaml", ".yml", ".mat", ".parquet", ".mcap", ".wpilog")
+"""Asked in this order."""
+SUFFIXES = tuple(dict.fromkeys(suffix for reader in reversed(READERS) for suffix in reader.SUFFIXES))
 """What counts as a recording when a whole folder is read."""
 
 
@@ -47,7 +50,7 @@ def reader_of(path: Path) -> Reader:
     for reader in READERS:
         if reader.can_read(path, head):
             return reader
-    raise ReadError(
-        f"not a recording of a known format (it begins with {head[:8]!r}); expected JSON, YAML, CSV or TSV,"
-        " MAT, Parquet, LeRobot, MCAP or WPILOG"
-    )
+    named = (f"{r.FORMAT} ({', '.join(r.SUFFIXES)})" if r.SUFFIXES else r.FORMAT for r in READERS)
+    known = ", ".join(reversed(list(named)))
+    begins = f"it begins with {head[:8]!r}"
+    raise ReadError(f"not a recording of a known format ({begins}); expected one of {known}")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...findings import Finding
+from ...findings import Finding, finding
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from .delimited_layout import BOOLEANS, Layout, cells, is_comment, layout, number
-from .recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
 
 FORMAT = "table"
 SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".asc", ".tab")
@@ -38,49 +38,25 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     whole = len(head) < SAMPLE
     lines = head.decode(encoding, errors="replace").splitlines()
     table = layout(lines if whole or len(lines) < 2 else lines[:-1])
-    titles = [
-        Channel(name=n, unit=u)
-        for n, u, k in zip(table.header, table.units, table.kinds, strict=True)
-        if k != "text"
-    ]
-    wanted = set(keep(titles))
-    reader = _Rows(path, encoding, table, wanted, report)
-    reader.run()
-    notes = [f"{table}, {encoding}"]
+    titles = zip(table.header, table.units, table.kinds, strict=True)
+    wanted = set(keep([Channel(name=n, unit=u) for n, u, kind in titles if kind != "text"]))
+    blocks = _Blocks(path, encoding, table, wanted, report)
+    blocks.run()
+    text = [repr(n) for n, kind in zip(table.header, table.kinds, strict=True) if kind == "text"]
+    notes, hint = [f"{table}, {encoding}"], f"text, not numbers: {', '.join(text)}" if text else ""
     if table.header_line is None:
         notes.append("no header: columns are numbered from 1")
+        hint = "the file has no header, so its columns are numbered"
     elif table.header_line > 0:
         notes.append(f"{table.header_line} lines above the header skipped")
-    notes += [
-        f"column {n!r} holds text and is not used"
-        for n, k in zip(table.header, table.kinds, strict=True)
-        if k == "text"
-    ]
-    notes += [f.text for f in reader.findings]
-    text = [repr(n) for n, k in zip(table.header, table.kinds, strict=True) if k == "text"]
-    hint = (
-        "the file has no header, so its columns are numbered"
-        if table.header_line is None
-        else f"text, not numbers: {', '.join(text)}"
-        if text
-        else ""
-    )
-    return [
-        Recording(
-            name=path.stem,
-            source=str(path),
-            format=FORMAT,
-            channels=tuple(reader.channels()),
-            notes=tuple(notes),
-            findings=tuple(reader.findings),
-            where=reader.where,
-            hint=hint,
-        )
-    ]
+    notes += [f"column {name} holds text and is not used" for name in text]
+    notes += [f.text for f in blocks.findings]
+    told = {"notes": tuple(notes), "findings": tuple(blocks.findings), "where": blocks.where, "hint": hint}
+    return [Recording.of(path, FORMAT, blocks.channels(), **told)]
 
 
-class _Rows:
-    """The rows of a table as they are read."""
+class _Blocks:
+    """The rows of a table, block by block as they are read."""
 
     def __init__(self, path: Path, encoding: str, table: Layout, wanted: set[str], report: Report):
         self.path, self.encoding, self.table, self.report = path, encoding, table, report
@@ -111,10 +87,9 @@ class _Rows:
         self.n += len(values)
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(values)
-            self.low = np.minimum(self.low, np.where(finite, values, math.inf).min(axis=0, initial=math.inf))
-            self.high = np.maximum(
-                self.high, np.where(finite, values, -math.inf).max(axis=0, initial=-math.inf)
-            )
+            low, high = np.where(finite, values, math.inf), np.where(finite, values, -math.inf)
+            self.low = np.minimum(self.low, low.min(axis=0, initial=math.inf))
+            self.high = np.maximum(self.high, high.max(axis=0, initial=-math.inf))
         for k, j in enumerate(self.columns):
             if j in self.kept:
                 self.kept[j].append(values[:, k].copy())
@@ -151,38 +126,27 @@ class _Rows:
                 row.pop()
             if len(row) != table.width:
                 if not text.endswith("\n") and len(row) < table.width:
-                    cut = (
-                        f"line {k + 1}, the last, is cut off ({len(row)} of {table.width} cells) and left out"
-                    )
-                    self.findings.append(
-                        Finding(
-                            code="cut_off",
-                            text=cut,
-                            remedy="nothing, unless the end of the recording matters",
-                        )
-                    )
+                    share = f"{len(row)} of {table.width} cells"
+                    cut = f"line {k + 1}, the last, is cut off ({share}) and left out"
+                    remedy = "nothing, unless the end of the recording matters"
+                    self.findings.append(finding("cut_off", cut, remedy))
                     return
-                above = (
-                    f"line {table.header_line + 1}, the header"
-                    if table.header_line is not None
-                    else f"line {table.first + 1}"
-                )
-                raise ReadError(
-                    f"line {k + 1} has {len(row)} cells, but {above}, has {table.width}:"
-                    f" {text.strip()[:60]!r}"
-                )
-            values = []
-            for j in self.columns:
-                value = number(row[j], table.decimal)
-                if value is None:
-                    value = BOOLEANS.get(row[j].lower())
-                if value is None:
-                    raise ReadError(
-                        f"line {k + 1}, column {table.header[j]!r}: {row[j][:40]!r} is not a number"
-                    )
-                values.append(value)
+                above = f"line {table.first + 1}"
+                if table.header_line is not None:
+                    above = f"line {table.header_line + 1}, the header"
+                cells_there = f"line {k + 1} has {len(row)} cells, but {above}, has {table.width}"
+                raise ReadError(f"{cells_there}: {text.strip()[:60]!r}")
+            yield [self._number(row[j], k + 1, j) for j in self.columns]
             n += 1
-            yield values
+
+    def _number(self, cell: str, line: int, column: int) -> float:
+        value = number(cell, self.table.decimal)
+        if value is None:
+            value = BOOLEANS.get(cell.lower())
+        if value is None:
+            place = f"line {line}, column {self.table.header[column]!r}"
+            raise ReadError(f"{place}: {cell[:40]!r} is not a number")
+        return value
 
     def where(self, row: int) -> str:
         return f"line {self.table.first + 1 + row + bisect.bisect_right(self.skipped, row)}"
@@ -194,16 +158,8 @@ class _Rows:
             if j in self.kept:
                 blocks = self.kept.pop(j)
                 values = np.concatenate(blocks) if blocks else np.empty(0)
-            low, high = (
-                (float(self.low[k]), float(self.high[k]))
-                if self.low[k] <= self.high[k]
-                else (math.nan, math.nan)
-            )
-            yield Channel(
-                name=self.table.header[j],
-                unit=self.table.units[j],
-                values=values,
-                n=self.n,
-                low=low,
-                high=high,
-            )
+            low, high = float(self.low[k]), float(self.high[k])
+            if low > high:  # no number at all
+                low = high = math.nan
+            name, unit = self.table.header[j], self.table.units[j]
+            yield Channel(name=name, unit=unit, values=values, n=self.n, low=low, high=high)

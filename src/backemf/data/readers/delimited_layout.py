@@ -9,19 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..logs import names
-from .recording import ReadError
+from ..logs.recording import ReadError
 
-DIALECTS = (
-    ("\t", "."),
-    ("\t", ","),
-    (";", "."),
-    (";", ","),
-    (",", "."),
-    ("|", "."),
-    (None, "."),
-    (None, ","),
-)
+_DECIMALS = {"\t": ".,", ";": ".,", ",": ".", "|": ".", None: ".,"}
+DIALECTS = tuple((separator, sign) for separator, signs in _DECIMALS.items() for sign in signs)
 """Separator (None: any blanks) and decimal sign."""
+SEPARATED = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "blanks"}
 COMMENTS = ("#", "%", "//", "!")
 BOOLEANS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "on": 1.0, "off": 0.0}
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--")
@@ -48,10 +41,8 @@ class Layout:
         return len(self.kinds)
 
     def __str__(self) -> str:
-        separated = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "blanks"}[
-            self.separator
-        ]
-        return f"columns separated by {separated}" + (", decimal comma" if self.decimal == "," else "")
+        decimal = ", decimal comma" if self.decimal == "," else ""
+        return f"columns separated by {SEPARATED[self.separator]}{decimal}"
 
 
 def cells(line: str, separator: str | None) -> list[str]:
@@ -99,9 +90,7 @@ def layout(lines: list[str]) -> Layout:
         flat = [kind(x, decimal) for c in split if len(c) == width for x in c]
         counted = sum(k in ("number", "boolean") for k in flat)
         filled = sum(k != "empty" for k in flat)
-        score = (
-            counted / width * counted / max(1, filled)
-        )  # rows, weighed by the share of cells that are numbers
+        score = counted / width * counted / max(1, filled)  # rows, by the share of cells that are numbers
         if score > best[0] * 1.001:
             best = (score, separator, decimal, width)
     score, separator, decimal, width = best
@@ -110,40 +99,29 @@ def layout(lines: list[str]) -> Layout:
     table = {k: c for k in rows if len(c := _trimmed(cells(lines[k], separator), width)) == width}
     kinds = _kinds(list(table.values())[-200:], width, decimal)
     numeric = [j for j in range(width) if kinds[j] == "number"]
-    first = next((k for k, row in table.items() if _is_data([kind(row[j], decimal) for j in numeric])), None)
+    first = next((k for k, row in table.items() if _is_row([kind(row[j], decimal) for j in numeric])), None)
     below = [k for k in rows if first is not None and k >= first]
     if first is None or sum(k in table for k in below) < 0.5 * len(below):
-        raise ReadError(
-            "no table of numbers found: most lines have no common number of cells; expected a table in text"
-        )
-    kinds = _kinds(
-        [row for k, row in table.items() if k >= first][-200:], width, decimal
-    )  # now without the header
+        why = "most lines have no common number of cells; expected a table in text"
+        raise ReadError(f"no table of numbers found: {why}")
+    without_header = [row for k, row in table.items() if k >= first]
+    kinds = _kinds(without_header[-200:], width, decimal)
     header, units, line = _header(lines, first, separator, width)
-    return Layout(
-        separator=separator,
-        decimal=decimal,
-        first=first,
-        header=header,
-        units=units,
-        header_line=line,
-        kinds=kinds,
-    )
+    named = {"header": header, "units": units, "header_line": line, "kinds": kinds}
+    return Layout(separator=separator, decimal=decimal, first=first, **named)
 
 
-def _is_data(found: list[str]) -> bool:
-    return "number" in found and all(f in ("number", "empty") for f in found)
+def _is_row(kinds: list[str]) -> bool:
+    return "number" in kinds and all(k in ("number", "empty") for k in kinds)
 
 
 def _single(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
     """A file of one column, if it is that."""
     if rows and number(lines[rows[-1]].strip(), ".") is not None:
         return ";", ".", 1
-    shown = lines[rows[-1]].strip() if rows else ""
-    raise ReadError(
-        "no rows of numbers found; expected a table in text, the last line looked at"
-        f" ({rows[-1] + 1 if rows else 0}) is {shown[:60]!r}"
-    )
+    line, shown = (rows[-1] + 1, lines[rows[-1]].strip()) if rows else (0, "")
+    last = f"the last line looked at ({line}) is {shown[:60]!r}"
+    raise ReadError(f"no rows of numbers found; expected a table in text, {last}")
 
 
 def _trimmed(row: list[str], width: int) -> list[str]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..logs.recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain
-from .recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 
 FORMAT = "JSON"
+SUFFIXES = (".json",)
 _BLANK = " \t\r\n"
 _CHUNK = 1 << 18
 
@@ -20,7 +21,7 @@ def can_read(path: Path, head: bytes) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = head.decode("utf-16", errors="ignore").lstrip().encode()
-    return text.startswith(b"{") or (text.startswith(b"[") and path.suffix.lower() == ".json")
+    return text.startswith(b"{") or (text.startswith(b"[") and path.suffix.lower() in SUFFIXES)
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
@@ -31,9 +32,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         try:
             return plain.recordings(path, FORMAT, _items(_Text(path, file, report)))
         except UnicodeDecodeError as error:
-            raise ReadError(
-                f"not a text file: byte {error.start} of a block is not {error.encoding}"
-            ) from None
+            place = f"byte {error.start} of a block"
+            raise ReadError(f"not a text file: {place} is not {error.encoding}") from None
 
 
 def _items(text: _Text) -> Iterator[plain.Item]:
@@ -73,9 +73,8 @@ class _Text:
         self.passed += self.at
         text = self.file.read(self.chunk)
         self.window, self.at = self.window[self.at :] + text, 0
-        self.chunk = max(
-            _CHUNK, len(self.window)
-        )  # a value larger than the window: double it, so that trying again stays cheap
+        # a value larger than the window: double it, so that trying again stays cheap
+        self.chunk = max(_CHUNK, len(self.window))
         self.report(min(1.0, self.file.buffer.tell() / self.size))
         return bool(text)
 
@@ -90,13 +89,11 @@ class _Text:
                 return ""
 
     def take(self, wanted: str) -> None:
-        found = self.peek()
-        if found != wanted:
-            raise self.broken(
-                f"expected {wanted!r}, found {found!r}"
-                if found
-                else f"the file ends where {wanted!r} was expected"
-            )
+        there = self.peek()
+        if not there:
+            raise self.broken(f"the file ends where {wanted!r} was expected")
+        if there != wanted:
+            raise self.broken(f"expected {wanted!r}, found {there!r}")
         self.at += 1
 
     def value(self) -> Any:
@@ -108,11 +105,10 @@ class _Text:
                 value, end = self.decoder.raw_decode(self.window, self.at)
             except json.JSONDecodeError as error:
                 whole = error.pos < len(self.window) - 32 and not error.msg.startswith("Unterminated")
-                if whole or not self.more():
-                    raise self.broken(
-                        error.msg if whole else "the file ends inside the value that begins here",
-                        error.pos if whole else None,
-                    ) from None
+                if whole:
+                    raise self.broken(error.msg, error.pos) from None
+                if not self.more():
+                    raise self.broken("the file ends inside the value that begins here") from None
             except (ValueError, RecursionError) as error:
                 raise self.broken(str(error)) from None
             else:
@@ -131,6 +127,5 @@ class _Text:
     def broken(self, why: str, at: int | None = None) -> ReadError:
         at = self.at if at is None else at
         line = self.lines + self.window.count("\n", 0, at)
-        return ReadError(
-            f"not complete JSON at line {line}, character {self.passed + at + 1} of the file: {why}"
-        )
+        place = f"line {line}, character {self.passed + at + 1} of the file"
+        return ReadError(f"not complete JSON at {place}: {why}")

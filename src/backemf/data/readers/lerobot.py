@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..logs.recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
 from . import parquet
-from .recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "LeRobot"
+SUFFIXES = ()  # a folder, or its Parquet files
 STATE, ACTION = "observation.state", "action"
 ROWS = ("timestamp", "episode_index", "frame_index")
 
@@ -39,24 +40,25 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     files = [path] if path.is_file() else sorted((folder / "data").rglob("*.parquet"))
     if not files:
         raise ReadError(f"no data/**/*.parquet in {folder}: has the dataset been downloaded whole?")
-    columns: dict[str, list[np.ndarray]] = {}
+    parts: dict[str, list[np.ndarray]] = {}
     for k, file in enumerate(files):
         for name, values in _table(file, features).items():
-            columns.setdefault(name, []).append(values)
+            parts.setdefault(name, []).append(values)
         report((k + 1) / len(files))
     try:
-        joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+        joined = {name: np.concatenate(each) for name, each in parts.items()}
     except ValueError:
         raise ReadError("the data files differ in the number of joints") from None
     if len({len(v) for v in joined.values()}) != 1:
         raise ReadError("the data files differ in their columns")
     if not len(joined["timestamp"]):
         raise ReadError("the data files have no rows")
-    found = []
+    recordings = []
     for episode in np.unique(joined["episode_index"]).astype(int):
         rows = joined["episode_index"] == episode
-        found += _joints(folder, features, {name: values[rows] for name, values in joined.items()}, episode)
-    return found
+        columns = {name: values[rows] for name, values in joined.items()}
+        recordings += _joints(folder, features, columns, episode)
+    return recordings
 
 
 def _features(folder: Path) -> dict[str, Any]:
@@ -66,9 +68,8 @@ def _features(folder: Path) -> dict[str, Any]:
         if not isinstance(features, dict) or STATE not in features:
             raise KeyError(STATE)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ReadError(
-            f"{where} has no 'features' with {STATE!r} ({type(error).__name__}: {error})"
-        ) from None
+        why = f"{type(error).__name__}: {error}"
+        raise ReadError(f"{where} has no 'features' with {STATE!r} ({why})") from None
     return features
 
 
@@ -78,28 +79,22 @@ def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
     with parquet.open_file(path) as file:
         there = set(file.schema_arrow.names)
         _complete(path, there)
-        wanted = [
-            n
-            for n in (
-                *ROWS,
-                *(f for f in features if f == ACTION or (f.startswith("observation.") and "image" not in f)),
-            )
-            if n in there
-        ]
+        signals = (f for f in features if f == ACTION or f.startswith("observation."))
+        wanted = [name for name in (*ROWS, *signals) if name in there and "image" not in name]
         try:
             table = file.read(columns=wanted)
         except parquet.BROKEN as error:
-            raise ReadError(f"{path.name} cannot be read: {' '.join(str(error).split())[:200]}") from None
-    result = {}
+            raise ReadError(f"{path.name} cannot be read: {parquet.reason(error)}") from None
+    numbers = {}
     for name in wanted:
         column = table.column(name).combine_chunks()
         kind = parquet.kind_of(pa, column.type)
         if kind:
-            result[name] = parquet.values_of(pa, column, kind, name)
-    _complete(path, set(result))
-    if not np.isfinite(result["episode_index"]).all():
+            numbers[name] = parquet.values_of(pa, column, kind, name)
+    _complete(path, set(numbers))
+    if not np.isfinite(numbers["episode_index"]).all():
         raise ReadError(f"{path.name} has rows without an episode_index")
-    return result
+    return numbers
 
 
 def _complete(path: Path, columns: set[str]) -> None:
@@ -126,7 +121,7 @@ def _joints(
     state = columns[STATE].reshape(len(columns["timestamp"]), -1)
     joints = _names(features, STATE, state.shape[1])
     vectors = {n: v.reshape(len(state), -1) for n, v in columns.items() if n not in (*ROWS, STATE)}
-    found = []
+    recordings = []
     for j, joint in enumerate(joints):
         channels = [
             Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"),
@@ -142,24 +137,14 @@ def _joints(
                 notes.append(f"{name} has no {joint!r}; its element {j}, {listed[j]!r}, is taken")
             else:
                 notes.append(f"{name} has {values.shape[1]} elements, none of them {joint!r}: not used")
-        found.append(
-            Recording(
-                name=f"{folder.resolve().name}/{episode}/{joint}",
-                source=str(folder),
-                format=FORMAT,
-                channels=tuple(channels),
-                notes=tuple(notes),
-                where="frame {}".format,
-            )
-        )
-    return found
+        name = f"{folder.resolve().name}/{episode}/{joint}"
+        told = {"notes": tuple(notes), "where": "frame {}".format}
+        recordings.append(Recording.of(folder, FORMAT, channels, name, **told))
+    return recordings
 
 
 def _vector(name: str, values: np.ndarray) -> Channel:
     """An action is what the position was asked to be, in the unit of the state;
     anything else waits to be told."""
-    return (
-        Channel.of(name, values, signal="position_target", unit=MUST_TELL)
-        if name == ACTION
-        else Channel.of(name, values)
-    )
+    known = {"signal": "position_target", "unit": MUST_TELL} if name == ACTION else {}
+    return Channel.of(name, values, **known)

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "MAT"
+SUFFIXES = (".mat",)
 WIDEST = 64
 """A matrix, struct array or cell array with more columns or elements than this is not taken apart."""
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -25,13 +26,12 @@ MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, NUMERIC = 1, 2, range(6, 16)
 LARGEST = 1 << 32
 _Element = tuple[int, memoryview]
+_DAMAGED = (ValueError, IndexError, StopIteration, struct.error, zlib.error, MemoryError, OverflowError)
 
 
 def can_read(path: Path, head: bytes) -> bool:
     return (
-        head.startswith(b"MATLAB 5.0 MAT-file")
-        or head.startswith(b"MATLAB 7.3 MAT-file")
-        or path.suffix.lower() == ".mat"
+        head.startswith((b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file")) or path.suffix.lower() in SUFFIXES
     )
 
 
@@ -45,26 +45,15 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
             single.append(f"{name} = {float(value.reshape(-1)[0]):g}")
         elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
             columns = value if value.shape[0] >= value.shape[1] else value.T
-            channels += [
-                Channel.of(f"{name}.{j}" if columns.shape[1] > 1 else name, columns[:, j])
-                for j in range(columns.shape[1])
-            ]
+            names = [f"{name}.{j}" for j in range(columns.shape[1])] if columns.shape[1] > 1 else [name]
+            channels += [Channel.of(each, column) for each, column in zip(names, columns.T, strict=True)]
         else:
             left.append(name)
     if not channels:
         raise ReadError(f"no vectors of numbers; found: {', '.join([*left, *single]) or 'nothing'}")
     notes = [f"single values, not signals: {', '.join(single)}"] if single else []
     notes += [f"not vectors of numbers, not used: {', '.join(left)}"] if left else []
-    return [
-        Recording(
-            name=path.stem,
-            source=str(path),
-            format=FORMAT,
-            channels=tuple(channels),
-            notes=tuple(notes),
-            where="sample {}".format,
-        )
-    ]
+    return [Recording.of(path, FORMAT, channels, notes=tuple(notes), where="sample {}".format)]
 
 
 def _flat(content: dict[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -78,12 +67,12 @@ def _flat(content: dict[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 def _variables(content: bytes, report: Report) -> dict[str, Any]:
     """Every variable by name: an array, a dictionary for a struct, None for what is neither."""
-    if content.startswith(b"MATLAB 7.3") or content.startswith(b"\x89HDF"):
+    if content.startswith((b"MATLAB 7.3", b"\x89HDF")):
         raise ReadError("a MAT file of version 7.3; save it with -v7: save('log.mat', '-v7', ...)")
     order = {b"IM": "<", b"MI": ">"}.get(content[126:128], "")
     if not order:
         raise ReadError("not a MAT file of version 5 to 7: bytes 126 and 127 are neither 'IM' nor 'MI'")
-    found: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
     at = 128
     while at < len(content):
         here = at
@@ -95,22 +84,12 @@ def _variables(content: bytes, report: Report) -> dict[str, Any]:
             if kind == MATRIX:
                 name, value = _matrix(payload, order)
                 if name:
-                    found[name] = value
-        except (
-            ValueError,
-            IndexError,
-            StopIteration,
-            struct.error,
-            zlib.error,
-            MemoryError,
-            OverflowError,
-        ) as error:
-            why = str(error) or "it ends too early"
-            raise ReadError(
-                f"the variable that begins at byte {here} of {len(content)} is damaged: {why}"
-            ) from None
+                    variables[name] = value
+        except _DAMAGED as error:
+            place = f"the variable that begins at byte {here} of {len(content)}"
+            raise ReadError(f"{place} is damaged: {str(error) or 'it ends too early'}") from None
         report(min(1.0, at / len(content)))
-    return found
+    return variables
 
 
 def _element(content: memoryview, at: int, order: str) -> tuple[_Element, int]:
@@ -146,6 +125,10 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
     if len(content) == 0 or depth > 8:
         return "", None
     parts = _elements(content, order)
+
+    def inner() -> Any:
+        return _matrix(next(parts)[1], order, depth + 1)[1]
+
     flags = int(_numbers(next(parts), order)[0])
     shape = tuple(int(n) for n in _numbers(next(parts), order))
     name = bytes(next(parts)[1]).rstrip(b"\0").decode("utf-8", "replace")
@@ -155,23 +138,18 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
     if kind in NUMERIC and not complex_numbers:
         values = _numbers(next(parts), order)
         if len(values) != count:
-            raise ValueError(
-                f"{name!r} has {len(values)} numbers, but its size is {' x '.join(map(str, shape))}"
-            )
+            size = " x ".join(map(str, shape))
+            raise ValueError(f"{name!r} has {len(values)} numbers, but its size is {size}")
         return name, values.astype(float).reshape(shape, order="F")
     if kind == STRUCT and 0 < count <= WIDEST:
         length = int(_numbers(next(parts), order)[0])
         text = bytes(next(parts)[1])
         if length < 1:
             raise ValueError(f"{name!r} has names of fields of length {length}")
-        fields = [
-            text[k : k + length].split(b"\0")[0].decode("utf-8", "replace")
-            for k in range(0, len(text), length)
-        ]
-        each = [
-            {field: _matrix(next(parts)[1], order, depth + 1)[1] for field in fields} for _ in range(count)
-        ]
+        padded = (text[k : k + length] for k in range(0, len(text), length))
+        fields = [word.split(b"\0")[0].decode("utf-8", "replace") for word in padded]
+        each = [{field: inner() for field in fields} for _ in range(count)]
         return name, each[0] if count == 1 else {str(k): value for k, value in enumerate(each)}
     if kind == CELL and 0 < count <= WIDEST:
-        return name, {str(k): _matrix(next(parts)[1], order, depth + 1)[1] for k in range(count)}
+        return name, {str(k): inner() for k in range(count)}
     return name, None

@@ -14,9 +14,10 @@ import numpy as np
 
 from ...errors import NotAvailable
 from ..logs.names import ASKING, words
-from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "MCAP"
+SUFFIXES = (".mcap",)
 MAGIC = b"\x89MCAP0\r\n"
 JOINT_STATE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": ("position", "rad"), "velocity": ("velocity", "rad/s"), "effort": ("torque", "N m")}
@@ -56,9 +57,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         from mcap.reader import make_reader
         from mcap_ros2.decoder import DecoderFactory
     except ImportError:
-        raise NotAvailable(
-            'reading MCAP needs the packages mcap and mcap-ros2-support: pip install "backemf[logs]"'
-        ) from None
+        needs = "reading MCAP needs the packages mcap and mcap-ros2-support"
+        raise NotAvailable(f'{needs}: pip install "backemf[logs]"') from None
     topics: dict[str, _Topic] = {}
     others: dict[str, str] = {}
     size = max(1, path.stat().st_size)
@@ -75,10 +75,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
                 with contextlib.redirect_stdout(io.StringIO()):  # the package prints what it cannot parse
                     decode = factory.decoder_for(channel.message_encoding, schema)
                 if decode is None:
-                    raise ReadError(
-                        f"topic {channel.topic!r} is written as {schema.encoding} in"
-                        f" {channel.message_encoding}; expected ros2msg in cdr"
-                    )
+                    how = f"is written as {schema.encoding} in {channel.message_encoding}"
+                    raise ReadError(f"topic {channel.topic!r} {how}; expected ros2msg in cdr")
                 topics.setdefault(channel.topic, _Topic()).add(decode(message.data), message.log_time)
                 count += 1
                 if count % 1000 == 0:
@@ -86,17 +84,14 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         except ReadError:
             raise
         except Exception as error:  # the package raises many kinds on broken files
-            raise ReadError(
-                f"near byte {file.tell()} of {size}, after {count} messages: {type(error).__name__}: {error}"
-                " (was the recording cut off?)"
-            ) from None
+            place = f"near byte {file.tell()} of {size}, after {count} messages"
+            why = f"{type(error).__name__}: {error} (was the recording cut off?)"
+            raise ReadError(f"{place}: {why}") from None
     report(1.0)
     left = [f"topic {topic!r} ({kind}) is not used" for topic, kind in others.items()]
     if not topics:
-        raise ReadError(
-            f"no topic holds {JOINT_STATE}; there are:"
-            f" {', '.join(f'{t} ({k})' for t, k in others.items()) or 'none'}"
-        )
+        there = ", ".join(f"{topic} ({kind})" for topic, kind in others.items()) or "none"
+        raise ReadError(f"no topic holds {JOINT_STATE}; there are: {there}")
     return _joints(path, topics, left)
 
 
@@ -105,25 +100,21 @@ def _wanted(summary: Any, others: dict[str, str]) -> list[str] | None:
     chunks without them, such as images, are skipped."""
     if summary is None or not summary.channels:
         return None
-    kinds = {
-        c.topic: summary.schemas[c.schema_id].name if c.schema_id in summary.schemas else "no schema"
-        for c in summary.channels.values()
-    }
+    names = {key: schema.name for key, schema in summary.schemas.items()}
+    kinds = {c.topic: names.get(c.schema_id, "no schema") for c in summary.channels.values()}
     others.update({topic: kind for topic, kind in kinds.items() if kind != JOINT_STATE})
     return [topic for topic, kind in kinds.items() if kind == JOINT_STATE]
 
 
 def _joints(path: Path, topics: dict[str, _Topic], left: list[str]) -> list[Recording]:
     stamped = all(t.stamped for t in topics.values())
-    note = (
-        "times are the messages' own stamps"
-        if stamped
-        else "times are those of logging, as not every message carries a stamp"
-    )
+    note = "times are the messages' own stamps"
+    if not stamped:
+        note = "times are those of logging, as not every message carries a stamp"
     times = {name: np.array(t.stamps if stamped else t.logged, np.int64) for name, t in topics.items()}
-    origin = min(int(t.min()) for t in times.values())
-    clocks = {name: (t - origin) * 1e-9 for name, t in times.items()}
-    found = []
+    began = min(int(t.min()) for t in times.values())
+    clocks = {name: (t - began) * 1e-9 for name, t in times.items()}
+    recordings = []
     for joint in dict.fromkeys(name for t in topics.values() for name, _ in t.values):
         channels = []
         for topic, content in topics.items():
@@ -133,27 +124,12 @@ def _joints(path: Path, topics: dict[str, _Topic], left: list[str]) -> list[Reco
                 if column is not None and any(map(math.isfinite, column)):
                     values = np.full(len(clocks[topic]), math.nan)
                     values[: len(column)] = column
-                    channels.append(
-                        Channel.of(
-                            f"{topic}.{field}",
-                            values,
-                            unit=unit,
-                            signal=f"{signal}_target" if asked else signal,
-                            time=clocks[topic],
-                        )
-                    )
+                    known = {"unit": unit, "signal": f"{signal}_target" if asked else signal}
+                    channels.append(Channel.of(f"{topic}.{field}", values, time=clocks[topic], **known))
         if channels:
-            notes = (f"joint {joint!r}, {note}, counted from {origin * 1e-9:.6f} s", *left)
-            found.append(
-                Recording(
-                    name=f"{path.stem}/{joint}",
-                    source=str(path),
-                    format=FORMAT,
-                    channels=tuple(channels),
-                    notes=notes,
-                    where="message {}".format,
-                )
-            )
-    if not found:
+            notes = (f"joint {joint!r}, {note}, counted from {began * 1e-9:.6f} s", *left)
+            more = {"notes": notes, "where": "message {}".format}
+            recordings.append(Recording.of(path, FORMAT, channels, f"{path.stem}/{joint}", **more))
+    if not recordings:
         raise ReadError(f"the topics {', '.join(topics)} name no joint with values")
-    return found
+    return recordings

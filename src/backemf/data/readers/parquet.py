@@ -9,19 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
-from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "Parquet"
-BROKEN = (
-    ValueError,
-    KeyError,
-    TypeError,
-    OSError,
-    RuntimeError,
-    NotImplementedError,
-    MemoryError,
-    IndexError,
-)
+SUFFIXES = (".parquet",)
+BROKEN = (ValueError, LookupError, TypeError, OSError, RuntimeError, MemoryError)
 """What pyarrow raises on damaged files; its own kinds are kinds of these."""
 
 
@@ -45,9 +37,12 @@ def open_file(path: Path) -> Any:
     try:
         return pa.parquet.ParquetFile(path)
     except BROKEN as error:
-        raise ReadError(
-            f"not a Parquet file that can be read: {' '.join(str(error).split())[:200]}"
-        ) from None
+        raise ReadError(f"not a Parquet file that can be read: {reason(error)}") from None
+
+
+def reason(error: BaseException) -> str:
+    """What pyarrow says is wrong, in one line."""
+    return " ".join(str(error).split())[:200]
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
@@ -58,9 +53,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         left = [f.name for f in file.schema_arrow if f.name not in kinds]
         titles = _titles(file, kinds)
         wanted = set(keep([title for title, _, _ in titles]))
-        blocks: dict[str, list[np.ndarray]] = {
-            column: [] for title, column, _ in titles if title.name in wanted
-        }
+        kept = dict.fromkeys(column for title, column, _ in titles if title.name in wanted)
+        blocks: dict[str, list[np.ndarray]] = {column: [] for column in kept}
         done, total = 0, file.metadata.num_rows
         try:
             for batch in file.iter_batches(columns=list(blocks)):
@@ -69,9 +63,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
                 done += batch.num_rows
                 report(done / max(1, total))
         except BROKEN as error:
-            raise ReadError(
-                f"row {done} or later cannot be read: {' '.join(str(error).split())[:200]}"
-            ) from None
+            raise ReadError(f"row {done} or later cannot be read: {reason(error)}") from None
     if blocks and done != total:
         raise ReadError(f"{done} rows were found where {total} are announced")
     if not titles or not total:
@@ -85,7 +77,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         else:
             channels.append(replace(title, n=total))
     notes = (f"no numbers, not used: {', '.join(left)}",) if left else ()
-    return [Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), notes=notes)]
+    return [Recording.of(path, FORMAT, channels, notes=notes)]
 
 
 def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | None]]:
@@ -95,29 +87,25 @@ def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | 
     try:
         first = next(file.iter_batches(batch_size=1, columns=vectors), None) if vectors else None
     except BROKEN as error:
-        raise ReadError(f"the first row cannot be read: {' '.join(str(error).split())[:200]}") from None
+        raise ReadError(f"the first row cannot be read: {reason(error)}") from None
     titles: list[tuple[Channel, str, int | None]] = []
     for name, kind in kinds.items():
         if kind != "vector":
             titles.append((Channel(name=name, unit="s" if kind == "date" else ""), name, None))
         elif first is not None and first.num_rows:
-            titles += [
-                (Channel(name=f"{name}.{j}"), name, j)
-                for j in range(len(first.column(name)[0].as_py() or ()))
-            ]
+            width = len(first.column(name)[0].as_py() or ())
+            titles += [(Channel(name=f"{name}.{j}"), name, j) for j in range(width)]
     return titles
 
 
 def kind_of(pa: Any, kind: Any) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+    t = pa.types
+    if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind):
         return "number"
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+    if t.is_timestamp(kind) or t.is_duration(kind):
         return "date"
-    if (
-        pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
-    ) and kind_of(pa, kind.value_type) == "number":
-        return "vector"
-    return ""
+    vector = t.is_list(kind) or t.is_fixed_size_list(kind) or t.is_large_list(kind)
+    return "vector" if vector and kind_of(pa, kind.value_type) == "number" else ""
 
 
 def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
@@ -125,15 +113,10 @@ def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
     if kind == "vector":
         lengths = {len(v) for v in column if v.is_valid}
         if len(lengths) > 1 or column.null_count:
-            raise ReadError(
-                f"column {name!r} holds lists of different lengths; expected as many numbers in every row"
-            )
-        return (
-            column.flatten()
-            .to_numpy(zero_copy_only=False)
-            .astype(float)
-            .reshape(len(column), max(lengths, default=0))
-        )
+            wanted = "expected as many numbers in every row"
+            raise ReadError(f"column {name!r} holds lists of different lengths; {wanted}")
+        flat = column.flatten().to_numpy(zero_copy_only=False).astype(float)
+        return flat.reshape(len(column), max(lengths, default=0))
     if kind == "date":
         per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
         return column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float) / per_second

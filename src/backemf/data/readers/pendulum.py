@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...findings import Finding
+from ...findings import Finding, finding
 from ...model.bench import Pendulum
-from .recording import Channel, Columns, ReadError, Recording
+from ..logs.recording import Channel, Columns, ReadError, Recording
 
 FORMAT = "pendulum entries"
 FACTS = ("mass", "length", "arm_mass", "kp", "vin", "motor", "trajectory")
@@ -43,13 +43,8 @@ def recording(path: Path, facts: dict[str, Any], table: Columns) -> Recording:
     for key, parameter in (("kp", "drive.proportional"), ("vin", "drive.supply")):
         value = _number(facts, key)
         if value is None:
-            findings.append(
-                Finding(
-                    code=f"{key}_missing",
-                    text=f"{key!r} is not in the file; {parameter} is not set",
-                    remedy=f'settings={{"{parameter}": ...}}',
-                )
-            )
+            text = f"{key!r} is not in the file; {parameter} is not set"
+            findings.append(finding(f"{key}_missing", text, f'settings={{"{parameter}": ...}}'))
         else:
             settings[parameter] = value
             notes.append(f"{key} {value:g} is {parameter}")
@@ -62,25 +57,11 @@ def recording(path: Path, facts: dict[str, Any], table: Columns) -> Recording:
     notes += [f"{name!r} holds text ({text!r:.30}) and is not used" for name, text in table.text.items()]
     for name, (n, first) in table.missing.items():
         text = f"{n} of {table.n} entries have no {name!r}, first entry {first}"
-        findings.append(
-            Finding(
-                code="missing_key", text=text, remedy="write every key in every entry", numbers={"entries": n}
-            )
-        )
-    bench = _bench(facts, findings)
-    notes += [f.text for f in findings]
-    return Recording(
-        name=path.stem,
-        source=str(path),
-        format=FORMAT,
-        channels=tuple(channels),
-        bench=bench,
-        settings=settings,
-        notes=tuple(notes),
-        findings=tuple(findings),
-        where="entry {}".format,
-        needs=_needs(columns, table),
-    )
+        findings.append(finding("missing_key", text, "write every key in every entry", entries=n))
+    bench, needs = _bench(facts, findings), _needs(columns, table)
+    told = {"notes": (*notes, *(f.text for f in findings)), "findings": tuple(findings), "needs": needs}
+    more = {"bench": bench, "settings": settings, "where": "entry {}".format}
+    return Recording.of(path, FORMAT, channels, **told, **more)
 
 
 def _needs(columns: dict[str, np.ndarray], table: Columns) -> dict[str, str]:
@@ -88,19 +69,13 @@ def _needs(columns: dict[str, np.ndarray], table: Columns) -> dict[str, str]:
     for name in ("timestamp", "position"):
         if name in table.missing:
             n, first = table.missing[name]
-            raise ReadError(
-                f"entry {first} has no {name!r} ({n} of {table.n} entries); expected it in every entry"
-            )
+            lacking = f"entry {first} has no {name!r} ({n} of {table.n} entries)"
+            raise ReadError(f"{lacking}; expected it in every entry")
     there = f"they have: {', '.join(columns) or 'nothing'}"
-    needs = {
-        "time": f"the entries have no 'timestamp'; {there}",
-        "position": f"the entries have no 'position'; {there}",
-    }
+    needs = {"time": "'timestamp'", "position": "'position'"}
     if "torque_enable" not in columns or np.any(columns["torque_enable"]):
-        needs["command"] = (
-            f"the entries have no 'goal_position' or other command, and torque is not off throughout; {there}"
-        )
-    return needs
+        needs["command"] = "'goal_position' or other command, and torque is not off throughout"
+    return {signal: f"the entries have no {what}; {there}" for signal, what in needs.items()}
 
 
 def _supply(values: np.ndarray, vin: float | None, findings: list[Finding]) -> tuple[str, str]:
@@ -113,25 +88,11 @@ def _supply(values: np.ndarray, vin: float | None, findings: list[Finding]) -> t
             if unit != "V":
                 text = f"input_volts is {measured:g} where vin is {vin:g} V: read in {unit}"
                 remedy = "nothing, if that is right; otherwise map it: supply=input_volts[V]"
-                findings.append(
-                    Finding(
-                        code="supply_scaled",
-                        text=text,
-                        remedy=remedy,
-                        numbers={"median": measured, "vin": vin},
-                    )
-                )
+                findings.append(finding("supply_scaled", text, remedy, median=measured, vin=vin))
             return unit, "supply"
     against = f"where vin is {vin:g} V" if vin else "and there is no vin to compare it with"
     text = f"input_volts is {measured:g} {against}: its unit cannot be told, and it is left out"
-    findings.append(
-        Finding(
-            code="supply_unclear",
-            text=text,
-            remedy="map it: supply=input_volts[dV]",
-            numbers={"median": measured},
-        )
-    )
+    findings.append(finding("supply_unclear", text, "map it: supply=input_volts[dV]", median=measured))
     return "", "none"
 
 
@@ -140,19 +101,12 @@ def _bench(facts: dict[str, Any], findings: list[Finding]) -> Pendulum | None:
     if mass is None or length is None:
         lacking = " and ".join(k for k, v in (("mass", mass), ("length", length)) if v is None)
         text = f"{lacking} not in the file: the bench is not known"
-        findings.append(
-            Finding(code="bench_missing", text=text, remedy="give it: bench=Pendulum(mass=..., length=...)")
-        )
+        findings.append(finding("bench_missing", text, "give it: bench=Pendulum(mass=..., length=...)"))
         return None
     if arm_mass is None:
         text = "arm_mass not in the file: the arm counts as massless"
-        findings.append(
-            Finding(
-                code="arm_mass_missing",
-                text=text,
-                remedy="weigh the arm: bench=Pendulum(mass=..., length=..., arm_mass=...)",
-            )
-        )
+        remedy = "weigh the arm: bench=Pendulum(mass=..., length=..., arm_mass=...)"
+        findings.append(finding("arm_mass_missing", text, remedy))
     return Pendulum(mass=mass, length=length, arm_mass=arm_mass or 0.0)
 
 

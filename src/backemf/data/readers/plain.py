@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..logs.recording import Channel, Columns, ReadError, Recording
 from . import pendulum
-from .recording import Channel, Columns, ReadError, Recording
 
 Item = tuple[str, Any, bool]
 """A key of the outermost object (empty: there is none), a value,
@@ -46,37 +46,21 @@ def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording
             facts[key] = value
     tables = {key: table for key, table in tables.items() if table.n}
     if not tables:
-        listed = ", ".join(repr(k) for k in facts) or "nothing"
-        raise ReadError(
-            "no entries and no lists of numbers; expected 'entries' with one object a sample, found:"
-            f" {listed}"
-        )
+        there = ", ".join(repr(k) for k in facts) or "nothing"
+        wanted = "expected 'entries' with one object a sample"
+        raise ReadError(f"no entries and no lists of numbers; {wanted}, found: {there}")
     if "entries" in tables and pendulum.is_one(facts):
         return [pendulum.recording(path, facts, tables["entries"])]
-    rows = [
-        key for key, table in tables.items() if "" not in table.columns
-    ]  # lists of entries; the others are lists of numbers
+    rows = [key for key, table in tables.items() if "" not in table.columns]  # the others are of numbers
     channels, notes = [], []
     for key, table in tables.items():
         for name, values in table.finish().items():
             prefix = "" if [key] == rows or not key else key
             channels.append(Channel.of(".".join(word for word in (prefix, name) if word), values))
-        notes += [
-            f"channel {name or key!r} holds text ({text!r:.30}) and is not used"
-            for name, text in table.text.items()
-        ]
-        notes += [
-            f"{n} entries have no {name!r}, first entry {first}" for name, (n, first) in table.missing.items()
-        ]
+        for name, text in table.text.items():
+            notes.append(f"channel {name or key!r} holds text ({text!r:.30}) and is not used")
+        for name, (n, first) in table.missing.items():
+            notes.append(f"{n} entries have no {name!r}, first entry {first}")
     if facts:
         notes.append(f"single values, not signals: {', '.join(f'{k} = {v!r:.40}' for k, v in facts.items())}")
-    return [
-        Recording(
-            name=path.stem,
-            source=str(path),
-            format=format,
-            channels=tuple(channels),
-            notes=tuple(notes),
-            where="entry {}".format,
-        )
-    ]
+    return [Recording.of(path, format, channels, notes=tuple(notes), where="entry {}".format)]

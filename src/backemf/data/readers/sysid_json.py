@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "SysId JSON"
+SUFFIXES = (".json",)
 TESTS = {
     "slow-forward": "quasistatic-forward",
     "slow-backward": "quasistatic-reverse",
@@ -24,17 +25,15 @@ _KEY = re.compile(rb'"(?:slow|fast)-(?:forward|backward)"\s*:|"sysid"\s*:')
 
 
 def can_read(path: Path, head: bytes) -> bool:
-    return path.suffix.lower() == ".json" and head.lstrip().startswith(b"{") and _KEY.search(head) is not None
+    fits = path.suffix.lower() in SUFFIXES and head.lstrip().startswith(b"{")
+    return fits and _KEY.search(head) is not None
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
     """A recording for every test that has rows."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: not JSON, not UTF-8, or an integer without end
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or an integer without end
         raise ReadError(f"not valid JSON: {error}") from None
     if not isinstance(content, dict):
         raise ReadError(f"expected an object with the tests of SysId, found {type(content).__name__}")
@@ -45,17 +44,16 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     scale = content.get("unitsPerRotation", 1.0)
     if not isinstance(scale, int | float) or isinstance(scale, bool) or scale == 0:
         raise ReadError(f"'unitsPerRotation' is {scale!r}; expected a number other than 0")
-    found: list[Recording] = []
+    recordings: list[Recording] = []
+    note = f"{word}, {scale:g} a rotation"
     for key, test in TESTS.items():
         rows = content.get(key) or []
         if rows:
-            found += _recordings(
-                path, test, _table(key, rows), float(scale), unit, f"{word}, {scale:g} a rotation"
-            )
-    if not found:
+            recordings += _recordings(path, test, _table(key, rows), float(scale), unit, note)
+    if not recordings:
         raise ReadError(f"no rows in any of {', '.join(TESTS)}")
     report(1.0)
-    return found
+    return recordings
 
 
 def _table(key: str, rows: Any) -> np.ndarray:
@@ -84,13 +82,7 @@ def _recordings(
             Channel.of("velocity", size * velocity, unit=f"{in_unit}/s", signal="velocity"),
         )
         name = " ".join(word for word in (test, part, f"({path.stem})") if word)
-        return Recording(
-            name=name,
-            source=str(path),
-            format=FORMAT,
-            channels=channels,
-            notes=(f"rotations read as {note}",),
-        )
+        return Recording.of(path, FORMAT, channels, name, notes=(f"rotations read as {note}",))
 
     if table.shape[1] == 4:
         return [made("", table[:, 1], table[:, 2], table[:, 3], scale, unit)]

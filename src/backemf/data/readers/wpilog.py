@@ -10,16 +10,17 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...files import write_all
-from .recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
 FORMAT = "WPILOG"
+SUFFIXES = (".wpilog",)
 MAGIC = b"WPILOG"
 _CONVERTERS = {
     ".hoot": "CTRE's owlet (owlet -f wpilog in.hoot out.wpilog)",
@@ -39,23 +40,16 @@ _UNITS = {
     **dict.fromkeys(("foot", "feet", "ft"), "ft"),
     **dict.fromkeys(("inch", "inches", "in"), "in"),
 }
-_FORMATS = {
-    "boolean": "?",
-    "int64": "q",
-    "float": "f",
-    "double": "d",
-    "boolean[]": "?",
-    "int64[]": "q",
-    "float[]": "f",
-    "double[]": "d",
-}
+_LETTERS = {"boolean": "?", "int64": "q", "float": "f", "double": "d"}
+_FORMATS = {f"{type_}{end}": letter for end in ("", "[]") for type_, letter in _LETTERS.items()}
+_PER = {"second": "/s", "s": "/s", "sec": "/s", "minute": "/min", "min": "/min"}
 _MOST_COLUMNS = 16
 """Longer arrays are not signals."""
 
 
 @dataclass
-class Entry:
-    """One entry of a log: its name, type and metadata, and its records in the order of time."""
+class Series:
+    """One entry of a log: its name, type and metadata, and its records as they were written."""
 
     name: str
     type: str
@@ -74,33 +68,32 @@ def can_read(path: Path, head: bytes) -> bool:
     return head.startswith(MAGIC) or path.suffix.lower() in _CONVERTERS
 
 
-def read_entries(path: Path | str, report: Report = silent) -> list[Entry]:
+def read_entries(path: Path | str, report: Report = silent) -> list[Series]:
     """Every entry of a log; an entry whose id was used again after its end is another one unless name and
     type are the same."""
     path = Path(path)
-    if path.suffix.lower() in _CONVERTERS:
-        raise ReadError(
-            f"{path.suffix} is a maker's own format; convert it first with {_CONVERTERS[path.suffix.lower()]}"
-        )
+    converter = _CONVERTERS.get(path.suffix.lower())
+    if converter is not None:
+        raise ReadError(f"{path.suffix} is a maker's own format; convert it first with {converter}")
     content = path.read_bytes()
     if len(content) < 12 or not content.startswith(MAGIC):
         raise ReadError(f"not a WPILOG (it begins with {content[:8]!r})")
     version, extra = struct.unpack_from("<HI", content, 6)
     if version >> 8 != 1:
         raise ReadError(f"WPILOG version {version >> 8}.{version & 255}; expected 1.x")
-    found: dict[tuple[str, str], Entry] = {}
-    open_: dict[int, Entry] = {}
+    begun: dict[tuple[str, str], Series] = {}
+    open_: dict[int, Series] = {}
     for number, micros, payload, at in _records(content, 12 + extra):
         if number == 0:
-            _control(payload, open_, found, at)
+            _control(payload, open_, begun, at)
         elif number in open_:
-            entry = open_[number]
-            value = _value(entry.type, payload, entry.name)
+            series = open_[number]
+            value = _value(series.type, payload, series.name)
             if value is not None:
-                entry.times.append(micros * 1e-6)
-                entry.values.append(value)
+                series.times.append(micros * 1e-6)
+                series.values.append(value)
     report(1.0)
-    return list(found.values())
+    return list(begun.values())
 
 
 def _records(content: bytes, at: int) -> Iterator[tuple[int, int, bytes, int]]:
@@ -122,7 +115,7 @@ def _records(content: bytes, at: int) -> Iterator[tuple[int, int, bytes, int]]:
         at = start + length
 
 
-def _control(payload: bytes, open_: dict[int, Entry], found: dict[tuple[str, str], Entry], at: int) -> None:
+def _control(payload: bytes, open_: dict[int, Series], begun: dict[tuple[str, str], Series], at: int) -> None:
     if len(payload) < 5:
         raise ReadError(f"a control record at byte {at} has {len(payload)} bytes; expected at least 5")
     kind, number = payload[0], int.from_bytes(payload[1:5], "little")
@@ -136,7 +129,7 @@ def _control(payload: bytes, open_: dict[int, Entry], found: dict[tuple[str, str
         place += 4 + length
     if kind == 0:
         name, type_, metadata = texts
-        open_[number] = found.setdefault((name, type_), Entry(name, type_, metadata))
+        open_[number] = begun.setdefault((name, type_), Series(name, type_, metadata))
     elif kind == 2 and number in open_:
         open_[number].metadata = texts[0]
 
@@ -176,25 +169,14 @@ def unit_of(metadata: str) -> str:
     text = metadata.strip()
     if text.startswith("{"):
         try:
-            found = json.loads(text)
-            text = str(found.get("unit") or found.get("units") or "") if isinstance(found, dict) else ""
+            facts = json.loads(text)
+            text = str(facts.get("unit") or facts.get("units") or "") if isinstance(facts, dict) else ""
         except json.JSONDecodeError:
             return ""
-    parts = re.split(r"\s+per\s+|/", text.lower().strip())
-    base = _UNITS.get(parts[0], "")
-    if not base or len(parts) > 2:
+    unit, *per = re.split(r"\s+per\s+|/", text.lower().strip())
+    if unit not in _UNITS or len(per) > 1 or not set(per) <= set(_PER):
         return ""
-    return (
-        base
-        if len(parts) == 1
-        else (
-            f"{base}/s"
-            if parts[1] in ("second", "s", "sec")
-            else f"{base}/min"
-            if parts[1] in ("minute", "min")
-            else ""
-        )
-    )
+    return _UNITS[unit] + "".join(_PER[one] for one in per)
 
 
 def entries(
@@ -209,33 +191,29 @@ def entries(
     return runs or [whole(path, logged, keep, unclear)]
 
 
-def whole(path: Path, logged: Iterable[Entry], keep: Keep = everything, unclear: str = "") -> Recording:
+def whole(path: Path, logged: Iterable[Series], keep: Keep = everything, unclear: str = "") -> Recording:
     """All numbers of a log, by the names of their entries; `unclear` is said where nothing is recognised."""
-    channels = [c for e in logged for c in _channels(e)]
+    channels = [c for series in logged for c in _channels(series)]
     if not channels:
         raise ReadError("no numbers in the log; expected boolean, int64, float or double entries")
-    wanted = set(keep([Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high) for c in channels]))
-    channels = [
-        c if c.name in wanted else Channel(name=c.name, unit=c.unit, n=c.n, low=c.low, high=c.high)
-        for c in channels
-    ]
+    titles = [replace(c, values=None, time=None) for c in channels]
+    wanted = set(keep(titles))
+    kept = [c if c.name in wanted else title for c, title in zip(channels, titles, strict=True)]
     hint = unclear or "name the entries: --map 'position=/arm/position[rev]' --map 'voltage=/arm/volts'"
-    return Recording(name=path.stem, source=str(path), format=FORMAT, channels=tuple(channels), hint=hint)
+    return Recording.of(path, FORMAT, kept, hint=hint)
 
 
-def _channels(entry: Entry) -> list[Channel]:
-    if entry.type not in _FORMATS or not entry.values:
+def _channels(series: Series) -> list[Channel]:
+    if series.type not in _FORMATS or not series.values:
         return []
-    times, values = entry.sorted()
-    unit = unit_of(entry.metadata)
-    if not entry.type.endswith("[]"):
-        return [Channel.of(entry.name, values, unit=unit, time=times)]
+    times, values = series.sorted()
+    known = {"unit": unit_of(series.metadata), "time": times}
+    if not series.type.endswith("[]"):
+        return [Channel.of(series.name, values, **known)]
     width = min(len(v) for v in values)
     if width > _MOST_COLUMNS:
         return []
-    return [
-        Channel.of(f"{entry.name}.{k}", [v[k] for v in values], unit=unit, time=times) for k in range(width)
-    ]
+    return [Channel.of(f"{series.name}.{k}", [v[k] for v in values], **known) for k in range(width)]
 
 
 def write_wpilog(
@@ -249,7 +227,7 @@ def write_wpilog(
     first all starts, then the records as they are given."""
     parts = [MAGIC, struct.pack("<HI", 0x0100, len(extra.encode())), extra.encode()]
     for number, (name, (type_, metadata, _)) in enumerate(logged.items(), start=1):
-        texts = b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in (name, type_, metadata))
+        texts = b"".join(_measured(text) for text in (name, type_, metadata))
         parts.append(_record(0, 0, b"\x00" + struct.pack("<I", number) + texts))
     for number, (name, (type_, _, records)) in enumerate(logged.items(), start=1):
         parts += [_record(number, round(time * 1e6), _payload(type_, value, name)) for time, value in records]
@@ -262,25 +240,22 @@ def _payload(type_: str, value: Any, name: str) -> bytes:
     if type_ == "raw":
         return bytes(value)
     if type_ == "string[]":
-        return struct.pack("<I", len(value)) + b"".join(
-            struct.pack("<I", len(t.encode())) + t.encode() for t in value
-        )
+        return struct.pack("<I", len(value)) + b"".join(_measured(text) for text in value)
     if type_ not in _FORMATS:
-        raise ReadError(
-            f"{name!r} has the type {type_!r}, which cannot be written; expected raw, string, string[], json,"
-            f" {', '.join(_FORMATS)}"
-        )
+        wanted = f"expected raw, string, string[], json, {', '.join(_FORMATS)}"
+        raise ReadError(f"{name!r} has the type {type_!r}, which cannot be written; {wanted}")
     values = value if type_.endswith("[]") else [value]
     return struct.pack(f"<{len(values)}{_FORMATS[type_]}", *values)
 
 
+def _measured(text: str) -> bytes:
+    """A text after its length."""
+    return struct.pack("<I", len(text.encode())) + text.encode()
+
+
 def _record(number: int, micros: int, payload: bytes) -> bytes:
-    sizes = [max(1, (x.bit_length() + 7) // 8) for x in (number, len(payload), micros)]
+    fields = (number, len(payload), micros)
+    sizes = [max(1, (x.bit_length() + 7) // 8) for x in fields]
     bits = (sizes[0] - 1) | (sizes[1] - 1) << 2 | (sizes[2] - 1) << 4
-    return b"".join(
-        [
-            bytes([bits]),
-            *(x.to_bytes(n, "little") for x, n in zip((number, len(payload), micros), sizes, strict=True)),
-            payload,
-        ]
-    )
+    packed = (x.to_bytes(n, "little") for x, n in zip(fields, sizes, strict=True))
+    return b"".join([bytes([bits]), *packed, payload])

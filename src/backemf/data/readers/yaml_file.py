@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
+from ..logs.recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain
-from .recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 
 FORMAT = "YAML"
+SUFFIXES = (".yaml", ".yml")
 DEEPEST = 1000
 """Brackets within brackets; a parser's time grows with the square of them,
 and no recording has more than a few."""
 
 
 def can_read(path: Path, head: bytes) -> bool:
-    return path.suffix.lower() in (".yaml", ".yml")
+    return path.suffix.lower() in SUFFIXES
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
@@ -33,9 +34,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     if encoding == "latin-1":
         raise ReadError("not a text file in UTF-8 or UTF-16")
     if (depth := _depth(raw)) > DEEPEST:
-        raise ReadError(
-            f"not plain YAML: {depth} brackets are open at once; expected entries or lists of numbers"
-        )
+        wanted = "expected entries or lists of numbers"
+        raise ReadError(f"not plain YAML: {depth} brackets are open at once; {wanted}")
     try:
         content = yaml.load(raw.decode(encoding), Loader=loader)
     except yaml.MarkedYAMLError as error:

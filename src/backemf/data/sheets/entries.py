@@ -1,5 +1,5 @@
-"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (document 001,
-table 19)."""
+"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (MuJoCo's DC-motor
+note, table 19)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ...errors import UnknownName
 from ...model.actuator import Actuator
-from .datasheet import Datasheet, DatasheetError
+from .datasheet import Datasheet
+from .toml import DatasheetError
 
 
 @functools.lru_cache(maxsize=1)
@@ -50,7 +51,7 @@ def identified(name: str) -> Actuator:
     from .suggest import from_identified
 
     part, _, label = name.partition("/")
-    found = sheet(part)
-    if label not in found.identified:
-        raise UnknownName(f"identified set of {part}", label, found.identified)
-    return from_identified(found, found.identified[label])
+    owner = sheet(part)
+    if label not in owner.identified:
+        raise UnknownName(f"identified set of {part}", label, owner.identified)
+    return from_identified(owner, owner.identified[label])

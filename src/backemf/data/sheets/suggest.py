@@ -13,9 +13,9 @@ from ...model.drive import Drive
 from ...model.friction import FRICTIONS, Coulomb, Viscous
 from ...model.gearbox import Gearbox
 from ...model.motor import Limits, Motor
-from ...model.thermal import Thermal, TwoNodeThermal
+from ...model.thermal import Heat, Thermal, TwoNodeThermal
 from .datasheet import Datasheet, Identified, missing
-from .reconcile import Reconciled
+from .solved import Reconciled
 
 CONTROLS = ("voltage", "position", "current")
 STIFF = 10.0
@@ -39,8 +39,7 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
             raise missing(sheet, what, remedy)
     c = {name: constant.value for name, constant in solved.constants.items()}
     gearbox = Gearbox(ratio=c.get("N", 1.0), efficiency=min(c["eta"], 1.0) if "eta" in c else None)
-    # The printed drag is what the motor feels; at the output, behind the gears, that much less of it is
-    # friction.
+    # The printed drag is what the motor feels; behind the gears, that much less of it is friction.
     eta = gearbox.efficiency or 1.0
     drag: Viscous = Coulomb(coulomb=eta * c.get("tau_c", 0.0), viscous=eta * c.get("B", 0.0))
     return Actuator(
@@ -52,28 +51,19 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
 
 
 def _motor(sheet: Datasheet, solved: Reconciled, c: dict[str, float]) -> Motor:
-    thermal: Any = None
-    extra = {}
-    for field, name in (
-        ("ambient", "ambient_temperature"),
-        ("reference", "reference_temperature"),
-        ("resistance_coefficient", "resistance_coefficient"),
-    ):
-        entry = sheet.get(name)
-        if entry is not None:
-            extra[field] = entry.value
+    thermal: Heat | None = None
     if solved.thermal:
-        thermal = (TwoNodeThermal if "winding_resistance" in solved.thermal else Thermal)(
-            **solved.thermal, **extra
-        )
+        names = {"ambient": "ambient_temperature", "reference": "reference_temperature"}
+        names["resistance_coefficient"] = "resistance_coefficient"
+        printed = {field: sheet.value(name) for field, name in names.items()}
+        model = TwoNodeThermal if "winding_resistance" in solved.thermal else Thermal
+        thermal = model(**solved.thermal, **{k: v for k, v in printed.items() if v is not None})
     cogging = None
-    peak, poles, slots = sheet.get("cogging_torque"), sheet.get("n_poles"), sheet.get("n_slots")
+    peak, poles, slots = sheet.get("cogging_torque"), sheet.value("n_poles"), sheet.value("n_slots")
     if peak is not None and poles is not None and slots is not None:
         amplitude = peak.value / (c.get("N", 1.0) if peak.side == "output" else 1.0)
-        cogging = Cogging(
-            amplitude=amplitude, periods=float(math.lcm(round(poles.value), round(slots.value)))
-        )
-    limit = sheet.get("peak_current")
+        cogging = Cogging(amplitude=amplitude, periods=float(math.lcm(round(poles), round(slots))))
+    limit = sheet.value("peak_current")
     return Motor(
         resistance=c["R"],
         torque_constant=c.get("kappa", 1.0) * c["K"],
@@ -82,7 +72,7 @@ def _motor(sheet: Datasheet, solved: Reconciled, c: dict[str, float]) -> Motor:
         inductance=c.get("L"),
         thermal=thermal,
         cogging=cogging,
-        limits=None if limit is None else Limits(current=limit.value),
+        limits=None if limit is None else Limits(current=limit),
     )
 
 
@@ -108,18 +98,18 @@ def _drive(sheet: Datasheet, V: float, control: str | None) -> Drive:
     return drives.Position(volts_per_radian=STIFF * V, supply=V)
 
 
-def from_identified(sheet: Datasheet, found: Identified) -> Actuator:
+def from_identified(sheet: Datasheet, published: Identified) -> Actuator:
     """The actuator of a published parameter set, everything at the output, with the sheet's firmware."""
-    if found.friction not in FRICTIONS:
-        raise UnknownName("friction", found.friction, FRICTIONS)
+    if published.friction not in FRICTIONS:
+        raise UnknownName("friction", published.friction, FRICTIONS)
     fields: dict[str, dict[str, Any]] = {"motor": {}, "friction": {}}
-    for path, value in found.parameters.items():
+    for path, value in published.parameters.items():
         part, _, name = path.partition(".")
         if part not in fields:
             raise UnknownName("part of an identified set", part, fields)
         fields[part][name] = value
     return Actuator(
         motor=Motor(**fields["motor"]),
-        friction=FRICTIONS[found.friction](**fields["friction"]),
+        friction=FRICTIONS[published.friction](**fields["friction"]),
         drive=_drive(sheet, sheet.voltage, None),
     )

@@ -8,7 +8,7 @@ import functools
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...errors import BackemfWarning, NotLowered
 from ..rows import DELAY
@@ -31,7 +31,7 @@ class Structure:
 
     def of_states(self) -> Structure:
         """The same with outputs that do not matter, for code that does not observe."""
-        return Structure(dataclasses.replace(self.system, outputs=("position",)))
+        return Structure(dataclasses.replace(cast(Any, self.system), outputs=("position",)))
 
     def name(self, *parts: object) -> str | None:
         """What the disk knows it by; nothing where a part came from outside these rooms,
@@ -61,14 +61,14 @@ def kernel(
         free, start = (), ()  # without derivatives it does not matter what is free
     if kind == "trajectory":
         structure = structure.of_states()
-    found = _kernel(kind, structure, free, start, delayed or DELAY in free)
-    if not isinstance(found, NotLowered):
-        return found.kernel
+    loops = _kernel(kind, structure, free, start, delayed or DELAY in free)
+    if not isinstance(loops, NotLowered):
+        return loops.kernel
     if not fallback:
-        raise found
+        raise loops
     from .. import fallback as plain
 
-    _warn(str(found))
+    _warn(str(loops))
     return plain.kernel(kind, structure.system, free, start)
 
 
@@ -96,12 +96,12 @@ def stepper(structure: Structure) -> Any:
         return stepper_source(lower(structure.system))
 
     structure = structure.of_states()
-    found = _load(structure.name("stepper"), write)
-    if not isinstance(found, NotLowered):
-        return found
+    module = _load(structure.name("stepper"), write)
+    if not isinstance(module, NotLowered):
+        return module
     from .. import fallback as plain
 
-    _warn(str(found))
+    _warn(str(module))
     return plain.PlainStepper(structure.system)
 
 

@@ -24,7 +24,7 @@ ARITHMETIC = (
     "round_even",
     "round_away",
 )
-POWERS = ("sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "logistic", "erf")
+POWERS = ("sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "logistic")
 ANGLES = (
     "sin",
     "cos",

@@ -1,4 +1,4 @@
-"""Figures as data: what to draw, said once; `render` turns it into a file,
+"""Figures as data: what to draw, said once; `draw` turns it into a file,
 a page may turn it into something interactive."""
 
 from __future__ import annotations
@@ -92,48 +92,34 @@ class Figure:
     note: str = ""
 
 
+def over_time(y_label: str, *lines: Line, bands: Sequence[Band] = ()) -> Panel:
+    """A panel over seconds."""
+    return Panel(lines=lines, x_label="time [s]", y_label=y_label, bands=bands)
+
+
 def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Figure:
     """Position against its target, torque and current, and temperature over time."""
-    t, s = trajectory.time, trajectory.signals
-    rotary = trajectory.actuator.motion == "rotary"
-    scale, unit = (180.0 / np.pi, "deg") if rotary else (1.0, "m")
+    s: Any = trajectory.signals
+    t, rotary = trajectory.time, trajectory.actuator.motion == "rotary"
+    scale, unit, effort = (180.0 / np.pi, "deg", "torque [N m]") if rotary else (1.0, "m", "force [N]")
     place = [Line(x=t, y=scale * s["position"], label="position")]
     if "position_target" in s:
-        target = (
-            np.where(s["enabled"] > 0.5, s["position_target"], np.nan)
-            if "enabled" in s
-            else s["position_target"]
-        )
+        on = s["enabled"] > 0.5 if "enabled" in s else True
+        target = np.where(on, s["position_target"], np.nan)
         place.insert(0, Line(x=t, y=scale * target, label="target", style="thin"))
-    load = trajectory.bench.load(s["position"], s["velocity"], s)
-    panels = [
-        Panel(lines=place, x_label="time [s]", y_label=f"position [{unit}]", bands=bands),
-        Panel(
-            lines=[
-                Line(x=t, y=s["torque"], label="motor"),
-                Line(x=t, y=-load * np.ones_like(t), label="needed against the load", style="dashed"),
-            ],
-            x_label="time [s]",
-            y_label="torque [N m]" if rotary else "force [N]",
-            bands=bands,
+    needed = -trajectory.bench.load(s["position"], s["velocity"], s) * np.ones_like(t)
+    rows = [
+        (f"position [{unit}]", *place),
+        (
+            effort,
+            Line(x=t, y=s["torque"], label="motor"),
+            Line(x=t, y=needed, label="needed against the load", style="dashed"),
         ),
-        Panel(
-            lines=[Line(x=t, y=s["current"], label="current", color=2)],
-            x_label="time [s]",
-            y_label="current [A]",
-            bands=bands,
-        ),
+        ("current [A]", Line(x=t, y=s["current"], label="current", color=2)),
     ]
     if "temperature" in s:
-        panels.append(
-            Panel(
-                lines=[Line(x=t, y=s["temperature"], label="winding", color=3)],
-                x_label="time [s]",
-                y_label="temperature [degC]",
-                bands=bands,
-            )
-        )
-    return Figure(title=title, panels=panels)
+        rows.append(("temperature [degC]", Line(x=t, y=s["temperature"], label="winding", color=3)))
+    return Figure(title=title, panels=[over_time(label, *lines, bands=bands) for label, *lines in rows])
 
 
 def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Figure:
@@ -156,28 +142,15 @@ def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Fi
         if np.max(np.abs(e[k])) > least
     ]
     lines.append(Line(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
-    return Figure(title=title, panels=[Panel(lines=lines, x_label="time [s]", y_label="energy [J]")])
+    return Figure(title=title, panels=[over_time("energy [J]", *lines)])
 
 
 def stick_slip(trajectory: Trajectory, title: str) -> Figure:
     """Position and velocity of a slow motion, where sticking shows."""
     t, s = trajectory.time, trajectory.signals
     scale = 180.0 / np.pi
-    return Figure(
-        title=title,
-        panels=[
-            Panel(
-                lines=[
-                    Line(x=t, y=scale * s["position_target"], label="target", style="thin"),
-                    Line(x=t, y=scale * s["position"], label="position"),
-                ],
-                x_label="time [s]",
-                y_label="position [deg]",
-            ),
-            Panel(
-                lines=[Line(x=t, y=scale * s["velocity"], label="velocity", color=1)],
-                x_label="time [s]",
-                y_label="velocity [deg/s]",
-            ),
-        ],
-    )
+    target = Line(x=t, y=scale * s["position_target"], label="target", style="thin")
+    position = Line(x=t, y=scale * s["position"], label="position")
+    velocity = Line(x=t, y=scale * s["velocity"], label="velocity", color=1)
+    panels = [over_time("position [deg]", target, position), over_time("velocity [deg/s]", velocity)]
+    return Figure(title=title, panels=panels)

@@ -12,7 +12,7 @@ from ...data.log import Log
 from ...identify.frictions import friction_size
 from ...identify.predict import Prediction, run
 from ...model.actuator import Actuator
-from .figure import Bars, Figure, Grid, Line, Panel
+from .figure import Bars, Figure, Grid, Line, Panel, over_time
 
 TOLD = {"data": 0, "both": 4, "prior": 1}
 """Colour of a parameter by what tells it."""
@@ -36,36 +36,28 @@ def measured_and_predicted(one: Prediction, title: str) -> Figure:
         lines.insert(0, Line(x=t, y=scale * log["position_target"], label="target", style="thin"))
     left = Line(x=t, y=1e3 * (one.position - log["position"]), color=3)
     panels = [
-        Panel(lines=lines, x_label="time [s]", y_label=f"position [{unit}]"),
-        Panel(lines=[left], x_label="time [s]", y_label="error [mrad]" if rotary else "error [mm]"),
+        over_time(f"position [{unit}]", *lines),
+        over_time("error [mrad]" if rotary else "error [mm]", left),
     ]
     if "current" in log:
-        current = [
-            Line(x=t, y=log["current"], label="recorded", color=0),
-            Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1),
-        ]
-        panels.append(Panel(lines=current, x_label="time [s]", y_label="current [A]"))
+        recorded = Line(x=t, y=log["current"], label="recorded", color=0)
+        predicted = Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)
+        panels.append(over_time("current [A]", recorded, predicted))
     return Figure(title=title, panels=panels)
 
 
 def friction_curves(
-    found: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
+    actuator: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
 ) -> Figure:
     """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth."""
     w = np.linspace(-speed, speed, 801)
     lines = []
     for k, load in enumerate(loads):
-        lines.append(Line(x=w, y=friction_size(found, w, load, -load), label=f"found, {load:g} N m", color=k))
+        y = friction_size(actuator, w, load, -load)
+        lines.append(Line(x=w, y=y, label=f"found, {load:g} N m", color=k))
         if truth is not None:
-            lines.append(
-                Line(
-                    x=w,
-                    y=friction_size(truth, w, load, -load),
-                    label=f"truth, {load:g} N m" if k == 0 else "",
-                    style="dashed",
-                    color=k,
-                )
-            )
+            y, label = friction_size(truth, w, load, -load), f"truth, {load:g} N m" if k == 0 else ""
+            lines.append(Line(x=w, y=y, label=label, style="dashed", color=k))
     return Figure(title=title, panels=[Panel(lines=lines, x_label="speed [rad/s]", y_label="friction [N m]")])
 
 
@@ -84,10 +76,8 @@ def relative_errors(fit: Fit, title: str) -> Figure | None:
         values=[100 * e for _, e in known],
         colors=[TOLD[fit.parameters[path].told_by] for path, _ in known],
     )
-    return Figure(
-        title=title,
-        panels=[Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)],
-    )
+    panel = Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)
+    return Figure(title=title, panels=[panel])
 
 
 def correlations(fit: Fit, title: str) -> Figure | None:

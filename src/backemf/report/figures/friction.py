@@ -7,7 +7,6 @@ import numpy as np
 from ...data.fit import Fit
 from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
-from ...model.friction import Bristle, Stribeck
 from ...model.steady import ideal_speed
 from .figure import Band, Figure, Line, Panel, Region
 
@@ -32,9 +31,7 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
     beyond `seen`, the fastest that the logs went, it is shaded."""
     _, speed, torque = units(fit.actuator)
     top = 1.25 * seen if seen else usual_speed(fit.actuator)
-    w = np.linspace(
-        -top, top, 402
-    )  # an even number: no point at rest, where friction is a range and not a number
+    w = np.linspace(-top, top, 402)  # an even number: no point at rest, where friction is a range
     drawn = fit.draws(N_DRAWS)
     lines, regions = [], []
     for k, x in enumerate(_told_apart(fit.actuator, load)):
@@ -60,32 +57,18 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
-    bristle = isinstance(actuator.friction, Bristle)
-    loops = _bristle_loops(actuator) if bristle else _sliding_loops(actuator, load)
+    loops = _bristle_loops(actuator) if actuator.friction.bristle else _sliding_loops(actuator, load)
     over_q, over_w = [], []
     for k, (label, q, w, tau) in enumerate(loops):
         lost = abs(float(np.trapezoid(tau, q)))
         over_q.append(Line(x=1e3 * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
         over_w.append(Line(x=w, y=tau, label=label, color=k))
-    return Figure(
-        title=title,
-        panels=[
-            Panel(
-                lines=over_q,
-                x_label=f"position [m{position}]",
-                y_label=f"friction [{torque}]",
-                title="Over position",
-            ),
-            Panel(
-                lines=over_w,
-                x_label=f"velocity [{speed}]",
-                y_label=f"friction [{torque}]",
-                title="Over velocity",
-            ),
-        ],
-        shared_x=False,
-        columns=2,
-    )
+    y_label = f"friction [{torque}]"
+    panels = [
+        Panel(lines=over_q, x_label=f"position [m{position}]", y_label=y_label, title="Over position"),
+        Panel(lines=over_w, x_label=f"velocity [{speed}]", y_label=y_label, title="Over velocity"),
+    ]
+    return Figure(title=title, panels=panels, shared_x=False, columns=2)
 
 
 def _joules(energy: float) -> str:
@@ -98,8 +81,8 @@ def _joules(energy: float) -> str:
 def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """A sine of position, once without and once with a load carried."""
     amplitude = STROKE if actuator.motion == "rotary" else 0.01 * STROKE
-    friction = actuator.friction
-    top = 3.0 * friction.stribeck_velocity if isinstance(friction, Stribeck) else usual_speed(actuator)
+    fades_at = actuator.friction.fades_at
+    top = usual_speed(actuator) if fades_at is None else 3.0 * fades_at
     phase = (np.arange(801) + 0.5) * 2 * np.pi / 800  # never at rest exactly
     q, w = -amplitude * np.cos(phase), top * np.sin(phase)
     torque = units(actuator)[2]
@@ -112,31 +95,27 @@ def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, np.ndarra
 def _told_apart(actuator: Actuator, load: float) -> list[float]:
     """No load, and this one where the friction sees it."""
     w = np.array([usual_speed(actuator)])
-    return (
-        [0.0]
-        if np.allclose(
-            friction_size(actuator, w, load, -load), friction_size(actuator, w, 0.0, 0.0), rtol=1e-9
-        )
-        else [0.0, load]
-    )
+    bare, loaded = (friction_size(actuator, w, x, -x) for x in (0.0, load))
+    return [0.0] if np.allclose(loaded, bare, rtol=1e-9) else [0.0, load]
 
 
 def _bristle_loops(actuator: Actuator) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """Two slow sines without load, the last cycle of each:
     one that breaks away, one so small that it never does."""
     friction = actuator.friction
-    assert isinstance(friction, Bristle)
-    away = float(friction.level(friction.stribeck(0.0), 0.0, 0.0, 1.0)) / friction.stiffness
-    top = 0.1 * friction.stribeck_velocity if isinstance(friction, Stribeck) else 0.01 * usual_speed(actuator)
+    straight = tuple(0.0 for _ in friction.bristles)
+    _, stiffness, _ = friction.spring(straight, 0.0)
+    away = float(friction.level(friction.stribeck(0.0), 0.0, 0.0, 1.0) / stiffness)
+    top = 0.01 * usual_speed(actuator) if friction.fades_at is None else 0.1 * friction.fades_at
     loops = []
     for label, amplitude in (("breaks away", 6.0 * away), ("presliding", 0.6 * away)):
         n, cycles = 800, 6  # by then the loop is closed
         h = 2 * np.pi * amplitude / top / n
         phase = (np.arange(cycles * n + 1) + 0.5) * 2 * np.pi / n
-        q, w, z, tau = -amplitude * np.cos(phase), top * np.sin(phase), 0.0, np.zeros(cycles * n + 1)
+        q, w, z, tau = -amplitude * np.cos(phase), top * np.sin(phase), straight, np.zeros(len(phase))
         for k, speed in enumerate(w):
             level = friction.level(friction.stribeck(speed), 0.0, 0.0, 1.0 if speed >= 0 else -1.0)
-            z, bent = friction.bend(z, speed, level, h)
+            z, bent = friction.deflect(z, speed, level, h)
             tau[k] = bent + friction.drag(speed)
         loops.append((label, q[-n - 1 :], w[-n - 1 :], tau[-n - 1 :]))
     return loops

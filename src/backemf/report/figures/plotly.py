@@ -1,4 +1,4 @@
-"""Figures into a page, with plotly: the same figure data as `render` draws into files,
+"""Figures into a page, with plotly: the same figure data as `draw` draws into files,
 as compact JSON that plotly.js reads."""
 
 from __future__ import annotations
@@ -28,6 +28,16 @@ FONT = {
     "size": 12,
     "color": INK,
 }
+LEGEND = {
+    "orientation": "h",
+    "x": 0,
+    "y": 1.01,
+    "yanchor": "bottom",
+    "font": {"size": 12},
+    "bgcolor": "rgba(255,255,255,0)",
+}
+SQUARE = {"constrain": "domain", "showgrid": False}
+"""An axis of a grid."""
 STYLES = {
     "solid": {"width": 1.8},
     "dashed": {"width": 1.6, "dash": "6px,3px"},
@@ -106,60 +116,43 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         "plot_bgcolor": "#fff",
         "hovermode": "x unified" if n > 1 else "closest",
         "hoverlabel": {"font": {"size": 12}},
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "y": 1.01,
-            "yanchor": "bottom",
-            "font": {"size": 12},
-            "bgcolor": "rgba(255,255,255,0)",
-        },
+        "legend": LEGEND,
         "height": _height(panels),
         "shapes": [],
     }
-    data: list[dict[str, Any]] = []
+    traces: list[dict[str, Any]] = []
     labels: set[str] = set()
     top = 1.0
     for k, panel in enumerate(panels):
-        y = f"y{k + 1 if k else ''}"
+        ordinal = str(k + 1) if k else ""
         domain = [max(float(top - share[k]), 0.0), float(top)]
         top = domain[0] - gap
-        layout[f"yaxis{k + 1 if k else ''}"] = {**_axis(panel.y_label), "domain": domain, "anchor": "x"}
+        axis = layout[f"yaxis{ordinal}"] = {**_axis(panel.y_label), "domain": domain, "anchor": "x"}
         if panel.y_range is not None:
-            layout[f"yaxis{k + 1 if k else ''}"]["range"] = [float(v) for v in panel.y_range]
-        layout["shapes"] += [_band(band, y) for band in panel.bands]
+            axis["range"] = [float(v) for v in panel.y_range]
+        layout["shapes"] += [_band(band, f"y{ordinal}") for band in panel.bands]
         for region in panel.regions:
-            data += _region(region, y, most)
+            traces += _region(region, f"y{ordinal}", most)
         for j, line in enumerate(panel.lines):
-            data.append(_line(line, j, y, most, labels))
+            traces.append(_line(line, j, f"y{ordinal}", most, labels))
         if panel.bars is not None:
-            data.append(_bars(panel.bars))
+            traces.append(_bars(panel.bars))
             layout["yaxis"] |= _named([*panel.bars.names])
         if panel.grid is not None:
-            data.append(_grid(panel.grid))
+            traces.append(_grid(panel.grid))
             numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
-            layout["yaxis"] |= _named(numbered) | {
-                "scaleanchor": "x",
-                "constrain": "domain",
-                "showgrid": False,
-            }
+            layout["yaxis"] |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
     last = panels[-1]
     layout["xaxis"] = {**_axis(last.x_label, last.x_log), "anchor": f"y{n if n > 1 else ''}"}
     if last.x_log:
-        layout["xaxis"] |= _log_ticks(
-            [*(line.x for line in last.lines), *((last.bars.values,) if last.bars is not None else ())]
-        )
+        values = [line.x for line in last.lines]
+        layout["xaxis"] |= _log_ticks(values if last.bars is None else [*values, last.bars.values])
     if last.grid is not None:
-        m = len(last.grid.names)
-        layout["xaxis"] |= {
-            "tickvals": list(range(m)),
-            "ticktext": [str(i + 1) for i in range(m)],
-            "constrain": "domain",
-            "showgrid": False,
-            "tickangle": 0,
-        }
-    layout["showlegend"] = len([t for t in data if t.get("showlegend")]) > 1
-    return {"data": data, "layout": layout}
+        places = range(len(last.grid.names))
+        ticks = {"tickvals": [*places], "ticktext": [str(i + 1) for i in places], "tickangle": 0}
+        layout["xaxis"] |= {**ticks, **SQUARE}
+    layout["showlegend"] = len([t for t in traces if t.get("showlegend")]) > 1
+    return {"data": traces, "layout": layout}
 
 
 def _height(panels: list[Panel]) -> int:
@@ -172,15 +165,12 @@ def _height(panels: list[Panel]) -> int:
 
 
 def _axis(label: str, log: bool = False) -> dict[str, Any]:
-    axis = {
+    return {
         "title": {"text": html.escape(label), "standoff": 8},
         "automargin": True,
         "gridcolor": FAINT,
         "zerolinecolor": "#c9c6be",
         "linecolor": "#b5b2aa",
-    }
-    return {
-        **axis,
         "ticks": "outside",
         "tickcolor": "#b5b2aa",
         "ticklen": 4,
@@ -193,11 +183,9 @@ def _log_ticks(values: list[Any]) -> dict[str, Any]:
     plotly.js would write 5 for 50."""
     numbers = np.concatenate([np.asarray(v, float).ravel() for v in values])
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
-    low, high = (
-        (math.floor(math.log10(numbers.min())), math.ceil(math.log10(numbers.max())))
-        if len(numbers)
-        else (0, 1)
-    )
+    low, high = 0, 1
+    if len(numbers):
+        low, high = math.floor(math.log10(numbers.min())), math.ceil(math.log10(numbers.max()))
     ticks = [m * 10.0**k for k in range(low - 1, high + 1) for m in ((1, 2, 5) if high - low <= 2 else (1,))]
     return {"tickvals": ticks, "ticktext": [number(t, 1) for t in ticks]}
 
@@ -220,31 +208,17 @@ def _color(place: int) -> str:
 
 def _line(line: Line, place: int, y: str, most: int, labels: set[str]) -> dict[str, Any]:
     color = _color(place if line.color is None else line.color)
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "xaxis": "x",
-        "yaxis": y,
-        "name": html.escape(line.label),
-        "legendgroup": html.escape(line.label),
-    }
-    trace["showlegend"] = bool(line.label) and line.label not in labels
+    name, first = html.escape(line.label), bool(line.label) and line.label not in labels
     labels.add(line.label)
+    trace: dict[str, Any] = {"type": "scatter", "xaxis": "x", "yaxis": y, "name": name, "legendgroup": name}
+    trace["showlegend"] = first
     if line.style == "dots":
-        return {
-            **trace,
-            "x": packed(line.x),
-            "y": packed(line.y),
-            "mode": "markers",
-            "marker": {"size": 4, "color": color, "opacity": 0.6},
-        }
-    xs, ys = thinned(line.x, line.y, most)
-    return {
-        **trace,
-        "x": packed(xs),
-        "y": packed(ys),
-        "mode": "lines",
-        "line": {"color": color, **STYLES[line.style]},
-    }
+        xs, ys = line.x, line.y
+        look = {"mode": "markers", "marker": {"size": 4, "color": color, "opacity": 0.6}}
+    else:
+        xs, ys = thinned(line.x, line.y, most)
+        look = {"mode": "lines", "line": {"color": color, **STYLES[line.style]}}
+    return {**trace, "x": packed(xs), "y": packed(ys), **look}
 
 
 def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
@@ -252,15 +226,8 @@ def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
     step = max(1, -(-len(np.asarray(region.x)) // most))
     x, low, high = (np.asarray(v, float)[::step] for v in (region.x, region.low, region.high))
     red, green, blue = (int(_color(region.color)[k : k + 2], 16) for k in (1, 3, 5))
-    bare = {
-        "type": "scatter",
-        "xaxis": "x",
-        "yaxis": y,
-        "mode": "lines",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "x": packed(x),
-    }
+    bare = {"type": "scatter", "xaxis": "x", "yaxis": y, "mode": "lines", "line": {"width": 0}}
+    bare |= {"hoverinfo": "skip", "x": packed(x)}
     filled = {
         "fill": "tonexty",
         "fillcolor": f"rgba({red},{green},{blue},0.16)",
@@ -271,22 +238,11 @@ def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
 
 
 def _band(band: Band, y: str) -> dict[str, Any]:
-    shape = {
-        "type": "rect",
-        "xref": "x",
-        "yref": f"{y} domain",
-        "x0": band.low,
-        "x1": band.high,
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-    }
-    label = {
-        "text": html.escape(band.label),
-        "textposition": "top center",
-        "font": {"size": 11, "color": "#5a5346"},
-    }
-    return {**shape, "line": {"width": 0}, "fillcolor": "#f1eee7", "label": label}
+    box = {"x0": band.low, "x1": band.high, "y0": 0, "y1": 1}
+    place = {"type": "rect", "xref": "x", "yref": f"{y} domain", **box, "layer": "below"}
+    font = {"size": 11, "color": "#5a5346"}
+    label = {"text": html.escape(band.label), "textposition": "top center", "font": font}
+    return {**place, "line": {"width": 0}, "fillcolor": "#f1eee7", "label": label}
 
 
 def _bars(bars: Bars) -> dict[str, Any]:
@@ -304,13 +260,8 @@ def _bars(bars: Bars) -> dict[str, Any]:
     }
     if bars.errors is not None:
         trace["textposition"] = "none"  # a whisker would cross it
-        trace["error_x"] = {
-            "type": "data",
-            "array": [float(v) for v in bars.errors],
-            "color": "#444",
-            "thickness": 1.2,
-            "width": 3,
-        }
+        whisker = {"type": "data", "color": "#444", "thickness": 1.2, "width": 3}
+        trace["error_x"] = {**whisker, "array": [float(v) for v in bars.errors]}
     return trace
 
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
-from ...model.steady import (
-    continuous_current,
-    electrical_torque,
-    ideal_speed,
-    net_torque,
-    steady_current,
-    thermal_resistance,
-)
-from ...model.thermal import Thermal, TwoNodeThermal
+from ...model.steady import continuous_current, electrical_torque, ideal_speed, net_torque, steady_current
+from ...model.thermal import Heat
 from .figure import Figure, Line, Panel, Region
 
 RPM = 60.0 / (2.0 * np.pi)
@@ -30,26 +24,15 @@ def _speeds(actuator: Actuator, v: float) -> np.ndarray:
 
 
 def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
-    """Torque over speed at the full voltage and below (document 001, figures 1 and 3), first quadrant."""
+    """Torque over speed at the full voltage and below (MuJoCo's DC-motor note, figures 1 and 3), first
+    quadrant."""
     lines = []
     for k, share in enumerate((1.0, 0.75, 0.5, 0.25)):
-        w = _speeds(actuator, share * voltage)
-        lines.append(
-            Line(
-                x=RPM * w,
-                y=np.maximum(electrical_torque(actuator, share * voltage, w), 0),
-                style="dashed",
-                color=k,
-            )
-        )
-        lines.append(
-            Line(
-                x=RPM * w,
-                y=np.maximum(net_torque(actuator, share * voltage, w), 0),
-                label=f"{share * voltage:.3g} V",
-                color=k,
-            )
-        )
+        v = share * voltage
+        w = _speeds(actuator, v)
+        electrical, net = (np.maximum(f(actuator, v, w), 0) for f in (electrical_torque, net_torque))
+        lines.append(Line(x=RPM * w, y=electrical, style="dashed", color=k))
+        lines.append(Line(x=RPM * w, y=net, label=f"{v:.3g} V", color=k))
     panel = Panel(
         lines=lines,
         x_label="speed at the output [rpm]",
@@ -61,11 +44,8 @@ def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
 
 def speed_axis(actuator: Actuator) -> tuple[float, str]:
     """(factor, label) of a speed at the output: rpm, or m/s on a linear axis."""
-    return (
-        (RPM, "speed at the output [rpm]")
-        if actuator.motion == "rotary"
-        else (1.0, "speed at the output [m/s]")
-    )
+    scale, unit = (RPM, "rpm") if actuator.motion == "rotary" else (1.0, "m/s")
+    return scale, f"speed at the output [{unit}]"
 
 
 def torque_label(actuator: Actuator) -> str:
@@ -75,8 +55,8 @@ def torque_label(actuator: Actuator) -> str:
 def envelope(
     actuator: Actuator, voltage: float, title: str, points: Sequence[Line] = (), reach: float = 1.5
 ) -> Figure:
-    """All four quadrants between +V and -V with the current limit and the losses (document 001, figures 2 and
-    3).
+    """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor
+    note, figures 2 and 3).
 
     `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
     """
@@ -86,29 +66,18 @@ def envelope(
     w = w[w != 0]
     high, low = electrical_torque(actuator, voltage, w), electrical_torque(actuator, -voltage, w)
     # With points the figure is about them: braking beyond what they need may leave the picture.
-    most = max(
-        [
-            float(electrical_torque(actuator, voltage, 0.0)),
-            *(float(np.max(np.abs(line.y))) for line in points),
-        ]
-    )
+    stall = float(electrical_torque(actuator, voltage, 0.0))
+    most = max(stall, *(float(np.max(np.abs(line.y))) for line in points), 0.0)
+    least, greatest = (net_torque(actuator, v, w) for v in (-voltage, voltage))
+    drag, x = friction_size(actuator, w, 0.0, 0.0), scale * w
     panel = Panel(
         lines=[
-            Line(x=scale * w, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
-            Line(x=scale * w, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
-            Line(
-                x=scale * w, y=friction_size(actuator, w, 0.0, 0.0), style="thin", label="friction and drag"
-            ),
+            Line(x=x, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
+            Line(x=x, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
+            Line(x=x, y=drag, style="thin", label="friction and drag"),
             *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
-        regions=[
-            Region(
-                x=scale * w,
-                low=net_torque(actuator, -voltage, w),
-                high=net_torque(actuator, voltage, w),
-                label="reachable at the output",
-            )
-        ],
+        regions=[Region(x=x, low=least, high=greatest, label="reachable at the output")],
         x_label=label,
         y_label=torque_label(actuator),
         y_range=None if not points else (-1.3 * most, 1.3 * most),
@@ -118,7 +87,7 @@ def envelope(
 
 def power(actuator: Actuator, voltage: float, title: str) -> Figure:
     """Mechanical power and efficiency over torque, and the current drawn."""
-    w = _speeds(actuator, voltage)
+    w: Any = _speeds(actuator, voltage)
     tau = net_torque(actuator, voltage, w)
     keep = tau >= 0
     w, tau = w[keep], tau[keep]
@@ -126,38 +95,25 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
     i = steady_current(actuator, voltage, w)
     taken = gearbox.n_motors * i * (motor.resistance * i + motor.back_emf_at(None) * gearbox.rotor_speed(w))
     given = tau * w
-    return Figure(
-        title=title,
-        panels=[
-            Panel(
-                lines=[
-                    Line(x=tau, y=given, label="mechanical power"),
-                    Line(x=tau, y=taken, label="electrical power", style="dashed"),
-                ],
-                x_label="torque at the output [N m]",
-                y_label="power [W]",
-            ),
-            Panel(
-                lines=[Line(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)],
-                x_label="torque at the output [N m]",
-                y_label="efficiency [%]",
-            ),
-            Panel(
-                lines=[Line(x=tau, y=i, color=3)],
-                x_label="torque at the output [N m]",
-                y_label="current per motor [A]",
-            ),
-        ],
-    )
+    powers = [
+        Line(x=tau, y=given, label="mechanical power"),
+        Line(x=tau, y=taken, label="electrical power", style="dashed"),
+    ]
+    efficiency = Line(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)
+    panels = [
+        Panel(lines=lines, x_label="torque at the output [N m]", y_label=label)
+        for lines, label in (
+            (powers, "power [W]"),
+            ([efficiency], "efficiency [%]"),
+            ([Line(x=tau, y=i, color=3)], "current per motor [A]"),
+        )
+    ]
+    return Figure(title=title, panels=panels)
 
 
-def _slowest(thermal: Thermal | TwoNodeThermal) -> float:
-    """Time constant of the slowest node [s]."""
-    return (
-        thermal.housing_resistance * thermal.housing_capacitance
-        if isinstance(thermal, TwoNodeThermal)
-        else thermal.time_constant
-    )
+def _slowest(thermal: Heat) -> float:
+    """Time constant of its outermost node [s]."""
+    return [*thermal.time_constants.values()][-1]
 
 
 def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
@@ -165,30 +121,23 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None:
         return None
-    two = isinstance(thermal, TwoNodeThermal)
     end = 4.0 * _slowest(thermal)
     rated = continuous_current(actuator, most or 100.0)
     t = np.linspace(0.0, end, 800)
     lines = []
     for share in (0.5, 0.75, 1.0, 1.25):
-        T, found = tuple(thermal.ambient for _ in thermal.nodes), []
+        T, winding = tuple(thermal.ambient for _ in thermal.nodes), []
         for _ in t:
-            found.append(T[0])
+            winding.append(T[0])
             T = thermal.advance(T, motor.resistance_at(T[0]) * (share * rated) ** 2, 0.0, t[1])
-        lines.append(Line(x=t / 60.0, y=np.minimum(np.array(found), 400.0), label=f"{share * rated:.3g} A"))
+        lines.append(Line(x=t / 60.0, y=np.minimum(winding, 400.0), label=f"{share * rated:.3g} A"))
     if most is not None:
-        lines.append(
-            Line(
-                x=np.array([0.0, end / 60.0]),
-                y=np.array([most, most]),
-                style="thin",
-                label="greatest winding temperature",
-            )
-        )
-    note = f"{'two nodes' if two else 'one node'}, {thermal_resistance(thermal):.3g} K/W in all"
-    return Figure(
-        title=title, panels=[Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)]
-    )
+        ends, limit = np.array([0.0, end / 60.0]), np.array([most, most])
+        lines.append(Line(x=ends, y=limit, style="thin", label="greatest winding temperature"))
+    nodes = "one node" if len(thermal.nodes) == 1 else "two nodes"
+    note = f"{nodes}, {thermal.total_resistance:.3g} K/W in all"
+    panel = Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)
+    return Figure(title=title, panels=[panel])
 
 
 def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None:
@@ -199,40 +148,29 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
         return None
     held = continuous_current(actuator, limit)
     supply = actuator.drive.supply
-    most = min(
-        x
-        for x in (
-            6.0 * held,
-            supply / motor.resistance if supply else np.inf,
-            (motor.limits and motor.limits.current) or np.inf,
-        )
-    )
-    i = np.linspace(1.01, max(most / held, 1.5), 120) * held
+    by_voltage = steady_current(actuator, supply, 0.0) if supply else np.inf
+    most = min(6.0 * held, by_voltage, (motor.limits and motor.limits.current) or np.inf)
+    i: Any = np.linspace(1.01, max(most / held, 1.5), 120) * held
     t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * _slowest(thermal)])
-    T = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
+    T: Any = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
     reached = np.full_like(i, np.nan)
     for k in range(1, len(t)):
         before = T[0]
         heat = motor.resistance_at(before) * i**2
         T = tuple(np.minimum(x, 1e5) for x in thermal.advance(T, heat, 0.0, t[k] - t[k - 1]))
         now = np.isnan(reached) & (T[0] >= limit)
-        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * (limit - before) / np.maximum(T[0] - before, 1e-12))[
-            now
-        ]
+        share = (limit - before) / np.maximum(T[0] - before, 1e-12)
+        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * share)[now]
     seen = np.isfinite(reached) & (reached > 0)
     if not seen.any():
         return None
     tau = np.asarray(actuator.gearbox.output_torque(motor.torque_at(i, None)))
     for_ever = float(actuator.gearbox.output_torque(motor.torque_at(held, None)))
     ends = np.array([float(np.min(reached[seen])), float(np.max(reached[seen]))])
+    unit = "N m" if actuator.motion == "rotary" else "N"
     lines = [
         Line(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
-        Line(
-            x=ends,
-            y=np.full(2, for_ever),
-            label=f"for ever: {for_ever:.3g} {'N m' if actuator.motion == 'rotary' else 'N'}",
-            style="thin",
-        ),
+        Line(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {unit}", style="thin"),
     ]
     panel = Panel(
         lines=lines,
@@ -257,10 +195,8 @@ def regions(
     i_c = nominal_current if nominal_current is not None else continuous_current(actuator, most or 0.0)
     w = _speeds(actuator, voltage)
     full = np.maximum(net_torque(actuator, voltage, w), 0.0)
-    rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None))) * (
-        actuator.gearbox.efficiency or 1.0
-    )
-    held = np.minimum(full, rated)
+    rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None)))
+    held = np.minimum(full, rated * (actuator.gearbox.efficiency or 1.0))
     panel = Panel(
         lines=[Line(x=RPM * w, y=full, label=f"at {voltage:.3g} V")],
         regions=[
@@ -292,10 +228,5 @@ def overview(
     for name, figure in parts:
         for k, panel in enumerate(figure.panels if figure is not None else ()):
             panels.append(dataclasses.replace(panel, title=(name, "Efficiency", "Current")[k]))
-    return Figure(
-        title=title,
-        panels=panels,
-        shared_x=False,
-        columns=2,
-        note="In the first panel: solid at the output, dashed before friction and gears.",
-    )
+    note = "In the first panel: solid at the output, dashed before friction and gears."
+    return Figure(title=title, panels=panels, shared_x=False, columns=2, note=note)

@@ -10,25 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model import drive as drives
+from ...model import drive as drives, steady
 from ...model.actuator import Actuator
-from ...model.drive import Drive, Regulator
+from ...model.drive import Drive
 from ...model.friction import Coulomb
+from ...model.gearbox import Gearbox
 from ...model.motor import Limits, Motor
-from ...simulator.actuator import servo_gains
 from ..approximate import Difference, Tuned, best, positions
 from ..explain import LONG
 from ..export import Export, Request, complete, header, number, request_of, xml_comment
-from ..losses import NO_PLAY, Loss, account, cooled, lacking, no_integral, weighed
+from ..losses import NO_PLAY, Losses, account, at_the_gear, cooled, for_ever, weighed
 from ..motions import Motion, motions_of, reach, reference_inertia
-from ..reduce import iron_drag, levels
+from ..reduce import levels
 from .dcmotor import attributes, frame, sticking
 
 UNITS = (
@@ -55,13 +54,15 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ),
 )
 """Ours -> theirs, for the documentation page."""
+KINDS = {"position_target": "position", "velocity_target": "velocity"}
+"""The actuator for what a drive follows; a `<motor>` for everything else."""
 
 
 class Numbers(NamedTuple):
     """What the target holds, at the joint."""
 
     gain: float = 0.0
-    """N m per unit of ctrl of a `<motor>`."""
+    """N m per unit of ctrl of a `<motor>`; negative behind gears that turn the other way."""
     kp: float = 0.0
     kv: float = 0.0
     force: float = 0.0
@@ -72,16 +73,8 @@ class Numbers(NamedTuple):
 
 
 def kind_of(drive: Drive) -> str:
-    if isinstance(drive, (drives.Position, drives.Servo)) or (
-        isinstance(drive, drives.Impedance) and drive.newton_metres_per_radian > 0
-    ):
-        return "position"
-    if isinstance(drive, drives.Velocity) or (
-        isinstance(drive, drives.Impedance) and drive.newton_metre_seconds_per_radian > 0
-    ):
-        return "velocity"
-    if isinstance(drive, (drives.Voltage, drives.Current, drives.Impedance)):
-        return "motor"
+    if drive.followed:
+        return KINDS.get(drive.followed, "motor")
     raise InvalidValue(
         f"classic MuJoCo has no actuator for {drive.kind}; expected a drive that follows a target"
     )
@@ -89,177 +82,87 @@ def kind_of(drive: Drive) -> str:
 
 def formula(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Numbers:
     """Closed forms: what a resistive motor behind its gears does at the joint."""
-    motor, gearbox, drive, friction = actuator.motor, actuator.gearbox, actuator.drive, actuator.friction
-    N, n = gearbox.ratio, gearbox.n_motors
-    R, K_t, K_e = motor.resistance, motor.torque_constant, motor.back_emf_at(None)
-    per_volt, per_amp = n * N * K_t / R, n * N * K_t
-    emf, volts = n * N * N * K_t * K_e / R, drive.ceiling({})
-    limits = [] if volts is None else [abs(per_volt) * volts]
-    if motor.limits is not None:
-        held = (
-            motor.limits.torque,
-            *(
-                None if i is None else float(motor.torque_at(i, None))
-                for i in (motor.limits.current, motor.limits.peak_current)
-            ),
-        )
-        limits += [abs(float(gearbox.output_torque(t))) for t in held if t is not None]
-    eta = gearbox.efficiency or 1.0
-    found = Numbers(
-        force=eta * min(limits) if limits else 0.0,
-        damping=emf + friction.viscous + iron_drag(actuator),
+    x = steady.plain_servo(actuator)
+    return Numbers(
+        gain=x.gain,
+        kp=x.stiffness if actuator.drive.followed == "position_target" else 0.0,
+        kv=x.derivative,
+        force=x.limit or 0.0,
+        damping=x.damping,
         frictionloss=levels(actuator, load, amplitude)[0],
-        armature=float(gearbox.output_inertia(motor.rotor_inertia)),
+        armature=x.armature,
     )
-    if isinstance(drive, (drives.Position, drives.Servo)):
-        kp, _, kd = servo_gains(drive)
-        return found._replace(kp=eta * per_volt * kp, kv=eta * per_volt * kd)
-    if isinstance(drive, drives.Velocity):
-        return found._replace(kv=eta * per_volt * drive.volt_seconds_per_radian)
-    if isinstance(drive, drives.Voltage):
-        return found._replace(gain=eta * per_volt)
-    found = found._replace(damping=found.damping - emf)  # a current loop hides the back-EMF
-    if isinstance(drive, drives.Impedance):
-        gain = eta if kind_of(drive) == "motor" else 0.0
-        return found._replace(
-            gain=gain, kp=eta * drive.newton_metres_per_radian, kv=eta * drive.newton_metre_seconds_per_radian
-        )
-    return found._replace(gain=eta * per_amp)
 
 
 def stand_in(actuator: Actuator, x: Numbers) -> Actuator:
     """The target as an actuator: an ideal source of torque with a limit,
     behind Coulomb friction and damping."""
     drive, limits = actuator.drive, Limits(torque=x.force) if x.force > 0 else None
-    friction = Coulomb(coulomb=x.frictionloss, viscous=x.damping)
     base: dict[str, Any] = {"resistance": 1.0, "rotor_inertia": x.armature, "limits": limits}
-    if isinstance(drive, drives.Voltage):
-        motor, law = (
-            Motor(torque_constant=abs(x.gain), back_emf_constant=NO_EMF, **base),
-            drives.Voltage(voltage_limit=drive.ceiling({})),
-        )
-        turned = replace(
-            actuator.gearbox,
-            ratio=-1.0 if x.gain < 0 else 1.0,
-            n_motors=1,
-            efficiency=None,
-            backlash=None,
-            contact_stiffness=None,
-        )
-        return Actuator(motor=motor, gearbox=turned, friction=friction, drive=law, motion=actuator.motion)
-    if isinstance(drive, drives.Current):
-        return Actuator(
-            motor=Motor(torque_constant=x.gain, **base),
-            friction=friction,
-            drive=drives.Current(),
-            motion=actuator.motion,
-        )
-    law = drives.Impedance(newton_metres_per_radian=x.kp, newton_metre_seconds_per_radian=x.kv)
+    laws: dict[str, Drive] = {
+        "voltage_target": drives.Voltage(voltage_limit=drive.ceiling({})),
+        "current_target": drives.Current(),
+    }
+    law = laws.get(drive.followed)
+    motor, ratio = {"torque_constant": 1.0}, 1.0
+    if law is not None:
+        motor, ratio = {"torque_constant": abs(x.gain)}, math.copysign(1.0, x.gain)
+        motor |= {} if law.hides_back_emf else {"back_emf_constant": NO_EMF}
     return Actuator(
-        motor=Motor(torque_constant=1.0, **base), friction=friction, drive=law, motion=actuator.motion
+        motor=Motor(**motor, **base),
+        gearbox=Gearbox(ratio=ratio),
+        friction=Coulomb(coulomb=x.frictionloss, viscous=x.damping),
+        drive=law or drives.Impedance(newton_metres_per_radian=x.kp, newton_metre_seconds_per_radian=x.kv),
+        motion=actuator.motion,
     )
 
 
-def lost(actuator: Actuator, backlash: bool) -> list[Loss]:
+def lost(actuator: Actuator, backlash: bool) -> Losses:
     """Every effect that classic MuJoCo lacks."""
-    motor, gearbox, friction, drive, found = (
-        actuator.motor,
-        actuator.gearbox,
-        actuator.friction,
-        actuator.drive,
-        [],
-    )
+    motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
+    limits, losses = motor.limits or Limits(), Losses()
 
-    def add(present: object, path: str, text: str, kept: bool, part: str = "", **changes: Any) -> None:
+    def keep(present: object, path: str, text: str) -> None:
         if present:
-            found.append(Loss(path, text, kept, without=lacking(part, **changes) if part else None))
+            losses.keep(path, text)
 
-    add(motor.inductance is not None, "motor.inductance", "the torque follows at once", True)
-    add(
-        motor.saturation_current is not None,
-        "motor.saturation_current",
-        "the torque constant does not fall with current",
-        True,
-    )
-    add(
-        motor.thermal is not None,
-        "motor.thermal",
-        "nothing warms",
-        False,
-        "motor",
-        thermal=None,
-        limits=cooled(motor.limits),
-    )
-    add(motor.cogging is not None, "motor.cogging", "no cogging", False, "motor", cogging=None)
-    limits = motor.limits
-    if limits is not None:
-        limited = limits.current is not None or limits.torque is not None
-        add(limited, "motor.limits", "a limit before damping, so that back-EMF acts beyond it", True)
-        add(limits.current_rate is not None, "motor.limits.current_rate", "the torque follows at once", True)
-        if limits.peak_current is not None:
-            most = min(limits.peak_current, limits.current or math.inf)
-            for_ever = replace(
-                limits,
-                peak_current=None,
-                peak_time=None,
-                safe_current=None,
-                derating_start=None,
-                derating_end=None,
-                current=most,
-            )
-            add(
-                True,
-                "motor.limits.peak_time",
-                "the peak current may flow for ever",
-                False,
-                "motor",
-                limits=for_ever,
-            )
-    lossy, play = gearbox.efficiency is not None and gearbox.efficiency < 1, gearbox.backlash is not None
-    add(lossy, "gearbox.efficiency", "the loss is spread over all numbers, the same in both directions", True)
-    add(
-        play and backlash,
-        "gearbox.backlash",
-        "an extra joint with stops for the play, as hard as the solver's",
-        True,
-    )
-    add(play and not backlash, "gearbox.backlash", "no play", False, "gearbox", **NO_PLAY)
-    rest = [
-        f.name
-        for f in fields(friction)
-        if f.name not in ("viscous", "coulomb", "asymmetry", "offset")
-        and getattr(friction, f.name) not in (None, 0.0)
-    ]
-    add(
-        rest,
-        ", ".join(f"friction.{n}" for n in rest),
-        f"{friction.kind} became one friction and one damping",
-        True,
-    )
-    add(
-        friction.asymmetry is not None,
-        "friction.asymmetry",
-        "the same friction in both directions",
-        False,
-        "friction",
-        asymmetry=None,
-    )
-    add(friction.offset is not None, "friction.offset", "no constant torque", False, "friction", offset=None)
-    add(drive.slew is not None, "drive.slew", "the setpoint jumps", False, "drive", slew=None)
-    add(drive.delay, "drive.delay", "no delay", False, "drive", delay=None)
-    add(no_integral(drive), "drive integral", "no integral", False, "drive", **no_integral(drive))
-    if isinstance(drive, Regulator):
-        add(drive.deadband is not None, "drive.deadband", "every error counts", False, "drive", deadband=None)
-    hides = isinstance(drive, (drives.Current, drives.Impedance))
-    add(
-        hides and drive.ceiling({}) is not None,
-        "drive.supply",
-        "the torque limit does not fall with speed",
-        True,
-    )
-    if isinstance(drive, drives.Impedance):
-        add(True, "drive.velocity_target, drive.torque_target", "one input only", False)
-    return found
+    def drop(present: object, path: str, text: str, part: str = "", **changes: Any) -> None:
+        if present:
+            losses.drop(path, text, part, **changes)
+
+    at_once, cold = "the torque follows at once", {"thermal": None, "limits": cooled(motor.limits)}
+    keep(motor.inductance, "motor.inductance", at_once)
+    text = "the torque constant does not fall with current"
+    keep(motor.saturation_current, "motor.saturation_current", text)
+    drop(motor.thermal, "motor.thermal", "nothing warms", "motor", **cold)
+    drop(motor.cogging, "motor.cogging", "no cogging", "motor", cogging=None)
+    text = "a limit before damping, so that back-EMF acts beyond it"
+    keep(limits.current or limits.torque, "motor.limits", text)
+    keep(limits.current_rate, "motor.limits.current_rate", at_once)
+    if limits.peak_current is not None:
+        text = "the peak current may flow for ever"
+        losses.drop("motor.limits.peak_time", text, "motor", limits=for_ever(limits))
+    text = "the loss is spread over all numbers, the same in both directions"
+    keep((gearbox.efficiency or 1.0) < 1, "gearbox.efficiency", text)
+    text = "an extra joint with stops for the play, as hard as the solver's"
+    keep(gearbox.backlash and backlash, "gearbox.backlash", text)
+    drop(gearbox.backlash and not backlash, "gearbox.backlash", "no play", "gearbox", **NO_PLAY)
+    if backlash:
+        at_the_gear(actuator, losses)
+    same = {f"friction.{name}" for name in ("viscous", "coulomb", "asymmetry", "offset")}
+    own = {path: v for path, v in actuator.parameters.items() if path.startswith("friction.") and v}
+    rest = [path for path in own if path not in same]
+    keep(rest, ", ".join(rest), f"{friction.kind} became one friction and one damping")
+    both = {"asymmetry": "the same friction in both directions", "offset": "no constant torque"}
+    losses.drop_each(actuator, "friction", **both)
+    losses.drop_each(actuator, "drive", slew="the setpoint jumps", delay="no delay")
+    drop(drive.has_integral, "drive integral", "no integral", "drive", **drive.without_integral)
+    losses.drop_each(actuator, "drive", deadband="every error counts")
+    falls = drive.hides_back_emf and drive.ceiling({}) is not None
+    keep(falls, "drive.supply", "the torque limit does not fall with speed")
+    others = [f"drive.{name}" for name in drive.targets[1:]]
+    drop(others, ", ".join(others), "one input only")
+    return losses
 
 
 def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
@@ -271,11 +174,8 @@ def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
             return stand_in(actuator, x)
         other = actuator.replace(**settings)
         after = formula(other, request.load, request.amplitude)
-        changed = {
-            n: getattr(x, n) * getattr(after, n) / getattr(before, n)
-            for n in ("gain", "kp", "kv", "force")
-            if getattr(before, n) > 0
-        }
+        names = [n for n in ("gain", "kp", "kv", "force") if getattr(before, n) != 0]
+        changed = {n: getattr(x, n) * getattr(after, n) / getattr(before, n) for n in names}
         return stand_in(other, x._replace(**changed))
 
     return at
@@ -284,84 +184,55 @@ def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
 def fitted(
     actuator: Actuator, x: Numbers, rich: np.ndarray, motions: list[Motion], request: Request
 ) -> tuple[Numbers, Difference]:
-    """The numbers that come closest to the rich positions, starting from closed forms."""
-    free = [
-        n
-        for n in ("gain", "kp", "kv", "force", "damping", "frictionloss")
-        if getattr(x, n) > 0 or n == "frictionloss"
-    ]
-    stall = reach(actuator, request.amplitude).stall
-    x0 = [getattr(x, n) for n in free]
-    scale = [max(v, 0.02 * stall if n == "frictionloss" else 0.0) for n, v in zip(free, x0, strict=True)]
+    """The numbers that come closest to the rich positions, starting from closed forms; no sign changes."""
+    names = ("gain", "kp", "kv", "force", "damping", "frictionloss")
+    free = [n for n in names if getattr(x, n) != 0 or n == "frictionloss"]
+    least = {"frictionloss": 0.02 * reach(actuator, request.amplitude).stall}
+    x0 = [abs(getattr(x, n)) for n in free]
+    scale = [max(v, least.get(n, 0.0)) for n, v in zip(free, x0, strict=True)]
 
     def at(y: np.ndarray) -> Numbers:
-        return x._replace(
-            **{n: max(float(v), 0.0 if n == "frictionloss" else 1e-9) for n, v in zip(free, y, strict=True)}
-        )
+        size = {n: max(float(v), 0.0 if n == "frictionloss" else 1e-9) for n, v in zip(free, y, strict=True)}
+        return x._replace(**{n: math.copysign(v, getattr(x, n)) for n, v in size.items()})
 
-    found = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
-    return at(found.x), found.difference
+    fit = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
+    return at(fit.x), fit.difference
 
 
 def write(actuator: Actuator, request: Request) -> Export:
     kind_of(actuator.drive)  # refuses one that follows nothing
     numbers, losses = formula(actuator, request.load, request.amplitude), lost(actuator, request.backlash)
-    if numbers.gain < 0 or numbers.kp < 0:
-        raise InvalidValue(
-            f"gearbox.ratio is {actuator.gearbox.ratio:g}; classic MuJoCo expects a positive ratio: turn the"
-            " joint's axis round instead"
-        )
     if request.method == "simulation" and any(loss.kept for loss in losses):
         motions, over = motions_of(actuator, request)
         rich = positions(actuator, motions)
         numbers, left = fitted(actuator, numbers, rich, motions, request)
-        dropped, approximated, over = account(actuator, losses, left, rich, motions, over)
+        costs = account(actuator, losses, left, rich, motions, over)
     else:
-        dropped, approximated, over = weighed(actuator, tuned(actuator, numbers, request), losses, request)
+        costs = weighed(actuator, tuned(actuator, numbers, request), losses, request)
     load = reference_inertia(actuator, request)
     findings = _too_long(numbers, load, request.timestep)
-    top = header(request, UNITS, dropped=dropped, approximated=approximated, findings=findings, over=over)
     element, joint, _ = parts(actuator, numbers, request.joint, request.timestep)
-    play = actuator.gearbox.backlash if request.backlash else None
-    text = frame(
-        request.joint,
-        actuator.motion,
-        joint,
-        element,
-        load,
-        request.timestep,
-        request.integrator,
-        xml_comment(top),
-        play,
-    )
-    account_of: dict[str, Any] = {
-        "dropped": dropped,
-        "approximated": approximated,
-        "findings": findings,
-        "over": over,
-    }
-    files, made = {f"{request.joint}.xml": text}, stand_in(actuator, numbers)
-    return complete(request, actuator, files=files, carried=made, numbers=numbers._asdict(), **account_of)
+    top = xml_comment(header(request, UNITS, costs, findings))
+    files = {f"{request.joint}.xml": frame(request, actuator, joint, element, load, top)}
+    made, shown = stand_in(actuator, numbers), numbers._asdict()
+    return complete(request, actuator, costs, files=files, carried=made, numbers=shown, findings=findings)
 
 
-def _too_long(x: Numbers, load: float, timestep: float) -> tuple[Finding, ...]:
+def _too_long(x: Numbers, load: float, timestep: float) -> list[Finding]:
     """Whether a step is too long for the stiffness."""
-    w_n = math.sqrt(x.kp / (x.armature + load))
+    J = x.armature + load
+    w_n = steady.natural_frequency(x.kp, J)
     if w_n * timestep <= LONG:
-        return ()
-    text = (
-        f"stiffness {x.kp:.3g} N m/rad on {x.armature + load:.3g} kg m^2 turns {w_n * timestep:.2g} rad in a"
-        f" step of {1e3 * timestep:g} ms."
-    )
-    most = 0.5 * LONG / w_n
-    return (
+        return []
+    turned, most = f"{w_n * timestep:.2g} rad in a step of {1e3 * timestep:g} ms", 0.5 * LONG / w_n
+    return [
         Finding(
             code="step_too_long",
-            text=text,
+            text=f"stiffness {x.kp:.3g} N m/rad on {J:.3g} kg m^2 turns {turned}.",
             remedy=f"a step of at most {1e3 * most:.2g} ms",
             numbers={"timestep": timestep, "timestep_enough": most},
-        ),
-    )
+        )
+    ]
 
 
 def parts(
@@ -377,24 +248,17 @@ def parts(
     else:
         given["gear"] = number(x.gain)
     if x.force > 0:  # a motor's force is measured before its gear
-        most = number(x.force / x.gain if kind == "motor" else x.force)
+        most = number(x.force / abs(x.gain) if kind == "motor" else x.force)
         given["forcerange"] = f"-{most} {most}"
     low, high, volts = drive.command_low, drive.command_high, drive.ceiling({})
     if low is not None and high is not None:
         given["ctrlrange"] = f"{number(low)} {number(high)}"
-    elif isinstance(drive, drives.Voltage) and volts is not None:
+    elif drive.followed == "voltage_target" and volts is not None:
         given["ctrlrange"] = f"-{number(volts)} {number(volts)}"
     on_joint = {"armature": number(x.armature), "damping": number(x.damping)}
     if x.frictionloss > 0:
         on_joint |= sticking(x.frictionloss, timestep)
-    target = (
-        "velocity_target"
-        if kind == "velocity"
-        else "torque_target"
-        if kind == "motor" and isinstance(drive, drives.Impedance)
-        else drive.target
-    )
-    return f"<{kind} {attributes(given)}/>", on_joint, {target: 1.0}
+    return f"<{kind} {attributes(given)}/>", on_joint, {drive.followed: 1.0}
 
 
 def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
@@ -404,20 +268,17 @@ def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
 
 def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
     """The export's file with a carried actuator and time step, and the factors of its ctrl."""
-    drive, motor, friction = actuator.drive, actuator.motor, actuator.friction
-    impedance = drive if isinstance(drive, drives.Impedance) else None
+    loop, motor, friction = actuator.drive.loop, actuator.motor, actuator.friction
+    own = actuator.gearbox.forwards * motor.torque_constant
     x = Numbers(
-        gain=motor.torque_constant if impedance is None else export.numbers["gain"],
-        kp=0.0 if impedance is None else impedance.newton_metres_per_radian,
-        kv=0.0 if impedance is None else impedance.newton_metre_seconds_per_radian,
-        force=motor.limits.torque or 0.0 if motor.limits is not None else 0.0,
+        gain=own if loop is None else export.numbers["gain"],
+        kp=0.0 if loop is None else loop.proportional,
+        kv=0.0 if loop is None else loop.derivative,
+        force=(motor.limits and motor.limits.torque) or 0.0,
         damping=friction.viscous,
-        frictionloss=friction.coulomb if isinstance(friction, Coulomb) else 0.0,
+        frictionloss=friction.moving,
         armature=motor.rotor_inertia,
     )
     element, joint, ctrl = parts(export.actuator, x, export.joint, export.timestep)
-    play = export.actuator.gearbox.backlash if export.has_play_joint else None
-    return (
-        frame(export.joint, actuator.motion, joint, element, 1.0, timestep, export.integrator, "", play),
-        ctrl,
-    )
+    request = request_of(export)._replace(timestep=timestep)
+    return frame(request, export.actuator, joint, element, 1.0), ctrl

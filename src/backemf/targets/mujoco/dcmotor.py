@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue
-from ...findings import Finding
 from ...model.actuator import Actuator
-from ...model.friction import Coulomb, LuGre, Viscous
-from ...model.gearbox import Gearbox
+from ...model.friction import Coulomb, Viscous
 from ...simulator.actuator import AsDcMotor, from_actuator, to_actuator
 from ...simulator.arrays import dcmotors, installed_era, load_mujoco, place
 from ...simulator.attributes import DcMotorAttributes
 from ...simulator.dcmotor import DcMotor, rules
 from ...simulator.models import Loaded, load
-from ..export import Export, Request, complete, header, number, xml_comment
+from ..export import Export, Request, complete, header, number, request_of, xml_comment
 from ..motions import reference_inertia
-from ..reduce import carried
+from ..reduce import carried, rigid
 from .finding import integrator_finding
 
 UNITS = (
@@ -71,46 +69,29 @@ class Text(NamedTuple):
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    era = rules(request.version).era
-    found = carried(actuator, request, era)
-    dropped, approximated, over = found.account
-    made = parts(found.actuator, request.version, request.timestep)
+    best, costs = carried(actuator, request, rules(request.version).era)
+    made = parts(best, request.version, request.timestep)
     load = reference_inertia(actuator, request)
     finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
-    findings: tuple[Finding, ...] = () if finding is None else (finding,)
-    top = header(request, UNITS, dropped=dropped, approximated=approximated, findings=findings, over=over)
-    top += [
-        f"ctrl[{k}] is {name} times {number(factor)}." for k, (name, factor) in enumerate(made.ctrl.items())
-    ]
+    findings = [] if finding is None else [finding]
+    top = header(request, UNITS, costs, findings)
+    top += [f"ctrl[{k}] is {name} times {number(c)}." for k, (name, c) in enumerate(made.ctrl.items())]
     top += ["The body is a stand-in: take over the joint's attributes and the actuator."]
-    play = actuator.gearbox.backlash if request.backlash else None
-    files = {f"{request.joint}.xml": model_text(found.actuator, request, load, xml_comment(top), play)}
-    numbers = {
-        f"dcmotor {name}": float(value.split()[0])
-        for name, value in made.element.items()
-        if name not in ("name", "joint", "input", "ctrllimited")
-    }
+    files = {f"{request.joint}.xml": _text(request, actuator, made, load, xml_comment(top))}
+    words = ("name", "joint", "input", "ctrllimited")
+    numbers = {f"dcmotor {k}": float(v.split()[0]) for k, v in made.element.items() if k not in words}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
-    account = {"dropped": dropped, "approximated": approximated, "findings": findings, "over": over}
-    return complete(request, actuator, files=files, carried=found.actuator, numbers=numbers, **account)
+    return complete(request, actuator, costs, files=files, carried=best, numbers=numbers, findings=findings)
 
 
 def parts(actuator: Actuator, version: str, timestep: float) -> Text:
     """A carried actuator as attributes. Its Coulomb friction is the joint's,
     everything else the dcmotor's."""
-    friction, joint = actuator.friction, {}
-    if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
-        joint = sticking(friction.coulomb, timestep)
-        plain = Viscous(
-            viscous=friction.viscous,
-            viscous_quadratic=friction.viscous_quadratic,
-            viscous_cubic=friction.viscous_cubic,
-        )
-        actuator = replace(actuator, friction=plain)
-    actuator = replace(
-        actuator, gearbox=Gearbox(ratio=actuator.gearbox.ratio, n_motors=actuator.gearbox.n_motors)
-    )  # play is a joint of its own
-    delay = actuator.drive.delay
+    friction, joint, delay = actuator.friction, {}, actuator.drive.delay
+    if friction.dry and not friction.bristle:
+        joint = sticking(friction.moving, timestep)
+        actuator = replace(actuator, friction=Viscous(**friction.drag_terms))
+    actuator = replace(actuator, gearbox=rigid(actuator.gearbox))  # play is a joint of its own
     made = _nothing_lost(actuator, rules(version).era)
     element = DcMotorAttributes.of(made.dcmotor).written()
     if "ctrlrange" in element:
@@ -122,11 +103,8 @@ def parts(actuator: Actuator, version: str, timestep: float) -> Text:
 
 def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:
     made = from_actuator(actuator, era)
-    lost = [
-        path
-        for path in made.dropped
-        if path not in ("drive.delay", "drive.bandwidth", "drive.velocity_target", "drive.torque_target")
-    ]
+    known = ("drive.delay", "drive.bandwidth", "drive.velocity_target", "drive.torque_target")
+    lost = [path for path in made.dropped if path not in known]
     if lost:
         raise InvalidValue(f"a dcmotor cannot carry {', '.join(lost)}; expected an actuator from `carried`")
     return made
@@ -134,74 +112,53 @@ def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:
 
 def sticking(frictionloss: float, timestep: float) -> dict[str, str]:
     """A joint's friction and the solver settings that make it stick."""
-    return {
-        "frictionloss": number(frictionloss),
-        **{k: v.format(two_steps=number(2 * timestep)) for k, v in STICKING.items()},
-    }
+    settings = {k: v.format(two_steps=number(2 * timestep)) for k, v in STICKING.items()}
+    return {"frictionloss": number(frictionloss), **settings}
 
 
 def attributes(pairs: Mapping[str, str]) -> str:
     return " ".join(f'{k}="{v}"' for k, v in pairs.items())
 
 
-def model_text(actuator: Actuator, request: Request, load: float, top: str, play: float | None = None) -> str:
+def _text(request: Request, actuator: Actuator, made: Text, load: float, top: str = "") -> str:
     """A complete model: one body on the joint, and its dcmotor."""
-    made = parts(actuator, request.version, request.timestep)
     element = f"<dcmotor {attributes({'name': request.joint, 'joint': request.joint, **made.element})}/>"
-    return frame(
-        request.joint,
-        actuator.motion,
-        made.joint,
-        element,
-        load,
-        request.timestep,
-        request.integrator,
-        top,
-        play,
-    )
+    return frame(request, actuator, made.joint, element, load, top)
 
 
 def frame(
-    joint: str,
-    motion: str,
+    request: Request,
+    actuator: Actuator,
     on_joint: Mapping[str, str],
     element: str,
     load: float,
-    timestep: float,
-    integrator: str,
-    top: str,
-    play: float | None,
+    top: str = "",
 ) -> str:
-    """The file around an actuator: options, a stand-in body, the joint."""
-    kind = "slide" if motion == "linear" else "hinge"
-    mass = load if kind == "slide" else 1.0
-    inertia = f"{number(load)} {number(load)} {number(load)}"
-    body = f'<inertial pos="0 0 0" mass="{number(mass)}" diaginertia="{inertia}"/>'
+    """The file around an actuator's element: options, a stand-in body, the joint, and one for the play of
+    the actuator's gears where that is asked for."""
+    joint, h, play = request.joint, request.timestep, actuator.gearbox.backlash if request.backlash else None
+    kind = "slide" if actuator.motion == "linear" else "hinge"
+
+    def body(share: float = 1.0) -> str:
+        mass, J = number(share * (load if kind == "slide" else 1.0)), number(share * load)
+        return f'<inertial pos="0 0 0" mass="{mass}" diaginertia="{J} {J} {J}"/>'
+
     first = attributes({"name": joint, "type": kind, "axis": "0 0 1", **on_joint})
-    if play is None:
-        inside = f'    <body name="{joint}_load">\n      <joint {first}/>\n      {body}\n    </body>\n'
-    else:
-        half, tiny = number(0.5 * play), number(1e-4 * load)
-        gap = attributes(
-            {
-                "name": f"{joint}_backlash",
-                "type": kind,
-                "axis": "0 0 1",
-                "limited": "true",
-                "range": f"-{half} {half}",
-            }
-        )
-        gap += f' solreflimit="{number(2 * timestep)} 1" solimplimit="0.99 0.999 1e-4 0.5 2"'
-        small = f'<inertial pos="0 0 0" mass="{number(1e-4 * mass)}" diaginertia="{tiny} {tiny} {tiny}"/>'
+    inside = f'    <body name="{joint}_load">\n      <joint {first}/>\n      {body()}\n    </body>\n'
+    if play is not None:
+        half = number(0.5 * play)
+        gap = {"name": f"{joint}_backlash", "type": kind, "axis": "0 0 1", "limited": "true"}
+        gap |= {"range": f"-{half} {half}", "solreflimit": f"{number(2 * h)} 1"}
+        gap |= {"solimplimit": "0.99 0.999 1e-4 0.5 2"}
         inside = (
-            f'    <body name="{joint}_gear">\n      <joint {first}/>\n      {small}\n      <body'
-            f' name="{joint}_load">\n'
+            f'    <body name="{joint}_gear">\n      <joint {first}/>\n      {body(1e-4)}\n'
+            f'      <body name="{joint}_load">\n        <joint {attributes(gap)}/>\n        {body()}\n'
+            "      </body>\n    </body>\n"
         )
-        inside += f"        <joint {gap}/>\n        {body}\n      </body>\n    </body>\n"
     return (
         f'{top}<mujoco model="{joint}">\n'
         '  <compiler angle="radian" autolimits="true" balanceinertia="true"/>\n'
-        f'  <option timestep="{number(timestep)}" integrator="{integrator}"/>\n'
+        f'  <option timestep="{number(h)}" integrator="{request.integrator}"/>\n'
         f"  <worldbody>\n{inside}  </worldbody>\n"
         f"  <actuator>\n    {element}\n  </actuator>\n"
         "</mujoco>\n"
@@ -228,20 +185,9 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
         name=element.name if spec.actuator(element.name) is None else f"{name}_{element.name}", target=name
     )
     made.trntype = element.trntype
+    own, other = ("id", "name", "target", "trntype", "classname", "signature"), ("info", "parent", "plugin")
     for field in dir(element):
-        if field.startswith("_") or field in (
-            "id",
-            "name",
-            "target",
-            "trntype",
-            "classname",
-            "signature",
-            "info",
-            "parent",
-            "refsite",
-            "slidersite",
-            "plugin",
-        ):
+        if field.startswith("_") or field in (*own, *other, "refsite", "slidersite"):
             continue
         value = getattr(element, field)
         if isinstance(value, np.ndarray):
@@ -263,22 +209,9 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
 def actuator_arrays(model: Any) -> list[str]:
     """Names of the arrays of a compiled model, a row for each actuator, that say what it does;
     those of several inputs are left out."""
-    names = (
-        "gainprm",
-        "biasprm",
-        "dynprm",
-        "gaintype",
-        "biastype",
-        "dyntype",
-        "forcelimited",
-        "forcerange",
-        "damping",
-        "dampingpoly",
-        "armature",
-        "delay",
-        "ctrlspec",
-    )
-    return [f"actuator_{n}" for n in names if hasattr(model, f"actuator_{n}")]
+    kinds = "gainprm biasprm dynprm gaintype biastype dyntype forcelimited forcerange"
+    names = [f"actuator_{n}" for n in f"{kinds} damping dampingpoly armature delay ctrlspec".split()]
+    return [name for name in names if hasattr(model, name)]
 
 
 class Read(NamedTuple):
@@ -320,48 +253,32 @@ def read_model(model: Any, actuator: str | int | None = None) -> Read:
 
 def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     mujoco, model = load_mujoco(), loaded.model
-    found = dcmotors(model)
     if actuator is None:
-        if len(found) != 1:
-            names = ", ".join(
-                str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, i) or i) for i in found
-            )
-            raise MissingValue(
-                f"the model has {len(found)} dcmotors ({names or 'none'}); say which one to read"
-            )
-        actuator = found[0]
+        motors, kind = dcmotors(model), mujoco.mjtObj.mjOBJ_ACTUATOR
+        if len(motors) != 1:
+            names = ", ".join(str(mujoco.mj_id2name(model, kind, i) or i) for i in motors) or "none"
+            raise MissingValue(f"the model has {len(motors)} dcmotors ({names}); say which one to read")
+        actuator = motors[0]
     at = place(model, actuator)
     slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
-    made = to_actuator(loaded.dcmotor(actuator), motion="linear" if slide else "rotary")
-    friction, dof = made.actuator.friction, at.dof
-    loss, damping, armature = (
-        float(getattr(model, f"dof_{n}")[dof]) for n in ("frictionloss", "damping", "armature")
-    )
-    N, n = made.actuator.gearbox.ratio, made.actuator.gearbox.n_motors
+    made, targets = to_actuator(loaded.dcmotor(actuator), motion="linear" if slide else "rotary")
+    friction, motor, drive, unknown = made.friction, made.motor, made.drive, UNKNOWN
     # The engine adds the actuator's armature and damping on its own; these are the joint's.
-    drag = {
-        "viscous": friction.viscous + damping,
-        "viscous_quadratic": friction.viscous_quadratic,
-        "viscous_cubic": friction.viscous_cubic,
-    }
-    unknown = list(UNKNOWN)
-    if isinstance(friction, LuGre):
-        friction = replace(friction, viscous=drag["viscous"])
-        unknown += [f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre"] if loss > 0 else []
-    else:
-        friction = Coulomb(**drag, coulomb=loss) if loss > 0 else Viscous(**drag)
-    motor = made.actuator.motor
+    loss, damping, armature = (
+        float(getattr(model, f"dof_{n}")[at.dof]) for n in ("frictionloss", "damping", "armature")
+    )
+    friction = replace(friction, viscous=friction.viscous + damping)
+    if loss > 0 and friction.bristle:
+        unknown = (*UNKNOWN, f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre")
+    elif loss > 0:
+        friction = Coulomb(**friction.drag_terms, coulomb=loss)
     if armature:
-        motor = replace(motor, rotor_inertia=motor.rotor_inertia + armature / (n * N * N))
+        own = motor.rotor_inertia + armature / made.gearbox.output_inertia(1.0)
+        motor = replace(motor, rotor_inertia=own)
     if hasattr(model, "actuator_delay") and model.actuator_delay[at.actuator]:
-        made = made._replace(
-            actuator=replace(
-                made.actuator,
-                drive=replace(made.actuator.drive, delay=float(model.actuator_delay[at.actuator])),
-            )
-        )
+        drive = replace(drive, delay=float(model.actuator_delay[at.actuator]))
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, at.joint) or str(at.joint)
-    return Read(replace(made.actuator, friction=friction, motor=motor), name, made.targets, tuple(unknown))
+    return Read(replace(made, friction=friction, motor=motor, drive=drive), name, targets, unknown)
 
 
 def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
@@ -372,12 +289,8 @@ def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
 
 def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
     """The export's file with a carried actuator and time step, and the factors of its ctrl."""
-    play = export.actuator.gearbox.backlash if export.has_play_joint else None
+    request = request_of(export)._replace(timestep=timestep)
     made = parts(actuator, export.version, timestep)
     if "solreffriction" in made.joint:  # part of the model, not of the step
         made.joint.update(sticking(float(made.joint["frictionloss"]), export.timestep))
-    element = f"<dcmotor {attributes({'name': export.joint, 'joint': export.joint, **made.element})}/>"
-    return (
-        frame(export.joint, actuator.motion, made.joint, element, 1.0, timestep, export.integrator, "", play),
-        made.ctrl,
-    )
+    return _text(request, export.actuator, made, 1.0), made.ctrl

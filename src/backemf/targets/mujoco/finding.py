@@ -3,7 +3,7 @@ and a finding where it is too far to train on."""
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...engine.simulate import simulate
 from ...errors import InvalidValue
 from ...findings import Finding
+from ...model import steady
 from ...model.actuator import Actuator
 from ...model.bench import Flywheel, FreeShaft
 from ...model.friction import LuGre
@@ -62,43 +63,36 @@ def accurate(
     try:
         equal = to_actuator(dcmotor)
     except InvalidValue:  # no drive follows this controller: look at the motor alone
-        dcmotor = dataclasses.replace(
-            dcmotor, controller=Controller(inputs="voltage" if dcmotor.controller.era == 1 else ("voltage",))
-        )
+        plain = Controller(inputs="voltage" if dcmotor.controller.era == 1 else ("voltage",))
+        dcmotor = replace(dcmotor, controller=plain)
         equal = to_actuator(dcmotor)
     n = round(duration / hold)
     time = hold * np.arange(n + 1)
-    wave = np.where(time < 0.7 * duration, np.sin(2 * np.pi * 1.6 / duration * time), 0.0)
-    rest = np.where(
-        time < 0.7 * duration, wave, np.sin(2 * np.pi * 1.6 * 0.7)
-    )  # a position is held, anything else stops
+    moves = time < 0.7 * duration
+    wave = np.where(moves, np.sin(2 * np.pi * 1.6 / duration * time), 0.0)
+    rest = np.where(moves, wave, np.sin(2 * np.pi * 1.6 * 0.7))  # a position is held, anything else stops
+    torque, at = _torque(equal.actuator, inertia), steady.line(equal.actuator)
     shapes = {
         "position_target": 0.4 * rest,
         "velocity_target": 3.0 * wave,
-        "torque_target": _torque(equal.actuator, inertia) * wave,
+        "torque_target": torque * wave,
+        "voltage_target": (torque / at.torque_per_volt + 3.0 * at.K_e) * wave,
     }
-    shapes["voltage_target"] = _volts(dcmotor, equal.actuator, inertia) * wave
     command = {name: shapes[name] for name in equal.targets}
     if "position_target" in command and "torque_target" in command:
         command["torque_target"] = 0.0 * wave  # the feedback alone moves it
         command["velocity_target"] = np.gradient(command["position_target"], hold)
     bench = Flywheel(inertia=inertia) if inertia > 0 else FreeShaft()
     start = {} if command else {"velocity": 3.0}  # without an input, look at it coasting
-    found = simulate(equal.actuator, bench, command, time=time, start=start, tolerance=tolerance)
+    run = simulate(equal.actuator, bench, command, time=time, start=start, tolerance=tolerance)
     columns = [command[name] / factor for name, factor in equal.targets.items()]
     ctrl = np.stack(columns, axis=1)[:-1] if columns else np.zeros((n, 0))
-    return Accurate(dcmotor, inertia, time, found["position"], found["velocity"], ctrl, hold)
+    return Accurate(dcmotor, inertia, time, run["position"], run["velocity"], ctrl, hold)
 
 
 def _torque(actuator: Actuator, inertia: float) -> float:
     """A torque at the output that breaks it free and accelerates it with 20 rad/s^2."""
-    level = getattr(actuator.friction, "static", getattr(actuator.friction, "coulomb", 0.0))
-    return 2.0 * level + 20.0 * (inertia + actuator.gearbox.output_inertia(actuator.motor.rotor_inertia))
-
-
-def _volts(dcmotor: DcMotor, actuator: Actuator, inertia: float) -> float:
-    R, K, N = dcmotor.motor.resistance, dcmotor.motor.torque_constant, abs(dcmotor.gear)
-    return R / K * _torque(actuator, inertia) / N + 3.0 * K * N
+    return 2.0 * actuator.friction.breakaway + 20.0 * (inertia + steady.armature(actuator))
 
 
 def scheme(reference: Accurate, engine: Engine) -> Scheme:
@@ -110,10 +104,8 @@ def scheme(reference: Accurate, engine: Engine) -> Scheme:
             f"timestep is {h:g} s; expected a whole fraction of {hold:g} s, in which the commands of this"
             " comparison change"
         )
-    state = initial_state(
-        reference.dcmotor, position=float(reference.position[0]), velocity=float(reference.velocity[0])
-    )
-    rows = [(state["position"], state["velocity"])]
+    start = {"position": float(reference.position[0]), "velocity": float(reference.velocity[0])}
+    state, rows = initial_state(reference.dcmotor, **start), [tuple(start.values())]
     with np.errstate(all="ignore"):
         for k, u in enumerate(reference.ctrl):
             for _ in range(inside):
@@ -145,67 +137,47 @@ def integrator_finding(
     does not divide 10 ms is looked at as the next longer one that does.
     """
     hold = max(HOLD, timestep)
-    dcmotor = (
-        actuator if isinstance(actuator, DcMotor) else from_actuator(actuator, rules(version).era).dcmotor
-    )
+    given = isinstance(actuator, DcMotor)
+    dcmotor = actuator if given else from_actuator(actuator, rules(version).era).dcmotor
     h = hold / int(hold / timestep + 1e-9)
     reference = accurate(dcmotor, inertia, hold=hold)
-    found = scheme(reference, Engine(version=version, integrator=integrator, timestep=h))
-    if not found.far:
+    engine = Engine(version=version, integrator=integrator, timestep=h)
+    seen = scheme(reference, engine)
+    if not seen.far:
         return None
-    same = Engine(version=version, integrator=integrator, timestep=h)
-    enough = next(
-        (
-            h / n
-            for n in (2, 4, 8, 16)
-            if not scheme(reference, dataclasses.replace(same, timestep=h / n)).far
-        ),
-        None,
-    )
-    what = f"MuJoCo {version} with {integrator} at {1e3 * h:g} ms"
-    numbers = {"timestep": h, "position": found.position, "velocity": found.velocity}
+    shorter = (h / n for n in (2, 4, 8, 16))
+    enough = next((t for t in shorter if not scheme(reference, replace(engine, timestep=t)).far), None)
+    what, on = f"MuJoCo {version} with {integrator} at {1e3 * h:g} ms", f"on a joint of {inertia:g} kg m^2."
+    numbers = {"timestep": h, "position": seen.position, "velocity": seen.velocity}
+    far = f"{100 * seen.position:.0f} % of the motion in position and {100 * seen.velocity:.0f} % in velocity"
+    text, code, advice = f"{what} is off by {far} {on}", "integrator_far_off", []
+    if seen.diverged is not None:
+        text, code = f"{what} diverges after {seen.diverged:g} s {on}", "integrator_diverges"
+        numbers["diverged"] = seen.diverged
     if enough is not None:
         numbers["timestep_enough"] = enough
-    if found.diverged is not None:
-        text, code = (
-            f"{what} diverges after {found.diverged:g} s on a joint of {inertia:g} kg m^2.",
-            "integrator_diverges",
-        )
-        numbers["diverged"] = found.diverged
-    else:
-        far = (
-            f"{100 * found.position:.0f} % of the motion in position and {100 * found.velocity:.0f} % in"
-            " velocity"
-        )
-        text, code = f"{what} is off by {far} on a joint of {inertia:g} kg m^2.", "integrator_far_off"
-    soft = _softer(reference, same)
-    advice = [f"a time step of {1e3 * enough:g} ms"] if enough is not None else []
+        advice.append(f"a time step of {1e3 * enough:g} ms")
+    soft = _softer(reference, engine)
     if soft is not None:
         numbers["stiffness_enough"] = soft.stiffness
         advice.append(
             f"a softer bristle, lugre stiffness {soft.stiffness:.2g} and damping {soft.damping:.2g} at the"
             " actuator, which moves alike"
         )
-    remedy = (
-        ", or ".join(advice)
-        or "neither a sixteenth of the time step nor a softer bristle is enough:"
-        " try another integrator or lower gains"
-    )
+    none = "neither a sixteenth of the time step nor a softer bristle is enough: try another integrator or"
+    remedy = ", or ".join(advice) or f"{none} lower gains"
     return Finding(code=code, text=text, remedy=remedy, numbers=numbers)
 
 
 def _softer(reference: Accurate, engine: Engine) -> LuGre | None:
     """The stiffest bristle with which the engine still makes the accurate motion of the true one;
     its damping ratio is kept."""
-    friction = reference.dcmotor.friction
-    if not isinstance(friction, LuGre):
+    lugre = reference.dcmotor.lugre
+    if lugre is None:
         return None
     for n in (4, 16, 64, 256, 1024):
-        soft = dataclasses.replace(
-            friction, stiffness=friction.stiffness / n, damping=friction.damping / n**0.5
-        )
-        if not scheme(
-            reference._replace(dcmotor=dataclasses.replace(reference.dcmotor, friction=soft)), engine
-        ).far:
+        soft = replace(lugre, stiffness=lugre.stiffness / n, damping=lugre.damping / n**0.5)
+        softened = reference._replace(dcmotor=replace(reference.dcmotor, friction=soft))
+        if not scheme(softened, engine).far:
             return soft
     return None

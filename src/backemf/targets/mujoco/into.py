@@ -19,7 +19,7 @@ from ...simulator.arrays import load_mujoco
 from ...simulator.dcmotor import rules
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
 from ..export import Export, number
-from .dcmotor import actuator_arrays
+from .dcmotor import actuator_arrays, attributes
 
 JOINT = ("armature", "damping", "frictionloss", "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -63,71 +63,50 @@ def into(export: Export, path: Path | str, joint: str | None = None) -> Edited:
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
     elements = scan(path)
-    joints = [
-        e for e in elements if e.tag == "joint" and e.parent == "body" and e.attributes.get("name") == name
-    ]
-    if not joints:
-        raise UnknownName(
-            f"joint in {path.name}",
-            name,
-            [
-                e.attributes["name"]
-                for e in elements
-                if e.tag == "joint" and e.parent == "body" and "name" in e.attributes
-            ],
-        )
-    old = [
-        e
-        for e in elements
-        if e.parent == "actuator" and name in (e.attributes.get("joint"), e.attributes.get("jointinparent"))
-    ]
+    there = _joint(elements, "body", name, path)
+    actuators = [e for e in elements if e.parent == "actuator"]
+    old = [e for e in actuators if name in (e.attributes.get("joint"), e.attributes.get("jointinparent"))]
     if len(old) > 1:
         raise InvalidValue(
             f"{name!r} has {len(old)} actuators in {path.name}; expected one: remove the others first"
         )
     mine, wanted = _of_export(export)
-    edits: list[Edit] = []
-    kept = {k: v for k, v in (old[0].attributes if old else {}).items() if k in KEPT}
-    taken = {e.attributes.get("name") for e in elements if e.parent == "actuator"}
-    kept = kept or ({} if name in taken else {"name": name})
-    fresh = {
-        **kept,
-        "joint": name,
-        **{k: v for k, v in mine.attributes.items() if k not in ("name", "joint")},
-    }
-    limits = {"ctrllimited": "true" if "ctrlrange" in fresh else "false"}
+    given = old[0].attributes if old else {}
+    kept = {k: v for k, v in given.items() if k in KEPT}
+    kept = kept or ({} if name in {e.attributes.get("name") for e in actuators} else {"name": name})
+    fresh = {**kept, "joint": name}
+    fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint")}
+    fresh["ctrllimited"] = "true" if "ctrlrange" in fresh else "false"
     if mine.tag != "dcmotor":
-        limits["forcelimited"] = "true" if "forcerange" in fresh else "false"
-    element = (
-        f"<{mine.tag} " + " ".join(f'{k}="{_escaped(v)}"' for k, v in {**fresh, **limits}.items()) + "/>"
-    ).encode()
-    changes = [
-        (
-            f"actuator of {name}: <{old[0].tag}> became <{mine.tag}>"
-            if old
-            else f"actuator of {name}: new <{mine.tag}>"
-        )
-    ]
+        fresh["forcelimited"] = "true" if "forcerange" in fresh else "false"
+    escaped = {k: _escaped(v) for k, v in fresh.items()}
+    element = f"<{mine.tag} {attributes(escaped)}/>".encode()
     if old:
-        gone = [
-            f'{k}="{v}"' for k, v in old[0].attributes.items() if k not in (*KEPT, "joint", "jointinparent")
-        ]
+        changes = [f"actuator of {name}: <{old[0].tag}> became <{mine.tag}>"]
+        gone = [f'{k}="{v}"' for k, v in given.items() if k not in (*KEPT, "joint", "jointinparent")]
         changes += [f"actuator of {name}: gone are {' '.join(gone)}"] if gone else []
-        edits.append(Edit(old[0], old[0].start, old[0].end, element))
+        edits = [Edit(old[0], old[0].start, old[0].end, element)]
     else:
-        edits.append(_inserted(elements, element, path))
-    body = {k: wanted.get(k, "0") for k in ("armature", "damping", "frictionloss")}
-    body |= {k: wanted[k] for k in ("solreffriction", "solimpfriction") if k in wanted}
-    there = joints[0]
+        changes = [f"actuator of {name}: new <{mine.tag}>"]
+        edits = [_inserted(elements, element, path)]
+    body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
     raw = there.file.read_bytes()[there.start : there.opened]
     classes = any(e.tag == "joint" and e.parent == "default" for e in elements)
     body = {k: v for k, v in body.items() if v != "0" or k in there.attributes or classes}
     edits.append(Edit(there, there.start, there.opened, with_attributes(raw, body)))
-    changes += [
-        f"joint {name}: {k} {there.attributes.get(k, '(absent)')} became {v}" for k, v in body.items()
-    ]
+    was = {k: there.attributes.get(k, "(absent)") for k in body}
+    changes += [f"joint {name}: {k} {was[k]} became {v}" for k, v in body.items()]
     files = applied(edits)
     return Edited(files, tuple(changes), _verify(export, path, name, files))
+
+
+def _joint(elements: list[Element], parent: str, name: str, path: Path) -> Element:
+    """The joint of a name."""
+    joints = [e for e in elements if e.tag == "joint" and e.parent == parent]
+    named = {e.attributes["name"]: e for e in reversed(joints) if "name" in e.attributes}
+    if name not in named:
+        raise UnknownName(f"joint in {path.name}", name, [*reversed(named)])
+    return named[name]
 
 
 def _escaped(value: str) -> str:
@@ -139,9 +118,9 @@ def _of_export(export: Export) -> tuple[Element, dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "export.xml"
         place.write_text(export.text, encoding="utf-8")
-        found = scan(place)
-    element = next(e for e in found if e.parent == "actuator")
-    joint = next(e for e in found if e.tag == "joint" and e.attributes.get("name") == export.joint)
+        elements = scan(place)
+    element = next(e for e in elements if e.parent == "actuator")
+    joint = next(e for e in elements if e.tag == "joint" and e.attributes.get("name") == export.joint)
     return element, {k: v for k, v in joint.attributes.items() if k in JOINT}
 
 
@@ -169,25 +148,13 @@ def _verify(export: Export, path: Path, name: str, files: dict[Path, bytes]) -> 
             f" {export.version}"
         )
     model, alone = compiled(mujoco, path, files), mujoco.MjModel.from_xml_string(export.text)
-    joint, i = (
-        model.joint(name),
-        next(
-            k
-            for k in range(len(model.actuator_trnid))
-            if int(model.actuator_trnid[k, 0]) == model.joint(name).id
-        ),
-    )
+    joint = model.joint(name)
+    i = int(np.flatnonzero(model.actuator_trnid[:, 0] == joint.id)[0])
     theirs, mine = int(joint.dofadr[0]), int(alone.joint(export.joint).dofadr[0])
-    wrong = [
-        n
-        for n in actuator_arrays(model)
-        if not np.allclose(getattr(model, n)[i], getattr(alone, n)[0], rtol=1e-9, atol=1e-15)
-    ]
-    wrong += [
-        f"dof_{n}"
-        for n in ("armature", "damping", "frictionloss")
-        if not np.isclose(getattr(model, f"dof_{n}")[theirs], getattr(alone, f"dof_{n}")[mine])
-    ]
+    pairs = {n: (getattr(model, n)[i], getattr(alone, n)[0]) for n in actuator_arrays(model)}
+    wrong = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
+    dofs = [f"dof_{n}" for n in JOINT[:3]]
+    wrong += [n for n in dofs if not np.isclose(getattr(model, n)[theirs], getattr(alone, n)[mine])]
     if wrong:
         raise InvalidValue(
             f"in {path.name} the default classes change {', '.join(wrong)} of the new actuator; move those"
@@ -198,41 +165,18 @@ def _verify(export: Export, path: Path, name: str, files: dict[Path, bytes]) -> 
 
 def _into_urdf(export: Export, path: Path, name: str) -> Edited:
     elements = scan(path)
-    joints = [
-        e for e in elements if e.tag == "joint" and e.parent == "robot" and e.attributes.get("name") == name
-    ]
-    if not joints:
-        raise UnknownName(
-            f"joint in {path.name}",
-            name,
-            [
-                e.attributes["name"]
-                for e in elements
-                if e.tag == "joint" and e.parent == "robot" and "name" in e.attributes
-            ],
-        )
-    there, x = joints[0], export.numbers
-    inside = [e for e in elements if e.parent == "joint" and there.start < e.start < there.end]
-    content = path.read_bytes()
-    edits, changes = [], []
+    there, x = _joint(elements, "robot", name, path), export.numbers
+    inside = {
+        e.tag: e for e in reversed(elements) if e.parent == "joint" and there.start < e.start < there.end
+    }
+    content, edits, changes = path.read_bytes(), [], []
     for tag, names in (("limit", ("effort", "velocity")), ("dynamics", ("damping", "friction"))):
-        values = {n: number(x[n]) for n in names}
-        mine = next((e for e in inside if e.tag == tag), None)
+        values, mine = {n: number(x[n]) for n in names}, inside.get(tag)
         if mine is not None:
-            edits.append(
-                Edit(
-                    mine, mine.start, mine.opened, with_attributes(content[mine.start : mine.opened], values)
-                )
-            )
+            text = with_attributes(content[mine.start : mine.opened], values)
+            edits.append(Edit(mine, mine.start, mine.opened, text))
         else:
             at = content.rindex(b"</", there.opened, there.end)
-            edits.append(
-                Edit(
-                    there,
-                    at,
-                    at,
-                    (f"  <{tag} " + " ".join(f'{k}="{v}"' for k, v in values.items()) + "/>\n  ").encode(),
-                )
-            )
+            edits.append(Edit(there, at, at, f"  <{tag} {attributes(values)}/>\n  ".encode()))
         changes.append(f"joint {name}: <{tag}> {', '.join(f'{k} {v}' for k, v in values.items())}")
     return Edited(applied(edits), tuple(changes), "the XML was parsed; URDF has no simulator here")

@@ -218,6 +218,16 @@ class Actuator:
         self.state, self.carried = dict(state), dict(carried)
 '''
 
+COMPUTE = '''    def compute(self, {asked}):
+        """What was asked, and the joint's position and velocity now, become the torque on it over the next dt
+        seconds.
+
+        `load` is every other torque on the joint; without it, it is taken from how the joint moved since the
+        last call.
+        """'''
+STEP = '''    def step(self, {asked}):
+        """Move joints of its own by dt seconds, against a load; gives their position and velocity."""'''
+
 # The imports of a flavour stand where it begins (noqa: E402), so that the part above is the plain file
 # unchanged.
 ISAACLAB = '''

@@ -22,7 +22,7 @@ from ...findings import Finding
 from ...model.actuator import Actuator
 from ...model.quantity import quantities
 from ..export import Export, Request, complete, hash_comment, header
-from .text import CLASS, ISAACLAB, MJLAB
+from .text import CLASS, COMPUTE, ISAACLAB, MJLAB, STEP
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -92,42 +92,26 @@ def write(actuator: Actuator, request: Request) -> Export:
         + _flavour(actuator, request, system)
     )
     files = {f"{request.joint}_torch.py": hash_comment([*top, usage]) + "\nimport torch\n" + body}
-    return complete(
-        request, actuator, files=files, carried=actuator, numbers=dict(actuator.parameters), findings=findings
-    )
+    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
+    return complete(request, actuator, files=files, findings=findings, **same)
 
 
-def _findings(actuator: Actuator, spread: Spread) -> tuple[Finding, ...]:
-    found = []
+def _findings(actuator: Actuator, spread: Spread) -> list[Finding]:
+    findings, values = [], actuator.parameters
     if actuator.motor.rotor_inertia == 0:
         text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
-        found.append(
-            Finding(
-                code="no_rotor_inertia",
-                text=text,
-                remedy="give motor.rotor_inertia, or an inertia above 0 for every joint",
-            )
-        )
-    shares = {
-        path: error / abs(actuator.parameters[path])
-        for path, error in spread.errors.items()
-        if actuator.parameters[path]
-    }
+        remedy = "give motor.rotor_inertia, or an inertia above 0 for every joint"
+        findings.append(Finding(code="no_rotor_inertia", text=text, remedy=remedy))
+    shares = {path: error / abs(values[path]) for path, error in spread.errors.items() if values[path]}
     loose = {path: share for path, share in shares.items() if share > LOOSE}
     if loose:
         text = (
             f"{', '.join(f'{path} to {share:.0%}' for path, share in loose.items())}: so loosely known that"
             " draws pile up at the edge of the range."
         )
-        found.append(
-            Finding(
-                code="loosely_known",
-                text=text,
-                remedy="record what tells them, give the fit a prior, or leave them out of the errors",
-                numbers=loose,
-            )
-        )
-    return tuple(found)
+        remedy = "record what tells them, give the fit a prior, or leave them out of the errors"
+        findings.append(Finding(code="loosely_known", text=text, remedy=remedy, numbers=loose))
+    return findings
 
 
 def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Iterable[str]) -> str:
@@ -136,32 +120,17 @@ def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Itera
     ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
     errors = {path: error for path, error in spread.errors.items() if error > 0}
     kept = Spread(errors=errors, correlation=_rows(spread, errors))
-    units = spread.units_of(actuator)
-    thermal = actuator.motor.thermal
-    follows = [
-        name
-        for name in ("rotor_position", "setpoint")
-        if name in system.states and (name == "rotor_position" or _follows_position(actuator))
-    ]
-    held = (
-        spread.held_out * math.sqrt(0.5 * math.pi)
-        if spread.held_out and _follows_position(actuator)
-        else None
-    )
+    thermal, by_position = actuator.motor.thermal, _follows_position(actuator)
+    begin = ("rotor_position", "setpoint") if by_position else ("rotor_position",)
+    follows = tuple(name for name in begin if name in system.states)
+    held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
     origin = "the fit's standard errors" if errors else "none was given"
-    stated = (
-        "stated with the export"
-        if spread.units is not None
-        else "an assumption of backemf, not a measurement: give your own"
-    )
+    assumed = "an assumption of backemf, not a measurement: give your own"
+    stated = assumed if spread.units is None else "stated with the export"
     lines = [
         "",
         "# The actuator's numbers, by path.",
-        *_table(
-            "PARAMETERS",
-            {path: value for path, (_, value) in known.items()},
-            {path: actuator.unit(path) for path in known},
-        ),
+        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
         f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
         *_table("RANGES", ranges),
         (
@@ -174,7 +143,7 @@ def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Itera
             f"# Relative spread from unit to unit, the standard deviation of the logarithm: {stated}. A row"
             " moves together."
         ),
-        *_table("UNIT_SPREAD", units),
+        *_table("UNIT_SPREAD", spread.units_of(actuator)),
         (
             "# Standard deviation of a constant error of the position target [rad or m]: the fit's mean"
             " absolute held-out error"
@@ -189,7 +158,7 @@ def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Itera
         f"STATES = {system.states!r}",
         f"SUMMED = {_set(summed)}",
         f"START = { {} if thermal is None else dict.fromkeys(thermal.nodes, 'motor.thermal.ambient')!r}",
-        f"FOLLOWS = {tuple(follows)!r}",
+        f"FOLLOWS = {follows!r}",
         f"DELAY = {'drive.delay' if actuator.drive.delay is not None else None!r}",
     ]
     return "\n".join(lines) + "\n"
@@ -201,11 +170,8 @@ def _follows_position(actuator: Actuator) -> bool:
 
 def _range(meta: Any, value: float) -> tuple[float, float]:
     above, least = meta["above"], meta["least"]
-    low = least if above is None else above + FLOOR * (value - above)
-    return (
-        -math.inf if low is None else float(low),
-        math.inf if meta["most"] is None else float(meta["most"]),
-    )
+    low, most = least if above is None else above + FLOOR * (value - above), meta["most"]
+    return -math.inf if low is None else float(low), math.inf if most is None else float(most)
 
 
 def _rows(spread: Spread, errors: dict[str, float]) -> list[list[float]] | None:
@@ -227,14 +193,9 @@ def _literal(value: Any) -> str:
 def _table(name: str, rows: dict[Any, Any], remarks: dict[Any, str] | None = None) -> list[str]:
     if not rows:
         return [f"{name} = {{}}"]
-    return [
-        f"{name} = {{",
-        *(
-            f"    {_literal(k)}: {_literal(v)}," + (f"  # {remarks[k]}" if remarks else "")
-            for k, v in rows.items()
-        ),
-        "}",
-    ]
+    after = {k: f"  # {remarks[k]}" if remarks else "" for k in rows}
+    lines = [f"    {_literal(k)}: {_literal(v)},{after[k]}" for k, v in rows.items()]
+    return [f"{name} = {{", *lines, "}"]
 
 
 def _set(names: Iterable[str]) -> str:
@@ -247,44 +208,21 @@ def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
     targets = system.inputs[2:]
     first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
     asked = ", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"])
-    compute = [
-        f"    def compute(self, {asked}):",
-        (
-            '        """What was asked, and the joint\'s position and velocity now, become the torque on it'
-            " over the next dt seconds."
-        ),
-        "",
-        (
-            "        `load` is every other torque on the joint; without it, it is taken from how the joint"
-            " moved since the last call."
-        ),
-        '        """',
-    ]
-    step = [
-        f"    def step(self, {', '.join([*first, 'dt', '*', *others, 'load=0.0'])}):",
-        (
-            '        """Move joints of its own by dt seconds, against a load; gives their position and'
-            ' velocity."""'
-        ),
-    ]
+    compute = COMPUTE.format(asked=asked)
+    step = STEP.format(asked=", ".join([*first, "dt", "*", *others, "load=0.0"]))
     shifted = bool(spread.held_out) and _follows_position(actuator)
     given = ", ".join(
         f"self.tensor({name})" + (" + self.offset" if shifted and name == "position_target" else "")
         for name in targets
     )
-    return "\n" + CLASS.format(
-        what=_what(actuator), compute="\n".join(compute), step="\n".join(step), given=given
-    )
+    what = f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
+    return "\n" + CLASS.format(what=what, compute=compute, step=step, given=given)
 
 
 def _ordered(actuator: Actuator) -> tuple[tuple[str | None, str], ...]:
     """(lower, higher): pairs that a draw must not swap."""
     known = actuator.parameters
     return tuple((actuator.over(path), path) for path in known if actuator.over(path) in known)
-
-
-def _what(actuator: Actuator) -> str:
-    return f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
 
 
 def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
@@ -299,12 +237,8 @@ def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
         )
     owner = "control_action" if request.version == "isaaclab" else "cmd"
     given = "".join(f"{name}={owner}.{theirs[name]}, " for name in targets)
-    name = (
-        "".join(
-            word.capitalize() for word in "".join(c if c.isalnum() else " " for c in request.joint).split()
-        )
-        or "Joint"
-    )
+    words = "".join(c if c.isalnum() else " " for c in request.joint).split()
+    name = "".join(word.capitalize() for word in words) or "Joint"
     armature = float(system.armature(list(system.parameters.values())))
     text = {"isaaclab": ISAACLAB, "mjlab": MJLAB}[request.version]
     return text.format(name=name, armature=armature, timestep=request.timestep, **{request.version: given})

@@ -43,7 +43,6 @@ NUMBA = Words(
         "log2": "np.log2({0})",
         "log1p": "math.log1p({0})",
         "logistic": "1.0 / (1.0 + math.exp(-{0}))",
-        "erf": "math.erf({0})",
         # angles
         "sin": "math.sin({0})",
         "cos": "math.cos({0})",

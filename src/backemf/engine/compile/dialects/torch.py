@@ -41,7 +41,6 @@ TORCH = Words(
         "log2": "torch.log2({0})",
         "log1p": "torch.log1p({0})",
         "logistic": "torch.sigmoid({0})",
-        "erf": "torch.erf({0})",
         "sin": "torch.sin({0})",
         "cos": "torch.cos({0})",
         "tan": "torch.tan({0})",

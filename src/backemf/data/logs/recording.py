@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,12 @@ class Recording:
     needs: Mapping[str, str] = field(default_factory=dict)
     """Signals without which this format makes no sense ("command":
     any target or voltage), each with what to say when it is not there."""
+
+    @staticmethod
+    def of(path: Path, format: str, channels: Iterable[Channel], name: str = "", **more: Any) -> Recording:
+        """A recording from a file, called as the file unless it has a name of its own."""
+        name = name or path.stem
+        return Recording(name=name, source=str(path), format=format, channels=tuple(channels), **more)
 
 
 Keep = Callable[[Sequence[Channel]], Collection[str]]

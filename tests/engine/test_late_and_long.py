@@ -1,0 +1,125 @@
+"""What comes late, gaps in a clock, and steps that cannot be fine enough: each is followed, or said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.engine.rows import Delay, held, split
+from backemf.errors import BackemfWarning
+
+MOTOR = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
+BENCH = be.bench.Flywheel(inertia=5e-3)
+
+
+def servo(**drive) -> be.Actuator:
+    return be.Actuator(
+        motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.02, viscous=0.01), drive=be.drive.Voltage(**drive)
+    )
+
+
+def test_what_is_shown_has_arrived():
+    """Voltage, current and torque are those of the motor, not of a command that is still on its way; the book
+    of the energy and the integral of v i are the same."""
+    run = be.simulate(servo(delay=0.0503), BENCH, be.signal.step(5.0), duration=0.4, dt=1e-3, energy=True)
+    early = run.time < 0.0503
+    assert (run.voltage[early] == 0.0).all()
+    assert (run.position[early] == 0.0).all()
+    assert (run.voltage[~early] == 5.0).all()
+    assert run["voltage_target"][0] == 5.0  # what was asked is shown as it was asked
+    power = np.trapezoid(run.voltage * run.current, run.time)
+    assert power == pytest.approx(run.energy["electrical"][-1], rel=5e-3)  # the jump inside an interval
+    prompt = be.simulate(servo(), BENCH, be.signal.step(5.0), duration=0.4, dt=1e-3)
+    late = np.interp(run.time - 0.0503, prompt.time, prompt.position, left=0.0)
+    np.testing.assert_allclose(run.position, late, atol=2e-4)
+
+
+def test_recorded_samples_held_before_they_began():
+    """Of an array nobody knows what was asked before; its first value is taken to have held."""
+    run = be.simulate(servo(delay=0.05), BENCH, np.full(101, 5.0), dt=1e-3)
+    assert (run.voltage == 5.0).all()
+
+
+def test_an_integral_and_gains_of_an_impedance_come_late_too():
+    drive = be.drive.Impedance(newton_metres_per_radian=2.0, newton_metre_seconds_per_radian=0.1, delay=0.02)
+    actuator = be.Actuator(motor=MOTOR, drive=drive)
+    stiffer = {"position_target": 0.3, "newton_metres_per_radian": be.signal.step(4.0, at=0.1, start=2.0)}
+    run = be.simulate(actuator, BENCH, stiffer, duration=0.3, dt=1e-3)
+    at = int(np.argmin(np.abs(run.time - 0.11)))
+    assert run.torque[at] == pytest.approx(2.0 * (0.3 - run.position[at]) - 0.1 * run.velocity[at], rel=1e-6)
+
+
+def test_a_long_gap_costs_only_itself():
+    time = np.concatenate([np.arange(0, 0.2, 0.002), 10.2 + np.arange(0, 0.2, 0.002)])
+    command = np.where(time < 5, 3.0, -3.0)
+    run = be.simulate(servo(), BENCH, command, time=time)
+    assert run.substeps <= 64  # and not 40,000
+    even = np.arange(0, time[-1] + 1e-9, 0.002)
+    whole = be.simulate(servo(), BENCH, be.signal.held(time, command), time=even)
+    np.testing.assert_allclose(run.position, np.interp(time, even, whole.position), atol=2e-3)
+
+
+def test_pieces_of_an_interval_are_the_interval():
+    values = np.array([[1.0], [2.0], [3.0], [4.0]])
+    before = np.array([[1.0], [1.0], [2.0], [3.0]])
+    rows = held(values, np.array([0.1, 0.1, 0.55, 0.1]), before, np.array([0.0, 0.5, 0.45, 0.0]))
+    cut, samples = split(rows)
+    assert samples.tolist() == [0, 1, 2, 8, 9]
+    assert cut.dt.sum() == pytest.approx(rows.dt.sum())
+    for array in (rows, cut):  # the integral of the input, interval by interval
+        array_sum = (array.switch * array.before[:, 0] + (1 - array.switch) * array.values[:, 0]) * array.dt
+        if array is rows:
+            expected = array_sum
+        else:
+            found = np.add.reduceat(array_sum, samples[:-1])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    even = held(values, np.full(4, 0.1))
+    assert split(even)[0] is even
+
+
+def test_in_force_is_what_the_rows_hold():
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.uniform(1.9e-3, 2.0e-3, 200))  # at most one change an interval
+    values = rng.normal(size=(200, 2))
+    late = Delay(values, times, 0.0113, [True, False])
+    rows = late.rows()
+    at_sample = np.where(rows.switch[:, None] > 0, rows.before, rows.values)
+    np.testing.assert_array_equal(late.in_force()[:-1], at_sample)
+    np.testing.assert_array_equal(rows.values[:, 1], values[:-1, 1])
+
+
+def test_a_missed_tolerance_is_said():
+    stiff = be.Actuator(
+        motor=be.motor.Motor(resistance=0.1, torque_constant=0.5, rotor_inertia=1e-7),
+        gearbox=be.gearbox.Gearbox(ratio=5.0, backlash=0.05, contact_stiffness=1e9),
+        friction=be.friction.Coulomb(coulomb=0.05),
+        drive=be.drive.Position(volts_per_radian=500.0, supply=48.0),
+    )
+    with pytest.warns(BackemfWarning, match="halving the step still changes position"):
+        run = be.simulate(stiff, be.bench.Flywheel(inertia=1e-4), be.signal.square(1.0, 20.0), duration=0.2)
+    assert [f.code for f in run.findings] == ["tolerance_missed"]
+    assert run.refinement is not None
+    assert run.findings[0].numbers["change"] == run.refinement > 1e-4
+
+
+def test_a_motion_that_runs_away_is_said():
+    with pytest.warns(BackemfWarning, match="the motion runs away"):
+        run = be.simulate(servo(), BENCH, 1e308, duration=0.1, dt=0.01)
+    assert [f.code for f in run.findings] == ["not_finite"]
+
+
+def test_a_coarse_overflow_is_refined_away():
+    """Where the first, coarse run overflows, finer ones are tried; before, NaN came back in silence."""
+    lively = be.Actuator(
+        motor=MOTOR,
+        drive=be.drive.Position(volts_per_radian=30.0, supply=12.0),
+        friction=be.friction.LuGre(
+            coulomb=0.02, static=0.04, stribeck_velocity=0.1, stiffness=50.0, damping=1.0
+        ),
+    )
+    run = be.simulate(lively, BENCH, 0.5, duration=0.5, dt=0.05)
+    assert np.isfinite(run.position).all()
+    assert run.findings == ()
+    assert run.refinement is not None
+    assert run.refinement <= 1e-4

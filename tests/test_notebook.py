@@ -1,0 +1,89 @@
+"""Results where people look at them: a short text, a table, a picture, a frame."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.errors import NotAvailable
+
+from .data.test_codec import FIT
+
+SERVO = be.Actuator(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
+    friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    drive=be.drive.Position(volts_per_radian=30.0, supply=12.0),
+)
+BENCH = be.bench.Pendulum(mass=0.3, length=0.1)
+ROWS = {
+    test: [
+        [t, u := (0.5 * t if "quasi" in test else 6.0), 0.0, (u - 0.3) / 0.12 if u > 0.3 else 0.0]
+        for t in np.arange(0, 4, 0.02)
+    ]
+    for test in ("quasistatic-forward", "dynamic-forward")
+}
+
+
+def nouns() -> dict:
+    run = be.simulate(SERVO, BENCH, be.signal.step(0.5), duration=0.3)
+    log = be.log("swing", run.time, position=run.position, position_target=0.5 + 0 * run.time, bench=BENCH)
+    return {
+        "Trajectory": run,
+        "Log": log,
+        "Fit": FIT,
+        "Export": be.export(SERVO, "mujoco-classic", method="formula"),
+        "Datasheet": be.Datasheet.read("maxon-re-25-118743"),
+    }
+
+
+@pytest.mark.parametrize("name", ["Trajectory", "Log", "Fit", "Export", "Datasheet"])
+def test_a_noun_shows_itself(name, tmp_path):
+    noun = nouns()[name]
+    assert type(noun).__name__ == name
+    assert len(repr(noun)) < 200
+    assert repr(noun).startswith(f"<{name}: ")
+    shown = noun._repr_html_()
+    assert shown.startswith(f"<p><b>{name}</b>: ")
+    assert shown.count("<tr>") == len(noun.overview().rows) + 1
+    assert len(noun.overview().rows) >= 1
+    drawn = noun.plot(tmp_path / "picture.png")
+    assert drawn.axes
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    import matplotlib.pyplot
+
+    matplotlib.pyplot.close("all")
+
+
+def test_what_is_shown_is_escaped():
+    log = be.log("<b>&", np.arange(3.0), position=np.arange(3.0))
+    assert "<b>&" not in log._repr_html_()
+    assert "&lt;b&gt;&amp;" in log._repr_html_()
+
+
+def test_frames():
+    pandas = pytest.importorskip("pandas")
+    made = nouns()
+    frame = made["Trajectory"].to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    np.testing.assert_array_equal(frame["position"], made["Trajectory"].position)
+    assert frame.index.name == "time"
+    assert list(made["Log"].to_pandas().columns) == ["position", "position_target"]
+    assert made["Fit"].to_pandas()["value"].tolist() == [2.0]
+    for name in ("Export", "Datasheet"):
+        assert len(made[name].to_pandas()) == len(made[name].overview().rows)
+
+
+def test_without_pandas_it_says_what_to_do(monkeypatch):
+    imported = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "pandas":
+            raise ImportError(name)
+        return imported(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(NotAvailable, match="pip install pandas"):
+        FIT.to_pandas()
