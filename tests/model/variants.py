@@ -43,6 +43,7 @@ FRICTIONS = {
         load_motor_quadratic=0.01,
         load_external_quadratic=0.005,
     ),
+    "maxwell-slip": be.friction.MaxwellSlip(coulomb=0.08, viscous=0.02, stiffness=60.0, softening=2.5),
     "dahl": be.friction.Dahl(coulomb=0.08, viscous=0.02, stiffness=60.0),
     "lugre": be.friction.LuGre(
         coulomb=0.08,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import InvalidValue
 from ..findings import Finding
-from .maths import Scalar, absolute, exp, expm1, mean_decay, power, side, where
+from .maths import Scalar, absolute, exp, expm1, maximum, mean_decay, minimum, power, side, where
 from .quantity import Part, part, quantity
 
 Bent = tuple[Scalar, ...]
@@ -305,6 +305,50 @@ class Dahl(Bristle, Coulomb):
 
 
 @part
+class MaxwellSlip(Coulomb):
+    """Four springs side by side, each slipping at a quarter of the level: a contact that softens as it bends
+    and remembers where it turned back.
+
+    Each spring reaches `softening` times as far as the one before, and is as much softer (the parallel
+    Maxwell elements of Lampaert, Al-Bender and Swevers, 2003, with equal levels).
+    """
+
+    bristles: ClassVar[tuple[str, ...]] = ("bristle_1", "bristle_2", "bristle_3", "bristle_4")
+
+    stiffness: float = quantity("N m/rad", "k", above=0, start=lambda size: 1.6 * size.dry / STROKE)
+    """Of all springs together, before any slips."""
+    softening: float = quantity("1", "s", default=2.0, least=1, start=lambda size: 2.0)
+
+    def check(self) -> None:
+        _need_level(self.coulomb)
+
+    def springs(self) -> Bent:
+        """Stiffness of each spring [N m/rad]."""
+        k = [1.0, 1.0 / self.softening]
+        k += [k[1] * k[1], k[1] * k[1] * k[1]]
+        return tuple(self.stiffness * x / sum(k) for x in k)
+
+    def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        return sum(k * x for k, x in zip(self.springs(), z, strict=True)), self.stiffness, 0.0
+
+    def bent(self, z: Bent) -> Scalar:
+        return sum(0.5 * k * x * x for k, x in zip(self.springs(), z, strict=True))
+
+    def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
+        """Each spring follows the motion until it slips: exact for constant w."""
+        n, after, torque = side(w), [], 0.0
+        travel = n * w * h
+        for k, x in zip(self.springs(), z, strict=True):
+            bends = minimum(travel, maximum(g / (len(z) * k) - n * x, 0.0))
+            after.append(x + n * bends)
+            torque = torque + k * (after[-1] - 0.5 * n * bends * bends / where(travel > 0, travel, 1.0))
+        return tuple(after), torque
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
+        return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
+
+
+@part
 class LuGre(Bristle, Stribeck):
     """A bristle that slips at the Stribeck level, with micro-damping (MuJoCo's DC-motor note, equations 9 and
     10, with
@@ -394,6 +438,7 @@ FRICTIONS: dict[str, type[Viscous]] = {
     "m5": M5,
     "m6": M6,
     "dahl": Dahl,
+    "maxwell-slip": MaxwellSlip,
     "lugre": LuGre,
     "load-lugre": LoadLuGre,
 }
