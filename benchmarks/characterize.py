@@ -12,11 +12,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.mechanism.test_characterize import WEAK_POINTS, error, gravity_of, recorded
-from tests.mechanism.test_characterize_coverage import MECHANISMS, trial
-
 from backemf.mechanism.characterize import characterize
 from backemf.mechanism.regression import sysid
+from tests.mechanism.test_characterize import WEAK_POINTS, error, gravity_of, recorded
+from tests.mechanism.test_characterize_coverage import MECHANISMS, trial
 
 
 def weak_points(seeds: int) -> None:

@@ -89,15 +89,15 @@ def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
 
 def parameters() -> str:
     """Every quantity of the model: path, symbol, unit, range, and the functions in which it acts."""
-    from backemf.model import bench, drive, friction, gearbox, motor, quantity, thermal
+    from backemf.model import bench, drive, dry, friction, gearbox, law, motor, quantity, thermal
 
     acts = _readers()
     tables = []
     for title, modules in (
         ("Motor", (motor, thermal)),
         ("Gearbox", (gearbox,)),
-        ("Friction", (friction,)),
-        ("Drive", (drive,)),
+        ("Friction", (dry, friction)),
+        ("Drive", (law, drive)),
         ("Bench", (bench,)),
     ):
         rows: list[tuple[str, ...]] = []
@@ -108,10 +108,6 @@ def parameters() -> str:
                 if isinstance(v, type) and issubclass(v, quantity.Part) and v.__module__ == module.__name__
             ]:
                 rows += _quantities(cls, acts)
-            if module is motor:
-                from backemf.model.cogging import Cogging
-
-                rows += _quantities(Cogging, acts)
         tables.append(
             f"## {title}\n\n" + markdown(("name", "symbol", "unit", "range", "of", "acts in"), _merged(rows))
         )

@@ -199,11 +199,11 @@ def test_links_and_anchors_exist(page):
 
 
 def test_the_functions_named_beside_the_equations_exist():
-    from backemf.model import actuator, bench, cogging, drive, friction, gearbox, motor, thermal
+    from backemf.model import actuator, bench, drive, dry, friction, gearbox, law, motor, thermal
 
     rooms = {
         n: v
-        for m in (actuator, bench, cogging, drive, friction, gearbox, motor, thermal)
+        for m in (actuator, bench, drive, dry, friction, law, gearbox, motor, thermal)
         for n, v in vars(m).items()
         if isinstance(v, type)
     }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.engine import simulate
 from backemf.engine.rows import Delay, held, split
 from backemf.errors import BackemfWarning
 
@@ -123,3 +124,30 @@ def test_a_coarse_overflow_is_refined_away():
     assert run.findings == ()
     assert run.refinement is not None
     assert run.refinement <= 1e-4
+
+
+@pytest.mark.parametrize(
+    ("changes", "stops_after"),
+    [
+        ([0.5, 0.2], 2),  # of the tolerance: two in a row, the second a quarter
+        ([0.5, 0.3, 0.2], 3),  # 0.3 is more than a quarter
+        ([0.1, 0.1], 2),
+        ([3.0, 0.1, 0.1], 3),  # after a large change one small one can be luck
+        ([0.1, 3.0, 0.2, 0.2], 4),
+        ([1e6, 0.5, 0.1], 3),
+    ],
+)
+def test_steps_are_halved_until_two_changes_in_a_row_are_small(changes, stops_after):
+    tolerance, asked = 1e-3, []
+    places = np.cumsum([0.0, *(tolerance * c for c in changes), *[0.0] * 20])
+
+    def run(n: int, energy: bool):
+        asked.append(n)
+        return np.array([[places[len(asked) - 1]]]), None
+
+    rows = held(np.zeros((1, 1)), np.array([1e-3]))
+    _, _, n, change = simulate._run(run, rows, None, tolerance, False)
+    assert len(asked) == stops_after + 1
+    assert asked == [min(2**k, 100) for k in range(stops_after + 1)]
+    assert n == asked[-1]
+    assert change == pytest.approx(tolerance * changes[stops_after - 1])

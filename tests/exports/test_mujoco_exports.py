@@ -373,6 +373,15 @@ def test_gears_that_turn_the_other_way_run_as_backemf_does(law, target):
         assert made.numbers["kp"] > 0
 
 
+def test_several_springs_become_one_bristle_and_that_is_said():
+    springs = be.friction.MaxwellSlip(coulomb=0.1, stiffness=200.0, viscous=0.1)
+    made = export(be.Actuator(motor=STRONG, friction=springs, drive=SERVO), "mujoco", method="formula")
+    (effect,) = made.approximated
+    assert effect.path == "friction.softening"
+    assert effect.error > 0
+    assert made.carried.friction.stiffness == 200.0
+
+
 def test_a_velocity_integral_limit_is_not_the_engines():
     """Up to 3.11 the engine integrates the commanded velocity and limits that: left out, and named."""
     limited = be.drive.Velocity(

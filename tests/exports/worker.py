@@ -17,7 +17,7 @@ import numpy as np
 import backemf as be
 from backemf.data.sheets import parts
 from backemf.errors import BackemfError
-from backemf.model.friction import Coulomb, LuGre, Viscous
+from backemf.model.friction import Viscous
 from backemf.simulator.actuator import from_actuator
 from backemf.simulator.arrays import from_model
 from backemf.simulator.dcmotor import DcMotor
@@ -95,7 +95,7 @@ def replayed(name: str) -> dict[str, Any]:
         if run.worst_step_difference is not None:
             found["step"] = run.worst_step_difference
             if run.worst_step_difference > 1e-6:
-                found["wrong"].append(f"{target}: {run.worst_step_difference:.3g} rad from model/mujoco.py")
+                found["wrong"].append(f"{target}: {run.worst_step_difference:.3g} rad from simulator/step.py")
     return found
 
 
@@ -135,8 +135,8 @@ def built_by_mjlab(name: str) -> dict[str, Any]:
     theirs = plain(from_model(model, 0))
     side = at_output(made.carried)
     friction, loss = side.friction, 0.0
-    if isinstance(friction, Coulomb) and not isinstance(friction, LuGre):
-        loss, friction = friction.coulomb, Viscous(viscous=friction.viscous)
+    if friction.dry and not friction.bristle:
+        loss, friction = friction.moving, Viscous(viscous=friction.viscous)
     ours = plain(
         from_actuator(
             be.Actuator(motor=side.motor, friction=friction, drive=side.drive, motion=side.motion), 1

@@ -169,3 +169,35 @@ def test_a_stiff_drive_holds_at_coarse_steps():
     away = np.abs(run.position - 0.5)  # 2900 rad/s cannot be followed at 1 ms, but it rings and fades
     assert np.max(away) <= 0.55
     assert np.max(away[-100:]) < 0.2
+
+
+def test_an_integral_freezes_the_same_whichever_way_the_gears_turn():
+    """Far from its target the voltage is at its limit; the integral must not wind up, with N and with -N."""
+    law = {
+        "volts_per_radian": 20.0,
+        "volts_per_radian_second": 60.0,
+        "freeze_when_saturated": True,
+        "supply": 6.0,
+    }
+    runs = []
+    for ratio in (20.0, -20.0):
+        actuator = be.Actuator(
+            motor=be.motor.Motor(resistance=2.0, torque_constant=0.02, rotor_inertia=1e-6),
+            gearbox=be.gearbox.Gearbox(ratio=ratio),
+            friction=FRICTIONS["coulomb"],
+            drive=be.drive.Position(**law),
+        )
+        runs.append(be.simulate(actuator, be.bench.Flywheel(inertia=2e-3), 3.0, duration=3.0))
+    np.testing.assert_allclose(runs[1].position, runs[0].position, rtol=1e-9, atol=1e-9)
+    wound = be.simulate(
+        be.Actuator(
+            motor=actuator.motor,
+            gearbox=actuator.gearbox,
+            friction=actuator.friction,
+            drive=be.drive.Position(**{**law, "freeze_when_saturated": False}),
+        ),
+        be.bench.Flywheel(inertia=2e-3),
+        3.0,
+        duration=3.0,
+    )
+    assert np.max(wound["integral"]) > 2.0 * np.max(runs[1]["integral"])

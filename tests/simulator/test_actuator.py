@@ -11,11 +11,10 @@ from backemf.errors import InvalidValue, MissingValue
 from backemf.model import drive as drives
 from backemf.model.actuator import Actuator
 from backemf.model.bench import Flywheel
-from backemf.model.cogging import Cogging
 from backemf.model.drive import Brake, Off
 from backemf.model.friction import M4, Coulomb, LuGre, Viscous
 from backemf.model.gearbox import Gearbox
-from backemf.model.motor import Limits, Motor
+from backemf.model.motor import Cogging, Limits, Motor
 from backemf.model.thermal import Thermal, TwoNodeThermal
 from backemf.simulator.actuator import from_actuator, to_actuator
 from backemf.simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state

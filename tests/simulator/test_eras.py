@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.model.cogging import Cogging
 from backemf.model.friction import LuGre
-from backemf.model.motor import Limits, Motor
+from backemf.model.motor import Cogging, Limits, Motor
 from backemf.model.thermal import Thermal
 from backemf.simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, states
 from backemf.simulator.eras import gains_to_era1, gains_to_era2

@@ -21,11 +21,10 @@ from ..errors import BackemfError, UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import BENCHES
-from ..model.cogging import Cogging
 from ..model.drive import DRIVES
 from ..model.friction import FRICTIONS
 from ..model.gearbox import Gearbox
-from ..model.motor import Limits, Motor
+from ..model.motor import Cogging, Limits, Motor
 from ..model.quantity import Part
 from ..model.thermal import Thermal, TwoNodeThermal
 

@@ -186,9 +186,8 @@ def _run(run: Run, rows: Held, substeps: int | None, tolerance: float, energy: b
     most = max(1, int(np.ceil(longest / FINEST)))
     n = min(max(1, int(np.ceil(longest / 1e-3))), most)
     change, previous = np.inf, np.inf
-    with np.errstate(
-        invalid="ignore", over="ignore"
-    ):  # what runs away at a coarse step may hold at a finer one
+    # What runs away at a coarse step may hold at a finer one.
+    with np.errstate(invalid="ignore", over="ignore"):
         coarse, _ = run(n, False)
         while True:
             n = min(2 * n, most)

@@ -273,7 +273,8 @@ def _hidden(
     if motor.has_current_state:
         after["current"] = e.current.end
     if drive.has_integral:
-        after["integral"] = drive.integrated(state["integral"], error, e.voltage, inputs, h)
+        forwards = actuator.gearbox.forwards * e.voltage
+        after["integral"] = drive.integrated(state["integral"], error, forwards, inputs, h)
     if drive.slew is not None:
         after["setpoint"] = e.setpoint
     if motor.limits is not None and motor.has_peak_rule:

@@ -1,4 +1,4 @@
-"""The motor at its rotor: winding, motor constant, limits of current and torque, iron loss.
+"""The motor at its rotor: winding, motor constant, limits of current and torque, iron loss, cogging.
 
 Everything here is on the rotor's side of the gearbox and for one motor (MuJoCo's DC-motor note, sections 1.1
 and 1.3).
@@ -6,12 +6,13 @@ and 1.3).
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
+from numbers import Integral
 from typing import ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
-from .cogging import Cogging as Cogging
-from .maths import Scalar, clip, exp, mean_decay, minimum, where
+from .maths import Scalar, clip, cos, exp, mean_decay, minimum, sin, where
 from .quantity import Part, part, present, quantity
 from .thermal import Heat, Thermal as Thermal, TwoNodeThermal as TwoNodeThermal
 
@@ -106,6 +107,37 @@ class Limits(Part):
         """Of n motors that share one shaft and one winding."""
         scaled = {f.name for f in fields(self)} - {"peak_time", "derating_start", "derating_end"}
         return replace(self, **{k: n * v for k in scaled if (v := getattr(self, k)) is not None})
+
+
+@part
+class Cogging(Part):
+    """tau = A sin(N_p theta + phi) at the rotor; N_p is lcm(poles, slots)."""
+
+    path: ClassVar[str] = "motor.cogging"
+
+    amplitude: float = quantity("N m", "A", least=0)
+    periods: float = quantity("1", "N_p", above=0)
+    """Periods per turn of the rotor."""
+    phase: float = quantity("rad", "phi", default=0.0, signed=3.0)
+
+    @staticmethod
+    def percent(percent: float, *, of: float, poles: int, slots: int, phase: float = 0.0) -> Cogging:
+        """From what sheets print: peak cogging in per cent `of` the rated torque [N m],
+        and the motor's poles and slots."""
+        if not all(isinstance(n, Integral) and n >= 1 for n in (poles, slots)):
+            raise InvalidValue(
+                f"poles is {poles!r} and slots is {slots!r}; expected whole numbers of at least 1"
+            )
+        return Cogging(amplitude=percent / 100.0 * of, periods=float(math.lcm(poles, slots)), phase=phase)
+
+    def torque(self, rotor_angle: Scalar) -> Scalar:
+        A, N_p, phi = self.amplitude, self.periods, self.phase
+        return A * sin(N_p * rotor_angle + phi)
+
+    def stored(self, rotor_angle: Scalar) -> Scalar:
+        """Potential energy [J]; the torque is minus its slope."""
+        A, N_p, phi = self.amplitude, self.periods, self.phase
+        return A / N_p * cos(N_p * rotor_angle + phi)
 
 
 class CurrentOver(NamedTuple):

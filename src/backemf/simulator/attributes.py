@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..model.cogging import Cogging
 from ..model.friction import LuGre, Viscous
 from ..model.maths import is_number
-from ..model.motor import Limits, Motor
+from ..model.motor import Cogging, Limits, Motor
 from ..model.thermal import Thermal
 from .dcmotor import ERA_1_INPUTS, ERA_2_INPUTS, Controller, DcMotor, release, rules
 

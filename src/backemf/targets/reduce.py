@@ -195,6 +195,8 @@ def _friction(actuator: Actuator, losses: Losses, request: Request) -> tuple[Vis
         losses.drop_each(actuator, "friction", damping_exponent=faded)
         if own.get("friction.stribeck_exponent", 2.0) != 2.0:
             losses.keep("friction.stribeck_exponent", "2 in the engine", "friction")
+        if len(friction.bristles) > 1:
+            losses.keep("friction.softening", "several springs became one bristle", "friction")
         if friction.loaded:
             losses.keep("friction.load", "LuGre's levels are those of a middling load", "friction")
         level = (max(moving, 1e-9), max(at_rest, moving, 1e-9))

@@ -367,3 +367,26 @@ def test_actuators_are_stored_and_read_back(tmp_path):
     (tmp_path / "c.json").write_text('{"backemf": 99}')
     with pytest.raises(be.BackemfError, match="version 99"):
         be.Actuator.read(tmp_path / "c.json")
+
+
+def test_nominal_point_efficiency_and_housing_in_numbers():
+    """R 2 ohm, K 25 mN m/A, 24 V, no-load current 60 mA (1.5 mN m dry), nominal current 1.2 A."""
+    printed = sheet(
+        """resistance = "2.000 ohm"
+torque_constant = "25.00 mN m/A"
+no_load_current = "60.00 mA"
+nominal_current = "1.200 A"
+thermal_resistance_winding = "2.00 K/W"
+thermal_resistance_housing = "8.00 K/W"
+thermal_time_constant = "12.0 s"
+thermal_time_constant_housing = "640 s"
+"""
+    )
+    derived = printed.reconciled.derived
+    assert derived["nominal_torque"].value == pytest.approx(0.025 * 1.2 - 1.5e-3, rel=2e-3)
+    assert derived["nominal_speed"].value == pytest.approx((24.0 - 2.4) / 0.025, rel=2e-3)
+    assert derived["max_efficiency"].value == pytest.approx((1 - math.sqrt(0.06 * 2 / 24)) ** 2, rel=2e-3)
+    assert derived["stall_torque"].value == pytest.approx(0.3, rel=2e-3)
+    numbers = printed.actuator().parameters
+    assert numbers["motor.thermal.winding_capacitance"] == pytest.approx(12.0 / 2.0)
+    assert numbers["motor.thermal.housing_capacitance"] == pytest.approx(640.0 / 8.0)

@@ -8,11 +8,10 @@ from typing import Any
 from ...errors import InvalidValue, UnknownName
 from ...model import drive as drives
 from ...model.actuator import Actuator
-from ...model.cogging import Cogging
 from ...model.drive import Drive
 from ...model.friction import FRICTIONS, Coulomb, Viscous
 from ...model.gearbox import Gearbox
-from ...model.motor import Limits, Motor
+from ...model.motor import Cogging, Limits, Motor
 from ...model.thermal import Heat, Thermal, TwoNodeThermal
 from .datasheet import Datasheet, Identified, missing
 from .solved import Reconciled
