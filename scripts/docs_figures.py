@@ -8,7 +8,7 @@ import numpy as np
 
 import backemf as be
 from backemf.report.figures import draw as render
-from backemf.report.figures.figure import Figure, Line, Panel
+from backemf.report.figures.figure import Curve, Figure, Panel
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "img"
 RATIO = 55.5
@@ -41,13 +41,13 @@ def sg90_knobs() -> Figure:
     """What each of the article's two numbers does."""
     t = np.arange(0.0, END, 0.002)
     part = (t > 0.4) & (t < 2.45)
-    target = Line(x=t[part], y=asked(t[part]), label="asked", style="thin")
+    target = Curve(x=t[part], y=asked(t[part]), label="asked", style="thin")
     gains = [
-        Line(x=t[part], y=run(k, 1.4e-6)[1][part], label=f"k_p = {k:g} V/rad", color=j)
+        Curve(x=t[part], y=run(k, 1.4e-6)[1][part], label=f"k_p = {k:g} V/rad", color=j)
         for j, k in enumerate((2, 4, 20))
     ]
     drags = [
-        Line(x=t[part], y=run(20, b)[1][part], label=f"b = {b:.2g} N m s/rad", color=j)
+        Curve(x=t[part], y=run(20, b)[1][part], label=f"b = {b:.2g} N m s/rad", color=j)
         for j, b in enumerate((0.7e-6, 2.8e-6, 5.6e-6))
     ]
     panels = [
@@ -71,10 +71,10 @@ def sg90_time() -> Figure:
     ):
         part, near = (t > low) & (t < high), (true > low) & (true < high)
         lines = [
-            Line(x=t[part], y=asked(t[part]), label="asked", style="thin"),
-            Line(x=t[part], y=q[part], label="the motion", color=0),
-            Line(x=true[near], y=seen[near], label="samples, span/213 apart", style="dots", color=0),
-            Line(
+            Curve(x=t[part], y=asked(t[part]), label="asked", style="thin"),
+            Curve(x=t[part], y=q[part], label="the motion", color=0),
+            Curve(x=true[near], y=seen[near], label="samples, span/213 apart", style="dots", color=0),
+            Curve(
                 x=true[near] * (N - 1) / N,
                 y=seen[near],
                 label="samples, span/214 apart",

@@ -14,7 +14,7 @@ import numpy as np
 import backemf as be
 from backemf.identify.predict import run
 from backemf.report.figures import draw as render
-from backemf.report.figures.figure import Figure, Line, Panel
+from backemf.report.figures.figure import Curve, Figure, Panel
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "img" / "sts3032.png"
 SHOWN = {
@@ -31,9 +31,9 @@ def main() -> None:
         one = run(fit, next(log for log in logs if log.name == name))
         t, deg = one.log.time - one.log.time[0], 180 / np.pi
         lines = [
-            Line(x=t, y=deg * one.log["position_target"], label="asked", style="thin"),
-            Line(x=t, y=deg * one.log["position"], label="recorded", color=0),
-            Line(x=t, y=deg * one.position, label="predicted", style="dashed", color=1),
+            Curve(x=t, y=deg * one.log["position_target"], label="asked", style="thin"),
+            Curve(x=t, y=deg * one.log["position"], label="recorded", color=0),
+            Curve(x=t, y=deg * one.position, label="predicted", style="dashed", color=1),
         ]
         title = f"{words}: off by {1e3 * one.error:.0f} mrad on average"
         panels.append(Panel(lines=lines, x_label="time [s]", y_label="angle [deg]", title=title))

@@ -270,7 +270,7 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     assert isinstance(old.drive, be.drive.Position)
     law = actuator.drive
     assert old.drive.volts_per_radian == pytest.approx(
-        law.firmware_gain * law.proportional * law.supply,
+        law.firmware_gain * law.proportional * law.supply,  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
         rel=1e-12,  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
     )  # volts, not newton-metres
     assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
@@ -379,7 +379,7 @@ def test_several_springs_become_one_bristle_and_that_is_said():
     (effect,) = made.approximated
     assert effect.path == "friction.softening"
     assert effect.error > 0
-    assert made.carried.friction.stiffness == 200.0
+    assert made.carried.friction.stiffness == 200.0  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
 
 
 def test_a_velocity_integral_limit_is_not_the_engines():

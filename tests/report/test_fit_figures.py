@@ -20,7 +20,7 @@ from backemf.report.figures import (
     plotly as plotly_page,
     sheet as sheet_figures,
 )
-from backemf.report.figures.figure import Figure, Line, Panel
+from backemf.report.figures.figure import Curve, Figure, Panel
 from backemf.report.sections import sections
 
 MOTOR = be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
@@ -81,7 +81,7 @@ def test_text_for_plotly_is_escaped():
         title="",
         panels=[
             Panel(
-                lines=[Line(x=[0, 1], y=[0, 1], label="<a href='x'>"), Line(x=[0, 1], y=[1, 0], label="b")],
+                lines=[Curve(x=[0, 1], y=[0, 1], label="<a href='x'>"), Curve(x=[0, 1], y=[1, 0], label="b")],
                 x_label="<x>",
                 y_label="y",
             )
@@ -146,9 +146,9 @@ def test_heating_times_are_those_of_the_closed_form():
 
 def test_the_envelope_speaks_of_metres_on_a_linear_axis():
     actuator = be.Actuator(motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=100.0), motion="linear")
-    panel = sheet_figures.envelope(actuator, 12.0, "", points=[Line(x=[0.05], y=[3.0], style="dots")]).panels[
-        0
-    ]
+    panel = sheet_figures.envelope(
+        actuator, 12.0, "", points=[Curve(x=[0.05], y=[3.0], style="dots")]
+    ).panels[0]
     assert (panel.x_label, panel.y_label) == ("speed at the output [m/s]", "force at the output [N]")
     assert panel.lines[-1].x[0] == 0.05
 

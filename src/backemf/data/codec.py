@@ -61,23 +61,24 @@ class Noun:
         """Refuse what was read but cannot be: raises with the reason."""
 
 
-def plain(x: Any) -> Any:
-    """A value as JSON has it. Absent effects of a part are left out; what is not finite is null."""
+def plain(x: Any, *, inside: bool = False) -> Any:
+    """A value as JSON has it. Absent effects of a part are left out; what is not finite is null. A noun
+    inside another is told by the field it stands in."""
     if isinstance(x, (Part, Noun)):
         kind = "part" if isinstance(x, Part) else "noun"
         names = [f.name for f in dataclasses.fields(x)]  # type: ignore[arg-type]  # both are dataclasses
-        content = {name: plain(getattr(x, name)) for name in (*names, *getattr(x, "also_shown", ()))}
+        content = {n: plain(getattr(x, n), inside=True) for n in (*names, *getattr(x, "also_shown", ()))}
         if kind == "part":
             content = {name: value for name, value in content.items() if value is not None}
-        return {kind: type(x).__name__, **content}
+        return content if kind == "noun" and inside else {kind: type(x).__name__, **content}
     if isinstance(x, Finding):
         return x.to_dict()
     if isinstance(x, Mapping):
-        return {k if isinstance(k, str) else ", ".join(k): plain(v) for k, v in x.items()}
+        return {k if isinstance(k, str) else ", ".join(k): plain(v, inside=inside) for k, v in x.items()}
     if isinstance(x, np.ndarray):
-        return plain(x.tolist())
+        return plain(x.tolist(), inside=inside)
     if isinstance(x, (list, tuple)):
-        return [plain(v) for v in x]
+        return [plain(v, inside=inside) for v in x]
     if isinstance(x, (float, np.floating)):
         return float(x) if math.isfinite(x) else None
     return int(x) if isinstance(x, np.integer) else x
@@ -85,7 +86,8 @@ def plain(x: Any) -> Any:
 
 def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
     """The part or noun that `plain` wrote; unknown names are errors with the nearest one, and say where."""
-    tag = next((key for key in ("noun", "part") if isinstance(content, dict) and key in content), None)
+    tags = ("noun",) if isinstance(kind, type) and issubclass(kind, Noun) else ("noun", "part")
+    tag = next((key for key in tags if isinstance(content, dict) and key in content), None)
     if tag is None and not (isinstance(content, dict) and dataclasses.is_dataclass(kind)):
         keys = f"an object with the keys {', '.join(content)}" if isinstance(content, dict) else ""
         what = keys or {list: "a list", str: "a text"}.get(type(content), f"{content!r:.40}")

@@ -176,7 +176,7 @@ class Inertias(NamedTuple):
     rotor: Scalar
 
 
-class Motion(NamedTuple):
+class MeanMotion(NamedTuple):
     """Mean position and velocity of the output and of the rotor (at the output's scale) in an interval."""
 
     q: Scalar
@@ -194,7 +194,7 @@ def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
 
 
 def electrical_over(
-    actuator: Actuator, state: State, inputs: Inputs, m: Motion, x: Scalar, h: Scalar
+    actuator: Actuator, state: State, inputs: Inputs, m: MeanMotion, x: Scalar, h: Scalar
 ) -> Electrical:
     """Drive and winding over h seconds of a motion, with the drive's integral x in the middle of it."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
@@ -219,13 +219,13 @@ def mean_setpoint(drive: Drive, state: State, u: Scalar) -> Scalar:
     return u if drive.slew is None else 0.5 * (state["setpoint"] + u)
 
 
-def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> Motion:
+def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> MeanMotion:
     """An interval of h seconds at mean velocity w; the rotor's too, unless backlash parts them."""
     q = state["position"] + 0.5 * h * w
     return (
-        Motion(q, w, q, w)
+        MeanMotion(q, w, q, w)
         if rotor is None
-        else Motion(q, w, state["rotor_position"] + 0.5 * h * rotor, rotor)
+        else MeanMotion(q, w, state["rotor_position"] + 0.5 * h * rotor, rotor)
     )
 
 
@@ -259,7 +259,7 @@ def over(
     )
 
 
-def integrand(drive: Drive, state: State, inputs: Inputs, m: Motion, h: Scalar) -> Scalar:
+def integrand(drive: Drive, state: State, inputs: Inputs, m: MeanMotion, h: Scalar) -> Scalar:
     """What the drive's integrator integrates: the error of position or velocity, as its sensor sees it."""
     u = mean_setpoint(drive, state, drive.setpoint(inputs, state.get("setpoint"), h))
     q, w = m.seen_by(drive)

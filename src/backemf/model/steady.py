@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
     def time_constant(self, inertia: float) -> float:
         """Mechanical: R J / (K_t K_e) [s]."""
-        return self.gradient * inertia
+        return self.R * inertia / (self.K_t * self.K_e)
 
     def reflected(self, ratio: float, n_motors: int = 1) -> Line:
         """The same behind gears: n N K_t, N K_e; the drag of n motors as the output sees it."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..identify.fit_findings import TIED
 from .blocks import Block, Drawing, missing, note
 from .contents import Report
-from .figures.figure import Line
+from .figures.figure import Curve
 from .figures.fit import correlations, relative_errors
 from .figures.friction import friction_band, hysteresis as loops
 from .figures.sheet import envelope as quadrants, thermal_rise, time_to_limit
@@ -56,7 +56,7 @@ def envelope(report: Report) -> Iterator[Block]:
     yield Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")
 
 
-def _points(report: Report) -> Iterator[Line]:
+def _points(report: Report) -> Iterator[Curve]:
     """Motor torque and speed along the logs, one cloud a role."""
     for color, (role, label) in enumerate(CLOUDS.items(), start=2):
         picked = [
@@ -67,7 +67,7 @@ def _points(report: Report) -> Iterator[Line]:
         if picked:
             w = np.concatenate([r.velocity[at] for r, at in picked])
             tau = np.concatenate([r.signals["torque"][at] for r, at in picked])
-            yield Line(x=w, y=tau, label=label, style="dots", color=color)
+            yield Curve(x=w, y=tau, label=label, style="dots", color=color)
 
 
 def hysteresis(report: Report) -> Iterator[Block]:

@@ -53,7 +53,7 @@ def difference(a: np.ndarray, b: np.ndarray) -> Difference:
     return Difference(float(np.sqrt(np.mean(d * d))), float(np.max(np.abs(d))))
 
 
-class Fitted(NamedTuple):
+class BestNumbers(NamedTuple):
     """The best numbers found, and how far they are off."""
 
     x: np.ndarray
@@ -67,7 +67,7 @@ def best(
     rich: np.ndarray,
     motions: Sequence[Motion],
     most: int = 25,
-) -> Fitted:
+) -> BestNumbers:
     """Numbers x >= 0 with which `make(x)` comes closest to the rich positions;
     the start is kept where nothing is better."""
     from scipy.optimize import least_squares
@@ -92,9 +92,9 @@ def best(
         tried.append(least_squares(residual, y0, x_scale=np.maximum(y0, 0.1), **how))
     least = min(tried, key=lambda r: r.cost)
     if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
-        return Fitted(x0_, difference(before, rich))
+        return BestNumbers(x0_, difference(before, rich))
     x = np.abs(least.x) * size
-    return Fitted(x, difference(positions(make(x), motions), rich))
+    return BestNumbers(x, difference(positions(make(x), motions), rich))
 
 
 def _weights(d: np.ndarray, motions: Sequence[Motion]) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import InvalidValue
 from ...files import replacing
-from .figure import Bars, Figure, Grid, Line, Panel
+from .figure import Bars, Curve, Figure, Grid, Panel
 
 FORMATS = ("png", "svg", "pdf")
 PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
@@ -94,7 +94,7 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
         axis.legend(frameon=False, fontsize=8.5, loc="best", ncols=2 if len(panel.lines) > 4 else 1)
 
 
-def _draw(axis: Any, line: Line, color: str) -> None:
+def _draw(axis: Any, line: Curve, color: str) -> None:
     style = {
         "solid": {"linewidth": 1.6},
         "dashed": {"linewidth": 1.4, "linestyle": (0, (4, 2))},

@@ -13,7 +13,7 @@ from ...engine.trajectory import Trajectory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Curve:
     """One curve. `style` is 'solid', 'dashed', 'thin' (context behind the others) or 'dots'."""
 
     x: Any
@@ -68,7 +68,7 @@ class Grid:
 class Panel:
     """One set of axes: curves, bars or a grid."""
 
-    lines: Sequence[Line] = field(default_factory=tuple)
+    lines: Sequence[Curve] = field(default_factory=tuple)
     x_label: str
     y_label: str
     title: str = ""
@@ -92,7 +92,7 @@ class Figure:
     note: str = ""
 
 
-def over_time(y_label: str, *lines: Line, bands: Sequence[Band] = ()) -> Panel:
+def over_time(y_label: str, *lines: Curve, bands: Sequence[Band] = ()) -> Panel:
     """A panel over seconds."""
     return Panel(lines=lines, x_label="time [s]", y_label=y_label, bands=bands)
 
@@ -102,23 +102,23 @@ def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Fi
     s: Any = trajectory.signals
     t, rotary = trajectory.time, trajectory.actuator.motion == "rotary"
     scale, unit, effort = (180.0 / np.pi, "deg", "torque [N m]") if rotary else (1.0, "m", "force [N]")
-    place = [Line(x=t, y=scale * s["position"], label="position")]
+    place = [Curve(x=t, y=scale * s["position"], label="position")]
     if "position_target" in s:
         on = s["enabled"] > 0.5 if "enabled" in s else True
         target = np.where(on, s["position_target"], np.nan)
-        place.insert(0, Line(x=t, y=scale * target, label="target", style="thin"))
+        place.insert(0, Curve(x=t, y=scale * target, label="target", style="thin"))
     needed = -trajectory.bench.load(s["position"], s["velocity"], s) * np.ones_like(t)
     rows = [
         (f"position [{unit}]", *place),
         (
             effort,
-            Line(x=t, y=s["torque"], label="motor"),
-            Line(x=t, y=needed, label="needed against the load", style="dashed"),
+            Curve(x=t, y=s["torque"], label="motor"),
+            Curve(x=t, y=needed, label="needed against the load", style="dashed"),
         ),
-        ("current [A]", Line(x=t, y=s["current"], label="current", color=2)),
+        ("current [A]", Curve(x=t, y=s["current"], label="current", color=2)),
     ]
     if "temperature" in s:
-        rows.append(("temperature [degC]", Line(x=t, y=s["temperature"], label="winding", color=3)))
+        rows.append(("temperature [degC]", Curve(x=t, y=s["temperature"], label="winding", color=3)))
     return Figure(title=title, panels=[over_time(label, *lines, bands=bands) for label, *lines in rows])
 
 
@@ -137,11 +137,11 @@ def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Fi
     }
     least = 1e-6 * np.max(np.abs(e["electrical"]))  # what is below is rounding, and not worth a curve
     lines = [
-        Line(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed")
+        Curve(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed")
         for k, label in names.items()
         if np.max(np.abs(e[k])) > least
     ]
-    lines.append(Line(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
+    lines.append(Curve(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
     return Figure(title=title, panels=[over_time("energy [J]", *lines)])
 
 
@@ -149,8 +149,8 @@ def stick_slip(trajectory: Trajectory, title: str) -> Figure:
     """Position and velocity of a slow motion, where sticking shows."""
     t, s = trajectory.time, trajectory.signals
     scale = 180.0 / np.pi
-    target = Line(x=t, y=scale * s["position_target"], label="target", style="thin")
-    position = Line(x=t, y=scale * s["position"], label="position")
-    velocity = Line(x=t, y=scale * s["velocity"], label="velocity", color=1)
+    target = Curve(x=t, y=scale * s["position_target"], label="target", style="thin")
+    position = Curve(x=t, y=scale * s["position"], label="position")
+    velocity = Curve(x=t, y=scale * s["velocity"], label="velocity", color=1)
     panels = [over_time("position [deg]", target, position), over_time("velocity [deg/s]", velocity)]
     return Figure(title=title, panels=panels)

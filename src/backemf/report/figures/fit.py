@@ -12,7 +12,7 @@ from ...data.log import Log
 from ...identify.frictions import friction_size
 from ...identify.predict import Prediction, run
 from ...model.actuator import Actuator
-from .figure import Bars, Figure, Grid, Line, Panel, over_time
+from .figure import Bars, Curve, Figure, Grid, Panel, over_time
 
 TOLD = {"data": 0, "both": 4, "prior": 1}
 """Colour of a parameter by what tells it."""
@@ -29,19 +29,19 @@ def measured_and_predicted(one: Prediction, title: str) -> Figure:
     scale, unit = (180 / np.pi, "deg") if rotary else (1e3, "mm")
     t = log.time
     lines = [
-        Line(x=t, y=scale * log["position"], label="recorded", color=0),
-        Line(x=t, y=scale * one.position, label="predicted", style="dashed", color=1),
+        Curve(x=t, y=scale * log["position"], label="recorded", color=0),
+        Curve(x=t, y=scale * one.position, label="predicted", style="dashed", color=1),
     ]
     if "position_target" in log:
-        lines.insert(0, Line(x=t, y=scale * log["position_target"], label="target", style="thin"))
-    left = Line(x=t, y=1e3 * (one.position - log["position"]), color=3)
+        lines.insert(0, Curve(x=t, y=scale * log["position_target"], label="target", style="thin"))
+    left = Curve(x=t, y=1e3 * (one.position - log["position"]), color=3)
     panels = [
         over_time(f"position [{unit}]", *lines),
         over_time("error [mrad]" if rotary else "error [mm]", left),
     ]
     if "current" in log:
-        recorded = Line(x=t, y=log["current"], label="recorded", color=0)
-        predicted = Line(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)
+        recorded = Curve(x=t, y=log["current"], label="recorded", color=0)
+        predicted = Curve(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)
         panels.append(over_time("current [A]", recorded, predicted))
     return Figure(title=title, panels=panels)
 
@@ -54,10 +54,10 @@ def friction_curves(
     lines = []
     for k, load in enumerate(loads):
         y = friction_size(actuator, w, load, -load)
-        lines.append(Line(x=w, y=y, label=f"found, {load:g} N m", color=k))
+        lines.append(Curve(x=w, y=y, label=f"found, {load:g} N m", color=k))
         if truth is not None:
             y, label = friction_size(truth, w, load, -load), f"truth, {load:g} N m" if k == 0 else ""
-            lines.append(Line(x=w, y=y, label=label, style="dashed", color=k))
+            lines.append(Curve(x=w, y=y, label=label, style="dashed", color=k))
     return Figure(title=title, panels=[Panel(lines=lines, x_label="speed [rad/s]", y_label="friction [N m]")])
 
 

@@ -8,7 +8,7 @@ from ...data.fit import Fit
 from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
 from ...model.steady import ideal_speed
-from .figure import Band, Figure, Line, Panel, Region
+from .figure import Band, Curve, Figure, Panel, Region
 
 N_DRAWS = 300
 STROKE = 0.1
@@ -38,7 +38,7 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
         middle = friction_size(fit.actuator, w, x, -x)
         low, high = np.percentile([friction_size(a, w, x, -x) for a in drawn], [2.5, 97.5], axis=0)
         words = f"carrying {x:.3g} {torque}" if x else "no load"
-        lines.append(Line(x=w, y=middle, label=words, color=k))
+        lines.append(Curve(x=w, y=middle, label=words, color=k))
         regions.append(Region(x=w, low=low, high=high, label=f"95 % band, {words}", color=k))
     bands = [Band(low=-top, high=-seen), Band(low=seen, high=top)] if seen else []
     panel = Panel(
@@ -61,8 +61,8 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     over_q, over_w = [], []
     for k, (label, q, w, tau) in enumerate(loops):
         lost = abs(float(np.trapezoid(tau, q)))
-        over_q.append(Line(x=1e3 * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
-        over_w.append(Line(x=w, y=tau, label=label, color=k))
+        over_q.append(Curve(x=1e3 * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
+        over_w.append(Curve(x=w, y=tau, label=label, color=k))
     y_label = f"friction [{torque}]"
     panels = [
         Panel(lines=over_q, x_label=f"position [m{position}]", y_label=y_label, title="Over position"),

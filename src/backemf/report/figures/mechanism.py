@@ -10,7 +10,7 @@ import numpy as np
 
 from ...mechanism.characterize import UNITS, Characterization
 from ...mechanism.feedback import Feedback, step_response
-from .figure import Figure, Line, Panel, over_time
+from .figure import Curve, Figure, Panel, over_time
 
 _LEVEL = 0.5
 """Share of what the input can reach that a step asks for, where none was told."""
@@ -32,8 +32,8 @@ def test_runs(measured: Characterization) -> Figure:
         size, short = _unit(measured, s.run.part)
         t = s.velocity_time - s.run.time[0]
         lines = [
-            Line(x=t, y=s.velocity / size, label="measured", style="dots", color=0),
-            Line(x=t, y=shown.velocity / size, label="predicted", color=1),
+            Curve(x=t, y=s.velocity / size, label="measured", style="dots", color=0),
+            Curve(x=t, y=shown.velocity / size, label="predicted", color=1),
         ]
         compared = over_time(f"velocity [{short}/s]", *lines)
         panels.append(replace(compared, title=_title(s.run.test, s.run.part)))
@@ -41,7 +41,7 @@ def test_runs(measured: Characterization) -> Figure:
         least = 1e-6 * float(np.max(np.abs(s.velocity))) / size
         alike = 1.05 * max(spread[s.run.part == "angular"], least)
         about = f"measured less predicted, rms {float(np.sqrt(np.mean(residual**2))):.3g} {short}/s"
-        left = over_time(f"[{short}/s]", Line(x=t, y=residual, style="dots", color=3))
+        left = over_time(f"[{short}/s]", Curve(x=t, y=residual, style="dots", color=3))
         panels.append(replace(left, title=about, y_range=(-alike, alike)))
     panels += step_panels(measured)
     gains = {name: gain.value for name, gain in measured.gains.items() if gain.value is not None}
@@ -99,13 +99,13 @@ def _step(
     if math.isfinite(run.settling_time):
         settled = f"settles in {run.settling_time:.2g} s"
     lines = [
-        Line(x=run.time, y=np.full_like(run.time, step), label="target", style="thin"),
-        Line(x=run.time, y=run.velocity if moving else run.position, label="simulated", color=1),
+        Curve(x=run.time, y=np.full_like(run.time, step), label="target", style="thin"),
+        Curve(x=run.time, y=run.velocity if moving else run.position, label="simulated", color=1),
     ]
     word, unit = name.replace("_", " "), f"{short}/s" if moving else short
     known = f"kP {feedback.kP:.4g}" + ("" if moving else f", kD {feedback.kD:.4g}")
     effort = "V" if measured.control == "voltage" else "A"
     loop = over_time(f"{feedback.loop} [{unit}]", *lines)
-    driven = over_time(f"input [{effort}]", Line(x=run.time[1:], y=run.input[1:], color=2))
+    driven = over_time(f"input [{effort}]", Curve(x=run.time[1:], y=run.input[1:], color=2))
     about = f"input of the {word} step, at most {measured.limit:g} {effort}"
     return [replace(loop, title=f"{word} step: {known}, {settled}"), replace(driven, title=about)]

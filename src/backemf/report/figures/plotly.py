@@ -14,7 +14,7 @@ import numpy as np
 
 from ...tables import number
 from .draw import PALETTE
-from .figure import Band, Bars, Figure, Grid, Line, Panel, Region
+from .figure import Band, Bars, Curve, Figure, Grid, Panel, Region
 
 MOST_POINTS = 3000
 """Points of a curve that a page keeps: more than a screen is wide."""
@@ -206,7 +206,7 @@ def _color(place: int) -> str:
     return PALETTE[place % len(PALETTE)]
 
 
-def _line(line: Line, place: int, y: str, most: int, labels: set[str]) -> dict[str, Any]:
+def _line(line: Curve, place: int, y: str, most: int, labels: set[str]) -> dict[str, Any]:
     color = _color(place if line.color is None else line.color)
     name, first = html.escape(line.label), bool(line.label) and line.label not in labels
     labels.add(line.label)

@@ -13,7 +13,7 @@ from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
 from ...model.steady import continuous_current, electrical_torque, ideal_speed, net_torque, steady_current
 from ...model.thermal import Heat
-from .figure import Figure, Line, Panel, Region
+from .figure import Curve, Figure, Panel, Region
 
 RPM = 60.0 / (2.0 * np.pi)
 
@@ -31,8 +31,8 @@ def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
         v = share * voltage
         w = _speeds(actuator, v)
         electrical, net = (np.maximum(f(actuator, v, w), 0) for f in (electrical_torque, net_torque))
-        lines.append(Line(x=RPM * w, y=electrical, style="dashed", color=k))
-        lines.append(Line(x=RPM * w, y=net, label=f"{v:.3g} V", color=k))
+        lines.append(Curve(x=RPM * w, y=electrical, style="dashed", color=k))
+        lines.append(Curve(x=RPM * w, y=net, label=f"{v:.3g} V", color=k))
     panel = Panel(
         lines=lines,
         x_label="speed at the output [rpm]",
@@ -53,7 +53,7 @@ def torque_label(actuator: Actuator) -> str:
 
 
 def envelope(
-    actuator: Actuator, voltage: float, title: str, points: Sequence[Line] = (), reach: float = 1.5
+    actuator: Actuator, voltage: float, title: str, points: Sequence[Curve] = (), reach: float = 1.5
 ) -> Figure:
     """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor
     note, figures 2 and 3).
@@ -72,9 +72,9 @@ def envelope(
     drag, x = friction_size(actuator, w, 0.0, 0.0), scale * w
     panel = Panel(
         lines=[
-            Line(x=x, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
-            Line(x=x, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
-            Line(x=x, y=drag, style="thin", label="friction and drag"),
+            Curve(x=x, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
+            Curve(x=x, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
+            Curve(x=x, y=drag, style="thin", label="friction and drag"),
             *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
         regions=[Region(x=x, low=least, high=greatest, label="reachable at the output")],
@@ -96,16 +96,16 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
     taken = gearbox.n_motors * i * (motor.resistance * i + motor.back_emf_at(None) * gearbox.rotor_speed(w))
     given = tau * w
     powers = [
-        Line(x=tau, y=given, label="mechanical power"),
-        Line(x=tau, y=taken, label="electrical power", style="dashed"),
+        Curve(x=tau, y=given, label="mechanical power"),
+        Curve(x=tau, y=taken, label="electrical power", style="dashed"),
     ]
-    efficiency = Line(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)
+    efficiency = Curve(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)
     panels = [
         Panel(lines=lines, x_label="torque at the output [N m]", y_label=label)
         for lines, label in (
             (powers, "power [W]"),
             ([efficiency], "efficiency [%]"),
-            ([Line(x=tau, y=i, color=3)], "current per motor [A]"),
+            ([Curve(x=tau, y=i, color=3)], "current per motor [A]"),
         )
     ]
     return Figure(title=title, panels=panels)
@@ -130,10 +130,10 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
         for _ in t:
             winding.append(T[0])
             T = thermal.advance(T, motor.resistance_at(T[0]) * (share * rated) ** 2, 0.0, t[1])
-        lines.append(Line(x=t / 60.0, y=np.minimum(winding, 400.0), label=f"{share * rated:.3g} A"))
+        lines.append(Curve(x=t / 60.0, y=np.minimum(winding, 400.0), label=f"{share * rated:.3g} A"))
     if most is not None:
         ends, limit = np.array([0.0, end / 60.0]), np.array([most, most])
-        lines.append(Line(x=ends, y=limit, style="thin", label="greatest winding temperature"))
+        lines.append(Curve(x=ends, y=limit, style="thin", label="greatest winding temperature"))
     nodes = "one node" if len(thermal.nodes) == 1 else "two nodes"
     note = f"{nodes}, {thermal.total_resistance:.3g} K/W in all"
     panel = Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)
@@ -169,8 +169,8 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
     ends = np.array([float(np.min(reached[seen])), float(np.max(reached[seen]))])
     unit = "N m" if actuator.motion == "rotary" else "N"
     lines = [
-        Line(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
-        Line(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {unit}", style="thin"),
+        Curve(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
+        Curve(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {unit}", style="thin"),
     ]
     panel = Panel(
         lines=lines,
@@ -198,7 +198,7 @@ def regions(
     rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None)))
     held = np.minimum(full, rated * (actuator.gearbox.efficiency or 1.0))
     panel = Panel(
-        lines=[Line(x=RPM * w, y=full, label=f"at {voltage:.3g} V")],
+        lines=[Curve(x=RPM * w, y=full, label=f"at {voltage:.3g} V")],
         regions=[
             Region(x=RPM * w, low=np.zeros_like(w), high=held, label=f"continuous, {i_c:.3g} A", color=2),
             Region(x=RPM * w, low=held, high=full, label="intermittent", color=1),

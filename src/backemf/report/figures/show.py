@@ -18,13 +18,13 @@ from ...targets.approximate import positions
 from ...targets.export import Export
 from ...targets.motions import reference_motions
 from . import draw
-from .figure import Figure, Line, Panel, motion
+from .figure import Curve, Figure, Panel, motion
 from .fit import relative_errors
 from .mechanism import test_runs
 from .sheet import overview
 
 
-class Drawing(NamedTuple):
+class Drawn(NamedTuple):
     """A figure that can be drawn, into a file too."""
 
     figure: Figure
@@ -35,12 +35,12 @@ class Drawing(NamedTuple):
         return draw.drawn(self.figure)
 
 
-def drawing(noun: Any) -> Drawing:
+def drawing(noun: Any) -> Drawn:
     """The drawing of a noun."""
     figure = next(FIGURES[cls] for cls in type(noun).__mro__ if cls in FIGURES)(noun)
     if figure is None:
         raise MissingValue(f"{noun!r} has nothing to draw yet")
-    return Drawing(figure)
+    return Drawn(figure)
 
 
 def _trajectory(run: Trajectory) -> Figure:
@@ -55,7 +55,7 @@ def _log(log: Log) -> Figure:
         Panel(
             x_label="time [s]",
             y_label=f"{names[-1].replace('_', ' ')} [{UNITS[names[-1]]}]",
-            lines=tuple(Line(x=log.signals[n].time, y=log.signals[n].values, label=n) for n in names),
+            lines=tuple(Curve(x=log.signals[n].time, y=log.signals[n].values, label=n) for n in names),
         )
         for names in groups
     ]
@@ -74,7 +74,7 @@ def _export(export: Export) -> Figure:
     label = f"position [{'m' if export.actuator.motion == 'linear' else 'rad'}]"
     panels = []
     for k, m in enumerate(motions):
-        lines = [Line(x=m.time, y=rows[k], label=name) for name, rows in zip(names, both, strict=True)]
+        lines = [Curve(x=m.time, y=rows[k], label=name) for name, rows in zip(names, both, strict=True)]
         panels.append(Panel(title=m.name, x_label="time [s]", y_label=label, lines=lines))
     return Figure(title=export.overview().title, panels=panels)
 
