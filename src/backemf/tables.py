@@ -82,8 +82,12 @@ class Displayed:
         title, header, rows, findings = self.overview()
 
         def cells(row: Iterable[object], tag: str) -> str:
-            texts = (number(c) if isinstance(c, float) else "-" if c is None else str(c) for c in row)
-            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in texts) + "</tr>"
+            made = ""
+            for c in row:
+                text = number(c) if isinstance(c, float) else "-" if c is None else str(c)
+                side = "right" if _is_number(text) else "left"
+                made += f'<{tag} style="text-align:{side};padding:2px 8px">{html.escape(text)}</{tag}>'
+            return f"<tr>{made}</tr>"
 
         body = "".join(cells(row, "td") for row in rows)
         said = "".join(

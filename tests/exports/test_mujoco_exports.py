@@ -268,11 +268,8 @@ def test_a_file_of_the_other_era_reads_back_with_its_own_gains(tmp_path):
     export(actuator, "mujoco@3.11", joint="knee").write(tmp_path / "old.xml")
     old = mj.read(tmp_path / "old.xml").actuator
     assert isinstance(old.drive, be.drive.Position)
-    law = actuator.drive
-    assert old.drive.volts_per_radian == pytest.approx(
-        law.firmware_gain * law.proportional * law.supply,  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
-        rel=1e-12,  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
-    )  # volts, not newton-metres
+    assert old.drive.volts_per_radian == pytest.approx(actuator.drive.loop.proportional, rel=1e-12)
+    # volts, not newton-metres
     assert (old.motor, old.friction) == (actuator.motor, actuator.friction)
 
 

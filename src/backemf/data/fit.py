@@ -209,7 +209,8 @@ class Fit(Displayed, store.Noun):
             else f", {1e3 * self.held_out_mae:.3g} on {len(self.held_out)} held out"
         )
         mae = f"{1e3 * self.training_mae:.3g} {unit}"
-        title = f"{self.friction} friction, {mae} on {len(self.training)} logs{held}"
+        n = len(self.training)
+        title = f"{self.friction} friction, {mae} on {n} log{'s' if n != 1 else ''}{held}"
         rows = [
             (p.path, p.value, p.error, p.low, p.high, p.unit, p.told_by) for p in self.parameters.values()
         ]

@@ -37,6 +37,7 @@ def simulate(
     tolerance: float = 1e-4,
     energy: bool = False,
     engine: str = "auto",
+    warn: bool = True,
 ) -> Trajectory:
     """Simulate an actuator on a bench.
 
@@ -51,40 +52,8 @@ def simulate(
     engine      'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is
                 possible. The first run of a new kind of actuator compiles for a second or two; the result is
                 kept on disk.
+    warn        also warn of the trajectory's findings: a motion that runs away, a tolerance that is missed.
     """
-    run = simulated(
-        actuator,
-        bench,
-        command,
-        duration=duration,
-        dt=dt,
-        time=time,
-        start=start,
-        substeps=substeps,
-        tolerance=tolerance,
-        energy=energy,
-        engine=engine,
-    )
-    for finding in run.findings:
-        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
-    return run
-
-
-def simulated(
-    actuator: Actuator,
-    bench: Bench,
-    command: Any = None,
-    *,
-    duration: float | None = None,
-    dt: float = 0.001,
-    time: Any = None,
-    start: Mapping[str, float] | None = None,
-    substeps: int | None = None,
-    tolerance: float = 1e-4,
-    energy: bool = False,
-    engine: str = "auto",
-) -> Trajectory:
-    """The same without a word: findings are on the trajectory, for callers that look at them."""
     if not isinstance(actuator, Actuator) or not isinstance(bench, Bench):
         given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
         raise InvalidValue(f"simulate was given {given}; expected simulate(actuator, bench, command)")
@@ -114,6 +83,9 @@ def simulated(
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
         with np.errstate(invalid="ignore", over="ignore"):
             book["stored"] = np.asarray(energy_book.stored(actuator, bench, shown, inputs), float)
+    findings = _findings(states, change, tolerance)
+    for finding in findings if warn else ():
+        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
     return Trajectory(
         time=times,
         signals=shown,
@@ -122,7 +94,7 @@ def simulated(
         substeps=n,
         refinement=change,
         energy=book,
-        findings=_findings(states, change, tolerance),
+        findings=findings,
     )
 
 

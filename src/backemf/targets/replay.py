@@ -130,7 +130,9 @@ def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
     start = {k: v for k, v in case.start.items() if k in actuator.states}
     command, q, own, fine = dict(case.command), case.measured, None, None
     close = 1e-5 if actuator.gearbox.backlash is None else 1e-4  # teeth that hit each other allow no less
-    native = simulate(actuator, case.bench, command, time=case.time, start=start, tolerance=close).position
+    native = simulate(
+        actuator, case.bench, command, time=case.time, start=start, tolerance=close, warn=False
+    ).position
     on_joint = tuned.friction.dry and not tuned.friction.bristle  # the engine's own solver has no copy here
     if export.target == "mujoco" and not on_joint and not tuned.drive.delay:
         own = float(np.max(np.abs(_our_step(export, module, tuned, case) - target)))

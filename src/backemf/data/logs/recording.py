@@ -79,6 +79,34 @@ class Recording:
         return Recording(name=name, source=str(path), format=format, channels=tuple(channels), **more)
 
 
+WIDEST = 64
+"""A matrix, struct array or cell array with more columns or elements than this is not taken apart."""
+
+
+def of_arrays(path: Path, format: str, named: Iterable[tuple[str, Any]]) -> Recording:
+    """A recording from arrays by name: vectors, and the columns of matrices, along their longer side.
+    Single numbers and what is no array are noted."""
+    channels, single, left = [], [], []
+    for name, value in named:
+        if not isinstance(value, np.ndarray) or value.ndim > 2:
+            left.append(name)
+        elif value.size == 1:
+            single.append(f"{name} = {float(value.reshape(-1)[0]):g}")
+        elif value.ndim == 1 and len(value):
+            channels.append(Channel.of(name, value))
+        elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
+            columns = value.T if value.shape[0] >= value.shape[1] else value
+            names = [f"{name}.{j}" for j in range(len(columns))] if len(columns) > 1 else [name]
+            channels += [Channel.of(each, column) for each, column in zip(names, columns, strict=True)]
+        else:
+            left.append(name)
+    if not channels:
+        raise ReadError(f"no vectors of numbers; found: {', '.join([*left, *single]) or 'nothing'}")
+    notes = [f"single values, not signals: {', '.join(single)}"] if single else []
+    notes += [f"not vectors of numbers, not used: {', '.join(left)}"] if left else []
+    return Recording.of(path, format, channels, notes=tuple(notes), where="sample {}".format)
+
+
 Keep = Callable[[Sequence[Channel]], Collection[str]]
 """Given the channels of a file without their values, the names of those whose values are wanted."""
 Report = Callable[[float], None]

@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ..logs.recording import WIDEST, Keep, ReadError, Recording, Report, everything, of_arrays, silent
 
 FORMAT = "MAT"
 SUFFIXES = (".mat",)
-WIDEST = 64
-"""A matrix, struct array or cell array with more columns or elements than this is not taken apart."""
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """How numbers are stored, by the type in an element's tag."""
 MATRIX, COMPRESSED = 14, 15
@@ -37,23 +35,7 @@ def can_read(path: Path, head: bytes) -> bool:
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
     """The variables of a MAT file as one recording; single numbers are noted."""
-    channels, single, left = [], [], []
-    for name, value in _flat(_variables(path.read_bytes(), report)):
-        if not isinstance(value, np.ndarray):
-            left.append(name)
-        elif value.size == 1:
-            single.append(f"{name} = {float(value.reshape(-1)[0]):g}")
-        elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
-            columns = value if value.shape[0] >= value.shape[1] else value.T
-            names = [f"{name}.{j}" for j in range(columns.shape[1])] if columns.shape[1] > 1 else [name]
-            channels += [Channel.of(each, column) for each, column in zip(names, columns.T, strict=True)]
-        else:
-            left.append(name)
-    if not channels:
-        raise ReadError(f"no vectors of numbers; found: {', '.join([*left, *single]) or 'nothing'}")
-    notes = [f"single values, not signals: {', '.join(single)}"] if single else []
-    notes += [f"not vectors of numbers, not used: {', '.join(left)}"] if left else []
-    return [Recording.of(path, FORMAT, channels, notes=tuple(notes), where="sample {}".format)]
+    return [of_arrays(path, FORMAT, _flat(_variables(path.read_bytes(), report)))]
 
 
 def _flat(content: dict[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -74,7 +74,10 @@ def _export(export: Export) -> Figure:
     label = f"position [{'m' if export.actuator.motion == 'linear' else 'rad'}]"
     panels = []
     for k, m in enumerate(motions):
-        lines = [Curve(x=m.time, y=rows[k], label=name) for name, rows in zip(names, both, strict=True)]
+        lines = [
+            Curve(x=m.time, y=rows[k], label=name if k == 0 else "", style=style)
+            for name, style, rows in zip(names, ("solid", "dashed"), both, strict=True)
+        ]
         panels.append(Panel(title=m.name, x_label="time [s]", y_label=label, lines=lines))
     return Figure(title=export.overview().title, panels=panels)
 

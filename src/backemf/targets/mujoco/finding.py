@@ -84,7 +84,7 @@ def accurate(
         command["velocity_target"] = np.gradient(command["position_target"], hold)
     bench = Flywheel(inertia=inertia) if inertia > 0 else FreeShaft()
     start = {} if command else {"velocity": 3.0}  # without an input, look at it coasting
-    run = simulate(equal.actuator, bench, command, time=time, start=start, tolerance=tolerance)
+    run = simulate(equal.actuator, bench, command, time=time, start=start, tolerance=tolerance, warn=False)
     columns = [command[name] / factor for name, factor in equal.targets.items()]
     ctrl = np.stack(columns, axis=1)[:-1] if columns else np.zeros((n, 0))
     return Accurate(dcmotor, inertia, time, run["position"], run["velocity"], ctrl, hold)
