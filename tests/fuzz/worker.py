@@ -21,7 +21,7 @@ MEMORY = 2 << 30
 
 
 def openers() -> dict[str, Any]:
-    """Format -> what reads it."""
+    """Format -> what reads it; those that are not named are logs like any other."""
     import backemf as be
     from backemf.data.fit import Fit
     from backemf.data.logs.mapping import mapping
@@ -76,7 +76,7 @@ def openers() -> dict[str, Any]:
         "mjcf explained": lambda path: text(explain(path)),
         "mjcf edited": lambda path: into(mjcf, path),
         "urdf edited": lambda path: into(urdf, path),
-    } | {kind: log() for kind in ("pendulum", "arrays", "table", "yaml", "mcap")}
+    } | {"": log()}
 
 
 def bounded() -> None:
@@ -117,7 +117,7 @@ def main() -> None:
         kind, path = json.loads(line)
         faulthandler.dump_traceback_later(SECONDS, exit=True)  # also where a loop in C never comes back
         start = time.perf_counter()
-        result, words = attempt(by_kind[kind], Path(path))
+        result, words = attempt(by_kind.get(kind, by_kind[""]), Path(path))
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps([result, words, time.perf_counter() - start]), flush=True)
 
