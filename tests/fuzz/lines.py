@@ -305,7 +305,7 @@ WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Command -> (its arguments, its options): what works, and what every line below is made from."""
 KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{
-        key: ("pendulum", "table", "yaml", "arrays", "mat", "parquet", "mcap", "wpilog", "sysid")
+        key: ("pendulum", "table", "yaml", "arrays", "mat", "npz", "parquet", "mcap", "wpilog", "sysid")
         for key in (("log", "files"), ("check", "logs"))
     },
     **{(command, "start"): ("actuator", "sheet") for command in ("check", "fit")},

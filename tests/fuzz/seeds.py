@@ -129,6 +129,20 @@ def mat(compressed: bool) -> bytes:
     return out.getvalue()
 
 
+def npz() -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, time=T, position_rad=T, state=np.stack([T, 2 * T], axis=1), kp=8.0, name="rig")
+    return out.getvalue()
+
+
+def npy() -> bytes:
+    out = io.BytesIO()
+    rows = np.zeros(N, [("time", "f8"), ("position_rad", "f4"), ("enabled", "?")])
+    rows["time"] = T
+    np.save(out, rows)
+    return out.getvalue()
+
+
 def parquet() -> bytes:
     import pyarrow
     import pyarrow.parquet
@@ -262,6 +276,8 @@ def seeds(folder: Path) -> dict[str, tuple[str, bytes]]:
     binary = {
         "mat": ("log.mat", mat(False)),
         "mat compressed": ("log.mat", mat(True)),
+        "npz": ("log.npz", npz()),
+        "npy": ("log.npy", npy()),
         "parquet": ("log.parquet", parquet()),
         "lerobot": ("set/data/chunk-000/file-000.parquet", episodes()),
         "mcap": ("log.mcap", mcap()),

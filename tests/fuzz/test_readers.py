@@ -25,6 +25,8 @@ FORMATS = (
     "wpilog",
     "mat",
     "mat compressed",
+    "npz",
+    "npy",
     "parquet",
     "lerobot",
     "lerobot facts",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..logs.recording import Keep, ReadError, Recording, Report
-from . import delimited, json_file, lerobot, mat, mcap, parquet, sysid_json, wpilog, yaml_file
+from . import delimited, json_file, lerobot, mat, mcap, npz, parquet, sysid_json, wpilog, yaml_file
 
 HEAD = 4096
 
@@ -31,7 +31,7 @@ class Reader(Protocol):
 
 
 READERS: tuple[Reader, ...] = (
-    *(lerobot, parquet, mcap, wpilog, mat),  # what begins with a mark of its own
+    *(lerobot, parquet, mcap, wpilog, mat, npz),  # what begins with a mark of its own
     *(yaml_file, sysid_json, json_file, delimited),  # text
 )
 """Asked in this order."""
