@@ -96,7 +96,7 @@ def fit(
     friction: Annotated[
         str | None,
         option(
-            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, lugre, load-lugre; or ladder for all."
+            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, maxwell-slip, lugre, load-lugre; or ladder."
         ),
     ] = None,
     free: Annotated[
