@@ -96,7 +96,8 @@ def fit(
     friction: Annotated[
         str | None,
         option(
-            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, maxwell-slip, lugre, load-lugre; or ladder."
+            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, maxwell-slip, lugre, load-lugre;"
+            " or ladder for all."
         ),
     ] = None,
     free: Annotated[
