@@ -116,7 +116,7 @@ CASES = [
     ),
     (
         lambda: sim(actuator=be.Actuator(motor=be.motor.Motor(**MOTOR), drive=be.drive.Off())),
-        "Off follows no command; leave it out, or give a mapping with 'enabled' or 'supply'",
+        "drive.Off follows no command; leave it out, or give a mapping with 'enabled' or 'supply'",
     ),
     (
         lambda: be.motor.Cogging.percent(3.0, of=0.5, poles=8.5, slots=9),
@@ -158,7 +158,7 @@ CASES = [
     (lambda: sim(start={"velocity": math.nan}), "start has velocity = nan; expected a finite number"),
     (
         lambda: sim(actuator=be.Actuator(motor=be.motor.Motor(resistance=1.0, torque_constant=1.0))),
-        "FreeShaft has no inertia and motor.rotor_inertia is 0; one of them must be above 0",
+        "bench.FreeShaft has no inertia and motor.rotor_inertia is 0; one of them must be above 0",
     ),
     (lambda: sim().bristle, None),
     (

@@ -236,7 +236,7 @@ def test_the_steady_state_is_where_the_simulation_ends(name, efficiency):
         gearbox=be.gearbox.Gearbox(ratio=20.0, efficiency=efficiency),
         friction=FRICTIONS[name],
     )
-    free = be.simulate(actuator, be.bench.Flywheel(inertia=1e-3), 8.0, duration=4.0, dt=0.01)
+    free = be.simulate(actuator, be.bench.Flywheel(inertia=1e-3), 8.0, duration=4.0, dt=0.01, tolerance=1e-3)
     assert no_load_speed(actuator, 8.0) == pytest.approx(free.velocity[-1], rel=1e-6)
     assert float(net_torque(actuator, 8.0, free.velocity[-1])) == pytest.approx(0.0, abs=1e-6)
     for weight in (1.0, -1.0):  # lifted against the motor, then pushing with it
@@ -246,7 +246,7 @@ def test_the_steady_state_is_where_the_simulation_ends(name, efficiency):
             incline=math.copysign(math.pi / 2, weight),
             gravity=9.81,
         )
-        run = be.simulate(actuator, lift, 8.0, duration=6.0, dt=0.01)
+        run = be.simulate(actuator, lift, 8.0, duration=6.0, dt=0.01, tolerance=1e-3)
         assert float(net_torque(actuator, 8.0, run.velocity[-1])) == pytest.approx(weight, rel=1e-5)
 
 

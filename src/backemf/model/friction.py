@@ -22,7 +22,7 @@ from .dry import (
     Viscous as Viscous,
     fading,
 )
-from .maths import Scalar, expm1, maximum, mean_decay, minimum, side, where
+from .maths import Scalar, clip, expm1, mean_decay, minimum, side, where
 from .quantity import part, quantity
 
 
@@ -107,7 +107,9 @@ class MaxwellSlip(Coulomb):
         n, after, torque = side(w), [], 0.0
         travel = n * w * h
         for k, x in zip(self.springs(), z, strict=True):
-            bends = minimum(travel, maximum(g / (len(z) * k) - n * x, 0.0))
+            reach = g / (len(z) * k)
+            x = clip(x, -reach, reach)  # where the level has fallen it has slipped back
+            bends = minimum(travel, reach - n * x)
             after.append(x + n * bends)
             torque = torque + k * (after[-1] - 0.5 * n * bends * bends / where(travel > 0, travel, 1.0))
         return tuple(after), torque
