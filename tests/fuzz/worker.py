@@ -16,8 +16,9 @@ from typing import Any
 
 SECONDS = 8
 """What one file may take."""
-MEMORY = 2 << 30
-"""What all of them may take together, beyond the programs themselves."""
+MEMORY = 4 << 30
+"""Address space that all of them may take together, beyond the programs themselves: compiling kernels on a
+cold machine takes threads, and each thread's allocator reserves 64 MiB."""
 
 
 def openers() -> dict[str, Any]:
