@@ -108,7 +108,8 @@ def plain(dcmotor: DcMotor) -> dict[str, float]:
             if value:
                 found[path] = float(value)
         elif hasattr(value, "__dataclass_fields__"):
-            for key in value.__dataclass_fields__:  # pyright: ignore[reportAttributeAccessIssue]  # this one has it
+            # the checker knows its base class only
+            for key in value.__dataclass_fields__:  # type: ignore[attr-defined]
                 walk(f"{path}.{key}", getattr(value, key))
 
     walk("dcmotor", dcmotor)
