@@ -11,6 +11,7 @@ import backemf as be
 from backemf.errors import NotAvailable
 
 from .data.test_codec import FIT
+from .mechanism.test_characterize import recorded
 
 SERVO = be.Actuator(
     motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
@@ -18,13 +19,6 @@ SERVO = be.Actuator(
     drive=be.drive.Position(volts_per_radian=30.0, supply=12.0),
 )
 BENCH = be.bench.Pendulum(mass=0.3, length=0.1)
-ROWS = {
-    test: [
-        [t, u := (0.5 * t if "quasi" in test else 6.0), 0.0, (u - 0.3) / 0.12 if u > 0.3 else 0.0]
-        for t in np.arange(0, 4, 0.02)
-    ]
-    for test in ("quasistatic-forward", "dynamic-forward")
-}
 
 
 def nouns() -> dict:
@@ -34,12 +28,13 @@ def nouns() -> dict:
         "Trajectory": run,
         "Log": log,
         "Fit": FIT,
+        "Characterization": be.characterize(recorded((0.3, 0.12, 0.02))),
         "Export": be.export(SERVO, "mujoco-classic", method="formula"),
         "Datasheet": be.Datasheet.read("maxon-re-25-118743"),
     }
 
 
-@pytest.mark.parametrize("name", ["Trajectory", "Log", "Fit", "Export", "Datasheet"])
+@pytest.mark.parametrize("name", ["Trajectory", "Log", "Fit", "Characterization", "Export", "Datasheet"])
 def test_a_noun_shows_itself(name, tmp_path):
     noun = nouns()[name]
     assert type(noun).__name__ == name
@@ -72,7 +67,7 @@ def test_frames():
     assert frame.index.name == "time"
     assert list(made["Log"].to_pandas().columns) == ["position", "position_target"]
     assert made["Fit"].to_pandas()["value"].tolist() == [2.0]
-    for name in ("Export", "Datasheet"):
+    for name in ("Characterization", "Export", "Datasheet"):
         assert len(made[name].to_pandas()) == len(made[name].overview().rows)
 
 
@@ -87,3 +82,12 @@ def test_without_pandas_it_says_what_to_do(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(NotAvailable, match="pip install pandas"):
         FIT.to_pandas()
+
+
+def test_a_characterization_is_stored_and_read_back(tmp_path):
+    measured = nouns()["Characterization"]
+    measured.write(tmp_path / "gains.json")
+    back = be.Characterization.read(tmp_path / "gains.json")
+    assert back == measured
+    assert back["kV"] == pytest.approx(0.12, rel=1e-3)
+    np.testing.assert_array_equal(back.shown[0].velocity, measured.shown[0].velocity)
