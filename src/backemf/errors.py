@@ -20,8 +20,9 @@ class UnknownName(BackemfError, ValueError):
 
     def __init__(self, kind: str, given: object, valid: Iterable[str]):
         names = sorted(valid)
-        near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}? Valid" if near else "; valid"
+        longer = [name for name in names if len(str(given)) > 2 and name.startswith(str(given))]
+        near = longer[:4] or difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(map(repr, near))}? Valid" if near else "; valid"
         super().__init__(f"unknown {kind} {given!r}{hint}: {', '.join(names)}")
 
 

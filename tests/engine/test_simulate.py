@@ -240,3 +240,12 @@ def test_a_trajectory_holds_signals_and_hidden_states():
     assert t.energy == {}
     assert t.refinement is not None
     assert t.refinement < 1e-4
+
+
+def test_a_plain_command_is_what_the_drive_follows():
+    """A torque for an impedance without gains: the same as by its name."""
+    free = be.Actuator(motor=MOTOR, drive=be.drive.Impedance(supply=12.0))
+    bench = be.bench.Flywheel(inertia=1e-3)
+    plain, named = (be.simulate(free, bench, u, duration=0.1) for u in (0.01, {"torque_target": 0.01}))
+    assert plain.position[-1] > 0.01
+    assert (plain.position == named.position).all()

@@ -49,32 +49,58 @@ def _catalog(rows: list[dict[str, Any]]) -> str:
 
 
 def datasheet(
-    part: Annotated[str, typer.Argument(help="Name of a part in the catalogue, or a TOML file.")],
+    part: Annotated[
+        list[str],
+        typer.Argument(help="Names of parts in the catalogue, or TOML files; several may be given."),
+    ],
     voltage: Annotated[float | None, option("Supply voltage; the sheet's own unless given.")] = None,
     plot: Annotated[
         Path | None, place("Draw torque, speed, power and heating into this file (png, svg, pdf).", "--plot")
     ] = None,
+    control: Annotated[
+        str | None,
+        option("Interface: voltage, position, current, torque, velocity or impedance; its own unless given."),
+    ] = None,
+    output: Annotated[Path | None, place("Write the actuator it describes into this file (JSON).")] = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Read a datasheet, reconcile its numbers, and say what disagrees.
+    """Read datasheets, reconcile their numbers, and say what disagrees.
 
     Example: backemf datasheet maxon-re-25-118743 --plot re25.png
     """
     from ..data.sheets.datasheet import Datasheet
+    from ..errors import InvalidValue
 
+    if (plot or output) is not None and len(part) > 1:
+        raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
     keep(plot, force)
-    sheet = Datasheet.read(part)
-    summary = describe(sheet, voltage)
+    keep(output, force)
+    sheets = [Datasheet.read(name) for name in part]
+    told = [describe(sheet, voltage, control) for sheet in sheets]
     if plot is not None:
-        _plot(sheet, voltage, plot)
-    answer(json, lambda: summary, lambda: _text(sheet, summary), summary["findings"], strict, [plot])
+        _plot(sheets[0], voltage, plot)
+    if output is not None:
+        sheets[0].actuator(voltage=voltage, control=control).write(output, force=force)
+    answer(
+        json,
+        lambda: told[0] if len(told) == 1 else {"sheets": told},
+        lambda: "\n\n\n".join(_text(sheet, summary) for sheet, summary in zip(sheets, told, strict=True)),
+        [f for summary in told for f in summary["findings"]],
+        strict,
+        [plot, output],
+    )
 
 
-def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
+def describe(sheet: Any, voltage: float | None, control: str | None = None) -> dict[str, Any]:
     """The datasheet as plain values: the keys of `--json`."""
-    from ..data.sheets.reconcile import derived_at
+    from ..data.sheets.reconcile import STALL, derived_at
+    from ..data.sheets.suggest import CONTROLS, default_control
+    from ..errors import UnknownName
+
+    if control is not None and control not in CONTROLS:
+        raise UnknownName("control", control, CONTROLS)
 
     def numbers(constants: Any) -> dict[str, Any]:
         return {name: picked(c, "value error unit") for name, c in constants.items()}
@@ -86,6 +112,8 @@ def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
         r = residual.get(id(e))
         row = {"name": e.name, "text": e.printed.text, "value": e.value, "rounding": e.half}
         row |= {"unit": e.printed.unit, "side": e.side, "voltage": e.voltage, "kind": e.kind or None}
+        if e.speed is not None:
+            row |= {"speed": e.speed.value}
         row |= {"source": e.source or sheet.source, "predicted": r and r.predicted}
         printed.append({**row, "within_rounding": r and r.within_rounding})
     return {
@@ -95,8 +123,13 @@ def describe(sheet: Any, voltage: float | None) -> dict[str, Any]:
         "printed": printed,
         "constants": numbers(solved.constants),
         "derived": numbers(derived_at(sheet, voltage)),
+        "definitions": {"stall_torque": STALL},
+        "control": control or default_control(sheet),
         "findings": solved.findings,
+        "left_out": [str(e) for e in solved.left_out],
+        "alternatives": [str(e) for e in solved.alternatives],
         "assumed": solved.assumed,
+        "unused": solved.unused,
     }
 
 
@@ -111,23 +144,37 @@ def _text(sheet: Any, summary: dict[str, Any]) -> str:
     for e in summary["printed"]:
         verdict = "-" if e["within_rounding"] is None else "yes"
         if verdict == "yes" and not e["within_rounding"]:
+            verdict = "no"
+        if verdict == "no" and e["value"]:
             verdict = f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
         at = f"{e['voltage']:g} V, {e['side']}" + (f", {e['kind']}" if e["kind"] else "")
         numbers = [tables.number(e[key]) for key in ("value", "predicted")]
+        if "speed" in e:
+            at = f"{tables.number(e['speed'])} rad/s, {at}"
         rows.append((e["name"].replace("_", " "), e["text"], at, *numbers, e["unit"], verdict))
     header = ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding")
     where = "at the rotor" if "N" in summary["constants"] or sheet.kind == "motor" else "at the output"
     derived = {name.replace("_", " "): c for name, c in summary["derived"].items()}
     parts = [
-        f"{sheet.name}, {sheet.maker} ({sheet.motor} {sheet.kind})\n{sheet.source}",
+        f"{sheet.name}, {sheet.maker} ({sheet.motor} {sheet.kind}, commanded by {summary['control']})"
+        f"\n{sheet.source}",
         tables.table(rows, header),
         f"Constants, {where}:\n{table(summary['constants'], 'symbol')}",
-        f"What follows at {summary['voltage']:g} V:\n{table(derived, 'quantity')}",
+        f"What follows at {summary['voltage']:g} V:\n{table(derived, 'quantity')}"
+        f"\nstall torque: {summary['definitions']['stall_torque']}{_gross(sheet)}",
         under("Findings", finding_lines(summary["findings"])),
         under("Assumed", summary["assumed"]),
+        under("Printed, not used by the model", summary["unused"]),
         under("Known quirks", summary["quirks"]),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _gross(sheet: Any) -> str:
+    """What the maker's own stall torque is, where it is another."""
+    if not sheet.all("stall_torque") or sheet.reconciled.extra.get("stall_torque_is_net"):
+        return ""
+    return "; the sheet prints K V / R, before friction, and is compared with that"
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:

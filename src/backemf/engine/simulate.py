@@ -206,14 +206,14 @@ def _is_series(value: Any) -> bool:
 def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, Any]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
-    if command is not None and not isinstance(command, Mapping) and not drive.target:
+    if command is not None and not isinstance(command, Mapping) and not drive.followed:
         raise InvalidValue(
             f"{drive.kind} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'"
         )
     given = (
         dict(command)
         if isinstance(command, Mapping)
-        else ({} if command is None else {drive.target: command})
+        else ({} if command is None else {drive.followed: command})
     )
     valid = {"enabled", "supply", *bench.series, *drive.targets, *drive.optional_inputs}
     for name in given:
@@ -274,7 +274,7 @@ def _rows(
         return held(values[:-1], np.diff(times)), inputs
     dt = float(np.median(np.diff(times)))
     before = times[0] + dt * np.arange(-int(np.ceil(delay / dt)) - 1, 0)
-    given = dict(command) if isinstance(command, Mapping) else {actuator.drive.target: command}
+    given = dict(command) if isinstance(command, Mapping) else {actuator.drive.followed: command}
     past = [
         given[n](before) if callable(given.get(n)) else np.full(len(before), inputs[n][0]) for n in inputs
     ]

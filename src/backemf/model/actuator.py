@@ -8,6 +8,7 @@ Every time step, engine, fit and export calls it; nobody writes these equations 
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple
@@ -122,6 +123,15 @@ class Actuator(q_.Part):
         if self.drive.slew is not None and "setpoint" not in given and self.drive.error_of == "position":
             start["setpoint"] = start["position"]
         return start
+
+    def at_ratio(self, ratio: float = 1.0) -> Actuator:
+        """The same at the output, written for gears of another ratio: its motors as one, turned into a slower
+        and stronger one. Where the gears turn the other way then, the rotor is a mirrored one."""
+        gearbox, motor = self.gearbox, self.motor.ganged(self.gearbox.n_motors)
+        motor = motor.turned_down(abs(gearbox.ratio / ratio))
+        if motor.cogging is not None and gearbox.ratio * ratio < 0:
+            motor = dc.replace(motor, cogging=dc.replace(motor.cogging, phase=-motor.cogging.phase))
+        return dc.replace(self, motor=motor, gearbox=dc.replace(gearbox, ratio=ratio, n_motors=1))
 
     def findings(self) -> list[Finding]:
         return self.friction.findings()

@@ -97,11 +97,16 @@ class Limits(Part):
         i_c, i_p, t_p = present(self.continuous_current), present(self.peak_current), present(self.peak_time)
         return clip(overload + h * (square - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
 
+    @property
+    def largest_current(self) -> float | None:
+        """The most current that these limits ever allow, cold and rested [A]; None: no limit."""
+        return min((i for i in (self.current, self.peak_current) if i is not None), default=None)
+
     def largest_torque(self, motor: Motor) -> float | None:
         """The most torque that these limits ever allow at the rotor, cold [N m]; None: no limit."""
-        currents = [i for i in (self.current, self.peak_current) if i is not None]
-        torques = [float(motor.torque_at(i, None)) for i in currents]
-        return min([*torques, *([] if self.torque is None else [self.torque])], default=None)
+        most = self.largest_current
+        held = [] if most is None else [float(motor.torque_at(most, None))]
+        return min([*held, *([] if self.torque is None else [self.torque])], default=None)
 
     def ganged(self, n: int) -> Limits:
         """Of n motors that share one shaft and one winding."""
@@ -265,6 +270,22 @@ class Motor(Part):
             limits=self.limits and self.limits.ganged(n),
             thermal=self.thermal and self.thermal.ganged(n),
             cogging=self.cogging and replace(self.cogging, amplitude=n * self.cogging.amplitude),
+        )
+
+    def turned_down(self, k: float) -> Motor:
+        """The motor seen through gears of ratio k without loss: k times the torque, 1 / k of the speed."""
+        limits, cogging, K_e = self.limits, self.cogging, self.back_emf_constant
+        if limits is not None and limits.torque is not None:
+            limits = replace(limits, torque=k * limits.torque)
+        return replace(
+            self,
+            torque_constant=k * self.torque_constant,
+            back_emf_constant=None if K_e is None else k * K_e,
+            rotor_inertia=k * k * self.rotor_inertia,
+            iron_loss=None if self.iron_loss is None else k * k * self.iron_loss,
+            limits=limits,
+            cogging=cogging
+            and replace(cogging, amplitude=k * cogging.amplitude, periods=k * cogging.periods),
         )
 
     def iron_heat(self, w: Scalar) -> Scalar:

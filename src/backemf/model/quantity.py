@@ -169,12 +169,25 @@ def parameters(owner: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
-    """The same part with some of its quantities replaced, by path. Unknown paths are errors."""
+    """The same part with some of its quantities replaced, by path; one that was absent may be given.
+    Unknown paths are errors."""
     valid = parameters(owner, prefix)
     for path in values:
-        if path not in valid:
+        if path not in valid and path not in absent(owner, prefix):
             raise UnknownName("parameter", path, valid)
     return _substitute(owner, values, prefix)
+
+
+def absent(owner: Any, prefix: str = "") -> set[str]:
+    """Paths of the quantities that a part could have and has not."""
+    paths = set()
+    for f in dataclasses.fields(owner):
+        value = getattr(owner, f.name)
+        if "unit" in f.metadata and value is None:
+            paths.add(prefix + f.name)
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            paths |= absent(value, f"{prefix}{f.name}.")
+    return paths
 
 
 def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:

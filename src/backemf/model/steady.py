@@ -1,8 +1,7 @@
 """Every closed form, once: what a motor, an actuator or a servo does when nothing changes any more.
 
-Nothing here simulates. `Line` is the straight line of a motor at a voltage, at its rotor or seen through its
-gears; sheets, exports, gains, reports and explanations all ask it. Where a source document has a formula
-wrong, the right one stands here (docs/errata.md).
+`Line` is the straight line of a motor at a voltage, at its rotor or seen through its gears; sheets, exports,
+gains, reports and explanations all ask it. Where a source has a formula wrong, see docs/errata.md.
 """
 
 from __future__ import annotations
@@ -59,6 +58,11 @@ class Line(NamedTuple):
         return self.K_t * self.V / self.R
 
     @property
+    def net_stall_torque(self) -> float:
+        """What is left of it at the shaft, dry friction taken off; 0 where friction holds the motor."""
+        return max(self.stall_torque - self.dry, 0.0)
+
+    @property
     def ideal_speed(self) -> float:
         """At which the back-EMF equals the voltage."""
         return self.V / self.K_e
@@ -66,7 +70,7 @@ class Line(NamedTuple):
     @property
     def no_load_speed(self) -> float:
         """At which drag balances the motor; 0 inside the dead zone."""
-        return max(self.stall_torque - self.dry, 0.0) / (self.damping + self.viscous)
+        return self.net_stall_torque / (self.damping + self.viscous)
 
     @property
     def no_load_current(self) -> float:
@@ -266,7 +270,7 @@ def ideal_speed(actuator: Actuator, v: float) -> float:
 def steady_current(actuator: Actuator, v: Any, w: Any) -> Any:
     """Current of each motor at output speed w, cold, within its limit [A]."""
     motor = actuator.motor
-    limit = None if motor.limits is None else motor.limits.current
+    limit = None if motor.limits is None else motor.limits.largest_current
     return motor.steady_current(v, actuator.gearbox.rotor_speed(w), None, limit)
 
 
@@ -383,8 +387,7 @@ class ServoGains(NamedTuple):
 def servo_gain(
     *, register: float, firmware_gain: float, supply: float, torque_constant: float, resistance: float
 ) -> ServoGains:
-    """From a register: duty per radian is firmware_gain x register, volts are duty x supply,
-    torque is K / R x volts."""
+    """From a register: duty per radian is H x register, volts are duty x supply, torque K / R x volts."""
     volts = firmware_gain * register * supply
     return ServoGains(register, volts, torque_constant / resistance * volts)
 
@@ -392,7 +395,6 @@ def servo_gain(
 def servo_register(
     torque: float, *, firmware_gain: float, supply: float, torque_constant: float, resistance: float
 ) -> ServoGains:
-    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad): the inverse of
-    `servo_gain`."""
+    """The register that gives a stiffness in N m/rad (or a damping in N m s/rad)."""
     volts = torque * resistance / torque_constant
     return ServoGains(volts / (firmware_gain * supply), volts, torque)

@@ -95,32 +95,61 @@ def test_contradictions_are_found(changes, code):
     assert printed.actuator() is not None  # it still answers
 
 
-@pytest.mark.parametrize(
-    ("entry", "text", "word"),
-    [
-        ("rotor_inertia", f"{9.9 / (2 * math.pi):.4g} g cm^2", "2 pi"),
-        ("mechanical_time_constant", f"{2 * 2.43 * 9.9e-7 / 0.0238**2 * 1e3:.4g} ms", "2"),
-        ("inductance", "240 mH", "1000"),
-        ("stall_torque", f"{0.0238 * 24 / 2.43 / 9.80665 * 1e3:.4g} mN m", "9.81"),
-        ("speed_torque_gradient", f"{2.43 / 0.0238**2 / 1e3 / (2 * math.pi) * 60 / 60:.4g} rpm/(mN m)", "60"),
-        ("torque_constant", f"{23.8 * math.sqrt(2):.4g} mN m/A", "sqrt 2"),
-        ("resistance", f"{2.43 * 1.5:.4g} ohm", "3/2"),
-        ("no_load_speed", "16590 rpm", "sqrt 3"),
-    ],
-)
-def test_a_slip_of_one_entry_is_named(entry, text, word):
+SLIPPED = [
+    ("no_load_speed", f"{60 * 9579:.4g} rpm", "60"),
+    ("speed_constant", f"{60 / (2 * math.pi * 0.0238) / (2 * math.pi):.4g} rpm/V", "2 pi"),
+    ("inductance", "240 mH", "1000"),
+    ("rotor_inertia", "9900 g cm^2", "1000"),
+    ("stall_torque", f"{0.0238 * 24 / 2.43 / 9.80665 * 1e3:.4g} mN m", "9.81"),
+    ("speed_torque_gradient", f"{2.43 / 0.0238**2 / 1e3 / (2 * math.pi) * 60 / 60:.4g} rpm/(mN m)", "60"),
+]
+WRONG = [
+    ("rotor_inertia", f"{9.9 / (2 * math.pi):.4g} g cm^2"),
+    ("mechanical_time_constant", f"{2 * 2.43 * 9.9e-7 / 0.0238**2 * 1e3:.4g} ms"),
+    ("torque_constant", f"{23.8 * math.sqrt(2):.4g} mN m/A"),
+    ("resistance", f"{2.43 * 1.5:.4g} ohm"),
+    ("resistance", f"{2.43 * 60:.4g} ohm"),
+    ("no_load_speed", "16590 rpm"),
+]
+"""Factors that no unit explains: a resistance has no minutes, a brushed motor no phases."""
+
+
+@pytest.mark.parametrize(("entry", "text", "word"), [*SLIPPED, *((*wrong, "") for wrong in WRONG)])
+def test_one_wrong_entry_is_named(entry, text, word):
     changes = {entry: text} | (
         {"electrical_time_constant": f"{2.4e-4 / 2.43 * 1e3:.4g} ms"} if entry == "inductance" else {}
     )
     printed = ideal(**changes)
-    (slip,) = [f for f in printed.reconciled.findings if f.code == "unit_slip"]
-    assert f"{entry} {text}" in slip.text
-    assert f"factor of {word}" in slip.text
+    slips, named = (
+        [f for f in printed.reconciled.findings if f.code == code]
+        for code in ("unit_slip", "entry_disagrees")
+    )
+    (told,) = slips if word else named
+    assert f"{entry} {text}" in told.text
+    assert f"factor of {word}" in told.text
+    assert bool(slips) == bool(word)
+    solved = printed.reconciled
+    pair = {"rotor_inertia": "mechanical_time_constant", "inductance": "electrical_time_constant"}
+    if entry in pair:  # two numbers for one constant: either may be wrong, and the printed constant is kept
+        assert [e.name for e in solved.left_out] == [pair[entry]]
+        assert [e.name for e in solved.alternatives] == [entry]
+    else:
+        assert [e.name for e in solved.left_out] == [entry]
     truth = ideal().reconciled.constants
-    for name in ("R", "K"):
-        assert printed.reconciled.constants[name].value == pytest.approx(
-            truth[name].value, rel=0.01
-        )  # it was left out
+    for name in ("R", "K", *(() if entry in pair else ("J", "L"))):
+        assert printed.reconciled.constants[name].value == pytest.approx(truth[name].value, rel=0.01)
+
+
+def test_phases_explain_brushless_sheets_only():
+    """Twice the resistance is a phase for a line on a brushless sheet, and an error on a brushed one."""
+    body = {e.name: e.printed.text for e in ideal().entries} | {"resistance": "4.86 ohm"}
+    rows = "\n".join(f'{k} = "{v}"' for k, v in body.items())
+    head = HEAD.format(kind="motor", side="rotor", voltage="24 V")
+    brushless = be.Datasheet.parse(head.replace("side =", 'motor = "brushless"\nside =') + rows)
+    assert "factor of 2 (line for phase)" in next(
+        f.text for f in brushless.reconciled.findings if f.code == "unit_slip"
+    )
+    assert "unit_slip" not in codes(be.Datasheet.parse(head + rows))
 
 
 C047 = """stall_torque = "30 kg cm"
@@ -164,9 +193,9 @@ no_load_speed = [{ value = "0.66 deg/ms" }, { value = "1278.6 rad/s", side = "ro
 def test_sg90_article_factor_of_two_is_found():
     printed = sheet(SG90, "servo", "output", "6 V")
     assert "no_load_speed_twice" in codes(printed)
-    (slip,) = [f for f in printed.reconciled.findings if f.code == "unit_slip"]
-    assert "1278.6 rad/s" in slip.text
-    assert "factor of 2" in slip.text
+    (wrong,) = [f for f in printed.reconciled.findings if f.code == "entry_disagrees"]
+    assert "1278.6 rad/s" in wrong.text
+    assert wrong.numbers["factor"] == pytest.approx(2.0, rel=0.03)  # 0.66 deg/ms has two digits
 
 
 def test_sg90_article_route():
@@ -386,7 +415,7 @@ thermal_time_constant_housing = "640 s"
     assert derived["nominal_torque"].value == pytest.approx(0.025 * 1.2 - 1.5e-3, rel=2e-3)
     assert derived["nominal_speed"].value == pytest.approx((24.0 - 2.4) / 0.025, rel=2e-3)
     assert derived["max_efficiency"].value == pytest.approx((1 - math.sqrt(0.06 * 2 / 24)) ** 2, rel=2e-3)
-    assert derived["stall_torque"].value == pytest.approx(0.3, rel=2e-3)
+    assert derived["stall_torque"].value == pytest.approx(0.3 - 1.5e-3, rel=1e-4)  # at the shaft
     numbers = printed.actuator().parameters
     assert numbers["motor.thermal.winding_capacitance"] == pytest.approx(12.0 / 2.0)
     assert numbers["motor.thermal.housing_capacitance"] == pytest.approx(640.0 / 8.0)

@@ -23,8 +23,8 @@ def targets(log: Log, drive: Drive) -> list[str]:
     """The log's signals that a drive follows."""
     if len(drive.targets) > 1:  # any of them will do
         return [n for n in drive.targets if n in log]
-    if drive.target and drive.target not in log:
-        lacks = f"{log.name} has no {drive.target!r}, which {drive.kind} follows"
+    if drive.followed and drive.followed not in log:
+        lacks = f"{log.name} has no {drive.followed!r}, which {drive.kind} follows"
         raise MissingValue(f"{lacks}; it has: {', '.join(log.signals)}")
     return list(drive.targets)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import MissingValue
+from ...errors import MissingValue, UnknownName
 from ...tables import Displayed, Overview
 from ...units import Printed
 from .entries import canonical
@@ -32,9 +32,14 @@ class Datasheet(Displayed):
     voltage: float
     source: str
     entries: tuple[Entry, ...]
+    control: str | None = None
+    """Its interface where the sheet says so; a servo's is position, an actuator's impedance, a motor's
+    voltage."""
     temperature: float | None = None
     quirks: tuple[str, ...] = ()
     firmware: Mapping[str, Printed] = field(default_factory=dict)
+    profiles: Mapping[str, Mapping[str, Printed]] = field(default_factory=dict)
+    """Firmware settings that somebody's software writes, by its name: `lerobot`."""
     identified: Mapping[str, Identified] = field(default_factory=dict)
 
     @staticmethod
@@ -50,6 +55,12 @@ class Datasheet(Displayed):
         from .toml import parse
 
         return parse(text, name)
+
+    def with_profile(self, name: str) -> Datasheet:
+        """The same part with the firmware settings of a profile."""
+        if name not in self.profiles:
+            raise UnknownName(f"firmware profile of {self.name}", name, self.profiles)
+        return replace(self, firmware={**self.firmware, **self.profiles[name]})
 
     def all(self, name: str) -> list[Entry]:
         return [e for e in self.entries if e.name == canonical(name)]
@@ -73,8 +84,8 @@ class Datasheet(Displayed):
         return reconcile(self)
 
     def actuator(self, *, voltage: float | None = None, control: str | None = None) -> Actuator:
-        """The actuator this sheet describes; `control` is 'voltage',
-        'position' (a servo's default) or 'current'."""
+        """The actuator this sheet describes; `control` is 'voltage' (a motor's default), 'position' (a
+        servo's), 'impedance' (an actuator's), 'current', 'torque' or 'velocity'."""
         from .suggest import actuator
 
         return actuator(self, voltage=voltage, control=control)

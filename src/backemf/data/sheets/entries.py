@@ -22,48 +22,62 @@ class Kind(NamedTuple):
 
 
 ENTRIES: dict[str, Kind] = {
-    "nominal_voltage": Kind("V", ("Un", "VDC", "U", "rated_voltage"), "voltage the entries hold at"),
+    "nominal_voltage": Kind("V", ("Un", "VDC", "U", "v_n", "rated_voltage"), "voltage the entries hold at"),
     "voltage_range": Kind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
     "resistance": Kind(
         "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
     ),
     "inductance": Kind("H", ("L", "terminal_inductance"), "terminal inductance"),
-    "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt"), "torque per ampere", 1, True),
-    "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke"), "back-EMF per speed", 1),
-    "speed_constant": Kind("rad/(s V)", ("kn", "kv", "Kv"), "speed per volt of back-EMF", -1),
-    "no_load_speed": Kind("rad/s", ("n0", "free_speed", "max_speed"), "speed without load", -1),
-    "no_load_current": Kind("A", ("I0", "free_current"), "current without load"),
-    "stall_torque": Kind("N m", ("MH", "Ts", "M0"), "torque at standstill", 1, True),
-    "stall_current": Kind("A", ("IA", "Is"), "current at standstill"),
+    "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt", "K_t"), "torque per ampere", 1, True),
+    "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke", "K_e"), "back-EMF per speed", 1),
+    "speed_constant": Kind("rad/(s V)", ("kn", "Kn", "kv", "Kv", "K_v"), "speed per volt of back-EMF", -1),
+    "no_load_speed": Kind("rad/s", ("n0", "omega_0", "free_speed", "max_speed"), "speed without load", -1),
+    "no_load_current": Kind("A", ("I0", "I_0", "i_0", "free_current"), "current without load"),
+    "stall_torque": Kind("N m", ("MH", "Ts", "M0", "tau_0"), "torque at standstill", 1, True),
+    "stall_current": Kind("A", ("IA", "Is", "i_s"), "current at standstill"),
     "nominal_speed": Kind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
-    "nominal_torque": Kind("N m", ("MN", "Tc", "rated_torque"), "torque it can give forever", 1, True),
+    "nominal_torque": Kind(
+        "N m", ("MN", "M_N", "Tc", "T_c", "tau_n", "rated_torque"), "torque it can give forever", 1, True
+    ),
     "nominal_current": Kind(
         "A", ("IN", "Ic", "rated_current", "continuous_current"), "current it can carry forever"
     ),
     "peak_torque": Kind("N m", ("Mpk", "Tp", "max_torque"), "torque for a short time", 1, True),
-    "peak_current": Kind("A", ("Ipk", "max_current"), "current for a short time"),
+    "peak_current": Kind("A", ("Ipk", "IpK", "i_peak", "max_current"), "current for a short time"),
+    "peak_time": Kind("s", ("t_peak",), "how long peak current or peak torque may last"),
+    "torque_speed": Kind("N m", (), "a point of the torque-speed line: torque, speed, voltage", 1, True),
     "max_efficiency": Kind("1", ("eta_max",), "best efficiency of the motor"),
     "max_power": Kind("W", ("Pmax", "P2max"), "greatest mechanical power"),
     "speed_torque_gradient": Kind("rad/(s N m)", ("dn_dM", "gradient"), "speed lost per torque", -2, True),
-    "mechanical_time_constant": Kind("s", ("tau_m",), "time to 63 % of the no-load speed"),
-    "electrical_time_constant": Kind("s", ("tau_e",), "L / R"),
-    "rotor_inertia": Kind("kg m^2", ("J", "Jm", "JR"), "inertia of the rotor", 2),
-    "coulomb_torque": Kind("N m", ("Tf", "MR", "friction_torque"), "dry friction", 1),
-    "viscous_friction": Kind("N m s/rad", ("Cv", "viscous_damping"), "drag per speed", 2),
-    "thermal_resistance": Kind("K/W", ("Rth",), "winding to ambient"),
+    "mechanical_time_constant": Kind("s", ("tau_m", "t_m"), "time to 63 % of the no-load speed"),
+    "electrical_time_constant": Kind("s", ("tau_e", "t_e"), "L / R"),
+    "rotor_inertia": Kind("kg m^2", ("J", "Jm", "JR", "J_r"), "inertia of the rotor", 2),
+    "reflected_inertia": Kind("kg m^2", ("armature",), "inertia of the rotor seen at the output"),
+    "coulomb_torque": Kind("N m", ("Tf", "T_f", "MR", "tau_c", "friction_torque"), "dry friction", 1, True),
+    "viscous_friction": Kind("N m s/rad", ("Cv", "C_v", "B", "viscous_damping"), "drag per speed", 2, True),
+    "viscous_quadratic": Kind("N m s^2/rad^2", ("B_2",), "drag per square of the speed", 3, True),
+    "viscous_cubic": Kind("N m s^3/rad^3", ("B_3",), "drag per cube of the speed", 4, True),
+    "iron_loss": Kind("W s^2/rad^2", ("K_fe",), "iron loss per square of the speed", 2),
+    "thermal_resistance": Kind("K/W", ("Rth", "R_T"), "winding to ambient"),
     "thermal_resistance_winding": Kind("K/W", ("Rth1",), "winding to housing"),
     "thermal_resistance_housing": Kind("K/W", ("Rth2",), "housing to ambient"),
-    "thermal_time_constant": Kind("s", ("tau_th", "tau_w", "tau_w1"), "of the winding"),
+    "thermal_time_constant": Kind("s", ("tau_th", "t_T", "tau_w", "tau_w1"), "of the winding"),
     "thermal_time_constant_housing": Kind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
-    "thermal_capacitance": Kind("J/K", ("Cth",), "heat capacity of the winding"),
-    "ambient_temperature": Kind("degC", ("Ta",), "of the surroundings"),
-    "reference_temperature": Kind("degC", ("Tref", "T0"), "at which resistance is given"),
-    "max_winding_temperature": Kind("degC", ("Tmax",), "of the winding"),
+    "thermal_capacitance": Kind("J/K", ("Cth", "C_th", "C"), "heat capacity of the winding"),
+    "ambient_temperature": Kind("degC", ("Ta", "T_a"), "of the surroundings"),
+    "reference_temperature": Kind("degC", ("Tref", "T_ref", "T0"), "at which resistance is given"),
+    "max_winding_temperature": Kind("degC", ("Tmax", "T_max"), "of the winding"),
     "resistance_coefficient": Kind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
+    "magnet_coefficient": Kind("1/K", ("alpha_m",), "of the magnets' flux"),
+    "derating_start": Kind("degC", (), "winding temperature from which the driver takes current back"),
+    "derating_end": Kind("degC", (), "winding temperature at which only the safe current is left"),
+    "safe_current": Kind("A", ("i_safe",), "current that derating leaves"),
     "gear_ratio": Kind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
     "gear_efficiency": Kind("1", ("eta",), "of the gears"),
     "backlash": Kind("rad", (), "free play at the output"),
     "cogging_torque": Kind("N m", (), "peak of the cogging", 1),
+    "cogging_percent": Kind("1", (), "peak of the cogging as a share of the nominal (or peak) torque"),
+    "cogging_periods": Kind("1", ("N_p",), "periods of the cogging in a turn of the rotor"),
     "n_poles": Kind("1", ("poles",), "magnet poles"),
     "n_slots": Kind("1", ("slots",), "stator slots"),
     "mass": Kind("kg", ("weight",), "of the part"),
@@ -71,6 +85,19 @@ ENTRIES: dict[str, Kind] = {
 }
 
 _BY_ALIAS = {alias: name for name, kind in ENTRIES.items() for alias in kind.aliases}
+_GREEK = {"\u03c4": "tau", "\u03b7": "eta", "\u03b1": "alpha", "\u03c9": "omega", "\u0394": "d"}
+_GREEK |= dict.fromkeys("_{}/", "")
+"""What a symbol loses or becomes before it is compared: T_{ref}, T_ref and Tref are one."""
+
+
+def _bare(name: str) -> str:
+    for sign, letters in _GREEK.items():
+        name = name.replace(sign, letters)
+    return name
+
+
+# Case tells symbols apart (kn a constant, nN a speed), underscores and braces do not.
+_BY_SYMBOL = {_bare(alias): name for alias, name in _BY_ALIAS.items()}
 
 
 def canonical(name: str) -> str:
@@ -79,4 +106,6 @@ def canonical(name: str) -> str:
         return name
     if name in _BY_ALIAS:
         return _BY_ALIAS[name]
+    if _bare(name) in _BY_SYMBOL:
+        return _BY_SYMBOL[_bare(name)]
     raise UnknownName("datasheet entry", name, [*ENTRIES, *_BY_ALIAS])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import UnknownName
+from ...findings import Finding
+from ...model import steady
 from ...model.actuator import Actuator
-from .datasheet import Datasheet
+from .datasheet import Datasheet, Identified
 from .toml import DatasheetError
+
+FRICTION = ("no_load_current", "coulomb_torque")
+"""Entries of which one must be printed for friction to be known."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -48,10 +55,95 @@ def _shipped(name: str) -> Datasheet:
 
 def identified(name: str) -> Actuator:
     """An actuator from identified parameters: "mx-106/m6"."""
-    from .suggest import from_identified
+    return part(name).actuator
 
-    part, _, label = name.partition("/")
-    owner = sheet(part)
-    if label not in owner.identified:
-        raise UnknownName(f"identified set of {part}", label, owner.identified)
-    return from_identified(owner, owner.identified[label])
+
+def is_part(source: str) -> bool:
+    """Whether a source is a datasheet, a part of the catalogue or one of its identified sets."""
+    if source.endswith(".toml"):
+        return True
+    if "." in Path(source).name and Path(source).suffix.lower() in (".json", ".xml", ".mjcf", ".py"):
+        return False
+    return not Path(source).suffix.lower().startswith((".xml:", ".mjcf:", ".py:"))
+
+
+class Part(NamedTuple):
+    """A part's actuator, what nobody printed or measured of it, and the paths of that."""
+
+    actuator: Actuator
+    findings: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+
+
+def part(
+    name: str | Datasheet,
+    *,
+    voltage: float | None = None,
+    control: str | None = None,
+    firmware: str | None = None,
+) -> Part:
+    """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
+    firmware profile such as "lerobot"."""
+    from . import suggest
+
+    file, label = str(name), ""
+    if not isinstance(name, Datasheet) and not file.endswith(".toml"):
+        file, _, label = file.partition("/")
+    owner = name if isinstance(name, Datasheet) else sheet(file)
+    if firmware is not None:
+        owner = owner.with_profile(firmware)
+    findings, unknown = [], []
+    if not label:
+        actuator = suggest.actuator(owner, voltage=voltage, control=control)
+        if not any(e.kind != "assumed" for n in FRICTION for e in owner.all(n)):
+            unknown.append("friction")
+    else:
+        if label not in owner.identified:
+            raise UnknownName(f"identified set of {file}", label, owner.identified)
+        published = owner.identified[label]
+        actuator = suggest.from_identified(owner, published, voltage)
+        findings += _outside(str(name), published, actuator)
+    if not suggest.has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
+        findings.append(_assumed_gain(owner, actuator))
+        unknown.append("drive.volts_per_radian")
+    derivative = owner.firmware.get("derivative")
+    if derivative is not None and derivative.value and "derivative_gain" not in owner.firmware:
+        findings.append(_unused_derivative(owner, derivative.value))
+    return Part(actuator, tuple(findings), tuple(unknown))
+
+
+def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
+    volts = actuator.parameters["drive.volts_per_radian"]
+    kp = steady.plain_servo(actuator).stiffness
+    known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
+    return Finding(
+        code="assumed_gain",
+        text=f"no sheet prints the gain of the position loop of {owner.name}; {volts:.3g} V/rad, which is"
+        f" {kp:.3g} N m/rad at the joint, is assumed.",
+        remedy=f"identify it from a log, or give it: --set drive.volts_per_radian=VALUE{known}",
+        numbers={"volts_per_radian": volts, "stiffness": kp},
+    )
+
+
+def _unused_derivative(owner: Datasheet, derivative: float) -> Finding:
+    return Finding(
+        code="derivative_not_known",
+        text=f"the firmware of {owner.name} is set to D {derivative:g}, and nobody measured what one count"
+        " of D does: its damping is missing from the model.",
+        remedy="record and fit with these settings; the damping that is found then holds for them",
+        numbers={"derivative": derivative},
+    )
+
+
+def _outside(name: str, published: Identified, actuator: Actuator) -> Iterator[Finding]:
+    """An identified set used at another supply than it was identified at."""
+    there, here = published.supply, actuator.drive.supply
+    if there is None or here is None or abs(here / there - 1) < 0.02:
+        return
+    yield Finding(
+        code="outside_identified_supply",
+        text=f"{name} was identified at {there:g} V and is used at {here:g} V: its stall torque, no-load"
+        f" speed and stiffness are {here / there:.2f} of what they were there.",
+        remedy=f"give --voltage {there:g} to have it as it was identified, or identify it at your own supply",
+        numbers={"identified_at": there, "supply": here, "ratio": here / there},
+    )

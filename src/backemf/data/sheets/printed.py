@@ -23,6 +23,10 @@ class Entry:
     source: str = ""
     page: str = ""
     note: str = ""
+    toleranced: bool = False
+    """Whether the sheet itself gives a tolerance or a range; otherwise the last printed digit counts."""
+    speed: Printed | None = None
+    """Of a point of the torque-speed line [rad/s]."""
 
     @property
     def value(self) -> float:
@@ -35,7 +39,8 @@ class Entry:
 
     def __str__(self) -> str:
         at = f" at {self.voltage:g} V" if self.voltage is not None else ""
-        return f"{self.name} {self.printed.text}{at}"
+        turning = f" at {self.speed.text}" if self.speed is not None else ""
+        return f"{self.name} {self.printed.text}{turning}{at}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +51,8 @@ class Identified:
     friction: str
     error: str
     parameters: Mapping[str, float]
+    supply: float | None = None
+    """At which it was identified [V]."""
     other: Mapping[str, float] = field(default_factory=dict)
 
 

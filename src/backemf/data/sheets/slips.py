@@ -1,24 +1,59 @@
-"""Slips: which single printed number, off by one of the usual factors, would explain what disagrees."""
+"""Slips: which single printed number, off by a factor that is usual for its kind, would explain what
+disagrees."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ...units import GRAVITY
 from .datasheet import Datasheet
+from .entries import ENTRIES
 from .printed import Entry
 from .relations import Relation, relations
 
+_TURNING = ("rad/s", "rad/(s V)", "V s/rad", "rad/(s N m)")
+_TORQUES = ("N m", "N m/A", "N m s/rad")
+_PREFIXED = re.compile(r"(?<![A-Za-z])[mku]?(?:N ?m|N|A|V|H|[oO]hm|Ω|s|g|W)(?![A-Za-z])")
+_ELECTRICAL = ("resistance", "inductance", "torque_constant", "back_emf_constant", "speed_constant")
+
+
+def _turning(sheet: Datasheet, e: Entry) -> bool:
+    return ENTRIES[e.name].unit in _TURNING
+
+
+def _weight(sheet: Datasheet, e: Entry) -> bool:
+    return ENTRIES[e.name].unit in _TORQUES
+
+
+def _prefixed(sheet: Datasheet, e: Entry) -> bool:
+    """Whether its unit has, or could have had, a milli in front."""
+    return ENTRIES[e.name].unit not in ("1", "rad/s", "degC") and bool(_PREFIXED.search(e.printed.text))
+
+
+def _phases(sheet: Datasheet, e: Entry) -> bool:
+    return sheet.motor == "brushless" and (e.name in _ELECTRICAL or e.name.endswith("_current"))
+
+
+class Usual(NamedTuple):
+    """A factor that numbers are usually wrong by, and the entries that it can happen to."""
+
+    factor: float
+    happens: Callable[[Datasheet, Entry], bool]
+
+
 SLIPS = {
-    "2": 2.0,
-    "9.81 (newtons for kilograms-force)": GRAVITY,
-    "60 (per minute for per second)": 60.0,
-    "1000 (milli)": 1000.0,
-    "2 pi (turns for radians)": 2 * math.pi,
-    "sqrt 2 (peak for RMS)": math.sqrt(2),
-    "sqrt 3 (line for phase)": math.sqrt(3),
-    "3/2 (peak torque convention)": 1.5,
+    "60 (per minute for per second)": Usual(60.0, _turning),
+    "2 pi (turns for radians)": Usual(2 * math.pi, _turning),
+    "60 / 2 pi (rpm for rad/s)": Usual(30 / math.pi, _turning),
+    "9.81 (newtons for kilograms-force)": Usual(GRAVITY, _weight),
+    "1000 (milli)": Usual(1000.0, _prefixed),
+    "2 (line for phase)": Usual(2.0, _phases),
+    "sqrt 2 (peak for RMS)": Usual(math.sqrt(2), _phases),
+    "sqrt 3 (line for phase)": Usual(math.sqrt(3), _phases),
+    "3/2 (peak torque convention)": Usual(1.5, _phases),
 }
 """The usual factors, in words."""
 
@@ -51,16 +86,16 @@ class Verdict(NamedTuple):
     @property
     def two_constants(self) -> bool:
         """Whether torque and back-EMF constant must be told apart."""
-        return not self.suspects and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
+        return self.left_out is None and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
 
 
 def judge(sheet: Datasheet) -> Verdict:
     rows = list(relations(sheet))
     broken = [r for r in rows if not r.holds(r.values)]
-    return Verdict(broken, _slips(rows, broken))
+    return Verdict(broken, _slips(sheet, rows, broken))
 
 
-def _slips(rows: list[Relation], broken: list[Relation]) -> list[Slip]:
+def _slips(sheet: Datasheet, rows: list[Relation], broken: list[Relation]) -> list[Slip]:
     """Single entries that, multiplied by one of the usual factors,
     would make every relation they stand in hold."""
     mending: list[tuple[int, Slip]] = []
@@ -69,7 +104,8 @@ def _slips(rows: list[Relation], broken: list[Relation]) -> list[Slip]:
         n_broken = sum(any(e is entry for e in r.entries) for r in broken)
         # Where gears leave a range, a small factor always fits somewhere and proves nothing.
         loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
-        for words, factor in SLIPS.items():
+        possible = {words: usual.factor for words, usual in SLIPS.items() if usual.happens(sheet, entry)}
+        for words, factor in possible.items():
             for f in (factor, 1 / factor) if factor > 5 or not loose else ():
                 values = [tuple(e.value * f if e is entry else e.value for e in r.entries) for r in mine]
                 if all(r.holds(v, 0.05) for r, v in zip(mine, values, strict=True)):

@@ -56,3 +56,9 @@ class Reconciled:
     """What else the equations need: the nominal current, and whether stall torque is printed after friction.
     """
     thermal: Mapping[str, float] = field(default_factory=dict)
+    left_out: tuple[Entry, ...] = ()
+    """Entries that the rest of the sheet contradicts; the constants stand without them."""
+    alternatives: tuple[Entry, ...] = ()
+    """Entries that would explain the contradiction as well, and were kept."""
+    unused: tuple[str, ...] = ()
+    """What is printed and no part of the model uses, with the reason where there is one."""

@@ -3,6 +3,7 @@ JSON Schema."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from typing import Any
@@ -14,7 +15,8 @@ from .entries import ENTRIES, canonical
 from .printed import Entry, Identified
 
 SIDES = ("rotor", "output")
-KINDS = ("motor", "gearmotor", "servo")
+KINDS = ("motor", "gearmotor", "servo", "actuator")
+CONTROLS = ("voltage", "position", "current", "torque", "velocity", "impedance")
 MOTORS = ("brushed", "brushless")
 CONVENTIONS = ("line", "phase", "peak", "rms", "dc", "line peak", "line rms", "phase peak", "phase rms")
 STATUS = ("assumed", "peak", "continuous")
@@ -29,12 +31,22 @@ FIRMWARE = {
     "deadband": "rad",
     "counts_per_turn": "1",
     "target_rate": "rad/s",
+    "stiffness": "N m/rad",
+    "damping": "N m s/rad",
+    "stiffness_max": "N m/rad",
+    "damping_max": "N m s/rad",
+    "velocity_gain": "V s/rad",
+    "torque_bandwidth": "Hz",
 }
+OTHER_UNITS = {"velocity_gain": "N m s/rad"}
+"""Firmware entries that may also come in a second unit."""
 _NEEDED = ("name", "maker", "kind", "side", "voltage", "source", "entries")
-_TOP = (*_NEEDED, "motor", "temperature", "quirks", "firmware", "identified")
+_TOP = (*_NEEDED, "motor", "control", "temperature", "quirks", "firmware", "profiles", "identified")
 _WORDS = ("source", "page", "note")
 _ENTRY = ("value", "voltage", "temperature", "side", "convention", "kind", "tolerance", *_WORDS)
+_POINT = ("torque", "speed", *_ENTRY[1:])
 _CHOICES = {"side": SIDES, "kind": STATUS, "convention": CONVENTIONS}
+_TOLERANCED = re.compile(r"\+-|\u00b1|\d\s*(?:-|~|\u2013|to|\.\.)\s*\d")
 _IDENTIFIED = {"source": str, "friction": str, "error": str, "parameters": dict}
 
 
@@ -85,7 +97,10 @@ class _Reader:
             if key not in _TOP:
                 raise self.fail(key, UnknownName("key", key, _TOP))
         kind = self.choice("kind", self.need("kind"), KINDS)
-        side = self.choice("side", self.need("side"), SIDES)
+        whole = kind == "actuator"  # motor, gears and driver in one: brushless, and printed at the output
+        given = self.toml.get("side", "output") if whole else self.need("side")
+        side = self.choice("side", given, SIDES)
+        control = self.toml.get("control")
         voltage = self.number("voltage", self.need("voltage"), "V").value
         temperature = self.toml.get("temperature")
         if temperature is not None:
@@ -94,7 +109,8 @@ class _Reader:
             name=str(self.need("name")),
             maker=str(self.need("maker")),
             kind=kind,
-            motor=self.choice("motor", self.toml.get("motor", "brushed"), MOTORS),
+            motor=self.choice("motor", self.toml.get("motor", "brushless" if whole else "brushed"), MOTORS),
+            control=None if control is None else self.choice("control", control, CONTROLS),
             side=side,
             voltage=voltage,
             temperature=temperature,
@@ -102,6 +118,7 @@ class _Reader:
             quirks=self.quirks(),
             entries=self.entries(voltage, side),
             firmware=self.firmware(),
+            profiles=self.profiles(),
             identified=self.identified(),
         )
 
@@ -127,19 +144,27 @@ class _Reader:
 
     def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
         table = given if isinstance(given, dict) else {"value": given}
+        point = name == "torque_speed"
         for word in table:
-            if word not in _ENTRY:
-                raise self.fail(key, UnknownName(f"key of {key}", word, _ENTRY))
-        if "value" not in table:
-            raise self.fail(key, f"{key} has no value")
+            if word not in (_POINT if point else _ENTRY):
+                raise self.fail(key, UnknownName(f"key of {key}", word, _POINT if point else _ENTRY))
+        for word in ("torque", "speed") if point else ("value",):
+            if word not in table:
+                raise self.fail(key, f"{key} has no {word}")
         # Entries of the rotor alone are at the rotor whatever the sheet's side; electrical ones have no side.
-        said: dict[str, Any] = {"side": "rotor" if name == "rotor_inertia" else side, "voltage": voltage}
+        alone = name in ("rotor_inertia", "iron_loss")
+        said: dict[str, Any] = {"side": "rotor" if alone else side, "voltage": voltage}
         said |= {word: str(table[word]) for word in _WORDS if word in table}
         said |= {word: self.choice(word, table[word], _CHOICES[word]) for word in _CHOICES if word in table}
         for word, unit in (("voltage", "V"), ("temperature", "degC")):
             if word in table:
                 said[word] = self.number(key, table[word], unit).value
-        printed = self.number(key, table["value"], ENTRIES[name].unit, table.get("tolerance"))
+        if point:
+            said["speed"] = self.number(key, table["speed"], "rad/s")
+        text = table["torque" if point else "value"]
+        printed = self.number(key, text, ENTRIES[name].unit, table.get("tolerance"))
+        if "tolerance" in table or (isinstance(text, str) and _TOLERANCED.search(text)):
+            said["toleranced"] = True
         return Entry(name=name, printed=printed, **said)
 
     def table(self, key: str) -> dict[str, Any]:
@@ -150,8 +175,22 @@ class _Reader:
         return given
 
     def firmware(self) -> dict[str, Printed]:
+        return self.registers(self.table("firmware"))
+
+    def profiles(self) -> dict[str, dict[str, Printed]]:
+        profiles = {}
+        for name, table in self.table("profiles").items():
+            if not isinstance(table, dict) or not isinstance(table.get("source"), str):
+                raise self.fail(
+                    name, f"profiles.{name} has no source; expected a table of firmware entries with one"
+                )
+            profiles[name] = self.registers({k: v for k, v in table.items() if k != "source"})
+        return profiles
+
+    def registers(self, table: dict[str, Any]) -> dict[str, Printed]:
+        """Firmware settings."""
         texts: dict[str, Any] = {}
-        for key, given in self.table("firmware").items():
+        for key, given in table.items():
             if key not in FIRMWARE:
                 raise self.fail(key, UnknownName("firmware entry", key, FIRMWARE))
             if isinstance(given, dict) and "value" not in given:
@@ -164,7 +203,14 @@ class _Reader:
             if per_turn <= 0:
                 raise self.fail("counts_per_turn", f"counts_per_turn is {per_turn:g}; expected more than 0")
             texts["target_rate"] = f"{steps / per_turn:g} rev/s"
-        return {key: self.number(key, text, FIRMWARE[key]) for key, text in texts.items()}
+        return {key: self.setting(key, text) for key, text in texts.items()}
+
+    def setting(self, key: str, text: Any) -> Printed:
+        """A firmware number, in its unit or in the second one it may have."""
+        if key in OTHER_UNITS:
+            with contextlib.suppress(UnitError):
+                return parse_unit(text, OTHER_UNITS[key], key)
+        return self.number(key, text, FIRMWARE[key])
 
     def identified(self) -> dict[str, Identified]:
         return {label: self.published(label, table) for label, table in self.table("identified").items()}
@@ -185,7 +231,8 @@ class _Reader:
                 raise self.fail(path, text)
         words = {key: table[key] for key in ("source", "friction", "error")}
         numbers = {path: float(value) for path, value in table["parameters"].items()}
-        return Identified(**words, parameters=numbers, other=table.get("other", {}))
+        supply = self.number("supply", table["supply"], "V").value if "supply" in table else None
+        return Identified(**words, parameters=numbers, supply=supply, other=table.get("other", {}))
 
 
 def json_schema() -> dict[str, Any]:
@@ -197,7 +244,9 @@ def json_schema() -> dict[str, Any]:
 
     words = {word: text for word in _ENTRY} | {word: {"enum": [*valid]} for word, valid in _CHOICES.items()}
     one = {"oneOf": [text, table(words, required=["value"])]}
-    entries = {
+    points = table(words | {"torque": text, "speed": text}, required=["torque", "speed"])
+    del points["properties"]["value"]
+    entries: dict[str, Any] = {
         spelling: {
             "description": f"{kind.text} [{kind.unit}]",
             "oneOf": [*one["oneOf"], {"type": "array", "items": one}],
@@ -205,14 +254,21 @@ def json_schema() -> dict[str, Any]:
         for name, kind in ENTRIES.items()
         for spelling in (name, *kind.aliases)
     }
+    entries["torque_speed"]["oneOf"] = [points, {"type": "array", "items": points}]
     top = {word: text for word in _TOP} | {
         "quirks": {"type": "array", "items": text},
         "kind": {"enum": [*KINDS]},
         "motor": {"enum": [*MOTORS]},
         "side": {"enum": [*SIDES]},
+        "control": {"enum": [*CONTROLS]},
         "entries": table(entries, minProperties=1),
         "firmware": table({word: one for word in FIRMWARE}),
+        "profiles": {"type": "object"},
         "identified": {"type": "object"},
     }
     draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, "title": "backemf datasheet", **table(top, required=[*_NEEDED])}
+    return {
+        "$schema": draft,
+        "title": "backemf datasheet",
+        **table(top, required=[k for k in _NEEDED if k != "side"]),
+    }
