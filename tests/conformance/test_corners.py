@@ -13,8 +13,9 @@ pytest.importorskip("mujoco")
 import mujoco
 
 from backemf.errors import InvalidValue
+from backemf.simulator.arrays import engine_of as live_engine, from_model
 from backemf.simulator.attributes import DcMotorAttributes
-from backemf.simulator.step import Engine, Rules, moment, rules, step
+from backemf.simulator.step import Engine, Rules, advanced, moment, rules, step
 
 from .cases import Case, pendulum
 from .lockstep import FREE_RUN, ONE_STEP, compare, engine_of, engine_run, one_step
@@ -177,3 +178,38 @@ def test_a_chaotic_run_parts_no_further_than_the_engine_from_itself():
         found.amplification > 1e6
     )  # a nudge of 1e-12 rad moves the engine's own trajectory by more than 1e-6
     assert found.agrees
+
+
+SLOW = """<mujoco><option timestep="0.001" integrator="{integrator}"/>
+  <worldbody><body><joint name="j" axis="0 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>
+  </worldbody><actuator><dcmotor joint="j" gear="-2" motorconst="0.1" resistance="1"
+  lugre="3 0.1 0.5 0.8 0.1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "implicit", "RK4"])
+@pytest.mark.parametrize("z", [0.0, 1e-9])
+def test_a_slow_bristle_is_rounded_as_the_engine_rounds_it(integrator, z):
+    model = mujoco.MjModel.from_xml_string(SLOW.format(integrator=integrator))
+    data, n, rng = mujoco.MjData(model), 400, np.random.default_rng(0)
+    v = 10.0 ** rng.uniform(-18, 0, n) * rng.choice([-1.0, 1.0], n)
+    theirs = np.empty(n)
+    for k, speed in enumerate(v):
+        mujoco.mj_resetData(model, data)
+        data.qvel[0], data.act[0] = speed, z
+        mujoco.mj_step(model, data)
+        theirs[k] = data.act[0]
+    dcmotor, engine = from_model(model, 0), live_engine(model)
+    state = {"position": np.zeros(n), "velocity": v, "bristle": np.full(n, z)}
+    rates = moment(dcmotor, engine, state, (np.zeros(n),)).rates
+    mine = advanced(dcmotor, engine, state, rates, dcmotor.gear * v)["bristle"]
+    # of each bristle's own size: a few roundings of 1.1e-16, more where its two terms cancel
+    assert np.max(np.abs(mine - theirs) / np.maximum(np.abs(theirs), 1e-300)) <= 1e-14
+    one = {name: float(values[7]) for name, values in state.items()}
+    alone = advanced(dcmotor, engine, one, moment(dcmotor, engine, one, (0.0,)).rates, dcmotor.gear * v[7])
+    assert alone["bristle"] == pytest.approx(theirs[7], rel=1e-14)
+    w = dcmotor.gear * v
+    exact, _ = dcmotor.lugre.bend(
+        state["bristle"], w, dcmotor.lugre.level(dcmotor.lugre.stribeck(w), 0, 0, 1), 1e-3
+    )
+    # what all digits give is far away: the engine loses them
+    assert np.max(np.abs(exact - theirs) / np.maximum(np.abs(theirs), 1e-9)) > 1e-9

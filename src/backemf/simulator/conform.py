@@ -29,6 +29,7 @@ from .arrays import (
     without_log,
 )
 from .dcmotor import DcMotor, Engine, Joint
+from .models import same_era
 from .step import Moment, advanced, moment, states, step
 
 STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
@@ -76,6 +77,7 @@ class _Watched:
 def conform(path: str | Path, *, steps: int = 500) -> list[Conformance]:
     """Drive every dcmotor of a model with sines and jumps,
     and give the worst one-step differences for each."""
+    same_era(Path(path))
     return conform_model(load_model(path), steps=steps)
 
 

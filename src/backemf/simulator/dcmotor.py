@@ -193,8 +193,8 @@ class Controller(Part):
 
     def stiffness(self, motor: Motor) -> float:
         """-dv/dl of the feedback law."""
-        if isinstance(self.inputs, str):
-            return self.kp if self.inputs == "position" else 0.0
+        if isinstance(self.inputs, str):  # a velocity's integral holds the position that it has come to
+            return {"position": self.kp, "velocity": self.ki or 0.0, "voltage": 0.0}[self.inputs]
         return self.kp * motor.resistance / motor.torque_constant if self.regulates else 0.0
 
 

@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InvalidValue
+from ..errors import BackemfError, InvalidValue
 from .arrays import from_model, installed_era, load_model, load_mujoco
 from .dcmotor import ERA_1_INPUTS, DcMotor
 from .xml import Edit, Element, applied, compiled, scan, with_attributes
 
 TO_ERA_2 = {"position": "pos", "velocity": "vel", "voltage": "voltage"}
 TO_ERA_1 = {new: old for old, new in TO_ERA_2.items()}
+WITH_INTEGRAL = "pos vel"
+"""How era 1's velocity input with an integral is written for the compiler of era 2, which has no such law and
+refuses `vel` with an integral gain."""
 
 
 class Loaded(NamedTuple):
@@ -29,8 +32,11 @@ class Loaded(NamedTuple):
         control = dcmotor.controller
         if control.era == self.era:
             return dcmotor
-        inputs: Any = TO_ERA_1[control.inputs[0]] if self.era == 1 else (TO_ERA_2[str(control.inputs)],)
-        return replace(dcmotor, controller=replace(control, inputs=inputs))
+        if self.era == 2:
+            word: Any = (TO_ERA_2[str(control.inputs)],)
+            return replace(dcmotor, controller=replace(control, inputs=word))
+        word = TO_ERA_1[control.inputs[-1]]
+        return replace(dcmotor, controller=replace(control, inputs=word, ctrlrange=control.ctrlrange[:1]))
 
 
 def load(path: Path) -> Loaded:
@@ -41,6 +47,26 @@ def load(path: Path) -> Loaded:
     if era != here:
         return Loaded(compiled(load_mujoco(), path, applied(list(_translated(elements, era)))), era)
     return Loaded(load_model(path), here)
+
+
+def same_era(path: Path) -> None:
+    """Refuse a file that the installed MuJoCo would read otherwise than it was meant, or not at all."""
+    try:
+        elements = scan(path)
+    except BackemfError:  # whoever loads it says what is wrong
+        return
+    era, here = era_of(elements), installed_era()
+    if era is None or era == here:
+        return
+    written = {1: "3.7 to 3.11", 2: "3.12 and later"}[era]
+    words = {e.attributes["input"].strip() for e in _actuators(elements) if "input" in e.attributes}
+    given = f" (input {', '.join(repr(w) for w in sorted(words))})" if words else ""
+    version = load_mujoco().__version__
+    raise InvalidValue(
+        f"{path.name} is written for MuJoCo {written}{given}; the installed {version} does not take its"
+        f" words: write it anew with `backemf export {path} --to mujoco@{version} -o NEW.xml`, or install a"
+        f" MuJoCo of {written}"
+    )
 
 
 def era_of(elements: list[Element]) -> int | None:
@@ -76,13 +102,27 @@ def _mode(element: Element) -> str | None:
     return ERA_1_INPUTS[mode] if 0 < mode < len(ERA_1_INPUTS) else None
 
 
+def _integral(element: Element) -> bool | None:
+    """Whether an element's controller integrates; None where its class says."""
+    place = {"dcmotor": ("controller", 1), "general": ("gainprm", 5)}[element.tag]
+    words = element.attributes.get(place[0], "").split()
+    try:
+        return None if not words else len(words) > place[1] and float(words[place[1]]) > 0
+    except ValueError:
+        raise InvalidValue(f"{place[0]} is {' '.join(words)!r}; expected numbers") from None
+
+
 def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
     """Each dcmotor with its input in the other era's words; every number stays."""
-    for e in _actuators(elements):
+    dcmotors = list(_actuators(elements))
+    integrates = any(e.parent == "default" and _integral(e) for e in dcmotors)
+    for e in dcmotors:
         mode, given = _mode(e), e.attributes.get("input", "").strip()
-        changes = {}
+        own, changes = _integral(e), {}
+        slow = integrates if own is None else own
         if mode is not None:
-            changes = {"gainprm": " ".join(e.attributes["gainprm"].split()[:8]), "input": TO_ERA_2[mode]}
+            word = WITH_INTEGRAL if mode == "velocity" and slow else TO_ERA_2[mode]
+            changes = {"gainprm": " ".join(e.attributes["gainprm"].split()[:8]), "input": word}
         elif given:
             table = TO_ERA_2 if era == 1 else TO_ERA_1
             if given not in table:
@@ -90,7 +130,7 @@ def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
                     f"{e.file.name}: input is {given!r}; the installed MuJoCo has one input only: expected"
                     f" {', '.join(table)}"
                 )
-            changes = {"input": table[given]}
+            changes = {"input": WITH_INTEGRAL if given == "velocity" and slow else table[given]}
             if e.tag == "general":  # era 1 keeps it as a number
                 words = (e.attributes.get("gainprm", "").split() + ["0"] * 8)[:8]
                 changes = {"gainprm": " ".join([*words, str(ERA_1_INPUTS.index(table[given]))])}

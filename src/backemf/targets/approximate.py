@@ -3,17 +3,19 @@ how far apart two actuators move, and the numbers that come closest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.simulate import simulate
+from ..engine.trajectory import Trajectory
 from ..errors import BackemfError
 from ..model.actuator import Actuator
 from .motions import Motion
 
-SUBSTEPS = 4
+CLOSE = 2e-5
+"""References are integrated until halving the step changes no position by more [rad or m]."""
 PULL = 0.1
 """How hard numbers are held to their closed forms: doubling one must save this share of the error. Motions
 that say little about a number would otherwise send it far away, and the export would be poor outside them."""
@@ -34,15 +36,32 @@ def with_settings(actuator: Actuator) -> Tuned:
     return lambda settings: actuator.replace(**{k: v for k, v in settings.items() if k in own})
 
 
-def positions(actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: int = SUBSTEPS) -> np.ndarray:
-    """Positions of every motion, one after the other."""
-    tuned, rows = with_settings(actuator) if isinstance(actuator, Actuator) else actuator, []
-    for m in motions:
+def positions(
+    actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: Sequence[int] | None = None
+) -> np.ndarray:
+    """Positions of every motion, one after the other; to tolerance, or with these steps in a sample."""
+    return np.concatenate([run.position for run in _runs(actuator, motions, substeps)])
+
+
+def enough(actuator: Actuator | Tuned, motions: Sequence[Motion]) -> list[int]:
+    """Steps in a sample that each motion needs for its tolerance; actuators like it then need no search."""
+    return [run.substeps for run in _runs(actuator, motions)]
+
+
+def _runs(
+    actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: Sequence[int] | None = None
+) -> Iterator[Trajectory]:
+    tuned = with_settings(actuator) if isinstance(actuator, Actuator) else actuator
+    for k, m in enumerate(motions):
         now = tuned(m.settings)
-        start = {k: v for k, v in m.start.items() if k in now.states}
-        asked = {"time": m.time, "start": start, "substeps": substeps, "warn": False}
-        rows.append(simulate(now, m.bench, dict(m.command), **asked).position)
-    return np.concatenate(rows)
+        start = {name: v for name, v in m.start.items() if name in now.states}
+        # teeth that hit each other allow no closer
+        close = CLOSE if now.gearbox.backlash is None else 10 * CLOSE
+        how: dict[str, Any] = {"tolerance": close} if substeps is None else {"substeps": substeps[k]}
+        command = dict(m.command)
+        if now.drive.followed == "current_target" and "torque_target" in command:
+            command["current_target"] = command.pop("torque_target")  # a stand-in's ampere
+        yield simulate(now, m.bench, command, time=m.time, start=start, warn=False, **how)
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> Difference:
@@ -50,6 +69,15 @@ def difference(a: np.ndarray, b: np.ndarray) -> Difference:
     if not np.isfinite(d).all():
         return Difference(float("inf"), float("inf"))
     return Difference(float(np.sqrt(np.mean(d * d))), float(np.max(np.abs(d))))
+
+
+FACTOR = 3.0
+"""Numbers stay within this factor of their closed forms."""
+
+
+def near(value: float, closed: float) -> float:
+    """A number that a fit asks for, near its closed form; one whose closed form is 0 is not negative."""
+    return min(max(value, closed / FACTOR), FACTOR * closed) if closed > 0 else max(value, 0.0)
 
 
 class BestNumbers(NamedTuple):
@@ -72,13 +100,14 @@ def best(
     from scipy.optimize import least_squares
 
     x0_, size = np.asarray(x0, float), np.asarray(scale, float)
-    before = positions(make(x0_), motions)
+    fine = enough(make(x0_), motions)
+    before = positions(make(x0_), motions, fine)
     weight = _weights(before - rich, motions)
     y_start, pull = x0_ / size, PULL * np.sqrt(rich.size)
 
     def residual(y: np.ndarray) -> np.ndarray:
         try:
-            off = weight * (positions(make(np.abs(y) * size), motions) - rich)
+            off = weight * (positions(make(np.abs(y) * size), motions, fine) - rich)
         except BackemfError:
             return np.full(rich.size + x0_.size, 1e3)
         bounded = np.nan_to_num(off, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3)
@@ -93,7 +122,8 @@ def best(
     if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
         return BestNumbers(x0_, difference(before, rich))
     x = np.abs(least.x) * size
-    return BestNumbers(x, difference(positions(make(x), motions), rich))
+    after, kept = difference(positions(make(x), motions), rich), difference(before, rich)
+    return BestNumbers(x, after) if after.rms < kept.rms else BestNumbers(x0_, kept)
 
 
 def _weights(d: np.ndarray, motions: Sequence[Motion]) -> np.ndarray:

@@ -78,6 +78,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("-", "q_offset", "a property of one recording's mounting; read as a note"),
 )
 """Ours -> theirs, for the documentation page."""
+WHY_NOT_RUN = "it is a parameter file, which BAM's own tools read"
 
 
 class Read(NamedTuple):
@@ -149,9 +150,16 @@ def _model_of(friction: Viscous) -> str:
     )
 
 
-def write(actuator: Actuator, request: Request) -> Export:
-    """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
-    motor, gearbox, friction, own = actuator.motor, actuator.gearbox, actuator.friction, actuator.parameters
+class Described(NamedTuple):
+    """BAM's parameters of an actuator, and what they leave out."""
+
+    content: dict[str, Any]
+    losses: Losses
+
+
+def described(actuator: Actuator, name: str) -> Described:
+    """The parameters, `name` being BAM's name of the actuator."""
+    motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     model, losses, absent = _model_of(friction), Losses(), "not in BAM's parameters"
     check_direction(actuator)
     K_t, K_e, R = motor.torque_constant, motor.back_emf_at(None), motor.resistance
@@ -159,18 +167,18 @@ def write(actuator: Actuator, request: Request) -> Export:
         text = f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}"
         losses.keep("motor.back_emf_constant", text)
         R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
-    for name in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
-        if getattr(motor, name) is not None:
-            change = {name: None, **({"limits": cooled(motor.limits)} if name == "thermal" else {})}
-            losses.drop(f"motor.{name}", absent, "motor", **change)
+    for part in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
+        if getattr(motor, part) is not None:
+            change = {part: None, **({"limits": cooled(motor.limits)} if part == "thermal" else {})}
+            losses.drop(f"motor.{part}", absent, "motor", **change)
     if gearbox.efficiency not in (None, 1.0):
         losses.drop("gearbox.efficiency", absent, "gearbox", efficiency=None)
     if gearbox.backlash is not None:
         losses.drop("gearbox.backlash", absent, "gearbox", **NO_PLAY)
     if friction.bristle:
         losses.keep("friction.stiffness", "no bristle: sticking at once")
-    names = ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
-    losses.drop_each(actuator, "friction", **dict.fromkeys(names, absent))
+    absent_terms = ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
+    losses.drop_each(actuator, "friction", **dict.fromkeys(absent_terms, absent))
     fields = {field: getattr(friction, field, 0.0) for field in MODELS[model][1].values()}
     fields["viscous"] += steady.iron_drag(actuator)
     if "static" in fields:
@@ -184,8 +192,14 @@ def write(actuator: Actuator, request: Request) -> Export:
         "armature": steady.armature(actuator),
         **{key: fields[field] for key, field in MODELS[model][1].items()},
         "model": model,
-        "actuator": request.joint,
+        "actuator": name,
     }
+    return Described(content, losses)
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
+    (content, losses), own = described(actuator, request.joint), actuator.parameters
     carried = replace(parse(content, drive=actuator.drive).actuator, motion=actuator.motion)
     costs = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"

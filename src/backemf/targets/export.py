@@ -7,16 +7,17 @@ the rest.
 
 from __future__ import annotations
 
-import datetime
 import importlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import __version__
+from ..data.fit import Fit
 from ..data.log import Log
+from ..data.sheets.datasheet import Datasheet
+from ..data.sheets.parts import Part, part
 from ..data.spread import Spread
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..files import write_all
@@ -24,34 +25,24 @@ from ..findings import Finding
 from ..model.actuator import Actuator
 from ..simulator.dcmotor import INTEGRATORS, VERSIONS, release
 from ..tables import Displayed, Overview
+from .account import (
+    NOT_RUN as NOT_RUN,
+    NOTHING_LOST as NOTHING_LOST,
+    Account as Account,
+    Effect as Effect,
+    hash_comment as hash_comment,
+    header as header,
+    moved as moved,
+    number as number,
+    xml_comment as xml_comment,
+)
+
+if TYPE_CHECKING:
+    from .replay import Replay
 
 METHODS = ("simulation", "formula")
 SHORTEST, LONGEST = 1e-5, 1.0
 """Time steps of a simulation [s]; shorter ones take for ever, longer ones see no motion."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effect:
-    """Something the actuator has and the target has not, or only nearly."""
-
-    path: str
-    text: str
-    """What became of it."""
-    error: float | None = None
-    """RMS difference in position [rad or m] over the reference motions:
-    of leaving it out where dropped, of the whole export where approximated."""
-    worst: float | None = None
-    """Largest difference [rad or m]."""
-    unit: str = "rad"
-    """Of both."""
-
-    def __str__(self) -> str:
-        if self.error is None:
-            return f"{self.path}: {self.text}; its cost shows in a replay only"
-        return (
-            f"{self.path}: {self.text}; {1e3 * self.error:.3g} m{self.unit} RMS, at most"
-            f" {1e3 * (self.worst or 0.0):.3g} m{self.unit}"
-        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -69,8 +60,12 @@ class Export(Displayed):
     """What the target simulates, as an actuator."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     """The target's own numbers, by its own names."""
+    ctrl: Mapping[str, float] = field(default_factory=dict)
+    """Factor from each of the drive's targets to the file's inputs, in their order."""
     dropped: tuple[Effect, ...] = ()
     approximated: tuple[Effect, ...] = ()
+    adjusted: tuple[str, ...] = ()
+    """Numbers moved from their closed forms to make up for what is lost, each in words."""
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     timestep: float = 0.002
@@ -80,6 +75,11 @@ class Export(Displayed):
     """Of the reference motions."""
     range: str = ""
     """The operating range over which errors were measured, in words."""
+    judged: bool = True
+    """Whether what is lost was looked for; of somebody's file it is not known."""
+    ran: str = NOT_RUN
+    """What was run and what came of it, as the header says."""
+    replayed: Replay | None = None
 
     @property
     def text(self) -> str:
@@ -90,6 +90,10 @@ class Export(Displayed):
     def has_play_joint(self) -> bool:
         """Whether the gearbox's play is an extra joint in the main file."""
         return f'"{self.joint}_backlash"' in self.text
+
+    def with_replay(self, replayed: Replay) -> Export:
+        """The same after a run, its files as they are."""
+        return replace(self, replayed=replayed, ran=replayed.sentence())
 
     def overview(self) -> Overview:
         title = f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"
@@ -108,10 +112,12 @@ class Export(Displayed):
         lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
         for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
             lines += [f"  {title}: {effect}" for effect in effects]
-        if self.lossless:
+        lines += [f"  adjusted: {text}" for text in self.adjusted]
+        if self.lossless and self.judged:
             lines.append("  nothing is lost")
         elif self.range:
             lines.append(f"  measured over: {self.range}")
+        lines.append(f"  {self.ran}")
         return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
 
     def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
@@ -126,17 +132,6 @@ class Export(Displayed):
         _, *others = self.files
         beside = {path.with_name(path.stem + n.removeprefix(self.joint)): self.files[n] for n in others}
         return {path: self.text, **beside}
-
-
-class Account(NamedTuple):
-    """What was lost, and over which motions that was measured."""
-
-    dropped: tuple[Effect, ...] = ()
-    approximated: tuple[Effect, ...] = ()
-    range: str = ""
-
-
-NOTHING_LOST = Account()
 
 
 class Request(NamedTuple):
@@ -156,6 +151,10 @@ class Request(NamedTuple):
     """The recordings to fit to instead of the reference motions."""
     spread: Spread | None = None
     """What a training file draws from."""
+    gear: float | None = None
+    """MuJoCo's gear of an actuator that is replaced: ctrl stays in its units."""
+    findings: tuple[Finding, ...] = ()
+    """What is already known about the actuator's numbers, such as a gain that nobody printed."""
 
 
 class Target(NamedTuple):
@@ -176,8 +175,16 @@ TARGETS: dict[str, Target] = {
         "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
     ),
     "mjlab": Target("mjlab", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
-    "isaaclab": Target("isaaclab", ("2.3", "3.0"), "2.3", "Python with DCMotorCfg or DelayedPDActuatorCfg"),
-    "urdf": Target("urdf", ("any",), "any", "URDF with a transmission"),
+    "isaaclab": Target(
+        "isaaclab.motor",
+        ("2.3", "3.0", "bam"),
+        "2.3",
+        "Python with DCMotorCfg or DelayedPDActuatorCfg; bam: with BamActuatorCfg of its main branch",
+    ),
+    "newton": Target("newton.drive", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"),
+    "drake": Target("description.drake", ("1",), "1", "URDF with Drake's rotor inertia and controller gains"),
+    "urdf": Target("description.urdf", ("any",), "any", "URDF with a transmission"),
+    "sdf": Target("description.sdf", ("any",), "any", "SDF with a joint's limits, damping and friction"),
     "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
     "torch": Target(
         "training.torch",
@@ -202,10 +209,10 @@ def parse_target(text: str) -> tuple[str, str]:
     if name == "mujoco":
         release(version)
         return name, version
-    short = ".".join(version.split(".")[:2])
-    if short not in target.versions:
+    found = [known for known in target.versions if f"{version}.".startswith(f"{known}.")]
+    if not found:
         raise UnknownName(f"version of {name}", version, target.versions)
-    return name, short
+    return name, found[0]
 
 
 def _installed() -> str:
@@ -217,7 +224,7 @@ def _installed() -> str:
 
 
 def export(
-    actuator: Actuator,
+    actuator: Actuator | Fit | Datasheet | Mapping[str, Any],
     to: str,
     *,
     joint: str = "joint",
@@ -230,9 +237,13 @@ def export(
     backlash: bool = False,
     logs: Iterable[Log] | Log | None = None,
     spread: Spread | None = None,
-) -> Export:
+    replay: bool = True,
+    into: Path | str | None = None,
+    unknown: Mapping[str, Sequence[str]] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Any:
     """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab",
-    "isaaclab@3.0", "urdf", "bam" or "torch".
+    "isaaclab@3.0", "isaaclab@bam", "newton", "drake", "urdf", "sdf", "bam" or "torch".
 
     joint       name of the joint in the file.
     notes       where the numbers came from, in words; they go into the file's header.
@@ -246,11 +257,25 @@ def export(
     spread      for torch, how far the numbers may be from the truth: what a training file draws from.
     logs        your own recordings: what the target cannot hold is then fitted to their motions instead of
                 the reference motions.
+    replay      run the very file in its simulator, where that is installed, over these motions; the header
+                says what was run and what came of it.
+    into        the user's own MJCF or URDF: the joint's old actuator is replaced, and what comes back are the
+                edited files. The actuator may be a mapping then, from joints (names or regular expressions).
+    findings    what is known about the numbers, such as a gain that no sheet prints; it goes into the header.
+    unknown     by joint, paths of what an actuator does not really know; those numbers stay the model's.
     """
     name, version = parse_target(to)
-    if not isinstance(actuator, Actuator):
-        given = type(actuator).__name__
-        raise InvalidValue(f"export got a {given}; expected an Actuator, such as fit.actuator")
+    given = dict(actuator) if isinstance(actuator, Mapping) else {joint: actuator}
+    sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
+    wanted = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
+    findings = [*findings, *(f for one in sheets.values() for f in one.findings)]
+    unknown = {**{k: one.unknown for k, one in sheets.items()}, **(unknown or {})}
+    if isinstance(actuator, Mapping) and into is None:
+        raise InvalidValue(
+            "export got several actuators; expected one, or `into` for a model with their joints"
+        )
+    if not wanted:
+        raise MissingValue("export got no actuators; expected joints and their actuators")
     if spread is not None and name != "torch":
         raise InvalidValue(
             f"spread was given for {name}, which draws nothing; expected the target torch, or no spread"
@@ -265,15 +290,38 @@ def export(
         raise InvalidValue(f"amplitude is {amplitude!r}; expected a number above 0")
     if not 0 <= load < 1:
         raise InvalidValue(f"load is {load!r}; expected a share of the stall torque, from 0 to less than 1")
-    if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
+    if into is None and (not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\")):
         raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
     texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
     lines = [line for text in texts for line in text.splitlines()]
     printable = tuple("".join(c if c.isprintable() else " " for c in line) for line in lines)
     range_ = (amplitude, load, backlash, given_logs(logs) or (), spread)
     request = Request(name, version, joint, printable, method, timestep, integrator, *range_)
+    request = request._replace(findings=tuple(findings))
+    if backlash and any(one.gearbox.backlash is None for one in wanted.values()):
+        raise InvalidValue(
+            "backlash was asked for, and the actuator has none; give gearbox.backlash and"
+            " gearbox.contact_stiffness, or leave it out"
+        )
     module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
-    return module.write(actuator, request)
+    if into is not None:
+        from .mujoco.into import edited
+
+        return edited(wanted, into, request, module, replay=replay, unknown=unknown)
+    made = module.write(wanted[joint], request)
+    if not replay:
+        return made
+    from .replay import proven
+
+    return proven(made, request.logs or None)
+
+
+def _actuator(given: Any) -> Actuator:
+    if isinstance(given, Fit | Part):
+        return given.actuator
+    if not isinstance(given, Actuator):
+        raise InvalidValue(f"export got a {type(given).__name__}; expected an Actuator, a Fit or a Datasheet")
+    return given
 
 
 def complete(
@@ -284,6 +332,7 @@ def complete(
     files: Mapping[str, str],
     carried: Actuator,
     numbers: Mapping[str, float],
+    ctrl: Mapping[str, float] | None = None,
     findings: Sequence[Finding] = (),
     notes: Sequence[str] = (),
 ) -> Export:
@@ -296,7 +345,8 @@ def complete(
         actuator=actuator,
         carried=carried,
         numbers=numbers,
-        findings=tuple(findings),
+        ctrl={name: 1.0 for name in actuator.drive.targets} if ctrl is None else ctrl,
+        findings=(*request.findings, *findings),
         notes=(*request.notes, *notes),
     )
 
@@ -318,45 +368,3 @@ def request_of(export: Export) -> Request:
     asked = (export.target, export.version, export.joint, export.notes, "simulation")
     over = (export.amplitude, export.load, export.has_play_joint)
     return Request(*asked, export.timestep, export.integrator, *over)
-
-
-def header(
-    request: Request, units: str, account: Account = NOTHING_LOST, findings: Sequence[Finding] = ()
-) -> list[str]:
-    """Lines for the top of a file: who wrote it, units, what was lost at what cost,
-    where the numbers came from."""
-    version = "" if request.version == "any" else f" {request.version}"
-    today, lossy = datetime.date.today().isoformat(), bool(account.dropped or account.approximated)
-    lines = [f"Written by backemf {__version__} on {today} for {request.target}{version}.", f"Units: {units}"]
-    lines += [f"Dropped: {effect}" for effect in account.dropped]
-    lines += [f"Approximated: {effect}" for effect in account.approximated]
-    lines += [] if lossy else ["Nothing was dropped or approximated."]
-    lines += [f"Measured over: {account.range}"] if account.range and lossy else []
-    lines += [f"Finding: {finding}" for finding in findings]
-    return lines + [f"From: {note}" for note in request.notes]
-
-
-def xml_comment(lines: Sequence[str]) -> str:
-    """Lines as an XML comment; two hyphens in a row are not allowed inside one."""
-    inside = "\n".join(f"  {line}" for line in lines)
-    while "--" in inside:
-        inside = inside.replace("--", "- -")
-    return f"<!--\n{inside}\n-->\n"
-
-
-def mapping_table(name: str) -> str:
-    """What becomes of each of our numbers in a target, as a Markdown table:
-    the documentation's pages are made of it."""
-    module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
-    rows = [f"| {ours} | {theirs} | {remark} |" for ours, theirs, remark in module.MAPPING]
-    return "\n".join([f"| backemf | {name} | remarks |", "|---|---|---|", *rows])
-
-
-def hash_comment(lines: Sequence[str]) -> str:
-    return "".join(f"# {line}\n" for line in lines)
-
-
-def number(value: float) -> str:
-    """Every digit, and no trailing '.0' where there is nothing behind the point."""
-    text = repr(float(value))
-    return text.removesuffix(".0")

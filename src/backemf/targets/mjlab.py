@@ -8,18 +8,22 @@ steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InvalidValue
+import numpy as np
+
+from ..errors import InvalidValue, NotAvailable
 from ..model.actuator import Actuator
 from ..model.friction import Viscous
 from ..model.gearbox import Gearbox
 from ..simulator.actuator import from_actuator
 from ..simulator.attributes import DcMotorAttributes
 from ..simulator.dcmotor import DcMotor
+from .clocked import Clocked
 from .export import Effect, Export, Request, complete, hash_comment, header, number
+from .isaaclab.motor import candidate
 from .losses import Losses, check_direction, weighed
 from .motions import reference_inertia
 from .mujoco.dcmotor import attributes, sticking
@@ -29,6 +33,10 @@ from .reduce import carried
 UNITS = (
     "SI at the joint (gear 1): stiffness V/rad, damping V s/rad, integral_gain V/(rad s), limits V and N m,"
     " lags in physics steps."
+)
+PD_UNITS = (
+    "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2,"
+    " frictionloss N m, viscous_damping N m s/rad, lags in physics steps."
 )
 MAPPING: tuple[tuple[str, str, str], ...] = (
     (
@@ -55,30 +63,52 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ),
     ("friction.viscous", "viscous_damping", ""),
     ("n N^2 motor.rotor_inertia", "armature", ""),
+    (
+        "an impedance drive",
+        "DcMotorActuatorCfg: stiffness, damping, effort_limit, saturation_effort, velocity_limit",
+        "N m/rad and N m s/rad behind the torque-speed line",
+    ),
     ("motor.limits.current_rate, quadratic and cubic drag", "-", "dropped"),
 )
 """Ours -> theirs, for the documentation page."""
 
 
 def at_output(actuator: Actuator) -> Actuator:
-    """The same actuator without a gearbox: its motors, as one, turned into a slow strong one at the joint.
-
-    Gears that turn the other way become a mirrored rotor, so that the joint keeps its direction.
-    """
+    """The same actuator without a gearbox: its motors, as one, turned into a slow strong one at the joint."""
     check_direction(actuator)
-    N, motor = abs(actuator.gearbox.ratio), actuator.motor.ganged(actuator.gearbox.n_motors)
-    limits, cogging = motor.limits, motor.cogging
-    if limits is not None and limits.torque is not None:
-        limits = replace(limits, torque=N * limits.torque)
-    if cogging is not None:
-        phase = actuator.gearbox.forwards * cogging.phase
-        cogging = replace(cogging, amplitude=N * cogging.amplitude, periods=N * cogging.periods, phase=phase)
-    K, J = N * motor.torque_constant, N * N * motor.rotor_inertia
-    strong = replace(motor, torque_constant=K, rotor_inertia=J, limits=limits, cogging=cogging)
-    return replace(actuator, motor=strong, gearbox=Gearbox())
+    return replace(actuator.at_ratio(1.0), gearbox=Gearbox())
+
+
+def _mjlab() -> Any:
+    try:
+        import mjlab  # type: ignore[import-not-found]  # in an environment of its own
+    except ImportError:
+        raise NotAvailable(
+            "mjlab is not installed here; it needs an environment of its own with MuJoCo 3.11: pip install"
+            " mjlab==1.6.0"
+        ) from None
+    return mjlab
+
+
+def simulator() -> str:
+    """mjlab and its version, on its CPU device."""
+    _mjlab()
+    import importlib.metadata
+
+    return f"mjlab {importlib.metadata.version('mjlab')} (CPU)"
+
+
+def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+    """Positions [rad or m] at the case's moments when mjlab builds and drives what the file configures."""
+    from . import mjlab_run
+
+    return mjlab_run.run(files, joint, case)
 
 
 def write(actuator: Actuator, request: Request) -> Export:
+    loop = actuator.drive.loop
+    if loop is not None and loop.effort != "V":
+        return _write_pd(actuator, request)
     if actuator.drive.followed in ("", "current_target"):
         raise InvalidValue(
             f"mjlab's DC motor has no mode for {actuator.drive.kind}; expected a voltage, position"
@@ -106,13 +136,50 @@ def write(actuator: Actuator, request: Request) -> Export:
     values = settings(dcmotor, loss, joint_side.drive.delay, request)
     top = header(request, UNITS, costs, findings)
     if loss > 0:
-        solver = {k: v for k, v in sticking(loss, request.timestep).items() if k != "frictionloss"}
-        settle = attributes(solver)
-        top.append(f"frictionloss sticks only with solver settings on the joint in the MJCF: {settle}.")
+        top.append(_sticks(loss, request.timestep))
     text = python_file(top, request.joint, str(dcmotor.controller.inputs).upper(), values)
     files = {f"{request.joint}_mjlab.py": text}
     numbers = {k: v for k, v in values.items() if isinstance(v, (int, float))}
     return complete(request, actuator, costs, files=files, carried=made, numbers=numbers, findings=findings)
+
+
+def _write_pd(actuator: Actuator, request: Request) -> Export:
+    """A torque or impedance interface: mjlab's PD law in newton-metres behind a torque-speed line."""
+    chosen, costs = candidate(actuator, request, late=False)
+    x, delay = chosen.values, actuator.drive.delay
+    lag = 0 if not delay else max(1, round(delay / request.timestep))
+    values: dict[str, Any] = {
+        "stiffness": x["stiffness"],
+        "damping": x["damping"],
+        "effort_limit": min(x["effort"], x["saturation_effort"]),
+        "saturation_effort": x["saturation_effort"],
+        "velocity_limit": x["velocity"],
+        "armature": x["armature"],
+        "frictionloss": x["dynamic_friction"],
+        "viscous_damping": x["viscous_friction"],
+        **({"delay_min_lag": lag, "delay_max_lag": lag} if lag else {}),
+    }
+    if lag:
+        costs = costs._replace(dropped=tuple(e for e in costs.dropped if e.path != "drive.delay"))
+    top = header(request, PD_UNITS, costs)
+    if values["frictionloss"] > 0:
+        top.append(_sticks(values["frictionloss"], request.timestep))
+    lines = [
+        "",
+        "from mjlab.actuator import DcMotorActuatorCfg",
+        "",
+        "ACTUATOR = DcMotorActuatorCfg(",
+        f'    target_names_expr=("{request.joint}",),',
+        *(f"    {k}={_literal(v)}," for k, v in values.items()),
+        ")",
+    ]
+    files = {f"{request.joint}_mjlab.py": hash_comment(top) + "\n".join(lines) + "\n"}
+    return complete(request, actuator, costs, files=files, carried=chosen.actuator, numbers=values)
+
+
+def _sticks(loss: float, timestep: float) -> str:
+    solver = {k: v for k, v in sticking(loss, timestep).items() if k != "frictionloss"}
+    return f"frictionloss sticks only with solver settings on the joint in the MJCF: {attributes(solver)}."
 
 
 def settings(dcmotor: DcMotor, loss: float, delay: float | None, request: Request) -> dict[str, Any]:

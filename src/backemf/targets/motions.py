@@ -74,7 +74,7 @@ def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0
     own = mass * ARM * ARM
     # a free shaft without inertia would have no motion to compare
     least = max(steady.armature(actuator), 0.02 * able.stall / max(able.speed, 1e-9))
-    if actuator.motion == "linear" or load == 0 or actuator.drive.error_of != "position":
+    if actuator.motion == "linear" or load == 0 or actuator.drive.followed != "position_target":
         return Flywheel(inertia=max(own, least, 1e-9))
     return Pendulum(mass=mass, length=ARM, inertia=max(least - own, 0.0) or None)
 

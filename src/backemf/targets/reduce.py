@@ -18,14 +18,15 @@ from ..model.motor import Limits, Motor
 from ..model.quantity import present
 from ..simulator.actuator import current_loop, from_actuator, no_place
 from ..simulator.attributes import motor_limits
-from .approximate import Difference, best, difference, positions
-from .export import NOTHING_LOST, Account, Request
+from .approximate import Difference, best, difference, near, positions
+from .export import NOTHING_LOST, Account, Request, moved
 from .losses import NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
 from .motions import Motion, motions_of, reach, reference_inertia
 from .mujoco.finding import integrator_finding
 
 BETTER = 0.9
-"""A bristle is taken instead of the joint's friction where it leaves less than this share of the error."""
+"""Other numbers than the closed forms, or a bristle instead of the joint's friction,
+are taken where they leave less than this share of the error."""
 
 
 class Carried(NamedTuple):
@@ -64,16 +65,16 @@ def carried(actuator: Actuator, request: Request, era: int) -> Carried:
     motions, over = motions_of(actuator, request)
     rich = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
-    if request.method == "formula" or not touched:
-        made, left = poor, difference(positions(poor, motions), rich)
-    else:
-        fits = [
-            refitted(candidate, touched, actuator, rich, motions, request)
-            for candidate in _candidates(poor, open_friction, actuator, request)
-        ]
-        better = len(fits) == 2 and fits[1].left.rms < BETTER * fits[0].left.rms
-        made, left = fits[1] if better and _holds(fits[1].actuator, request, era) else fits[0]
-    return Carried(made, account(actuator, losses, left, rich, motions, over))
+    made, left = poor, difference(positions(poor, motions), rich)
+    if request.method != "formula" and touched:
+        for candidate in _candidates(poor, open_friction, actuator, request):
+            fit = refitted(candidate, touched, actuator, rich, motions, request)
+            bristle = candidate is not poor
+            if fit.left.rms < BETTER * left.rms and (not bristle or _holds(fit.actuator, request, era)):
+                made, left = fit
+    told = account(actuator, losses, left, rich, motions, over)
+    units = {path: made.unit(path) for path in made.parameters}
+    return Carried(made, told._replace(adjusted=moved(poor.parameters, made.parameters, units)))
 
 
 def _holds(actuator: Actuator, request: Request, era: int) -> bool:
@@ -268,7 +269,8 @@ def refitted(
     bottom |= {"friction.coulomb": 1e-9 if friction.bristle else 0.0, "friction.stribeck_velocity": 1e-6}
 
     def make(x: np.ndarray) -> Actuator:
-        values = {path: max(float(v), bottom.get(path, 0.0)) for path, v in zip(paths, x, strict=True)}
+        pairs = zip(paths, x, x0, strict=True)
+        values = {path: max(near(float(v), a), bottom.get(path, 0.0)) for path, v, a in pairs}
         if "friction.static" in values:
             values["friction.static"] += values["friction.coulomb"]
         return poor.replace(**values)

@@ -1,36 +1,28 @@
-"""Run an export in its real simulator, on logs or on the reference motions, and compare it with the log and
-with backemf.
+"""Run an exported file in its real simulator, on logs or on the reference motions, and compare it with the
+log and with backemf.
 
-The bench's inertia sits on the exported joint, its load is applied step by step, and commands are held
-between samples.
+What runs is the text that the user gets: each target's own file has a `run` that loads it. The bench's
+inertia sits on the exported joint, its load is applied step by step, and commands are held between samples.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..data.log import Log
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, NotAvailable
-from ..model.actuator import Actuator
-from ..simulator.arrays import dcmotors, load_mujoco, without_log
-from ..simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
-from ..simulator.step import step
+from ..findings import Finding
+from ..simulator.arrays import without_log
 from ..tables import table
-from .export import Export, given_logs
+from .clocked import Clocked, clocked
+from .export import NOT_RUN, TARGETS, Export, given_logs
 from .motions import Motion, recorded, reference_motions
-
-RUNS = {"mujoco": "mujoco.dcmotor", "mujoco-classic": "mujoco.classic"}
-"""Targets that can be run here, and their files."""
-LOST = 1e6
-"""Positions beyond this [rad or m] are not a motion any more."""
-OPEN = 1e9
-"""Resistance of a winding whose drive is disabled [ohm]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,75 +61,137 @@ class Replay:
 
     def __str__(self) -> str:
         columns = {
-            "target-log": "target_log",
+            "file-log": "target_log",
             "backemf-log": "native_log",
-            "target-backemf": "target_native",
+            "file-backemf": "target_native",
             "at most": "worst_native",
-            "own step error": "refinement",
-            "target-its step here": "step_difference",
+            "of its step": "refinement",
         }
         rows = [(c.name, *(_milli(getattr(c, name)) for name in columns.values())) for c in self.cases]
-        about = f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit}"
-        return f"{about} (RMS, then largest)\n" + table(rows, ("case", *columns))
+        about = (
+            f"{self.simulator}, step {1e3 * self.timestep:g} ms; differences in m{self.unit}, RMS and largest"
+        )
+        return f"{about}\n" + table(rows, ("case", *columns))
 
     @property
-    def worst_step_difference(self) -> float | None:
-        seen = [c.step_difference for c in self.cases if c.step_difference is not None]
-        return max(seen) if seen else None
+    def rms(self) -> float:
+        """Of the file against backemf, over all cases."""
+        return float(np.sqrt(np.mean([c.target_native**2 for c in self.cases])))
+
+    @property
+    def worst(self) -> float:
+        return max(c.worst_native for c in self.cases)
+
+    def against_logs(self) -> tuple[float, float] | None:
+        """RMS of the file and of backemf against what was measured, where something was."""
+        pairs = [(c.target_log, c.native_log) for c in self.cases if c.target_log is not None]
+        if not pairs:
+            return None
+        file, native = (
+            np.sqrt(np.mean(np.square(np.array(column, float)))) for column in zip(*pairs, strict=True)
+        )
+        return float(file), float(native)
+
+    def sentence(self) -> str:
+        """What was run and what came of it, for a file's header."""
+        u, n = f"m{self.unit}", len(self.cases)
+        seen = f"{1e3 * self.rms:.3g} {u} RMS from backemf's own simulation, at most {1e3 * self.worst:.3g}"
+        pair = self.against_logs()
+        if pair is not None:
+            seen += f"; {1e3 * pair[0]:.3g} {u} from the recordings, backemf itself {1e3 * pair[1]:.3g}"
+        cases = ", ".join(c.name for c in self.cases[:4]) + (f" and {n - 4} more" if n > 4 else "")
+        return f"Run in {self.simulator} at {1e3 * self.timestep:g} ms ({cases}): {seen}."
 
 
 def _milli(value: float | None) -> str:
     return "-" if value is None else f"{1e3 * value:.3g}"
 
 
+def module_of(target: str) -> Any:
+    return importlib.import_module(f".{TARGETS[target].module}", __package__)
+
+
 @without_log()
 def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: bool = True) -> Replay:
-    """Replay logs, or without any the reference motions, in the installed simulator.
+    """Load the exported file in its simulator and drive it as the logs say,
+    or without any through the reference motions.
 
-    The export must be for the installed MuJoCo (of its era, for `<dcmotor>`). `refine` also runs at an eighth
-    of the time step.
+    A `<dcmotor>` must be for the installed MuJoCo's era. `refine` also runs at an eighth of the time step,
+    and through backemf's own copy of MuJoCo's step, where the file's step is its own.
     """
-    if export.target not in RUNS:
-        raise NotAvailable(f"{export.target} cannot be run here; replay runs: {', '.join(RUNS)}")
-    mujoco = load_mujoco()
-    if export.target == "mujoco":
-        release(mujoco.__version__)
-        if rules(mujoco.__version__).era != rules(export.version).era:
-            raise NotAvailable(
-                f"the export is for MuJoCo {export.version}, and {mujoco.__version__} is installed, which"
-                " reads <dcmotor> otherwise; export for the installed version, or replay where the other one"
-                " is installed"
-            )
+    module = module_of(export.target)
+    if not hasattr(module, "run"):
+        raise NotAvailable(f"{export.target} is not run here: {module.WHY_NOT_RUN}")
+    simulator = module.simulator()
+    if hasattr(module, "check_version"):
+        module.check_version(export.version)
     given, made = given_logs(logs), export.actuator
     if given is None:
         cases = reference_motions(made, amplitude=export.amplitude, load=export.load)
     else:
         cases = [recorded(made, log) for log in given]
+    own_step = getattr(module, "timestep_of", None)
+    h = export.timestep if own_step is None else own_step(export.files)
+    clocks = [clocked(case, export.ctrl, h, made.motion) for case in cases]
+    tracks = _tracks(module, export, cases, clocks)
     return Replay(
-        simulator=f"MuJoCo {mujoco.__version__}",
-        cases=tuple(_replayed(export, c, refine) for c in cases),
-        timestep=export.timestep,
+        simulator=simulator,
+        cases=tuple(
+            _replayed(module, export, case, clock, track, refine and own_step is not None)
+            for case, clock, track in zip(cases, clocks, tracks, strict=True)
+        ),
+        timestep=h,
         unit="m" if made.motion == "linear" else "rad",
     )
 
 
-def _replayed(export: Export, case: Motion, refine: bool) -> Replayed:
-    module: Any = importlib.import_module(f".{RUNS[export.target]}", __package__)
+def _tracks(
+    module: Any, export: Export, cases: Sequence[Motion], clocks: Sequence[Clocked]
+) -> list[np.ndarray]:
+    """Positions of every case on the simulator's clock."""
+    together = getattr(module, "run_all", None)
+    if together is not None and not any(case.settings for case in cases):
+        return together(export.files, export.joint, clocks)
+    return [
+        module.run(export.files, export.joint, clock, **_adjusted(module, export, case))
+        for case, clock in zip(cases, clocks, strict=True)
+    ]
+
+
+def _adjusted(module: Any, export: Export, case: Motion) -> dict[str, Any]:
+    """The recording's own settings of the drive, as a change of what the file says."""
+    own = export.actuator.parameters
+    other = {k: v for k, v in case.settings.items() if not np.isclose(v, own[k], rtol=1e-9)}
+    if not other:
+        return {}
+    if not hasattr(module, "adjustment"):
+        words = ", ".join(f"{k} = {v:g}" for k, v in other.items())
+        raise NotAvailable(
+            f"{case.name} was recorded with {words}; a file for {export.target} has its own settings:"
+            " export with --set for these recordings"
+        )
+    return {"adjust": module.adjustment(export, other)}
+
+
+def _replayed(
+    module: Any, export: Export, case: Motion, clock: Clocked, track: np.ndarray, refine: bool
+) -> Replayed:
     actuator = export.actuator.replace(**case.settings) if case.settings else export.actuator
-    tuned = module.retuned(export, case.settings) if case.settings else export.carried
-    h = export.timestep
-    target = _run(export, module, tuned, case, h)
     start = {k: v for k, v in case.start.items() if k in actuator.states}
-    command, q, own, fine = dict(case.command), case.measured, None, None
+    q, own, fine = case.measured, None, None
+    target = np.interp(case.time, clock.moments, track)
     close = 1e-5 if actuator.gearbox.backlash is None else 1e-4  # teeth that hit each other allow no less
     native = simulate(
-        actuator, case.bench, command, time=case.time, start=start, tolerance=close, warn=False
+        actuator, case.bench, dict(case.command), time=case.time, start=start, tolerance=close, warn=False
     ).position
-    on_joint = tuned.friction.dry and not tuned.friction.bristle  # the engine's own solver has no copy here
-    if export.target == "mujoco" and not on_joint and not tuned.drive.delay:
-        own = float(np.max(np.abs(_our_step(export, module, tuned, case) - target)))
+    adjust = _adjusted(module, export, case)
+    if refine and hasattr(module, "our_step"):
+        copy = module.our_step(export.files, export.joint, clock, **adjust)
+        own = None if copy is None else float(np.max(np.abs(copy - track)))
     if refine:
-        fine = 8 / 7 * float(np.max(np.abs(_run(export, module, tuned, case, h / 8) - target)))
+        finer = clocked(case, export.ctrl, clock.timestep / 8, clock.motion)
+        fine_track = module.run(export.files, export.joint, finer, **adjust)
+        fine = 8 / 7 * float(np.max(np.abs(np.interp(case.time, finer.moments, fine_track) - target)))
     return Replayed(
         name=case.name,
         target_log=None if q is None else _rms(target - q),
@@ -157,133 +211,26 @@ def _rms(d: np.ndarray) -> float:
     return float(np.sqrt(np.nanmean(d * d)))
 
 
-def _held(case: Motion, name: str, moments: np.ndarray) -> np.ndarray:
-    """A command at each moment: the newest sample not later."""
-    at = np.searchsorted(case.time, moments + 1e-9, side="right") - 1
-    return np.asarray(case.command[name], float)[np.clip(at, 0, len(case.time) - 1)]
+def proven(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
+    """The export with a header that says what was run and what came of it, or why nothing was."""
+    ran, findings = None, export.findings
+    try:
+        ran = replay(export, logs, refine=False)
+        line = ran.sentence()
+    except NotAvailable as error:
+        line = f"Not run: {error}."
+    except InvalidValue as error:
+        line = f"Run, and it failed: {error}."
+        code, remedy = "replay_fails", "export with a shorter timestep or lower gains"
+        findings = (*findings, Finding(code=code, text=str(error), remedy=remedy))
+    return replace(export, files=stated(export.files, line), ran=line, replayed=ran, findings=findings)
 
 
-class Rows(NamedTuple):
-    """A case on the simulator's own clock."""
-
-    moments: np.ndarray
-    ctrl: np.ndarray
-    enabled: np.ndarray
-    series: dict[str, np.ndarray]
-
-
-def _rows(case: Motion, ctrl: Mapping[str, float], h: float) -> Rows:
-    n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
-    moments = h * np.arange(n)
-    sent = np.zeros((n, len(ctrl)))
-    for k, (name, factor) in enumerate(ctrl.items()):
-        if name in case.command:
-            sent[:, k] = factor * _held(case, name, moments)
-    enabled = _held(case, "enabled", moments) > 0.5 if "enabled" in case.command else np.ones(n, bool)
-    return Rows(moments, sent, enabled, {s: _held(case, s, moments) for s in case.bench.series})
-
-
-def _inertia(case: Motion, rows: Rows) -> float:
-    """Of the bench, at the beginning [kg m^2]."""
-    return float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in rows.series.items()})))
-
-
-def _load(case: Motion, rows: Rows, k: int, q: float, w: float) -> float:
-    """The bench's torque on the joint at one moment [N m]."""
-    return float(np.asarray(case.bench.load(q, w, {name: v[k] for name, v in rows.series.items()})))
-
-
-def _run(export: Export, module: Any, tuned: Actuator, case: Motion, h: float) -> np.ndarray:
-    """Positions of the real simulator on the case's own samples."""
-    mujoco = load_mujoco()
-    text, ctrl = module.retext(export, tuned, h)
-    spec = mujoco.MjSpec.from_string(text)
-    body = spec.body(f"{export.joint}_load")
-    rows = _rows(case, ctrl, h)
-    J = _inertia(case, rows)
-    if "inertia" in rows.series and np.ptp(rows.series["inertia"]) > 1e-9 * J:
-        raise InvalidValue(f"{case.name}: the recorded inertia varies; a replay has a constant one")
-    slide = export.actuator.motion == "linear"
-    body.mass = max(J, 1e-9) if slide else 1.0
-    body.inertia[:] = max(J, 1e-9)  # a body must have some
-    spec.option.gravity[:] = 0.0
-    model = spec.compile()
-    data = mujoco.MjData(model)
-    names = [export.joint, *([f"{export.joint}_backlash"] if export.has_play_joint else [])]
-    dof = [int(model.joint(name).dofadr[0]) for name in names]
-    _start(mujoco, model, data, export, case, rows)
-    on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
-    positions, was = np.empty(len(rows.moments)), True
-    for k in range(len(rows.moments)):
-        q, w = float(sum(data.qpos[d] for d in dof)), float(sum(data.qvel[d] for d in dof))
-        positions[k] = q
-        if bool(rows.enabled[k]) != was:
-            was = bool(rows.enabled[k])
-            _switch(model, on, was)
-        data.ctrl[:] = rows.ctrl[k]
-        data.qfrc_applied[dof] = _load(case, rows, k, q, w)
-        mujoco.mj_step(model, data)
-    bad = (mujoco.mjtWarning.mjWARN_BADQACC, mujoco.mjtWarning.mjWARN_BADQPOS)
-    lost = sum(int(data.warning[int(kind)].number) for kind in bad)
-    if lost or not (np.abs(positions) < LOST).all():
-        raise InvalidValue(
-            f"{case.name}: the simulator diverges at a step of {1e3 * h:g} ms; export with a shorter timestep"
-        )
-    return np.interp(case.time, rows.moments, positions)
-
-
-def _start(mujoco: Any, model: Any, data: Any, export: Export, case: Motion, rows: Rows) -> None:
-    q0, w0 = case.start["position"], case.start["velocity"]
-    joint = model.joint(export.joint)
-    data.qpos[joint.qposadr[0]], data.qvel[joint.dofadr[0]] = q0, w0
-    if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and export.actuator.drive.error_of == "position":
-        data.act[0] = q0 * model.actuator_gear[0, 0]  # the slewed setpoint starts where the joint is
-    if hasattr(model, "actuator_delay") and np.any(model.actuator_delay > 0):
-        n = int(model.actuator_history[0, 0])
-        before = -float(model.opt.timestep) * np.arange(n, 0, -1)
-        for i in range(rows.ctrl.shape[1]):
-            mujoco.mj_initCtrlHistory(model, data, i, before, np.full(n, rows.ctrl[0, i]))
-    mujoco.mj_forward(model, data)
-
-
-def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
-    """Open the winding, or close it again; cogging and friction stay."""
-    for name, values in on.items():
-        getattr(model, name)[:] = values
-    if enabled:
-        return
-    if dcmotors(model):
-        model.actuator_gainprm[:, 0] = OPEN
-        model.actuator_gainprm[:, 4:7] = 0.0
-    else:
-        model.actuator_gainprm[:] = 0.0
-        model.actuator_biasprm[:] = 0.0
-
-
-def opened(dcmotor: DcMotor) -> DcMotor:
-    """The dcmotor with its winding open."""
-    control = dcmotor.controller
-    loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
-    return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
-
-
-def _our_step(export: Export, module: Any, tuned: Actuator, case: Motion) -> np.ndarray:
-    """The same through `simulator/step.py`, step by step."""
-    mujoco = load_mujoco()
-    made = module.parts(tuned, export.version, export.timestep)
-    engine = Engine(version=mujoco.__version__, integrator=export.integrator, timestep=export.timestep)
-    rows = _rows(case, made.ctrl, export.timestep)
-    J, start = _inertia(case, rows), {k: case.start[k] for k in ("position", "velocity")}
-    state: Mapping[str, Any] = initial_state(made.dcmotor, **start)
-    if "setpoint" in state and export.actuator.drive.error_of == "position":
-        state = {**state, "setpoint": start["position"] * made.dcmotor.gear}
-    positions = np.empty(len(rows.moments))
-    for k in range(len(rows.moments)):
-        positions[k] = state["position"]
-        load = _load(case, rows, k, state["position"], state["velocity"])
-        now = made.dcmotor if rows.enabled[k] else opened(made.dcmotor)
-        state = step(now, Joint(inertia=max(J, 1e-9), load=load), engine, state, tuple(rows.ctrl[k]))
-    return np.interp(case.time, rows.moments, positions)
+def stated(files: Mapping[str, str], line: str) -> dict[str, str]:
+    """Files whose header says what was run; two hyphens in a row would end an XML comment."""
+    while "--" in line:
+        line = line.replace("--", "- -")
+    return {name: text.replace(NOT_RUN, line, 1) for name, text in files.items()}
 
 
 def summary(run: Replay) -> dict[str, Any]:
@@ -293,5 +240,7 @@ def summary(run: Replay) -> dict[str, Any]:
     return {
         "simulator": run.simulator,
         "timestep": run.timestep,
+        "rms": run.rms,
+        "worst": run.worst,
         "cases": [{k: getattr(c, k) for k in keys} for c in run.cases],
     }

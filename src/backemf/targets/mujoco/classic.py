@@ -9,7 +9,7 @@ Back-EMF acts behind the limited voltage, so it is damping of the joint; a drive
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +22,15 @@ from ...model.drive import Drive
 from ...model.friction import Coulomb
 from ...model.gearbox import Gearbox
 from ...model.motor import Limits, Motor
-from ..approximate import Difference, Tuned, best, positions
-from ..explain import LONG
-from ..export import Export, Request, complete, header, number, request_of, xml_comment
+from ...simulator.arrays import load_mujoco
+from ..approximate import Difference, Tuned, best, difference, near, positions
+from ..explained.law import LONG
+from ..export import Export, Request, complete, header, moved, number, request_of, xml_comment
 from ..losses import NO_PLAY, Losses, account, at_the_gear, cooled, for_ever, weighed
 from ..motions import Motion, motions_of, reach, reference_inertia
 from ..reduce import levels
 from .dcmotor import attributes, frame, sticking
+from .run import Adjust, run as run, settings_of, simulator as simulator, timestep_of as timestep_of
 
 UNITS = (
     "SI at the joint: kp N m/rad, kv and damping N m s/rad, forcerange and frictionloss N m, armature kg m^2;"
@@ -56,6 +58,13 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
 """Ours -> theirs, for the documentation page."""
 KINDS = {"position_target": "position", "velocity_target": "velocity"}
 """The actuator for what a drive follows; a `<motor>` for everything else."""
+
+
+GAINS, JOINT_NUMBERS = ("gain", "kp", "kv"), ("force", "damping", "frictionloss")
+"""What a user has chosen, and what the joint has."""
+UNIT = {"kp": "N m/rad", "kv": "N m s/rad", "damping": "N m s/rad", "force": "N m", "frictionloss": "N m"}
+BETTER = 0.9
+"""Other numbers than the closed forms are taken where they leave less than this share of the error."""
 
 
 class Numbers(NamedTuple):
@@ -103,6 +112,10 @@ def stand_in(actuator: Actuator, x: Numbers) -> Actuator:
         "voltage_target": drives.Voltage(voltage_limit=drive.ceiling({})),
         "current_target": drives.Current(),
     }
+    if x.gain != 1 and not (
+        x.kp or x.kv
+    ):  # gears that lose a share of a torque: an ampere for a newton-metre
+        laws["torque_target"] = drives.Current()
     law = laws.get(drive.followed)
     motor, ratio = {"torque_constant": 1.0}, 1.0
     if law is not None:
@@ -166,17 +179,23 @@ def lost(actuator: Actuator, backlash: bool) -> Losses:
 
 
 def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
-    """The stand-in for other settings of the drive: its numbers change as the closed forms do."""
+    """The stand-in for other settings of the drive."""
+    numbers = tuned_numbers(actuator, x, request)
+    return lambda settings: stand_in(actuator.replace(**settings), numbers(settings))
+
+
+def tuned_numbers(
+    actuator: Actuator, x: Numbers, request: Request
+) -> Callable[[Mapping[str, float]], Numbers]:
+    """The numbers for other settings of the drive: they change as the closed forms do."""
     before = formula(actuator, request.load, request.amplitude)
 
-    def at(settings: Mapping[str, float]) -> Actuator:
+    def at(settings: Mapping[str, float]) -> Numbers:
         if not settings:
-            return stand_in(actuator, x)
-        other = actuator.replace(**settings)
-        after = formula(other, request.load, request.amplitude)
+            return x
+        after = formula(actuator.replace(**settings), request.load, request.amplitude)
         names = [n for n in ("gain", "kp", "kv", "force") if getattr(before, n) != 0]
-        changed = {n: getattr(x, n) * getattr(after, n) / getattr(before, n) for n in names}
-        return stand_in(other, x._replace(**changed))
+        return x._replace(**{n: getattr(x, n) * getattr(after, n) / getattr(before, n) for n in names})
 
     return at
 
@@ -184,15 +203,35 @@ def tuned(actuator: Actuator, x: Numbers, request: Request) -> Tuned:
 def fitted(
     actuator: Actuator, x: Numbers, rich: np.ndarray, motions: list[Motion], request: Request
 ) -> tuple[Numbers, Difference]:
-    """The numbers that come closest to the rich positions, starting from closed forms; no sign changes."""
-    names = ("gain", "kp", "kv", "force", "damping", "frictionloss")
+    """The numbers that come closest to the rich positions, starting from closed forms; no sign changes.
+
+    Closed forms stay unless others are clearly closer; the user's own gains stay unless the rest cannot make
+    up for what is lost.
+    """
+    closed = difference(positions(tuned(actuator, x, request), motions), rich)
+    kept = (x, closed)
+    for names in (JOINT_NUMBERS, GAINS + JOINT_NUMBERS):
+        found = _fitted(actuator, x, names, rich, motions, request)
+        if found[1].rms < BETTER * kept[1].rms:
+            kept = found
+    return kept
+
+
+def _fitted(
+    actuator: Actuator,
+    x: Numbers,
+    names: Sequence[str],
+    rich: np.ndarray,
+    motions: list[Motion],
+    request: Request,
+) -> tuple[Numbers, Difference]:
     free = [n for n in names if getattr(x, n) != 0 or n == "frictionloss"]
     least = {"frictionloss": 0.02 * reach(actuator, request.amplitude).stall}
     x0 = [abs(getattr(x, n)) for n in free]
     scale = [max(v, least.get(n, 0.0)) for n, v in zip(free, x0, strict=True)]
 
     def at(y: np.ndarray) -> Numbers:
-        size = {n: max(float(v), 0.0 if n == "frictionloss" else 1e-9) for n, v in zip(free, y, strict=True)}
+        size = {n: near(float(v), a) for n, v, a in zip(free, y, x0, strict=True)}
         return x._replace(**{n: math.copysign(v, getattr(x, n)) for n, v in size.items()})
 
     fit = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
@@ -205,17 +244,19 @@ def write(actuator: Actuator, request: Request) -> Export:
     if request.method == "simulation" and any(loss.kept for loss in losses):
         motions, over = motions_of(actuator, request)
         rich = positions(actuator, motions)
-        numbers, left = fitted(actuator, numbers, rich, motions, request)
+        closed = numbers
+        numbers, left = fitted(actuator, closed, rich, motions, request)
         costs = account(actuator, losses, left, rich, motions, over)
+        costs = costs._replace(adjusted=moved(closed._asdict(), numbers._asdict(), UNIT))
     else:
         costs = weighed(actuator, tuned(actuator, numbers, request), losses, request)
     load = reference_inertia(actuator, request)
     findings = _too_long(numbers, load, request.timestep)
-    element, joint, _ = parts(actuator, numbers, request.joint, request.timestep)
+    element, joint, ctrl = parts(actuator, numbers, request.joint, request.timestep, request.gear)
     top = xml_comment(header(request, UNITS, costs, findings))
     files = {f"{request.joint}.xml": frame(request, actuator, joint, element, load, top)}
-    made, shown = stand_in(actuator, numbers), numbers._asdict()
-    return complete(request, actuator, costs, files=files, carried=made, numbers=shown, findings=findings)
+    shown: dict[str, Any] = {"numbers": numbers._asdict(), "findings": findings, "ctrl": ctrl}
+    return complete(request, actuator, costs, files=files, carried=stand_in(actuator, numbers), **shown)
 
 
 def _too_long(x: Numbers, load: float, timestep: float) -> list[Finding]:
@@ -236,49 +277,46 @@ def _too_long(x: Numbers, load: float, timestep: float) -> list[Finding]:
 
 
 def parts(
-    actuator: Actuator, x: Numbers, joint: str, timestep: float
+    actuator: Actuator, x: Numbers, joint: str, timestep: float, gear: float | None = None
 ) -> tuple[str, dict[str, str], dict[str, float]]:
-    """(the actuator's element, the joint's attributes, target -> factor of ctrl)."""
-    drive, kind = actuator.drive, kind_of(actuator.drive)
+    """(the actuator's element, the joint's attributes, target -> factor of ctrl). With a gear, a position or
+    speed is the joint's times it, and the ctrl of a current is the torque before it."""
+    drive, kind, g = actuator.drive, kind_of(actuator.drive), 1.0 if gear is None else gear
     given: dict[str, str] = {"name": joint, "joint": joint}
+    ctrl = {drive.followed: g}
     if kind == "position":
-        given |= {"kp": number(x.kp), **({"kv": number(x.kv)} if x.kv > 0 else {})}
+        given |= {"kp": number(x.kp / g**2), **({"kv": number(x.kv / g**2)} if x.kv > 0 else {})}
     elif kind == "velocity":
-        given["kv"] = number(x.kv)
+        given["kv"] = number(x.kv / g**2)
+    if kind == "motor":
+        by_torque = gear is not None and drive.followed == "current_target"
+        lever = g if by_torque else x.gain
+        given["gear"], ctrl = number(lever), {drive.followed: x.gain / g if by_torque else 1.0}
     else:
-        given["gear"] = number(x.gain)
-    if x.force > 0:  # a motor's force is measured before its gear
-        most = number(x.force / abs(x.gain) if kind == "motor" else x.force)
+        lever = g
+        given |= {} if g == 1 else {"gear": number(g)}
+    if x.force > 0:  # measured before the gear
+        most = number(x.force / abs(lever))
         given["forcerange"] = f"-{most} {most}"
     low, high, volts = drive.command_low, drive.command_high, drive.ceiling({})
     if low is not None and high is not None:
+        low, high = sorted((g * low, g * high))
         given["ctrlrange"] = f"{number(low)} {number(high)}"
     elif drive.followed == "voltage_target" and volts is not None:
         given["ctrlrange"] = f"-{number(volts)} {number(volts)}"
     on_joint = {"armature": number(x.armature), "damping": number(x.damping)}
     if x.frictionloss > 0:
         on_joint |= sticking(x.frictionloss, timestep)
-    return f"<{kind} {attributes(given)}/>", on_joint, {drive.followed: 1.0}
+    return f"<{kind} {attributes(given)}/>", on_joint, ctrl
 
 
-def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
-    """What the target simulates with other settings of the drive."""
-    return tuned(export.actuator, Numbers(**export.numbers), request_of(export))(settings)
+def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
+    """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
+    x, request = Numbers(**export.numbers), request_of(export)
+    at = tuned_numbers(export.actuator, x, request)
+    return settings_of(*(_compiled(export, request, y) for y in (x, at(settings))))
 
 
-def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
-    """The export's file with a carried actuator and time step, and the factors of its ctrl."""
-    loop, motor, friction = actuator.drive.loop, actuator.motor, actuator.friction
-    own = actuator.gearbox.forwards * motor.torque_constant
-    x = Numbers(
-        gain=own if loop is None else export.numbers["gain"],
-        kp=0.0 if loop is None else loop.proportional,
-        kv=0.0 if loop is None else loop.derivative,
-        force=(motor.limits and motor.limits.torque) or 0.0,
-        damping=friction.viscous,
-        frictionloss=friction.moving,
-        armature=motor.rotor_inertia,
-    )
-    element, joint, ctrl = parts(export.actuator, x, export.joint, export.timestep)
-    request = request_of(export)._replace(timestep=timestep)
-    return frame(request, export.actuator, joint, element, 1.0), ctrl
+def _compiled(export: Export, request: Request, x: Numbers) -> Any:
+    element, joint, _ = parts(export.actuator, x, export.joint, export.timestep)
+    return load_mujoco().MjModel.from_xml_string(frame(request, export.actuator, joint, element, 1.0))

@@ -3,19 +3,16 @@ and back from any model."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...errors import InvalidValue, MissingValue
 from ...model.actuator import Actuator
 from ...model.friction import Coulomb, Viscous
 from ...simulator.actuator import AsDcMotor, from_actuator, to_actuator
-from ...simulator.arrays import dcmotors, installed_era, load_mujoco, place
+from ...simulator.arrays import dcmotors, load_mujoco, place
 from ...simulator.attributes import DcMotorAttributes
 from ...simulator.dcmotor import DcMotor, rules
 from ...simulator.models import Loaded, load
@@ -23,24 +20,35 @@ from ..export import Export, Request, complete, header, number, request_of, xml_
 from ..motions import reference_inertia
 from ..reduce import carried, rigid
 from .finding import integrator_finding
+from .run import (
+    Adjust,
+    check_version as check_version,
+    copied,
+    copy_number,
+    our_step as our_step,
+    run as run,
+    settings_of,
+    simulator as simulator,
+    timestep_of as timestep_of,
+)
 
 UNITS = (
-    "SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are at the rotor, the"
-    " joint's at the output."
+    "SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are before its gear: with"
+    " gear 1 at the joint, otherwise at the rotor; the joint's own are at the output."
 )
 STICKING = {"solreffriction": "{two_steps} 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 """Solver settings with which a joint's frictionloss sticks; with the defaults it creeps."""
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("motor.resistance", "resistance", "divided by n_motors"),
-    ("motor.torque_constant", "motorconst", "one K; where K_e differs, K and R are fitted"),
-    ("motor.rotor_inertia", "armature", "times n_motors; reaches the joint with gear^2"),
+    ("motor.torque_constant", "motorconst", "times ratio / gear; where K_e differs, K and R are fitted"),
+    ("motor.rotor_inertia", "armature", "times n_motors (ratio / gear)^2; reaches the joint with gear^2"),
     ("motor.inductance", "inductance (second number, L / R)", ""),
     ("motor.limits.torque, .current", "saturation (first number)", "the engine limits the torque only"),
     ("motor.limits.current_rate", "saturation (third number)", "only with an inductance"),
     ("motor.thermal", "thermal", "one node"),
     ("motor.cogging", "cogging", ""),
     ("motor.iron_loss", "damping", "n N^2 K_fe at the output"),
-    ("gearbox.ratio", "gear", ""),
+    ("gearbox.ratio", "gear", "1 where the drive closes a loop: the motor then stands at the joint"),
     ("gearbox.backlash", "an extra joint in series", "only where asked for"),
     ("friction.viscous, _quadratic, _cubic", "damping", "divided by gear^2"),
     (
@@ -52,7 +60,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("every other friction", "frictionloss or lugre", "fitted by simulation"),
     ("drive gains", "controller, input", "3.7 to 3.11 in volts, from 3.12 on in newton-metres"),
     ("drive.supply, duty_limit, voltage_limit", "controller (Vmax), or ctrlrange for a voltage", ""),
-    ("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "in rotor units"),
+    ("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
     ("drive.delay", "delay, nsample", ""),
 )
 """Ours -> theirs, for the documentation page."""
@@ -70,7 +78,7 @@ class Text(NamedTuple):
 
 def write(actuator: Actuator, request: Request) -> Export:
     best, costs = carried(actuator, request, rules(request.version).era)
-    made = parts(best, request.version, request.timestep)
+    made = parts(seen(best, request), request.version, request.timestep)
     load = reference_inertia(actuator, request)
     finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
     findings = [] if finding is None else [finding]
@@ -81,7 +89,16 @@ def write(actuator: Actuator, request: Request) -> Export:
     words = ("name", "joint", "input", "ctrllimited")
     numbers = {f"dcmotor {k}": float(v.split()[0]) for k, v in made.element.items() if k not in words}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
-    return complete(request, actuator, costs, files=files, carried=best, numbers=numbers, findings=findings)
+    shown: dict[str, Any] = {"numbers": numbers, "findings": findings, "ctrl": made.ctrl}
+    return complete(request, actuator, costs, files=files, carried=best, **shown)
+
+
+def seen(actuator: Actuator, request: Request) -> Actuator:
+    """A carried actuator behind the gear of the file. With a loop inside, ctrl is compared with the joint's
+    own position or speed times the gear; so without a wish the motor stands at the joint, with gear 1."""
+    if request.gear is None and actuator.drive.loop is None:
+        return actuator
+    return actuator.at_ratio(1.0 if request.gear is None else request.gear)
 
 
 def parts(actuator: Actuator, version: str, timestep: float) -> Text:
@@ -184,26 +201,12 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
     made = spec.add_actuator(
         name=element.name if spec.actuator(element.name) is None else f"{name}_{element.name}", target=name
     )
-    made.trntype = element.trntype
-    own, other = ("id", "name", "target", "trntype", "classname", "signature"), ("info", "parent", "plugin")
-    for field in dir(element):
-        if field.startswith("_") or field in (*own, *other, "refsite", "slidersite"):
-            continue
-        value = getattr(element, field)
-        if isinstance(value, np.ndarray):
-            getattr(made, field)[:] = value
-        elif not callable(value):
-            with contextlib.suppress(AttributeError):  # a few fields cannot be set
-                setattr(made, field, value)
+    copied(element, made)
     for field in ("armature", "frictionloss"):
         setattr(target, field, getattr(mine, field))
     for field in ("solref_friction", "solimp_friction"):
         getattr(target, field)[:] = getattr(mine, field)
-    damping = np.atleast_1d(mine.damping)
-    if isinstance(target.damping, np.ndarray):
-        target.damping[:] = damping
-    else:
-        target.damping = float(damping[0])
+    copy_number(target, mine, "damping")
 
 
 def actuator_arrays(model: Any) -> list[str]:
@@ -246,11 +249,6 @@ def read(path: Path | str, actuator: str | int | None = None) -> Read:
         ) from None
 
 
-def read_model(model: Any, actuator: str | int | None = None) -> Read:
-    """As `read`, for a compiled model. Without a name the model must have one dcmotor."""
-    return _read(Loaded(model, installed_era()), actuator)
-
-
 def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     mujoco, model = load_mujoco(), loaded.model
     if actuator is None:
@@ -281,16 +279,14 @@ def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     return Read(replace(made, friction=friction, motor=motor, drive=drive), name, targets, unknown)
 
 
-def retuned(export: Export, settings: Mapping[str, float]) -> Actuator:
-    """What the target simulates with other settings of the drive, such as a recording's own gain."""
-    paths = export.carried.parameters
-    return export.carried.replace(**{k: v for k, v in settings.items() if k in paths})
+def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
+    """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
+    paths, before = export.carried.parameters, export.carried
+    after = before.replace(**{k: v for k, v in settings.items() if k in paths})
+    return settings_of(*(_compiled(export, one) for one in (before, after)))
 
 
-def retext(export: Export, actuator: Actuator, timestep: float) -> tuple[str, dict[str, float]]:
-    """The export's file with a carried actuator and time step, and the factors of its ctrl."""
-    request = request_of(export)._replace(timestep=timestep)
-    made = parts(actuator, export.version, timestep)
-    if "solreffriction" in made.joint:  # part of the model, not of the step
-        made.joint.update(sticking(float(made.joint["frictionloss"]), export.timestep))
-    return _text(request, export.actuator, made, 1.0), made.ctrl
+def _compiled(export: Export, carried: Actuator) -> Any:
+    request = request_of(export)
+    made = parts(seen(carried, request), export.version, export.timestep)
+    return load_mujoco().MjModel.from_xml_string(_text(request, export.actuator, made, 1.0))

@@ -1,30 +1,44 @@
-"""Put an export into a user's own MJCF or URDF: the joint's old actuator is replaced, every other byte stays
-as it is.
+"""Put actuators into a user's own MJCF or URDF: the joints' old ones are replaced, every other byte stays.
 
-Included files are followed, the edited model is compiled and compared with the export before anything is
-written.
+What the user commands stays: ctrl in the same units and range, the same names, the model's own time step and
+integrator. What an actuator does not know stays as it was in the model. Included files are followed; the
+edited model is compiled, compared number by number, and driven beside the old one before anything is written.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import BackemfError, InvalidValue, UnknownName
 from ...files import write_all
-from ...simulator.arrays import load_mujoco
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ...simulator.arrays import installed_era, load_mujoco, without_log
 from ...simulator.dcmotor import rules
+from ...simulator.models import Loaded
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
-from ..export import Export, number
+from ...tables import table
+from ..export import Export, Request, number
 from .dcmotor import actuator_arrays, attributes
+from .interface import Old, adapted, old_of
+from .moves import Moved, moved
 
 JOINT = ("armature", "damping", "frictionloss", "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
-KEPT = ("name", "group", "user")
-"""Attributes of the old actuator that stay."""
+KEPT = ("name", "group", "user", "ctrlrange", "ctrllimited")
+"""Attributes of the old actuator that stay; not its class, whose gains and limits were the old one's."""
+NO_LIMIT = 1e9
+"""A dcmotor's saturation [N m] where the model's defaults limit every actuator's force, and this one has no
+limit of its own."""
+UNKNOWN = {"motor.rotor_inertia": ("armature",), "friction": ("frictionloss", *JOINT[3:])}
+"""What an actuator may not know, and the joint's attributes that then stay."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +47,23 @@ class Edited:
 
     files: dict[Path, bytes]
     changes: tuple[str, ...]
-    """What was changed, in words."""
+    """What was changed, in words, with the model's old numbers."""
     verified: str
     """How the result was checked."""
+    moved: tuple[Moved, ...] = ()
+    """How far each joint moves for the same command, before and after."""
+    findings: tuple[Finding, ...] = ()
+    exports: tuple[Export, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The edited model; of several files, the first that changed."""
+        return next(iter(self.files.values())).decode()
+
+    def table(self) -> str:
+        """Before and after, for people."""
+        rows = [m.row() for m in self.moved]
+        return table(rows, ("joint", "command", "moves before", "moves after")) if rows else ""
 
     def write(self, path: Path | str | None = None, *, force: bool = False) -> list[Path]:
         """Write in place (with `force`), or, where only the model itself changes,
@@ -50,63 +78,236 @@ class Edited:
         return write_all({Path(path): next(iter(self.files.values()))}, force=force)
 
 
-def into(export: Export, path: Path | str, joint: str | None = None) -> Edited:
-    """An export in place of a joint's actuator, in the user's model."""
-    path, name = Path(path), export.joint if joint is None else joint
-    if export.target == "urdf":
-        return _into_urdf(export, path, name)
-    if export.target not in ("mujoco", "mujoco-classic"):
+class Model(NamedTuple):
+    """A user's model: its file, its elements, and what MuJoCo makes of it."""
+
+    path: Path
+    elements: list[Element]
+    loaded: Loaded
+
+    @property
+    def timestep(self) -> float:
+        return float(self.loaded.model.opt.timestep)
+
+    @property
+    def integrator(self) -> str:
+        names = {"EULER": "Euler", "RK4": "RK4", "IMPLICIT": "implicit", "IMPLICITFAST": "implicitfast"}
+        kind = load_mujoco().mjtIntegrator(self.loaded.model.opt.integrator)
+        return names[kind.name.removeprefix("mjINT_")]
+
+    def joint(self, name: str) -> Element:
+        return named_joints(self.elements, "body", self.path)[name]
+
+    def matching(self, pattern: str) -> list[str]:
+        """Joints that a name or regular expression means."""
+        return matched(pattern, named_joints(self.elements, "body", self.path), self.path)
+
+
+def matched(pattern: str, names: Mapping[str, Any], path: Path) -> list[str]:
+    if pattern in names:
+        return [pattern]
+    try:
+        found = [name for name in names if re.fullmatch(pattern, name)]
+    except re.error as error:
+        raise InvalidValue(f"--joint {pattern!r} is no joint and no regular expression: {error}") from None
+    if not found:
+        raise UnknownName(f"joint in {path.name}", pattern, [*names])
+    return found
+
+
+def model_of(path: Path | str) -> Model:
+    """A user's MJCF, compiled by the installed MuJoCo."""
+    path = Path(path)
+    elements = scan(path)
+    return Model(
+        path, elements, Loaded(compiled(load_mujoco(), path, {path: path.read_bytes()}), installed_era())
+    )
+
+
+def named_joints(elements: list[Element], parent: str, path: Path) -> dict[str, Element]:
+    joints = [e for e in elements if e.tag == "joint" and e.parent == parent and "name" in e.attributes]
+    return {e.attributes["name"]: e for e in joints}
+
+
+class Placed(NamedTuple):
+    """A new actuator for a joint: its export for the model's own clock, and what was kept of the old one."""
+
+    export: Export
+    old: Old
+    notes: list[str]
+    unknown: Sequence[str]
+
+
+def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edited:
+    """New actuators in place of the joints' old ones. With `drive` both models are then moved by the same
+    commands, and a dead joint is refused."""
+    edits: list[Edit] = []
+    changes: list[str] = []
+    for one in chosen:
+        mine, said = _edits(model, one)
+        edits += mine
+        changes += said
+    files = applied(edits)
+    new, verified = _verified(model, chosen, files)
+    rows: list[Moved] = []
+    if drive and new is not None:
+        pairs = [(one.old, old_of(Loaded(new, installed_era()), one.old.joint)) for one in chosen]
+        rows = moved(model.loaded.model, new, pairs)
+    dead = [m for m in rows if m.dead]
+    if dead:
+        words = "; ".join(
+            f"{m.joint} moves {m.after:.2g} {m.unit} for {m.asked}, before {m.before:.2g}" for m in dead
+        )
         raise InvalidValue(
-            f"an export for {export.target} cannot be put into a model; expected mujoco, mujoco-classic or"
+            f"with the new actuator a joint no longer follows its command: {words}. Nothing was written; is"
+            " this the part for that joint, at its supply?"
+        )
+    findings = {f.code + f.text: f for one in chosen for f in one.export.findings}
+    return Edited(
+        files,
+        tuple(changes),
+        verified,
+        tuple(rows),
+        tuple(findings.values()),
+        tuple({id(one.export): one.export for one in chosen}.values()),
+    )
+
+
+@without_log()
+def edited(
+    wanted: Mapping[str, Actuator],
+    path: Path | str,
+    request: Request,
+    module: Any,
+    *,
+    replay: bool = True,
+    unknown: Mapping[str, Sequence[str]] | None = None,
+) -> Edited:
+    """Actuators by name or regular expression of their joints, put into a model as a request says; a later
+    one wins. `unknown` are paths of what each actuator does not really know."""
+    from ..replay import proven
+
+    if request.target == "urdf":
+        from ..description.edit import into_urdf
+
+        ((joint, actuator),) = wanted.items()
+        return into_urdf(module.write(actuator, request), path, joint)
+    if request.target not in ("mujoco", "mujoco-classic"):
+        raise InvalidValue(
+            f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-classic or"
             " urdf"
         )
+    model, made = model_of(path), []
+    how = {"timestep": model.timestep, "integrator": model.integrator, "joint": "joint"}
+    request = request._replace(**how)
+
+    def make(actuator: Actuator, gear: float | None) -> Export:
+        for known, its_gear, export in made:  # equal joints have equal numbers
+            if known == actuator and its_gear == gear:
+                return export
+        export = module.write(actuator, request._replace(gear=gear))
+        made.append((actuator, gear, proven(export, request.logs or None) if replay else export))
+        return made[-1][2]
+
+    by_joint = {joint: pattern for pattern in wanted for joint in model.matching(pattern)}
+    chosen = [
+        placed(model, joint, wanted[pattern], make, (unknown or {}).get(pattern, ()))
+        for joint, pattern in by_joint.items()
+    ]
+    return into(model, chosen, drive=replay)
+
+
+def placed(model: Model, joint: str, actuator: Actuator, make: Any, unknown: Sequence[str] = ()) -> Placed:
+    """An actuator for a joint, made to be commanded as the old one is; `make(actuator, gear)` exports it."""
+    old = old_of(model.loaded, joint)
+    slide = int(model.loaded.model.joint(joint).type[0]) == int(load_mujoco().mjtJoint.mjJNT_SLIDE)
+    if slide != (actuator.motion == "linear"):
+        here, there = ("a slide", "linear") if slide else ("a hinge", "rotary")
+        raise InvalidValue(f"{joint!r} is {here}; expected an actuator with motion={there!r}")
+    fitting, notes = adapted(actuator, old)
+    unknown = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
+    return Placed(make(fitting, old.gear if old.actuator is not None else None), old, notes, unknown)
+
+
+def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
+    export, old, name = one.export, one.old, one.old.joint
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
-    elements = scan(path)
-    there = _joint(elements, "body", name, path)
-    actuators = [e for e in elements if e.parent == "actuator"]
-    old = [e for e in actuators if name in (e.attributes.get("joint"), e.attributes.get("jointinparent"))]
-    if len(old) > 1:
-        raise InvalidValue(
-            f"{name!r} has {len(old)} actuators in {path.name}; expected one: remove the others first"
-        )
+    there = model.joint(name)
+    given = next((e for e in model.elements if e.parent == "actuator" and _of(e) == name), None)
     mine, wanted = _of_export(export)
-    given = old[0].attributes if old else {}
+    fresh = _element(mine, given.attributes if given else {}, old, model)
+    element = f"<{mine.tag} {attributes({k: _escaped(v) for k, v in fresh.items()})}/>".encode()
+    changes = list(one.notes)
+    if given is not None:
+        changes.append(f"actuator of {name}: <{given.tag}>{_words(old)} became <{mine.tag}>")
+        edits = [Edit(given, given.start, given.end, element)]
+    else:
+        changes.append(f"actuator of {name}: new <{mine.tag}>")
+        edits = [_inserted(model.elements, element, model.path)]
+    stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
+    body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
+    before = {k: number(getattr(old, k)) for k in JOINT[:3]}
+    body = {k: v for k, v in body.items() if k not in stays and before.get(k) != v}
+    for k in sorted(stays & set(before)):
+        changes.append(f"joint {name}: {k} stays {before[k]}: the actuator does not know its own")
+    raw = there.file.read_bytes()[there.start : there.opened]
+    edits.append(Edit(there, there.start, there.opened, with_attributes(raw, body)))
+    changes += [
+        f"joint {name}: {k} {before.get(k, there.attributes.get(k, '(default)'))} became {v}"
+        for k, v in body.items()
+    ]
+    return edits, changes
+
+
+def _of(element: Element) -> str | None:
+    return element.attributes.get("joint") or element.attributes.get("jointinparent")
+
+
+def _words(old: Old) -> str:
+    """The old actuator's numbers at the joint."""
+    parts = [f"kp {old.stiffness:.4g}"] if old.stiffness else []
+    parts += [f"kv {old.derivative:.4g}"] if old.derivative else []
+    parts += [f"at most {old.limit:.4g}"] if old.limit else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) -> dict[str, str]:
+    """Attributes of the new element: the old one's name, class and range, everything else the export's."""
+    taken = {e.attributes.get("name") for e in model.elements if e.parent == "actuator"}
     kept = {k: v for k, v in given.items() if k in KEPT}
-    kept = kept or ({} if name in {e.attributes.get("name") for e in actuators} else {"name": name})
-    fresh = {**kept, "joint": name}
-    fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint")}
-    fresh["ctrllimited"] = "true" if "ctrlrange" in fresh else "false"
+    if not given and old.joint not in taken:
+        kept["name"] = old.joint
+    fresh = {**kept, "joint": old.joint}
+    fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
+    if fresh.get("input") == "pos vel ff" and old.follows == "position_target":
+        fresh["input"] = "pos"  # as many inputs as before
+    if old.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
+        fresh.setdefault("ctrlrange", " ".join(map(number, old.ctrlrange)))
+        fresh.setdefault("ctrllimited", "true")
+    elif given:
+        fresh["ctrllimited"] = "false"
+    elif "ctrlrange" in mine.attributes:
+        fresh |= {"ctrlrange": mine.attributes["ctrlrange"], "ctrllimited": "true"}
     if mine.tag != "dcmotor":
         fresh["forcelimited"] = "true" if "forcerange" in fresh else "false"
-    escaped = {k: _escaped(v) for k, v in fresh.items()}
-    element = f"<{mine.tag} {attributes(escaped)}/>".encode()
-    if old:
-        changes = [f"actuator of {name}: <{old[0].tag}> became <{mine.tag}>"]
-        gone = [f'{k}="{v}"' for k, v in given.items() if k not in (*KEPT, "joint", "jointinparent")]
-        changes += [f"actuator of {name}: gone are {' '.join(gone)}"] if gone else []
-        edits = [Edit(old[0], old[0].start, old[0].end, element)]
-    else:
-        changes = [f"actuator of {name}: new <{mine.tag}>"]
-        edits = [_inserted(elements, element, path)]
-    body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
-    raw = there.file.read_bytes()[there.start : there.opened]
-    classes = any(e.tag == "joint" and e.parent == "default" for e in elements)
-    body = {k: v for k, v in body.items() if v != "0" or k in there.attributes or classes}
-    edits.append(Edit(there, there.start, there.opened, with_attributes(raw, body)))
-    was = {k: there.attributes.get(k, "(absent)") for k in body}
-    changes += [f"joint {name}: {k} {was[k]} became {v}" for k, v in body.items()]
-    files = applied(edits)
-    return Edited(files, tuple(changes), _verify(export, path, name, files))
+    elif "saturation" not in fresh and _limited_by_default(model):
+        fresh["saturation"] = number(NO_LIMIT)
+    return fresh
 
 
-def _joint(elements: list[Element], parent: str, name: str, path: Path) -> Element:
-    """The joint of a name."""
-    joints = [e for e in elements if e.tag == "joint" and e.parent == parent]
-    named = {e.attributes["name"]: e for e in reversed(joints) if "name" in e.attributes}
-    if name not in named:
-        raise UnknownName(f"joint in {path.name}", name, [*reversed(named)])
-    return named[name]
+def _limited_by_default(model: Model) -> bool:
+    """Whether the model's main default class limits every actuator's force; no dcmotor can say otherwise."""
+    return any(
+        e.parent == "default" and "forcerange" in e.attributes and _depth(model, e) == 1
+        for e in model.elements
+    )
+
+
+def _depth(model: Model, element: Element) -> int:
+    """How many default classes an element stands in."""
+    around = [e for e in model.elements if e.tag == "default" and e.file == element.file]
+    return sum(e.start < element.start < e.end for e in around)
 
 
 def _escaped(value: str) -> str:
@@ -139,44 +340,40 @@ def _inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
     return Edit(root, at, at, b"  <actuator>\n    " + element + b"\n  </actuator>\n")
 
 
-def _verify(export: Export, path: Path, name: str, files: dict[Path, bytes]) -> str:
-    """Compile the edited model and compare its numbers with the export's."""
-    mujoco = load_mujoco()
+def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) -> tuple[Any, str]:
+    """(the edited model compiled, how its numbers were compared with the exports'); None where the installed
+    MuJoCo reads the file otherwise."""
+    mujoco, export = load_mujoco(), chosen[0].export
     if export.target == "mujoco" and rules(mujoco.__version__).era != rules(export.version).era:
-        return (
-            f"not compiled: the installed MuJoCo {mujoco.__version__} reads <dcmotor> otherwise than"
-            f" {export.version}"
-        )
-    model, alone = compiled(mujoco, path, files), mujoco.MjModel.from_xml_string(export.text)
-    joint = model.joint(name)
-    i = int(np.flatnonzero(model.actuator_trnid[:, 0] == joint.id)[0])
-    theirs, mine = int(joint.dofadr[0]), int(alone.joint(export.joint).dofadr[0])
-    pairs = {n: (getattr(model, n)[i], getattr(alone, n)[0]) for n in actuator_arrays(model)}
-    wrong = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
-    dofs = [f"dof_{n}" for n in JOINT[:3]]
-    wrong += [n for n in dofs if not np.isclose(getattr(model, n)[theirs], getattr(alone, n)[mine])]
+        reads = f"the installed MuJoCo {mujoco.__version__} reads <dcmotor> otherwise than {export.version}"
+        return None, f"not compiled: {reads}"
+    new = compiled(mujoco, model.path, files)
+    wrong: list[str] = []
+    for one in chosen:
+        alone = mujoco.MjModel.from_xml_string(one.export.text)
+        now = old_of(Loaded(new, installed_era()), one.old.joint)
+        stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
+        pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
+        pairs.pop("actuator_ctrlspec", None)
+        if now.limit is not None and now.limit >= NO_LIMIT:
+            pairs = {
+                n: pair for n, pair in pairs.items() if "forcelimited" not in n and "forcerange" not in n
+            }
+        wrong += [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
+        mine = int(alone.joint(one.export.joint).dofadr[0])
+        for n in JOINT[:3]:
+            asked = getattr(one.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
+            wrong += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {one.old.joint}"]
+        kept = one.old.actuator is None or now.ctrlrange == one.old.ctrlrange
+        wrong += [] if kept else [f"ctrlrange of {one.old.joint}"]
+    if new.nu != model.loaded.model.nu + sum(one.old.actuator is None for one in chosen):
+        wrong.append("the number of inputs")
     if wrong:
         raise InvalidValue(
-            f"in {path.name} the default classes change {', '.join(wrong)} of the new actuator; move those"
-            " defaults into a class it does not use"
+            f"in {model.path.name} the default classes change {', '.join(dict.fromkeys(wrong))} of the new"
+            " actuator; move those defaults into a class it does not use"
         )
-    return f"compiled with MuJoCo {mujoco.__version__}; every number of actuator and joint is the export's"
-
-
-def _into_urdf(export: Export, path: Path, name: str) -> Edited:
-    elements = scan(path)
-    there, x = _joint(elements, "robot", name, path), export.numbers
-    inside = {
-        e.tag: e for e in reversed(elements) if e.parent == "joint" and there.start < e.start < there.end
-    }
-    content, edits, changes = path.read_bytes(), [], []
-    for tag, names in (("limit", ("effort", "velocity")), ("dynamics", ("damping", "friction"))):
-        values, mine = {n: number(x[n]) for n in names}, inside.get(tag)
-        if mine is not None:
-            text = with_attributes(content[mine.start : mine.opened], values)
-            edits.append(Edit(mine, mine.start, mine.opened, text))
-        else:
-            at = content.rindex(b"</", there.opened, there.end)
-            edits.append(Edit(there, at, at, f"  <{tag} {attributes(values)}/>\n  ".encode()))
-        changes.append(f"joint {name}: <{tag}> {', '.join(f'{k} {v}' for k, v in values.items())}")
-    return Edited(applied(edits), tuple(changes), "the XML was parsed; URDF has no simulator here")
+    return (
+        new,
+        f"compiled with MuJoCo {mujoco.__version__}; every number of actuator and joint is the export's",
+    )

@@ -12,15 +12,18 @@ which is what tests compare with the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...data.spread import Spread, check_paths
 from ...engine.attached import Attached, attached
-from ...errors import InvalidValue
+from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...model.actuator import Actuator
 from ...model.quantity import quantities
+from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
 from .text import CLASS, COMPUTE, ISAACLAB, MJLAB, STEP
 
@@ -68,6 +71,61 @@ THEIRS = {
     },
 }
 """What the simulators call what is asked."""
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise NotAvailable("torch is not installed; install it with: pip install torch") from None
+    return torch
+
+
+def simulator() -> str:
+    """torch and its version; the file moves joints of its own."""
+    return f"torch {_torch().__version__}"
+
+
+def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+    """Positions [rad or m] at the case's moments when the file itself is executed."""
+    return run_all(files, joint, [case])[0]
+
+
+def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> list[np.ndarray]:
+    """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
+    torch, n = _torch(), len(cases)
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
+    h, length = cases[0].timestep, max(len(case.moments) for case in cases)
+    inertias = torch.tensor([[case.inertia] for case in cases], dtype=torch.float64)
+    name, text = next(iter(files.items()))
+    space: dict[str, Any] = {"__name__": "exported"}
+    text = text.partition("\n\nfrom ")[0]  # a simulator's own class, which needs that simulator, follows
+    try:
+        exec(compile(text, name, "exec"), space)
+        one = space["Actuator"](n, 1, inertia=inertias, dtype=torch.float64)
+    except Exception as error:  # somebody's changes of a Python file may fail in any way
+        raise InvalidValue(f"{name} does not run: {type(error).__name__}: {error}") from None
+    sent = [
+        np.stack([_padded(case.inputs[:, k], length) for case in cases]) for k in range(len(cases[0].ctrl))
+    ]
+    start = torch.tensor([[[case.position], [case.velocity]] for case in cases], dtype=torch.float64)
+    q = one.state["position"] = start[:, 0]
+    w = one.state["velocity"] = start[:, 1]
+    positions = np.empty((n, length))
+    for k in range(length):
+        positions[:, k] = q[:, 0]
+        rows = [min(k, len(case.moments) - 1) for case in cases]
+        pairs = zip(cases, rows, q[:, 0].tolist(), w[:, 0].tolist(), strict=True)
+        load = torch.tensor([[case.load(row, x, v)] for case, row, x, v in pairs], dtype=torch.float64)
+        first, *others = (torch.from_numpy(u[:, k : k + 1]) for u in sent) if sent else (None,)
+        named = dict(zip([*cases[0].ctrl][1:], others, strict=True))
+        q, w = one.step(*([] if first is None else [first]), h, load=load, **named)
+    return [case.check(simulator(), positions[i, : len(case.moments)].copy()) for i, case in enumerate(cases)]
+
+
+def _padded(values: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate([values, np.full(length - len(values), values[-1])])
 
 
 def write(actuator: Actuator, request: Request) -> Export:

@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidValue, MissingValue
-from ..model import steady
-from ..model.actuator import Actuator
-from ..model.friction import Coulomb
-from .approximate import Difference, Tuned, difference, positions
-from .export import NOTHING_LOST, Export, Request, complete, hash_comment, header, number
-from .losses import Losses, account, cooled
-from .motions import Motion, motions_of
-from .mujoco.classic import Numbers, tuned
-from .reduce import levels, reduced, refitted
+from ...errors import InvalidValue, MissingValue
+from ...model import steady
+from ...model.actuator import Actuator
+from ...model.friction import Coulomb
+from ..approximate import Difference, Tuned, difference, positions
+from ..export import NOTHING_LOST, Account, Export, Request, complete, hash_comment, header, number
+from ..losses import Losses, account, cooled
+from ..motions import Motion, motions_of
+from ..mujoco.classic import Numbers, tuned
+from ..reduce import levels, reduced, refitted
+from . import bam
 
 UNITS = (
     "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2,"
@@ -50,11 +51,13 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "physics steps; taken where its error is less than DCMotorCfg's without a delay",
     ),
     ("inductance, heat, cogging, integral, slew", "-", "dropped"),
+    *bam.MAPPING,
 )
 """Ours -> theirs, for the documentation page."""
+WHY_NOT_RUN = "Isaac Lab needs Isaac Sim"
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A configuration that Isaac Lab has, and how far it is off."""
 
     kind: str
@@ -64,6 +67,8 @@ class _Candidate(NamedTuple):
 
 
 def write(actuator: Actuator, request: Request) -> Export:
+    if request.version == "bam":
+        return bam.write(actuator, request)
     drive = actuator.drive
     if drive.loop is None or drive.loop.of != "position":
         raise InvalidValue(
@@ -75,23 +80,7 @@ def write(actuator: Actuator, request: Request) -> Export:
             "Isaac Lab's DCMotorCfg needs a stall torque and a no-load speed; give drive.supply or"
             " drive.voltage_limit"
         )
-    bare, losses = _bare(actuator)
-    poor, more, _ = reduced(bare, request._replace(backlash=False), 1)
-    losses += more
-    poor = _coulomb(poor, actuator, request, losses)
-    motions, over = motions_of(actuator, request)
-    rich = positions(actuator, motions) if losses else np.zeros(0)
-    left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
-    if request.method == "simulation" and any(loss.kept for loss in losses):
-        poor, left = refitted(poor, {"friction", "motor"}, actuator, rich, motions, request)
-    chosen = _Candidate("DCMotorCfg", poor, numbers(poor, actuator), left)
-    if drive.delay:
-        late = _late(actuator, chosen, rich, motions, request)
-        if late.left.rms < left.rms:  # a delay matters more than the torque-speed line
-            chosen = late
-            losses = Losses(loss for loss in losses if loss.path != "drive.delay")
-            losses.keep("motor.back_emf_constant", "the torque limit does not fall with speed")
-    costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
+    chosen, costs = candidate(actuator, request)
     top = header(request, UNITS, costs)
     top.append("friction is an effort from Isaac Sim 5.0 on, a coefficient in 4.5: leave it out there.")
     if chosen.kind != "DCMotorCfg":
@@ -106,9 +95,33 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, costs, files=files, carried=chosen.actuator, numbers=values)
 
 
+def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[Candidate, Account]:
+    """The best numbers for a straight torque-speed line, or with a delay for a plain law behind it where that
+    is closer (`late`); and what they lose."""
+    drive = actuator.drive
+    bare, losses = _bare(actuator)
+    poor, more, _ = reduced(bare, request._replace(backlash=False), 1)
+    losses += more
+    poor = _coulomb(poor, actuator, request, losses)
+    motions, over = motions_of(actuator, request)
+    rich = positions(actuator, motions) if losses else np.zeros(0)
+    left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
+    if request.method == "simulation" and any(loss.kept for loss in losses):
+        poor, left = refitted(poor, {"friction", "motor"}, actuator, rich, motions, request)
+    chosen = Candidate("DCMotorCfg", poor, numbers(poor, actuator), left)
+    if drive.delay and late:
+        delayed = _late(actuator, chosen, rich, motions, request)
+        if delayed.left.rms < left.rms:  # a delay matters more than the torque-speed line
+            chosen = delayed
+            losses = Losses(loss for loss in losses if loss.path != "drive.delay")
+            losses.keep("motor.back_emf_constant", "the torque limit does not fall with speed")
+    costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
+    return chosen, costs
+
+
 def _late(
-    actuator: Actuator, motor: _Candidate, rich: np.ndarray, motions: list[Motion], request: Request
-) -> _Candidate:
+    actuator: Actuator, motor: Candidate, rich: np.ndarray, motions: list[Motion], request: Request
+) -> Candidate:
     """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps,
     and a torque limit that knows no speed."""
     steps, v = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep)), motor.values
@@ -131,7 +144,7 @@ def _late(
     values = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity")}
     values |= {"min_delay": steps, "max_delay": steps}
     left = difference(positions(delayed, motions), rich)
-    return _Candidate("DelayedPDActuatorCfg", delayed({}), values, left)
+    return Candidate("DelayedPDActuatorCfg", delayed({}), values, left)
 
 
 def _bare(actuator: Actuator) -> tuple[Actuator, Losses]:

@@ -1,0 +1,123 @@
+"""A file of a target on disk, perhaps changed by hand, as an export that can be replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import InvalidValue, MissingValue, NotAvailable
+from ..model.actuator import Actuator
+from ..simulator.arrays import dcmotors, load_mujoco, without_log
+from ..simulator.models import load
+from .export import Export, parse_target
+
+MARKS = {
+    ".py": (("mjlab", "from mjlab"), ("newton", "import newton"), ("torch", "PARAMETERS = {")),
+    ".urdf": (("drake", "drake:"), ("urdf", "<robot")),
+    ".sdf": (("sdf", "<sdf"),),
+}
+"""By ending: which target a file is for, by a word that only such a file has."""
+
+
+def is_exported(source: str) -> bool:
+    """Whether a source is a file of a target rather than something to export."""
+    path = Path(source)
+    return path.suffix.lower() in (".xml", ".mjcf", *MARKS) and path.is_file()
+
+
+@without_log()
+def exported(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
+    """A file as an export. An MJCF says itself what its actuator is; the others need the actuator that they
+    were made from, to be compared with."""
+    path = Path(source)
+    if path.suffix.lower() in (".xml", ".mjcf"):
+        return _mjcf(path, actuator, joint)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{path.name} cannot be read as text: {error}") from None
+    target = next((name for name, mark in MARKS[path.suffix.lower()] if mark in text), None)
+    if target is None:
+        if "isaaclab" in text:
+            raise NotAvailable(f"{path.name} is for Isaac Lab, which needs Isaac Sim and is not run here")
+        raise InvalidValue(
+            f"{path.name} is for no target that is known here; expected a file of `backemf export`"
+        )
+    if actuator is None:
+        raise MissingValue(
+            f"{path.name} does not say which actuator it was made from; give it: --actuator SOURCE"
+        )
+    _, version = parse_target(target)
+    return Export(
+        target=target,
+        version=version,
+        joint=joint or _joint(text, path, target),
+        files={path.name: text},
+        actuator=actuator,
+        carried=actuator,
+        ctrl={name: 1.0 for name in actuator.drive.targets},
+        judged=False,
+    )
+
+
+def _joint(text: str, path: Path, target: str) -> str:
+    """The joint's name: in an XML description the only one, in Python not needed."""
+    if target in ("mjlab", "newton", "torch"):
+        words = text.partition("target_names_expr=(")[2]
+        return words.split('"')[1] if words else "joint"
+    from ..simulator.xml import scan
+
+    names = [e.attributes["name"] for e in scan(path) if e.tag == "joint" and "name" in e.attributes]
+    several = [name for name in dict.fromkeys(names)]
+    if len(several) != 1:
+        raise MissingValue(
+            f"{path.name} has {len(several)} joints ({', '.join(several)}); say which: --joint NAME"
+        )
+    return several[0]
+
+
+def _mjcf(path: Path, actuator: Actuator | None, joint: str | None) -> Export:
+    from .mujoco.source import read
+
+    loaded = load(path)
+    source = read(path, None, joint)
+    model = loaded.model
+    if joint is not None and source.joint != joint:
+        raise InvalidValue(f"{path.name} has no actuator on the joint {joint!r}; expected one to replay")
+    made = source.actuator if actuator is None else actuator
+    by_motor = bool(dcmotors(model)) and _is_dcmotor(model, source.joint)
+    target, version = parse_target("mujoco" if by_motor else "mujoco-classic")
+    return Export(
+        target=target,
+        version=version,
+        joint=source.joint,
+        files={path.name: path.read_text(encoding="utf-8")},
+        actuator=made,
+        carried=source.actuator,
+        ctrl=_ctrl(path, model, source.joint, made, by_motor),
+        notes=source.notes,
+        judged=False,
+    )
+
+
+def _is_dcmotor(model: object, joint: str) -> bool:
+    return any(_name(model, i) == joint for i in dcmotors(model))
+
+
+def _name(model: object, i: int) -> str:
+    mujoco = load_mujoco()
+    at = int(model.actuator_trnid[i, 0])  # type: ignore[attr-defined]
+    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, at) or ""
+
+
+def _ctrl(path: Path, model: object, joint: str, made: Actuator, by_motor: bool) -> dict[str, float]:
+    """Factor from the drive's targets to the file's inputs, in their order."""
+    from ..simulator.models import Loaded, installed_era
+    from .mujoco.dcmotor import read as read_dcmotor
+    from .mujoco.interface import old_of
+
+    if by_motor:
+        i = next(i for i in dcmotors(model) if _name(model, i) == joint)
+        return {name: 1.0 / factor for name, factor in read_dcmotor(path, i).targets.items()}
+    old = old_of(Loaded(model, installed_era()), joint)
+    followed = made.drive.followed
+    return {followed: old.gear if old.follows in ("position_target", "velocity_target") else 1.0}

@@ -1,0 +1,270 @@
+"""An MJCF file run in the installed MuJoCo on a bench: the very text, its own options, actuator and joint.
+
+A file that backemf wrote is used as it stands; of a larger model, such as a whole robot, the joint and its
+actuator are put onto a body of their own. The bench's inertia sits on that body, its load is applied step by
+step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidValue, NotAvailable, UnknownName
+from ...simulator.arrays import dcmotors, from_model, load_mujoco
+from ...simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
+from ...simulator.step import step
+from ..clocked import Clocked
+
+OPEN = 1e9
+"""Resistance of a winding whose drive is disabled [ohm]."""
+INERT = {
+    "mass": "the bench's inertia takes the place of the stand-in body's",
+    "diaginertia": "the bench's inertia takes the place of the stand-in body's",
+    "pos": "the place of a body that turns about its own axis moves nothing",
+    "axis": "only its direction counts, and it is the only joint",
+}
+"""Attributes of a written file that do not act in a replay, and why."""
+OF_JOINT = ("armature", "frictionloss", "stiffness", "springref", "ref", "actfrclimited")
+OF_JOINT_ROWS = ("solref_friction", "solimp_friction", "actfrcrange")
+NOT_COPIED = {"id", "name", "target", "trntype", "classname", "signature", "info", "parent", "plugin"}
+NOT_COPIED |= {"refsite", "slidersite"}
+Adjust = Callable[[Any], None]
+"""A change of the compiled model, such as a recording's own gain."""
+
+
+def simulator() -> str:
+    """MuJoCo and its version."""
+    return f"MuJoCo {load_mujoco().__version__}"
+
+
+def check_version(version: str) -> None:
+    """Refuse a file whose `<dcmotor>` the installed MuJoCo reads otherwise."""
+    here = load_mujoco().__version__
+    release(here)
+    if rules(here).era != rules(version).era:
+        raise NotAvailable(
+            f"the file is for MuJoCo {version}, and {here} is installed, which reads <dcmotor> otherwise;"
+            " export for the installed version, or replay where the other one is installed"
+        )
+
+
+def spec_of(text: str) -> Any:
+    """A file's text as MuJoCo reads it."""
+    mujoco = load_mujoco()
+    try:
+        return mujoco.MjSpec.from_string(text)
+    except ValueError as error:
+        raise InvalidValue(
+            f"MuJoCo {mujoco.__version__} does not load the file: {' '.join(str(error).split())}"
+        ) from None
+
+
+def timestep_of(files: Mapping[str, str]) -> float:
+    """The time step that a file asks for [s]."""
+    return float(spec_of(_main(files)).option.timestep)
+
+
+def _main(files: Mapping[str, str]) -> str:
+    return next(iter(files.values()))
+
+
+def run(files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | None = None) -> np.ndarray:
+    """Positions [rad or m] at the case's moments when the file itself is loaded and driven."""
+    mujoco, (model, dofs) = load_mujoco(), placed(spec_of(_main(files)), joint, case)
+    if adjust is not None:
+        adjust(model)
+    data = mujoco.MjData(model)
+    sent = _inputs(model, case)
+    _start(mujoco, model, data, dofs[0], case, sent)
+    on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
+    positions, was = np.empty(len(case.moments)), True
+    for k in range(len(case.moments)):
+        q, w = float(sum(data.qpos[d] for d in dofs)), float(sum(data.qvel[d] for d in dofs))
+        positions[k] = q
+        if bool(case.enabled[k]) != was:
+            was = bool(case.enabled[k])
+            _switch(model, on, was)
+        data.ctrl[:] = sent[k]
+        data.qfrc_applied[list(dofs)] = case.load(k, q, w)
+        mujoco.mj_step(model, data)
+    bad = (mujoco.mjtWarning.mjWARN_BADQACC, mujoco.mjtWarning.mjWARN_BADQPOS)
+    if sum(int(data.warning[int(kind)].number) for kind in bad):
+        positions[-1] = np.inf
+    return case.check(simulator(), positions)
+
+
+class Placed(NamedTuple):
+    """A compiled model with one joint on a bench, and its degrees of freedom (two where play is a joint)."""
+
+    model: Any
+    dofs: tuple[int, ...]
+
+
+def placed(spec: Any, joint: str, case: Clocked) -> Placed:
+    """The joint of a file on the bench of a case."""
+    mujoco = load_mujoco()
+    if spec.joint(joint) is None:
+        raise UnknownName("joint of the file", joint, [j.name for j in spec.joints if j.name])
+    body = spec.body(f"{joint}_load")
+    if body is None:
+        spec, body = _alone(mujoco, spec, joint)
+    slide = case.motion == "linear"
+    J = max(case.inertia, 1e-9)  # a body must have some
+    body.mass = J if slide else 1.0
+    body.inertia[:] = J
+    spec.option.gravity[:] = 0.0
+    finer = case.timestep < 0.999 * spec.option.timestep
+    for a in spec.actuators if finer else ():
+        if getattr(a, "delay", 0.0) > 0:  # as many samples as the delay takes at this step
+            a.nsample = max(int(a.nsample), int(-(-a.delay // case.timestep)) + 1)
+    spec.option.timestep = case.timestep
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise InvalidValue(
+            f"MuJoCo {mujoco.__version__} does not compile the file: {' '.join(str(error).split())}"
+        ) from None
+    names = [name for name in (joint, f"{joint}_backlash") if spec.joint(name) is not None]
+    return Placed(model, tuple(int(model.joint(name).dofadr[0]) for name in names))
+
+
+def _alone(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
+    """A model of one body with a joint's own attributes and actuators, options as in the file."""
+    mine, alone = spec.joint(joint), mujoco.MjSpec()
+    alone.option.integrator, alone.compiler.degree = spec.option.integrator, False
+    body = alone.worldbody.add_body(name=f"{joint}_load", mass=1.0, inertia=[1.0, 1.0, 1.0])
+    hinge = body.add_joint(name=joint, type=mine.type, axis=[0.0, 0.0, 1.0])
+    for field in OF_JOINT:
+        setattr(hinge, field, getattr(mine, field))
+    for field in OF_JOINT_ROWS:
+        getattr(hinge, field)[:] = getattr(mine, field)
+    copy_number(hinge, mine, "damping")
+    for old in [a for a in spec.actuators if a.target == joint]:
+        copied(old, alone.add_actuator(name=old.name, target=joint))
+    if not alone.actuators:
+        raise InvalidValue(f"the file has no actuator on the joint {joint!r}; expected one to replay")
+    return alone, body
+
+
+def copy_number(to: Any, source: Any, field: str) -> None:
+    """A number that is an array in some versions of MuJoCo."""
+    value = np.atleast_1d(getattr(source, field))
+    if isinstance(getattr(to, field), np.ndarray):
+        getattr(to, field)[: len(value)] = value
+    else:
+        setattr(to, field, float(value[0]))
+
+
+def copied(source: Any, to: Any) -> None:
+    """Every field of an actuator that says what it does."""
+    to.trntype = source.trntype
+    for field in dir(source):
+        if field.startswith("_") or field in NOT_COPIED:
+            continue
+        value = getattr(source, field)
+        if isinstance(value, np.ndarray):
+            getattr(to, field)[:] = value
+        elif not callable(value):
+            with contextlib.suppress(AttributeError):  # a few fields cannot be set
+                setattr(to, field, value)
+
+
+def _inputs(model: Any, case: Clocked) -> np.ndarray:
+    sent = case.inputs
+    if sent.shape[1] != model.nu:
+        given = ", ".join(case.ctrl) or "nothing"
+        raise InvalidValue(f"the file has {model.nu} inputs; expected {sent.shape[1]}, for {given}")
+    return sent
+
+
+def _start(mujoco: Any, model: Any, data: Any, dof: int, case: Clocked, sent: np.ndarray) -> None:
+    data.qpos[dof], data.qvel[dof] = case.position, case.velocity
+    if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and "position_target" in case.ctrl:
+        data.act[0] = case.position * model.actuator_gear[0, 0]  # the slewed setpoint starts at the joint
+    if hasattr(model, "actuator_delay") and np.any(model.actuator_delay > 0):
+        n = int(model.actuator_history[0, 0])
+        before = -float(model.opt.timestep) * np.arange(n, 0, -1)
+        for i in range(sent.shape[1]):
+            mujoco.mj_initCtrlHistory(model, data, i, before, np.full(n, sent[0, i]))
+    mujoco.mj_forward(model, data)
+
+
+def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
+    """Open the winding, or close it again; cogging and friction stay."""
+    for name, values in on.items():
+        getattr(model, name)[:] = values
+    if enabled:
+        return
+    if dcmotors(model):
+        model.actuator_gainprm[:, 0] = OPEN
+        model.actuator_gainprm[:, 4:7] = 0.0
+    else:
+        model.actuator_gainprm[:] = 0.0
+        model.actuator_biasprm[:] = 0.0
+
+
+def opened(dcmotor: DcMotor) -> DcMotor:
+    """The dcmotor with its winding open."""
+    control = dcmotor.controller
+    loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
+    return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
+
+
+def our_step(
+    files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | None = None
+) -> np.ndarray | None:
+    """The same through `simulator/step.py`, with the numbers of the compiled file;
+    None where the file has what we keep no copy of: the solver's own friction, delays, play."""
+    mujoco, (model, dofs) = load_mujoco(), placed(spec_of(_main(files)), joint, case)
+    delayed = hasattr(model, "actuator_delay") and bool(np.any(model.actuator_delay > 0))
+    on_joint = any(float(np.max(np.abs(getattr(model, f"dof_{n}")))) for n in ("frictionloss", "damping"))
+    if dcmotors(model) != [0] or delayed or on_joint or len(dofs) != 1:
+        return None
+    if adjust is not None:
+        adjust(model)
+    dcmotor = from_model(model, 0)
+    integrator = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
+    names = {"EULER": "Euler", "RK4": "RK4", "IMPLICIT": "implicit", "IMPLICITFAST": "implicitfast"}
+    engine = Engine(version=mujoco.__version__, integrator=names[integrator], timestep=case.timestep)
+    (dof,) = dofs
+    J = max(case.inertia, 1e-9) + float(model.dof_armature[dof])
+    state: Mapping[str, Any] = initial_state(dcmotor, position=case.position, velocity=case.velocity)
+    if "setpoint" in state and "position_target" in case.ctrl:
+        state = {**state, "setpoint": case.position * dcmotor.gear}
+    return np.fromiter(_steps(dcmotor, engine, J, state, case), float, len(case.moments))
+
+
+def _steps(
+    dcmotor: DcMotor, engine: Engine, J: float, state: Mapping[str, Any], case: Clocked
+) -> Iterator[float]:
+    sent, off = case.inputs, opened(dcmotor)
+    for k in range(len(case.moments)):
+        yield state["position"]
+        load = case.load(k, state["position"], state["velocity"])
+        now = dcmotor if case.enabled[k] else off
+        state = step(now, Joint(inertia=J, load=load), engine, state, tuple(sent[k]))
+
+
+def settings_of(before: Any, after: Any) -> Adjust:
+    """The change that takes one compiled actuator to another, for a third of the same kind: in proportion
+    where there is something to be in proportion to."""
+    names = [f"actuator_{n}" for n in ("gainprm", "biasprm", "dynprm", "forcerange", "ctrlrange")]
+    names += ["dof_damping", "dof_frictionloss"]
+
+    def adjust(model: Any) -> None:
+        for name in names:
+            a, b, own = (getattr(m, name) for m in (before, after, model))
+            if a.shape != own.shape or b.shape != own.shape:
+                raise InvalidValue(
+                    "the file has other inputs than the actuator it is compared with; its gain cannot be"
+                    " changed to the recording's"
+                )
+            ratio = np.divide(b, a, out=np.ones_like(b), where=a != 0)
+            own[:] = own * ratio + np.where(a == 0, b, 0.0)
+
+    return adjust

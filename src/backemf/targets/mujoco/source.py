@@ -1,0 +1,163 @@
+"""An actuator out of any MJCF model: a `<dcmotor>` or saved `<general>` of either era as it is, a
+`<position>`, `<velocity>` or `<motor>` as the ideal actuator it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import InvalidValue, MissingValue, UnknownName
+from ...model import drive as drives, steady
+from ...model.actuator import Actuator
+from ...model.drive import Drive
+from ...model.friction import Coulomb
+from ...model.motor import Motor
+from ...simulator.arrays import dcmotors, load_mujoco, without_log
+from ...simulator.models import Loaded, load
+from ...simulator.plain import Driven, Plain, actuator_names, driven, kind_of, plain
+from . import dcmotor
+from .classic import Numbers, stand_in
+
+PRINTED = 1e-5
+"""A saved model has six digits: to so much a derivative gain that only makes up for the back-EMF is 0."""
+KEPT = ("voltage_limit", "command_low", "command_high", "slew", "delay", "integral_limit")
+"""What one position drive takes over from another."""
+
+
+class Source(NamedTuple):
+    """An actuator that was read, its joint, and where its numbers came from."""
+
+    actuator: Actuator
+    joint: str
+    notes: tuple[str, ...]
+
+
+@without_log()
+def read(path: Path | str, name: str | None = None, hint: str | None = None) -> Source:
+    """The actuator of that name, or on the joint of that name; where neither `name` nor `hint` names one, the
+    model must have only one. A `name` must exist, a `hint` need not."""
+    path = Path(path)
+    loaded = load(path)
+    i, at = _chosen(loaded.model, path, name, hint)
+    kind, label = kind_of(loaded.model, i), actuator_names(loaded.model)[i]
+    if i in dcmotors(loaded.model):
+        found = dcmotor.read(path, i)
+        made = _plain_voltage(found.actuator) if tuple(found.targets) == ("position_target",) else None
+        notes = [f"model: {path.name}, <dcmotor> {label} on {at.name}, {_era(loaded)}"]
+        notes += [f"not in the model: {x}" for x in found.unknown]
+        return Source(made or found.actuator, at.name, tuple(notes))
+    made, how = _ideal(loaded.model, i, at, label)
+    return Source(made, at.name, (f"model: {path.name}, <{kind}> {label} on {at.name}", *how))
+
+
+def _plain_voltage(actuator: Actuator) -> Actuator | None:
+    """Era 2's torque law of one position, where it brakes at least as its back-EMF does: the same voltage as
+    that of a servo with gains in volts, which every target knows. None where it is no such law."""
+    drive, loop, at = actuator.drive, actuator.drive.loop, steady.line(actuator)
+    if loop is None or loop.effort == "V":
+        return None
+    k_p, k_i, k_d = (k / at.torque_per_volt for k in (loop.proportional, loop.integral, loop.derivative))
+    if k_d < (1 - PRINTED) * at.K_e:
+        return None
+    kept = {name: getattr(drive, name) for name in KEPT}
+    gains = {"volts_per_radian": k_p, "volts_per_radian_second": k_i}
+    left = k_d - at.K_e
+    gains["volt_seconds_per_radian"] = left if left > PRINTED * at.K_e else 0.0
+    return replace(actuator, drive=drives.Position(**gains, **kept))
+
+
+def _era(loaded: Loaded) -> str:
+    return "gains in volts (MuJoCo 3.7 to 3.11)" if loaded.era == 1 else "gains of MuJoCo 3.12 and later"
+
+
+def _chosen(model: Any, path: Path, name: str | None, hint: str | None) -> tuple[int, Driven]:
+    """(index, joint) of an actuator on a hinge or slide."""
+    names, joints = actuator_names(model), {}
+    for i in range(len(names)):
+        at = driven(model, i)
+        if isinstance(at, Driven):
+            joints[i] = at
+    listed = ", ".join(
+        names[i] if names[i] == at.name else f"{names[i]} on {at.name}" for i, at in joints.items()
+    )
+    if not joints:
+        raise MissingValue(f"{path.name} has no actuator on a hinge or slide; expected at least one")
+
+    def named(word: str | None) -> list[int]:
+        by_joint = [i for i, at in joints.items() if at.name == word]
+        return [i for i in joints if names[i] == word] or by_joint
+
+    wanted = named(name) if name is not None else named(hint) or list(joints)
+    if not wanted:
+        known = dict.fromkeys(word for i, at in joints.items() for word in (names[i], at.name))
+        raise UnknownName(f"actuator or joint in {path.name}", str(name), known)
+    if len(wanted) > 1:
+        raise MissingValue(
+            f"{path.name} has {len(wanted)} actuators to choose from ({listed}); say which one, as"
+            f" {path.name}:{names[wanted[0]]}"
+        )
+    return wanted[0], joints[wanted[0]]
+
+
+def _ideal(model: Any, i: int, at: Driven, label: str) -> tuple[Actuator, list[str]]:
+    """A classic element, with its joint, as an actuator; and what had to be said about it."""
+    mujoco, x = load_mujoco(), plain(model, i, at)
+    if int(model.actuator_dyntype[i]) != int(mujoco.mjtDyn.mjDYN_NONE):
+        raise InvalidValue(
+            f"actuator {label!r} has an activation of its own (a filter or an integrator); expected a"
+            " <position> without timeconst, a <velocity> or a <motor>"
+        )
+    if x.kind == "general" or min(x.stiffness, x.derivative) < 0:
+        raise InvalidValue(
+            f"actuator {label!r} is a <general> that no <position>, <velocity> or <motor> stands for;"
+            " expected one of these, or a dcmotor"
+        )
+    notes, scale = ["an ideal actuator: the model knows no winding, gears or firmware"], 1.0
+    if x.kind != "motor" and x.gear != 1:
+        scale = 1.0 / x.gear
+        notes.append(f"the model's ctrl is {x.gear:g} times what the joint is to follow")
+    if x.kind != "motor" and x.limit is not None and x.damping > 0:
+        notes.append(
+            f"the damping behind its limit, {x.damping:g}, is taken for the back-EMF's, which is the same law"
+        )
+        made = _with_line(x, at)
+    else:
+        made = stand_in(_template(x, at), _numbers(x))
+    if x.ctrlrange is not None:
+        low, high = sorted(scale * u for u in x.ctrlrange)
+        made = replace(made, drive=replace(made.drive, command_low=low, command_high=high))
+    return made, notes
+
+
+def _numbers(x: Plain) -> Numbers:
+    return Numbers(
+        gain=x.gain,
+        kp=x.stiffness,
+        kv=x.derivative,
+        force=x.limit or 0.0,
+        damping=x.damping,
+        frictionloss=x.frictionloss,
+        armature=x.armature,
+    )
+
+
+def _template(x: Plain, at: Driven) -> Actuator:
+    """What tells `stand_in` which command is followed."""
+    law: Drive = drives.Current() if x.kind == "motor" else drives.Impedance()
+    return Actuator(motor=Motor(resistance=1.0, torque_constant=1.0), drive=law, motion=at.motion)
+
+
+def _with_line(x: Plain, at: Driven) -> Actuator:
+    """clip(kp (u - q) - kv w, +-F) - d w is a voltage-limited motor whose back-EMF gives d: of stall torque F
+    and no-load speed F / d, here of a newton-metre a volt."""
+    F, d, kv = x.limit, x.damping, x.derivative
+    law: Drive = drives.Position(volts_per_radian=x.stiffness, volt_seconds_per_radian=kv, voltage_limit=F)
+    if x.kind == "velocity":
+        law = drives.Velocity(volt_seconds_per_radian=kv, voltage_limit=F)
+    return Actuator(
+        motor=Motor(resistance=d, torque_constant=d, rotor_inertia=x.armature),
+        friction=Coulomb(coulomb=x.frictionloss, viscous=0.0),
+        drive=law,
+        motion=at.motion,
+    )

@@ -1,0 +1,1 @@
+"""Newton: the file, and its run on a CPU."""
