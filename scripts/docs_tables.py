@@ -243,6 +243,21 @@ def fill(page: Path, name: str, text: str) -> None:
     whole.replace(page)
 
 
+def mapping(target: str) -> str:
+    """What becomes of each of our numbers in a target."""
+    from backemf.targets.replay import module_of
+
+    return markdown(("backemf", target, "remarks"), module_of(target).MAPPING)
+
+
+def made() -> dict[str, tuple[str, Any]]:
+    """Name -> (page, what makes it), a page of every target among them."""
+    from backemf.targets.export import TARGETS
+
+    pages = {f"mapping {name}": (f"targets/{name}.md", lambda name=name: mapping(name)) for name in TARGETS}
+    return {**MADE, **pages}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -252,7 +267,7 @@ def main() -> int:
     )
     asked = parser.parse_args()
     stale = 0
-    for name, (file, make) in MADE.items():
+    for name, (file, make) in made().items():
         page = PAGES / file
         text = make()
         if filled(page, name, text) == page.read_text(encoding="utf-8"):

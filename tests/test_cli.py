@@ -212,3 +212,18 @@ def test_measure_prints_value_error_and_assumption():
     )
     assert told["low"] == pytest.approx(0.2128, abs=1e-3)
     assert told["value"] is None
+
+
+def test_datasheet_of_several_parts_and_any_interface(tmp_path):
+    both = json.loads(backemf_command("datasheet", "sg90", "sts3215-12v", "--json").stdout)
+    assert [sheet["name"] for sheet in both["sheets"]] == ["SG90", "STS3215 (ST-3215-C018), 12 V"]
+    assert "mass 55 g" in both["sheets"][1]["unused"]
+    text = backemf_command("datasheet", "sg90", "sts3215-12v").stdout
+    assert "Printed, not used by the model:" in text
+    assert text.count("stall torque: what the output gives at standstill") == 2
+    done = backemf_command("datasheet", "sg90", "--control", "torque", "-o", "a.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert backemf.Actuator.read(tmp_path / "a.json").drive.followed == "torque_target"
+    refused = backemf_command("datasheet", "sg90", "mx-28", "-o", "b.json", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "for one sheet; 2 were given" in refused.stderr

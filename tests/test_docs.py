@@ -106,7 +106,8 @@ def test_a_reader_who_types_along_sees_what_is_shown(page, tmp_path, monkeypatch
                     needs_renderer()
                 monkeypatch.setattr(sys, "argv", words)
                 assert exit_code() == 0, f"{shlex.join(words)}: {capfd.readouterr().err}"
-            printed = capfd.readouterr().out
+            seen = capfd.readouterr()  # a terminal shows both
+            printed = seen.out + seen.err
         elif language == "text":
             lines = iter(printed.splitlines())
             for shown in block.splitlines():

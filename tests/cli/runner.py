@@ -8,17 +8,25 @@ import typer
 from typer.testing import CliRunner
 
 
-def runner(*commands: Callable[..., None]) -> Callable[..., str]:
+class Output(str):
+    """What a command printed, and what it said beside that on stderr."""
+
+    said: str
+
+
+def runner(*commands: Callable[..., None]) -> Callable[..., Output]:
     """A function that takes a command line's words and gives what was printed."""
     app = typer.Typer()
     for command in commands:
         app.command()(command)
 
-    def run(*words: object) -> str:
+    def run(*words: object) -> Output:
         result = CliRunner().invoke(app, [str(word) for word in words])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == 0, result.output
-        return result.stdout
+        printed = Output(result.stdout)
+        printed.said = result.stderr
+        return printed
 
     return run

@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_slash_makes_a_folder(here):
-    assert run(*EXPORT, "-o", "new/").endswith("wrote new/knee.urdf\n")
+    assert run(*EXPORT, "-o", "new/").said.endswith("wrote new/knee.urdf\n")
     assert [p.name for p in (here / "new").iterdir()] == ["knee.urdf"]
     run(*EXPORT, "--to", "mujoco", "-o", "both/")
     assert sorted(p.suffix for p in (here / "both").iterdir()) == [".urdf", ".xml"]

@@ -52,16 +52,21 @@ def test_a_resistive_motor_is_carried_whole(drive, element):
         assert case.worst_native <= 1.2 * case.refinement + 3e-4, case.name
 
 
-def test_a_winding_is_absorbed_by_the_fit():
-    slow = dataclasses.replace(MOTOR, inductance=0.03)
-    actuator = be.Actuator(
-        motor=slow, friction=FRICTION, drive=be.drive.Position(volts_per_radian=50.0, supply=12.0)
+def test_what_gears_lose_is_made_up_for_and_said():
+    lossy = dataclasses.replace(
+        be.Actuator(
+            motor=MOTOR, friction=FRICTION, drive=be.drive.Position(volts_per_radian=50.0, supply=12.0)
+        ),
+        gearbox=be.gearbox.Gearbox(efficiency=0.6),
     )
     fitted, plain = (
-        export(actuator, "mujoco-classic", method=m).approximated[0] for m in ("simulation", "formula")
+        export(lossy, "mujoco-classic", method=m, replay=False) for m in ("simulation", "formula")
     )
-    assert fitted.path == "motor.inductance"
-    assert fitted.error < plain.error
+    assert fitted.approximated[0].path == "gearbox.efficiency"
+    assert fitted.approximated[0].error < 0.9 * plain.approximated[0].error
+    assert plain.adjusted == ()
+    assert all(f"Adjusted: {text}" in fitted.text for text in fitted.adjusted)
+    assert fitted.adjusted
 
 
 def test_what_it_lacks_is_named():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import backemf as be
 from backemf.cli import exports
-from backemf.errors import BackemfError, UnknownName
+from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
+from backemf.model import steady
 
 from ..cli.runner import runner
 
@@ -17,17 +19,19 @@ run = runner(exports.export, exports.replay, exports.explain)
 
 def test_export_writes_and_reports(tmp_path):
     out = run("export", "mx-106/m1", "--to", "mujoco", "--joint", "knee", "-o", tmp_path / "knee.xml")
-    assert "nothing is lost" in out
-    assert "wrote" in out
+    assert out == ""
+    assert "nothing is lost" in out.said
+    assert "wrote" in out.said
+    assert out.said.split("Run in ")[1].splitlines()[0] in (tmp_path / "knee.xml").read_text()
     with pytest.raises(BackemfError, match="exists"):
         run("export", "mx-106/m1", "--to", "mujoco", "--joint", "knee", "-o", tmp_path / "knee.xml")
     report = json.loads(run("explain", tmp_path / "knee.xml", "--json"))
     assert report["actuators"][0]["joint"] == "knee"
-    assert "stall [N m]" in run("explain", tmp_path / "knee.xml")
+    assert "N m/rad" in run("explain", tmp_path / "knee.xml")
 
 
 def test_export_as_json_has_its_keys():
-    report = json.loads(run("export", "mx-106/m1", "--to", "mujoco-classic", "--replay", "--json"))
+    report = json.loads(run("export", "mx-106/m1", "--to", "mujoco-classic", "--json"))
     assert {"files", "dropped", "approximated", "replay"} <= set(report)
     assert report["replay"]["simulator"].startswith("MuJoCo")
     assert {"target_log", "native_log", "target_native", "refinement"} <= set(report["replay"]["cases"][0])
@@ -38,7 +42,7 @@ def test_a_bam_file_and_a_stored_actuator_are_sources(tmp_path):
     out = run(
         "export", tmp_path / "servo.json", "--to", "bam", "--joint", "mx106", "-o", tmp_path / "bam.json"
     )
-    assert "wrote" in out
+    assert "wrote" in out.said
     assert "From: BAM parameters bam.json, model m1 of mx106" in run(
         "export", tmp_path / "bam.json", "--to", "mujoco"
     )
@@ -50,13 +54,13 @@ def test_editing_a_model(tmp_path):
         '<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody></mujoco>'
     )
     out = run("export", "mx-106/m1", "--to", "mujoco", "--into", path, "--joint", "j", "--force")
-    assert "new <dcmotor>" in out
+    assert "new <dcmotor>" in out.said
     assert "<dcmotor" in path.read_text()
 
 
 def test_replay_of_reference_motions():
     out = run("replay", "mx-106/m1", "--to", "mujoco-classic")
-    assert "target-backemf" in out
+    assert "file-backemf" in out
     report = json.loads(run("replay", "mx-106/m1", "--json"))
     assert len(report["replay"]["cases"]) == 4
 
@@ -64,3 +68,105 @@ def test_replay_of_reference_motions():
 def test_unknown_target():
     with pytest.raises(UnknownName, match="did you mean 'mujoco'"):
         run("export", "mx-106/m1", "--to", "mujocoo")
+
+
+def test_stdout_is_the_file():
+    out = run("export", "mx-106/m1", "--to", "mujoco", "--no-replay")
+    assert ElementTree.fromstring(out).tag == "mujoco"
+    assert "Not run in a simulator." in out
+    assert "nothing is lost" in out.said
+
+
+def test_numbers_supply_and_firmware_of_ones_own():
+    out = run(
+        "export",
+        "sts3215-7.4v/m1",
+        "--to",
+        "mujoco-classic",
+        "--firmware",
+        "lerobot",
+        "--voltage",
+        "12",
+        "--no-replay",
+        "--json",
+    )
+    report = json.loads(out)
+    plain = steady.plain_servo(be.Actuator.read("sts3215-7.4v/m1"))
+    assert report["numbers"]["kp"] == pytest.approx(plain.stiffness * 12 / 7.4 * 16 / 32)
+    assert {f["code"] for f in report["findings"]} == {"outside_identified_supply", "derivative_not_known"}
+    set_ = run(
+        "export",
+        "mx-106/m1",
+        "--to",
+        "mujoco-classic",
+        "--set",
+        "drive.proportional=16",
+        "--set",
+        "motor.resistance=3 ohm",
+        "--no-replay",
+        "--json",
+    )
+    found = json.loads(set_)["numbers"]
+    servo = be.Actuator.read("mx-106/m1").replace(**{"drive.proportional": 16.0, "motor.resistance": 3.0})
+    assert found["kp"] == pytest.approx(steady.plain_servo(servo).stiffness)
+    with pytest.raises(
+        UnknownName, match=r"unknown parameter 'motor.resistence'; did you mean 'motor.resistance'"
+    ):
+        run("export", "mx-106/m1", "--to", "mujoco", "--set", "motor.resistence=3")
+    with pytest.raises(InvalidValue, match="expected PATH=VALUE"):
+        run("export", "mx-106/m1", "--to", "mujoco", "--set", "motor.resistance")
+    with pytest.raises(UnknownName, match="unknown firmware profile"):
+        run("export", "sts3215-12v", "--to", "mujoco", "--firmware", "lerobt")
+
+
+@pytest.mark.parametrize("part", ["st-3215-c047", "sg90"])
+def test_a_gain_that_nobody_printed_is_said_in_the_file(part):
+    out = run("export", part, "--to", "mujoco-classic", "--method", "formula", "--no-replay")
+    assert "Finding: assumed_gain: no sheet prints the gain" in out
+    told = run(
+        "export",
+        part,
+        "--to",
+        "mujoco-classic",
+        "--method",
+        "formula",
+        "--no-replay",
+        "--set",
+        "drive.volts_per_radian=50",
+    )
+    assert "assumed_gain" not in told
+
+
+def test_many_joints_of_a_model(tmp_path):
+    path = tmp_path / "arm.xml"
+    joints = "".join(
+        f'<body><joint name="{n}" armature="0.01"/><geom size="0.05"/></body>' for n in ("a_1", "a_2", "b")
+    )
+    motors = "".join(f'<position joint="{n}" kp="40" kv="1" ctrlrange="-1 1"/>' for n in ("a_1", "a_2", "b"))
+    path.write_text(f"<mujoco><worldbody>{joints}</worldbody><actuator>{motors}</actuator></mujoco>")
+    (tmp_path / "map.toml").write_text('"a_.*" = "mx-106/m1"\nb = "mx-64/m1"\n')
+    words = ("--to", "mujoco-classic", "--method", "formula", "--into", path, "--json")
+    by_option = run("export", "--joint", "a_.*=mx-106/m1", "--joint", "b=mx-64/m1", *words)
+    assert (
+        json.loads(by_option)["changes"]
+        == json.loads(run("export", "--joints", tmp_path / "map.toml", *words))["changes"]
+    )
+    assert [m["joint"] for m in json.loads(by_option)["moved"]] == ["a_1", "a_2", "b"]
+    with pytest.raises(MissingValue, match="has no actuator"):
+        run("export", "--joint", "b", *words)
+
+
+def test_a_file_changed_by_hand_is_replayed(tmp_path):
+    run("export", "mx-106/m1", "--to", "mujoco", "-o", tmp_path / "knee.xml")
+    text = (tmp_path / "knee.xml").read_text()
+    assert 'motorconst="2.19' in text
+    (tmp_path / "other.xml").write_text(text.replace('motorconst="2.19', 'motorconst="1.19'))
+    plain, other = (
+        json.loads(run("replay", tmp_path / f, "--actuator", "mx-106/m1", "--json"))["replay"]
+        for f in ("knee.xml", "other.xml")
+    )
+    assert plain["rms"] < 2e-3  # of its time step
+    assert other["rms"] > 3 * plain["rms"]
+    (tmp_path / "broken.xml").write_text(text.replace("<dcmotor", "<dcmotors"))
+    with pytest.raises(BackemfError, match=r"broken\.xml"):
+        run("replay", tmp_path / "broken.xml")

@@ -12,7 +12,6 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import export
 from backemf.targets.mujoco.dcmotor import read
-from backemf.targets.mujoco.into import into
 
 ARM = """<mujoco model="arm">
   <!-- my own robot: keep   this <joint name="elbow"/> -->
@@ -49,8 +48,8 @@ def arm(tmp_path):
     return tmp_path / "arm.xml"
 
 
-def servo(to="mujoco"):
-    return export(be.Actuator.read("mx-106/m1"), to)
+def put(path, joint, to="mujoco", part="mx-106/m1", **how):
+    return export(be.Actuator.read(part), to, joint=joint, into=path, **{"method": "formula", **how})
 
 
 def contents(folder):
@@ -59,7 +58,7 @@ def contents(folder):
 
 def test_only_the_actuator_and_its_joint_change(arm):
     before = contents(arm.parent)
-    edited = into(servo(), arm, "elbow")
+    edited = put(arm, "elbow")
     assert contents(arm.parent) == before  # nothing is written yet, and nothing is left behind
     with pytest.raises(BackemfError, match=r"exists; give another name"):
         edited.write()
@@ -74,10 +73,14 @@ def test_only_the_actuator_and_its_joint_change(arm):
     assert after["arm.xml"].endswith(tail)
     old = b'<position name="a_elbow" joint="elbow" class="servo" ctrlrange="-1 1"/>'
     head, tail = before["actuators.xml"].split(old)
-    assert after["actuators.xml"].startswith(head + b'<dcmotor name="a_elbow" joint="elbow" ')
+    assert after["actuators.xml"].startswith(
+        head + b'<dcmotor name="a_elbow" ctrlrange="-1 1" joint="elbow" '
+    )
     assert after["actuators.xml"].endswith(tail)
     assert "every number of actuator and joint is the export's" in edited.verified
-    assert 'actuator of elbow: gone are class="servo" ctrlrange="-1 1"' in edited.changes
+    assert "actuator of elbow: <position> (kp 20, at most 3) became <dcmotor>" in edited.changes
+    assert b'ctrlrange="-1 1"' in after["actuators.xml"]
+    assert [m.joint for m in edited.moved] == ["elbow"]
     found = read(arm, "a_elbow").actuator
     assert found.motor == be.Actuator.read("mx-106/m1").motor
     assert found.friction == be.Actuator.read("mx-106/m1").friction
@@ -85,7 +88,7 @@ def test_only_the_actuator_and_its_joint_change(arm):
 
 @pytest.mark.parametrize("joint", ["shoulder", "elbow"])
 def test_classic_actuators_too(arm, joint):
-    into(servo("mujoco-classic"), arm, joint).write(force=True)
+    put(arm, joint, "mujoco-classic").write(force=True)
     model = mujoco.MjModel.from_xml_path(str(arm))
     i = model.actuator(f"a_{joint}").id
     assert model.actuator_gainprm[i, 0] == pytest.approx(44.84167859907256)
@@ -97,7 +100,7 @@ def test_a_joint_without_an_actuator_gets_one(tmp_path):
     path.write_text(
         '<mujoco>\n <worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>\n</mujoco>\n'
     )
-    into(servo(), path, "j").write(tmp_path / "two.xml")
+    put(path, "j").write(tmp_path / "two.xml")
     assert "<actuator>" not in path.read_text()
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml")).nu == 1
 
@@ -107,20 +110,17 @@ def test_a_joint_and_a_note_may_speak_of_backlash(tmp_path):
     path.write_text(
         '<mujoco><worldbody><body><joint name="with_backlash"/><geom size="0.1"/></body></worldbody></mujoco>'
     )
-    named = export(
-        be.Actuator.read("mx-106/m1"), "mujoco", joint="with_backlash", notes="measured with_backlash"
-    )
-    assert into(named, path).verified.startswith("compiled")
+    assert put(path, "with_backlash", notes="measured with_backlash").verified.startswith("compiled")
     loose = be.gearbox.Gearbox(backlash=0.03, contact_stiffness=2000.0)
     actuator = dataclasses.replace(be.Actuator.read("mx-106/m1"), gearbox=loose)
     with pytest.raises(InvalidValue, match="an extra joint for backlash cannot be put into a model"):
-        into(export(actuator, "mujoco", joint="with_backlash", backlash=True, method="formula"), path)
+        export(actuator, "mujoco", joint="with_backlash", backlash=True, method="formula", into=path)
 
 
 def test_includes_inside_includes_are_followed(arm):
     (arm.parent / "outer.xml").write_text('<mujocoinclude><include file="actuators.xml"/></mujocoinclude>')
     arm.write_text(ARM.replace("actuators.xml", "outer.xml"))
-    edited = into(servo(), arm, "elbow")
+    edited = put(arm, "elbow")
     assert sorted(f.name for f in edited.files) == ["actuators.xml", "arm.xml"]
     assert edited.verified.startswith("compiled")
 
@@ -128,31 +128,30 @@ def test_includes_inside_includes_are_followed(arm):
 def test_an_unknown_joint_is_named_with_the_nearest(arm):
     before = contents(arm.parent)
     with pytest.raises(UnknownName, match=r"unknown joint in arm\.xml 'elbw'; did you mean 'elbow'"):
-        into(servo(), arm, "elbw")
+        put(arm, "elbw")
     assert contents(arm.parent) == before
 
 
-def test_defaults_that_would_change_the_motor_are_refused(arm):
+def test_a_default_that_limits_every_force_is_overridden(arm):
     arm.write_text(
         ARM.replace(
             '<include file="defaults.xml"/>',
             '<include file="defaults.xml"/><default><general forcerange="-1 1"/></default>',
         )
     )
-    before = contents(arm.parent)
-    with pytest.raises(InvalidValue, match=r"default classes change actuator_force"):
-        into(servo(), arm, "shoulder")
-    assert contents(arm.parent) == before
+    put(arm, "shoulder").write(force=True)
+    model = mujoco.MjModel.from_xml_path(str(arm))
+    assert model.actuator_forcerange[model.actuator("a_shoulder").id, 1] >= 1e9
 
 
 def test_a_model_that_no_longer_compiles_is_refused(arm):
     arm.write_text(ARM.replace("<sensor>", "<sensor><oops/>"))
     with pytest.raises(InvalidValue, match=r"the edited arm\.xml does not compile"):
-        into(servo(), arm, "elbow")
+        put(arm, "elbow")
 
 
 def test_another_era_is_edited_but_not_compiled(arm):
-    assert into(servo("mujoco@3.11"), arm, "elbow").verified.startswith("not compiled: the installed MuJoCo")
+    assert put(arm, "elbow", "mujoco@3.11").verified.startswith("not compiled: the installed MuJoCo")
 
 
 def test_urdf_joints_are_edited(tmp_path):
@@ -162,8 +161,8 @@ def test_urdf_joints_are_edited(tmp_path):
         ' link="a"/><child link="b"/>\n  <limit lower="-1" upper="1"  effort="1" velocity="1"/>\n'
         " </joint>\n</robot>\n"
     )
-    made = export(be.Actuator.read("mx-106/m1"), "urdf")
-    into(made, path, "knee").write(force=True)
+    made = export(be.Actuator.read("mx-106/m1"), "urdf", replay=False)
+    put(path, "knee", "urdf").write(force=True)
     text = path.read_text()
     assert (
         f'<limit lower="-1" upper="1"  effort="{made.numbers["effort"]!r}"'
@@ -171,3 +170,91 @@ def test_urdf_joints_are_edited(tmp_path):
     )
     assert '<dynamics damping="' in text
     assert text.startswith('<robot name="r">\n <link name="a"/><link name="b"/>\n')
+
+
+WALKER = """<mujoco>
+  <option timestep="0.004" integrator="Euler"/>
+  <default><default class="leg"><joint armature="0.02" damping="0.3" frictionloss="0.1"/>
+    <motor ctrlrange="-23 23" gear="2"/></default></default>
+  <worldbody><body name="hip"><joint name="l_hip" class="leg" axis="0 1 0" range="-1 1" limited="true"/>
+    <inertial pos="0 0 -0.1" mass="1" diaginertia="0.02 0.02 0.02"/>
+    <body name="shin" pos="0 0 -0.2"><joint name="l_knee" class="leg" axis="0 1 0"/>
+    <inertial pos="0 0 -0.1" mass="0.5" diaginertia="0.01 0.01 0.01"/></body></body></worldbody>
+  <actuator><motor class="leg" name="m_hip" joint="l_hip"/>
+    <motor class="leg" name="m_knee" joint="l_knee"/></actuator>
+  <keyframe><key name="home" qpos="0.1 0" ctrl="1 2"/></keyframe>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("to", ["mujoco", "mujoco-classic"])
+def test_a_torque_actuator_stays_one(tmp_path, to):
+    """ctrl is a torque before the model's own gear, with its range, step and number of inputs."""
+    path = tmp_path / "walker.xml"
+    path.write_text(WALKER)
+    motor = be.Actuator.read("maxon-re-65-353297").replace(
+        **{"gearbox.ratio": 20.0, "gearbox.efficiency": None}
+    )
+    edited = export({"l_.*": motor}, to, into=path, method="formula")
+    edited.write(tmp_path / "new.xml")
+    old, new = (mujoco.MjModel.from_xml_path(str(tmp_path / name)) for name in ("walker.xml", "new.xml"))
+    assert (new.nu, new.opt.timestep, new.opt.integrator) == (old.nu, old.opt.timestep, old.opt.integrator)
+    assert new.actuator_ctrlrange.tolist() == old.actuator_ctrlrange.tolist()
+    assert edited.exports[0].timestep == 0.004
+    data = mujoco.MjData(new)
+    data.ctrl[:] = 3.0, 0.0
+    mujoco.mj_step(new, data)  # the current of an inductive winding arrives with the step
+    mujoco.mj_forward(new, data)
+    assert data.qfrc_actuator[0] == pytest.approx(2 * 3.0, rel=0.35)
+    assert all(m.after * m.before > 0 and not m.dead for m in edited.moved)
+
+
+def test_what_a_sheet_does_not_know_stays(tmp_path):
+    path = tmp_path / "walker.xml"
+    path.write_text(
+        WALKER.replace("<motor ctrlrange", '<position kp="5" kv="0.1" ctrlrange').replace(
+            "<motor class", "<position class"
+        )
+    )
+    edited = export(be.Datasheet.read("sts3215-12v"), "mujoco", joint="l_knee", into=path, method="formula")
+    assert "joint l_knee: armature stays 0.02: the actuator does not know its own" in edited.changes
+    assert "armature" not in edited.text.split('name="l_knee"')[1].split("/>")[0]
+    assert "assumed_gain" in [f.code for f in edited.findings]
+
+
+def test_a_dead_joint_does_not_pass(tmp_path):
+    path = tmp_path / "walker.xml"
+    path.write_text(
+        WALKER.replace("<motor ctrlrange", '<position kp="500" ctrlrange').replace(
+            "<motor class", "<position class"
+        )
+    )
+    weak = be.Actuator.read("mx-106/m1").replace(**{"drive.proportional": 0.001})
+    with pytest.raises(
+        InvalidValue, match=r"no longer follows its command: l_knee moves .* Nothing was written"
+    ):
+        export(weak, "mujoco", joint="l_knee", into=path, method="formula")
+    assert export(weak, "mujoco", joint="l_knee", into=path, method="formula", replay=False).moved == ()
+
+
+@pytest.mark.parametrize("file", ["so101/so101.xml", "go2/go2.xml", "z1/z1.xml"])
+def test_real_robots(shared_data, file):
+    """Every joint of a public model, and no byte elsewhere."""
+    path = shared_data / file
+    before = path.read_bytes()
+    part = "mx-106/m1" if "so101" in file else "go-m8010-6"
+    joints = {"so101": "shoulder_.*|elbow_flex|wrist_.*|gripper", "go2": ".*_joint", "z1": "joint[1-6]"}
+    edited = export(
+        be.Actuator.read(part), "mujoco", joint=joints[path.parent.name], into=path, method="formula"
+    )
+    assert path.read_bytes() == before
+    lines = [
+        (a, b) for a, b in zip(before.decode().splitlines(), edited.text.splitlines(), strict=True) if a != b
+    ]
+    assert all("<joint" in b or "<dcmotor" in b for _, b in lines)
+    assert len(lines) == 2 * len(edited.moved)
+    assert len(edited.moved) == {"so101": 6, "go2": 12, "z1": 6}[path.parent.name]
+    for m in edited.moved:
+        assert not m.dead
+        if "so101" in file:  # a servo goes where it is told, in the joint's own units
+            assert m.after == pytest.approx(0.3, rel=0.3)

@@ -79,7 +79,7 @@ def replayed(name: str) -> dict[str, Any]:
     actuator, found = actuator_named(name), {"name": name, "wrong": []}
     held = actuator.drive.error_of == "position"  # an open loop drifts as far as it travels
     for target in (f"mujoco@{mujoco.__version__}", "mujoco-classic"):
-        made = export(actuator, target, method="formula")
+        made = export(actuator, target, method="formula", replay=False)
         run = replay(made, refine=made.lossless and held)
         for case in run.cases:
             if not np.isfinite(case.target).all():
@@ -92,10 +92,11 @@ def replayed(name: str) -> dict[str, Any]:
                         f"{target} {case.name}: {case.worst_native:.3g} rad from backemf, own step error"
                         f" {case.refinement:.3g}"
                     )
-        if run.worst_step_difference is not None:
-            found["step"] = run.worst_step_difference
-            if run.worst_step_difference > 1e-6:
-                found["wrong"].append(f"{target}: {run.worst_step_difference:.3g} rad from simulator/step.py")
+        steps = [case.step_difference for case in run.cases if case.step_difference is not None]
+        if steps:
+            found["step"] = max(steps)
+            if max(steps) > 1e-6:
+                found["wrong"].append(f"{target}: {max(steps):.3g} rad from simulator/step.py")
     return found
 
 

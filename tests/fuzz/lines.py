@@ -194,7 +194,22 @@ TARGETS = (
 
 VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("files", "logs", "log", "part", "source", "model", "fit", "into", "sheet", "start", "motor"), PLACES
+        (
+            "files",
+            "logs",
+            "log",
+            "part",
+            "source",
+            "model",
+            "fit",
+            "into",
+            "joints",
+            "actuator",
+            "sheet",
+            "start",
+            "motor",
+        ),
+        PLACES,
     ),
     **dict.fromkeys(("output", "plot", "save"), OUTPUTS),
     **dict.fromkeys(
@@ -232,6 +247,7 @@ VALUES: dict[str, tuple[str, ...]] = {
             "preset",
             "constants",
             "engine",
+            "firmware",
         ),
         WORDS,
     ),
@@ -243,6 +259,17 @@ VALUES: dict[str, tuple[str, ...]] = {
     "between": SPANS,
     "voltage": NUMBERS,
     "load": NUMBERS,
+    "with_": (
+        *WORDS,
+        "mx-28",
+        "knee=mx-106/m1",
+        "=mx-28",
+        "knee=",
+        "(=mx-28",
+        "elbow=mx-28",
+        "mx-28=",
+        "a=b=c",
+    ),
     "free": (
         *WORDS,
         "motor",
@@ -252,6 +279,20 @@ VALUES: dict[str, tuple[str, ...]] = {
         "drive.delay",
         "motor.resistance",
         "friction.coulomb.x",
+    ),
+    "set": (
+        *WORDS,
+        "motor.resistance=",
+        "=3",
+        "motor.resistance=nan",
+        "motor.resistance=-1",
+        "motor.resistance=3 parsec",
+        "motor.nothing=1",
+        "drive=1",
+        "motor.resistance=1e308",
+        "gearbox.ratio=0",
+        "gearbox.backlash=0.01",
+        "a=b=c",
     ),
     "hold_out": (*WORDS, "gain=", "=8", "gain=nan", "foo=1", "[", "gain=8", "name=", "*", "length=1e308"),
 }
@@ -309,7 +350,10 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
         for key in (("log", "files"), ("check", "logs"))
     },
     **{(command, "start"): ("actuator", "sheet") for command in ("check", "fit")},
-    **{(command, "source"): ("actuator", "fit", "bam") for command in ("export", "replay", "render")},
+    **{
+        (command, "source"): ("actuator", "fit", "bam", "isaac", "mjcf source")
+        for command in ("export", "replay", "render")
+    },
     **{("measure " + name, "log"): ("table", "pendulum") for name in ("coast-down", "thermal", "backlash")},
     **{(command, "map"): ("mapping",) for command in ("log", "fit", "characterize")},
     **{
@@ -383,7 +427,13 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "--map position=x",
         "{in}/fit.json --save-map map.json",
     ),
-    "datasheet": ("mx-106 --plot sheet.bmp", "mx-106 mx-106", "mx-106 --nonsense", "--voltage"),
+    "datasheet": (
+        "mx-106 --plot sheet.bmp",
+        "mx-106 mx-106 --plot two.png",
+        "mx-106 --control speed",
+        "mx-106 --nonsense",
+        "--voltage",
+    ),
     "catalog": ("--help", "a b", "--version"),
 }
 """Options that do not go together, and words too many or too few."""

@@ -256,6 +256,11 @@ def fit(folder: Path) -> bytes:
     return stored(folder, made)
 
 
+ISAAC = """LEGS = {"legs": DCMotorCfg(joint_names_expr=[".*"], saturation_effort=30.0, velocity_limit=28.0,
+    effort_limit=23.5, stiffness={".*": 25.0}, damping=0.5, friction=0.2, armature=0.01)}
+"""
+
+
 def seeds(folder: Path) -> dict[str, tuple[str, bytes]]:
     """Format -> (the file's name, its bytes)."""
     text = {
@@ -271,6 +276,8 @@ def seeds(folder: Path) -> dict[str, tuple[str, bytes]]:
         "mjcf explained": ("model.xml", MJCF),
         "mjcf edited": ("model.xml", MJCF),
         "mjcf read": ("model.xml", export(servo(), "mujoco", joint="knee", method="formula").text),
+        "mjcf source": ("model.xml", MJCF),
+        "isaac": ("robot.py", ISAAC),
         "urdf edited": ("model.urdf", URDF),
     }
     binary = {

@@ -39,6 +39,8 @@ FORMATS = (
     "mjcf explained",
     "mjcf edited",
     "mjcf read",
+    "mjcf source",
+    "isaac",
     "urdf edited",
 )
 

@@ -32,12 +32,14 @@ def openers() -> dict[str, Any]:
     from backemf.targets import bam
     from backemf.targets.explain import explain, text
     from backemf.targets.export import export
-    from backemf.targets.mujoco import dcmotor as mujoco
-    from backemf.targets.mujoco.into import into
+    from backemf.targets.isaaclab import source as isaaclab
+    from backemf.targets.mujoco import dcmotor as mujoco, source
 
     from .seeds import servo
 
-    mjcf, urdf = (export(servo(), target, joint="knee", method="formula") for target in ("mujoco", "urdf"))
+    def edited(target: str) -> Any:
+        how: dict[str, Any] = {"joint": "knee", "method": "formula"}
+        return lambda path: export(servo(), target, into=path, **how)
 
     def log(*told: str) -> Any:
         def both(path: Path) -> None:
@@ -75,8 +77,10 @@ def openers() -> dict[str, Any]:
         "fit": Fit.read,
         "mjcf read": mujoco.read,
         "mjcf explained": lambda path: text(explain(path)),
-        "mjcf edited": lambda path: into(mjcf, path),
-        "urdf edited": lambda path: into(urdf, path),
+        "mjcf source": source.read,
+        "isaac": isaaclab.read,
+        "mjcf edited": edited("mujoco"),
+        "urdf edited": edited("urdf"),
     } | {"": log()}
 
 

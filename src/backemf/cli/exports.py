@@ -3,13 +3,13 @@ an actuator for a simulator, what was lost, and the proof."""
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .identify import read_logs
+from .sources import SOURCE, Firmware, Sets, Voltage, chosen, parts_of
 from .terminal import (
     Force,
     Json,
@@ -22,23 +22,18 @@ from .terminal import (
     option,
     picked,
     place,
+    print_json,
     working,
 )
 
-ActuatorFrom = Annotated[
-    str,
-    typer.Argument(
-        help=(
-            "A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6,"
-            " or a BAM parameter file."
-        )
-    ),
-]
-TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, urdf, bam or torch"
-Joint = Annotated[str, option("Name of the joint.")]
+TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, newton, drake, urdf, sdf, bam or torch"
 Method = Annotated[str, option("'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
-Timestep = Annotated[float, option("Time step of the target's simulation [s].")]
-Integrator = Annotated[str, option("MuJoCo's integrator: Euler, implicitfast, implicit or RK4.")]
+Timestep = Annotated[
+    float, option("Time step of the target's simulation [s]; with --into it is the model's own.")
+]
+Integrator = Annotated[
+    str, option("MuJoCo's integrator: Euler, implicitfast, implicit or RK4; with --into the model's own.")
+]
 Amplitude = Annotated[float, option("Amplitude of the reference motions [rad or m].")]
 Load = Annotated[
     float, option("Load in the reference motions: gravity torque as a share of the stall torque.")
@@ -48,51 +43,32 @@ Output = Annotated[
 ]
 
 
-def actuator_of(source: str) -> tuple[Any, list[str]]:
-    """(the actuator, notes on where it came from)."""
-    from ..model.actuator import Actuator
-
-    name = Path(source).name
-    if not source.endswith(".json"):
-        note = f"datasheet: {name}" if source.endswith(".toml") else f"catalogue: {source}"
-        return Actuator.read(source), [note]
-    from ..errors import MissingValue
-
-    try:
-        content = json_.loads(Path(source).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MissingValue(f"there is no file {source!r}") from None
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if isinstance(content, dict) and "backemf" not in content and "kt" in content:
-        from ..targets import bam
-
-        bam_file = bam.read(source)
-        notes = [f"BAM parameters {name}, model {bam_file.model} of {bam_file.name}"]
-        if bam_file.offset is not None:
-            notes.append(f"q_offset {bam_file.offset:g} rad of the recordings is not part of the actuator")
-        return bam_file.actuator, notes
-    if isinstance(content, dict) and content.get("noun") == "Fit":
-        from ..data.fit import Fit
-
-        fit = Fit.read(source)
-        return fit.actuator, [f"fit: {name}", *fit.summary()]
-    return Actuator.read(source), [f"actuator: {name}"]
-
-
 def export(
-    source: ActuatorFrom,
     to: Annotated[
         list[str], option(f"{TARGETS}; with a version as in mujoco@3.12. May be given several times.")
     ],
-    joint: Joint = "joint",
+    source: Annotated[str | None, typer.Argument(help=SOURCE)] = None,
+    joint: Annotated[
+        list[str] | None,
+        option(
+            "Name of the joint. With --into also a regular expression, and PATTERN=SOURCE for an actuator of"
+            " its own; may be repeated then."
+        ),
+    ] = None,
+    joints: Annotated[
+        Path | None, option("A TOML file of lines PATTERN = SOURCE, instead of many --joint.")
+    ] = None,
     output: Output = None,
     into: Annotated[
         Path | None,
         option(
-            "Put it into this MJCF or URDF for the joint's old actuator; with -o the result is another file."
+            "Put it into this MJCF or URDF for the joints' old actuators; with -o the result is another file,"
+            " with --force this one."
         ),
     ] = None,
+    set: Sets = None,
+    voltage: Voltage = None,
+    firmware: Firmware = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -108,15 +84,15 @@ def export(
     note: Annotated[list[str] | None, option("Where the numbers came from; may be repeated.")] = None,
     replay: Annotated[
         bool,
-        option(
-            "Also replay the reference motions, or the --log recordings, in the installed MuJoCo.", "--replay"
-        ),
-    ] = False,
+        option("Run the written file in its simulator and say so in its header.", "--replay/--no-replay"),
+    ] = True,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Write an actuator for a simulator, and say what could not be carried and what that costs.
+    """Write an actuator for a simulator, run the very file there, and say what it cannot carry.
+
+    The file goes to stdout, or to -o; everything else that is said goes to stderr.
 
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
@@ -128,34 +104,112 @@ def export(
     if len(to) > 1 and output is not None and not is_folder(output):
         wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
         raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
-    actuator, notes = actuator_of(source)
+    if output is not None and (into is not None or not is_folder(output)):
+        keep(output, force)
+    wanted = _wanted(source, joint, joints, into)
+    asked = {"sets": set, "voltage": voltage, "firmware": firmware}
+    sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json) if log else None
+    notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
+    findings = list({f.text: f for one in sources.values() for f in one.findings}.values())
     settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
-    settings |= {"amplitude": amplitude, "load": load, "backlash": backlash}
-    settings |= {"joint": joint, "notes": [*notes, *(note or [])], "logs": logs}
+    settings |= {"amplitude": amplitude, "load": load, "backlash": backlash, "replay": replay}
+    settings |= {"notes": [*notes, *(note or [])], "logs": logs, "findings": findings}
     with working("exporting", not json) as say:
+        if into is not None:
+            actuators = {pattern: one.actuator for pattern, one in sources.items()}
+            unknown = {pattern: one.unknown for pattern, one in sources.items()}
+            edited = run(actuators, to[0], into=into, unknown=unknown, **settings)
+            _edited(edited, output, force, strict, json)
+            return
+        ((name, one),) = sources.items()
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
-            drawn = {"spread": _spread(source)} if target.partition("@")[0] == "torch" else {}
-            made.append(run(actuator, target, **drawn, **settings))
-        written, changes = _written(made, into, output, joint, force)
-        replays: list[tuple[str, dict[str, Any]] | None] = []
+            drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] == "torch" else {}
+            made.append(run(one.actuator, target, joint=name, **drawn, **settings))
+        written = _written(made, output, force)
+    if json:
+        rows = [_plain(one) for one in made]
+        print_json({**(rows[0] if len(rows) == 1 else {"exports": rows}), "written": written})
+    else:
         for one in made:
-            say(f"replaying in {one.target}")
-            replays.append(_replayed(one, logs) if replay else None)
+            if not written:
+                typer.echo(one.text, nl=not one.text.endswith("\n"))
+            typer.echo(str(one), err=True)
+        _wrote(written)
+    if strict and any(one.findings for one in made):
+        raise typer.Exit(1)
 
-    def content() -> dict[str, Any]:
-        rows = [_plain(one, ran) for one, ran in zip(made, replays, strict=True)]
-        return {**(rows[0] if len(rows) == 1 else {"exports": rows}), "written": written, "changes": changes}
 
-    def text() -> str:
-        lines = []
-        for one, ran in zip(made, replays, strict=True):
-            lines += [*([] if written else [one.text]), str(one), *([f"\n{ran[0]}"] if ran else [])]
-        return "\n".join([*lines, *(f"  {line}" for line in changes), *(f"wrote {path}" for path in written)])
+def _wanted(
+    source: str | None, joint: list[str] | None, joints: Path | None, into: Path | None
+) -> dict[str, str]:
+    """Joint, or pattern of joints -> source of its actuator."""
+    from ..errors import InvalidValue, MissingValue
 
-    answer(json, content, text, [f for one in made for f in one.findings], strict)
+    rows: dict[str, str] = {} if joints is None else _mapping(joints)
+    for words in joint or ([] if rows else ["joint"]):
+        pattern, equals, name = words.partition("=")
+        if not equals and source is None:
+            raise MissingValue(
+                f"--joint {words!r} has no actuator; give one before --to, or as --joint '{words}=SOURCE'"
+            )
+        rows[pattern] = name if equals else str(source)
+    if source is not None and source not in rows.values():
+        raise InvalidValue(
+            f"{source!r} was given, and every --joint names a source of its own; drop one of them"
+        )
+    if into is None and len(rows) != 1:
+        raise InvalidValue(
+            f"{len(rows)} joints were given; expected one, or --into with a model that has them"
+        )
+    return rows
+
+
+def _mapping(path: Path) -> dict[str, str]:
+    import tomllib
+
+    from ..errors import InvalidValue
+
+    try:
+        rows = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidValue(f"--joints {str(path)!r} cannot be read as TOML: {error}") from None
+    if not rows or not all(isinstance(name, str) for name in rows.values()):
+        raise InvalidValue(f'{path.name}: expected lines such as "shoulder_.*" = "sts3215-12v"')
+    return rows
+
+
+def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: bool) -> None:
+    """Say what became of the user's model, and write it where that was asked for."""
+    written = edited.write(output, force=force) if output is not None or force else []
+    if json:
+        print_json(
+            {
+                "changes": list(edited.changes),
+                "verified": edited.verified,
+                "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
+                "findings": list(edited.findings),
+                "exports": [_plain(one) for one in edited.exports],
+                "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
+                "written": written,
+            }
+        )
+    else:
+        if not written:
+            typer.echo(edited.text, nl=False)
+        lines = [*edited.changes, edited.verified, edited.table(), *(one.ran for one in edited.exports)]
+        lines += [f"finding: {f}" for f in edited.findings]
+        typer.echo("\n".join(line for line in lines if line), err=True)
+        _wrote(written)
+    if strict and edited.findings:
+        raise typer.Exit(1)
+
+
+def _wrote(paths: list[Path]) -> None:
+    for path in paths:
+        typer.echo(f"wrote {path}", err=True)
 
 
 def _spread(source: str) -> Any:
@@ -172,85 +226,113 @@ def _spread(source: str) -> Any:
     return Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
 
 
-def _written(
-    made: list[Any], into: Path | None, output: Path | None, joint: str, force: bool
-) -> tuple[list[Path], list[str]]:
-    """(files written, changes made in the user's own model): all of them, or none."""
+def _written(made: list[Any], output: Path | None, force: bool) -> list[Path]:
+    """Files written: all of them, or none."""
     from ..files import write_all
 
-    if into is not None:
-        from ..targets.mujoco.into import into as edit
-
-        keep(output, force)
-        edited = edit(made[0], into, joint)
-        return edited.write(output, force=force), [*edited.changes, edited.verified]
     if output is None:
-        return [], []
+        return []
     with folder(output):
         files = {path: text for one in made for path, text in one.places(output).items()}
-        return write_all(files, force=force), []
+        return write_all(files, force=force)
 
 
-def _plain(made: Any, ran: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
+def _plain(made: Any) -> dict[str, Any]:
     """An export as plain values: what `--json` prints of it."""
+    from ..targets.replay import summary
+
     return {
         "files": made.files,
         **{
             kind: [picked(effect, "path text error worst") for effect in getattr(made, kind)]
             for kind in ("dropped", "approximated")
         },
-        "replay": ran and ran[1],
+        "adjusted": list(made.adjusted),
+        "ran": made.ran,
+        "replay": None if made.replayed is None else summary(made.replayed),
         **picked(made, "target version joint numbers range findings"),
     }
 
 
-def _replayed(made: Any, logs: list[Any] | None) -> tuple[str, dict[str, Any]]:
-    from ..targets.replay import replay as run, summary
-
-    ran = run(made, logs)
-    return str(ran), summary(ran)
-
-
 def replay(
-    source: ActuatorFrom,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf), or anything that can be"
+            " exported: a fit, a part, an identified set."
+        ),
+    ],
     logs: Annotated[
         list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")
     ] = None,
-    to: Annotated[str, option("mujoco or mujoco-classic.")] = "mujoco",
+    to: Annotated[str, option("The target, where the source is not a file of one.")] = "mujoco",
+    actuator: Annotated[
+        str | None,
+        option(
+            "What an exported file was made from: backemf's own motion is that one's then. An MJCF says it by"
+            " itself."
+        ),
+    ] = None,
+    joint: Annotated[str | None, option("The joint, where the file has several.")] = None,
     log: Annotated[
         list[str] | None, option("Other recordings, to fit the export to; may be repeated.")
     ] = None,
+    set: Sets = None,
+    voltage: Voltage = None,
+    firmware: Firmware = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
     map: Maps = None,
     json: Json = False,
 ) -> None:
-    """Export an actuator, run it in the real simulator, and compare it with recordings and with backemf.
+    """Run an exported file in its real simulator, and compare it with recordings and with backemf.
 
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
     from ..targets.export import export as run
+    from ..targets.files import exported, is_exported
+    from ..targets.replay import replay as again
 
-    actuator, notes = actuator_of(source)
     recordings, fitted = (read_logs(given, map, not json) if given else None for given in (logs, log))
-    how = {"method": method, "timestep": timestep, "integrator": integrator}
+    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware}
     with working("exporting", not json) as say:
-        made = run(actuator, to, notes=notes, logs=fitted, **how)
+        if is_exported(source):
+            own = None if actuator is None else chosen(actuator, joint, **asked).actuator
+            made = exported(source, own, joint)
+        else:
+            one = chosen(source, joint, **asked)
+            how: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
+            how |= {"notes": one.notes, "logs": fitted, "replay": False, "findings": one.findings}
+            made = run(one.actuator, to, joint=joint or "joint", **how)
         say("replaying")
-        ran = _replayed(made, recordings)
-    answer(json, lambda: _plain(made, ran), lambda: f"{made}\n\n{ran[0]}")
+        made = made.with_replay(again(made, recordings))
+    answer(json, lambda: _plain(made), lambda: f"{made}\n\n{made.replayed}")
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="An MJCF file.")], strict: Strict = False, json: Json = False
+    model: Annotated[Path, typer.Argument(help="An MJCF file.")],
+    with_: Annotated[
+        list[str] | None,
+        option(
+            "What drives the joints, to compare with: a part, an identified set, a fit or actuator file;"
+            ' for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
+            "--with",
+            metavar="TEXT",
+        ),
+    ] = None,
+    strict: Strict = False,
+    json: Json = False,
 ) -> None:
-    """Every actuator of a model in physical terms, and what looks wrong.
+    """Every actuator of a model in physical terms, what looks wrong, and by how much it is off from its part.
 
-    Example: backemf explain arm.xml
+    Example: backemf explain arm.xml --with sts3215-7.4v/m1
     """
+    import shutil
+
     from ..targets.explain import explain as run, summary, text
 
-    rows = run(model)
+    rows = run(model, parts_of(with_))
     findings = [f for row in rows for f in row.findings]
-    answer(json, lambda: summary(rows), lambda: text(rows), findings, strict)
+    width = max(shutil.get_terminal_size().columns, 60)
+    answer(json, lambda: summary(rows), lambda: text(rows, width), findings, strict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from .exports import ActuatorFrom
+from .sources import ActuatorFrom
 from .terminal import Json, Maps, answer, keep, option, place, working
 
 
@@ -40,7 +40,7 @@ def _bench(text: str) -> Any:
 
 def _fit_or_actuator(text: str) -> Any:
     """A stored fit as it is (its bench is known better), anything else as an actuator."""
-    from .exports import actuator_of
+    from .sources import actuator_of
 
     actuator, notes = actuator_of(text)
     if notes and notes[0].startswith("fit: "):

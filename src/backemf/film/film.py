@@ -114,7 +114,7 @@ def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
     from ..targets.replay import replay
 
     actuator, _ = fitted_drive(actuator, [log])
-    return replay(export(actuator, "mujoco"), log, refine=False).cases[0].target
+    return replay(export(actuator, "mujoco", replay=False), log, refine=False).cases[0].target
 
 
 class Stage:

@@ -11,8 +11,10 @@ from ..data.fit import Fit
 from ..data.log import Log
 from ..errors import BackemfError
 from ..targets.export import TARGETS, Effect, export
-from ..targets.replay import RUNS, Replay, replay, summary
+from ..targets.replay import Replay, replay, summary
 
+REPLAYED = ("mujoco", "mujoco-classic")
+"""Targets whose replays a report shows; `backemf replay` runs the others."""
 N_LOGS = 4
 """Logs replayed at most, held-out ones first."""
 
@@ -53,7 +55,7 @@ class Exported:
 
 def n_steps(n_logs: int) -> int:
     """How often `exports` says what it is doing."""
-    return len(TARGETS) + len(RUNS) * min(max(n_logs, 1), N_LOGS)
+    return len(TARGETS) + len(REPLAYED) * min(max(n_logs, 1), N_LOGS)
 
 
 def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
@@ -65,11 +67,11 @@ def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> t
 def _exported(fit: Fit, target: str, logs: Sequence[Log], progress: Callable[[str], None]) -> Exported:
     progress(f"export to {target}")
     try:
-        made = export(fit.actuator, target, notes=fit.summary())
+        made = export(fit.actuator, target, notes=fit.summary(), replay=False)
     except BackemfError as error:
         return Exported(target=target, reasons=(str(error),))
     replays, reasons = [], []
-    for log in (logs[:N_LOGS] or [None]) if target in RUNS else ():
+    for log in (logs[:N_LOGS] or [None]) if target in REPLAYED else ():
         progress(f"replay in {target}" + (f": {log.name}" if log is not None else ""))
         try:
             replays.append(replay(made, log, refine=False))
