@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .identify import read_logs
-from .sources import SOURCE, Firmware, Sets, Voltage, chosen, parts_of
+from .sources import SOURCE, Control, Firmware, Sets, Voltage, chosen, parts_of
 from .terminal import (
     Force,
     Json,
@@ -69,6 +69,7 @@ def export(
     set: Sets = None,
     voltage: Voltage = None,
     firmware: Firmware = None,
+    control: Control = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -107,7 +108,7 @@ def export(
     if output is not None and (into is not None or not is_folder(output)):
         keep(output, force)
     wanted = _wanted(source, joint, joints, into)
-    asked = {"sets": set, "voltage": voltage, "firmware": firmware}
+    asked = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json) if log else None
     notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
@@ -280,6 +281,7 @@ def replay(
     set: Sets = None,
     voltage: Voltage = None,
     firmware: Firmware = None,
+    control: Control = None,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -295,7 +297,7 @@ def replay(
     from ..targets.replay import replay as again
 
     recordings, fitted = (read_logs(given, map, not json) if given else None for given in (logs, log))
-    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware}
+    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     with working("exporting", not json) as say:
         if is_exported(source):
             own = None if actuator is None else chosen(actuator, joint, **asked).actuator

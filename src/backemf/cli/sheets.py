@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .sources import Firmware, Sets, values_of
 from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
 
 
@@ -62,6 +63,8 @@ def datasheet(
         option("Interface: voltage, position, current, torque, velocity or impedance; its own unless given."),
     ] = None,
     output: Annotated[Path | None, place("Write the actuator it describes into this file (JSON).")] = None,
+    firmware: Firmware = None,
+    set: Sets = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -77,12 +80,17 @@ def datasheet(
         raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
     keep(plot, force)
     keep(output, force)
+    if set and output is None:
+        raise InvalidValue("--set changes the actuator that -o writes; give -o FILE")
     sheets = [Datasheet.read(name) for name in part]
+    if firmware is not None:
+        sheets = [sheet.with_profile(firmware) for sheet in sheets]
     told = [describe(sheet, voltage, control) for sheet in sheets]
     if plot is not None:
         _plot(sheets[0], voltage, plot)
     if output is not None:
-        sheets[0].actuator(voltage=voltage, control=control).write(output, force=force)
+        made = sheets[0].actuator(voltage=voltage, control=control)
+        made.replace(**values_of(made, set)).write(output, force=force)
     answer(
         json,
         lambda: told[0] if len(told) == 1 else {"sheets": told},

@@ -29,6 +29,16 @@ Firmware = Annotated[
 ]
 
 
+Control = Annotated[
+    str | None,
+    typer.Option(
+        "--control",
+        help="A part's interface: voltage, position, current, torque, velocity or impedance; its own unless"
+        " given.",
+    ),
+]
+
+
 class Chosen(NamedTuple):
     """An actuator as a command was asked for it."""
 
@@ -47,29 +57,31 @@ def chosen(
     sets: list[str] | None = None,
     voltage: float | None = None,
     firmware: str | None = None,
+    control: str | None = None,
 ) -> Chosen:
     """A source with a supply, a firmware profile and single numbers of the user's own."""
     from ..data.sheets import parts
 
     findings, unknown = [], []
     if parts.is_part(source):
-        made = parts.part(source, voltage=voltage, firmware=firmware)
+        made = parts.part(source, voltage=voltage, firmware=firmware, control=control)
         note = f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"
         actuator, notes, findings, unknown = made.actuator, [note], list(made.findings), list(made.unknown)
         notes += [f"firmware profile: {firmware}"] if firmware else []
     else:
         actuator, notes = actuator_of(source, joint)
         actuator = _at_supply(actuator, voltage, source)
-        if firmware is not None:
-            from ..errors import InvalidValue
+        for word, given in (("firmware", firmware), ("control", control)):
+            if given is not None:
+                from ..errors import InvalidValue
 
-            raise InvalidValue(
-                f"--firmware is {firmware!r}; profiles belong to parts of the catalogue, and {source} has its"
-                " own settings: change them with --set"
-            )
+                raise InvalidValue(
+                    f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
+                    " drive: change its numbers with --set"
+                )
     if voltage is not None:
         notes.append(f"at {voltage:g} V")
-    values = _values(actuator, sets)
+    values = values_of(actuator, sets)
     if values:
         actuator = actuator.replace(**values)
         notes.append("set: " + ", ".join(f"{path} = {value:g}" for path, value in values.items()))
@@ -91,7 +103,7 @@ def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
     raise InvalidValue(f"--voltage is {voltage:g}; the drive of {source} has no supply voltage to change")
 
 
-def _values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
+def values_of(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` gave: path=number, with or without a unit."""
     from ..errors import InvalidValue
     from ..units import parse

@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import UnknownName
+from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
 from ...model import steady
 from ...model.actuator import Actuator
@@ -100,6 +100,10 @@ def part(
     else:
         if label not in owner.identified:
             raise UnknownName(f"identified set of {file}", label, owner.identified)
+        if control is not None:
+            raise InvalidValue(
+                f"control is {control!r}; an identified set has its part's own interface: leave it out"
+            )
         published = owner.identified[label]
         actuator = suggest.from_identified(owner, published, voltage)
         findings += _outside(str(name), published, actuator)

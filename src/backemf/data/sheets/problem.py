@@ -133,6 +133,7 @@ class Problem:
             for e in self.sheet.entries
             if e.value > 0
             and (e.kind != "peak" or e.speed is not None)
+            and not (e.kind == "continuous" and e.speed is not None)  # below the line: what heat allows
             and not (e.name == "gear_ratio" and (self.fixed or self.unlike))
             and self.predicted(e, c) is not None
         ]

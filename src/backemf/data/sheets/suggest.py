@@ -169,10 +169,16 @@ class _Planner:
         lasting = None if rated is None or rated.kind == "peak" else rated.value
         if rated is not None and rated.kind == "peak" and most is None:
             most = rated.value
-        if most is None:
-            most = self.current_for("peak_torque")
-        elif self.sheet.get("peak_torque") is not None:
-            self.reasons["peak_torque"] = "the peak current is the limit"
+        by_torque = self.current_for("peak_torque")
+        if by_torque is not None and most is not None and most < by_torque:
+            self.used -= {"peak_torque"}
+            self.reasons["peak_torque"] = "the peak current is the lower limit"
+        elif by_torque is not None and most is not None:
+            self.assumed.append(
+                f"the peak torque is the limit: it takes {by_torque:.3g} A, less than the peak current"
+                f" of {most:.3g} A"
+            )
+        most = min((i for i in (most, by_torque) if i is not None), default=None)
         lasting = lasting or self.current_for("nominal_torque")
         if most is None:
             self.reasons["peak_time"] = "no peak current or torque is printed"

@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...errors import InvalidValue
 from ...model import drive as drives, steady
 from ...model.actuator import Actuator
 from ...model.drive import Drive
-from ...simulator.arrays import dcmotors, load_mujoco
+from ...simulator.arrays import dcmotors
 from ...simulator.models import Loaded
+from ...simulator.plain import driven, plain
 
 OF_INPUT = {
     "pos": "position_target",
@@ -24,6 +23,7 @@ OF_INPUT = {
     "voltage": "voltage_target",
 }
 """What each input of a `<dcmotor>` asks for."""
+OF_JOINT = ("armature", "damping", "frictionloss")
 ASKS = {
     "position_target": "a position",
     "velocity_target": "a velocity",
@@ -56,57 +56,30 @@ class Old(NamedTuple):
 
 def old_of(loaded: Loaded, joint: str) -> Old:
     """What a joint has now; classes are resolved, because the model is compiled."""
-    mujoco, model = load_mujoco(), loaded.model
+    model = loaded.model
     j = model.joint(joint)
     dof = int(j.dofadr[0])
-    own: dict[str, Any] = {
-        n: float(getattr(model, f"dof_{n}")[dof]) for n in ("armature", "damping", "frictionloss")
+    own: dict[str, Any] = {n: float(getattr(model, f"dof_{n}")[dof]) for n in OF_JOINT}
+    moving = {
+        i: at for i in range(len(model.actuator_gaintype)) if not isinstance(at := driven(model, i), str)
     }
-    kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    mine = [
-        i
-        for i in range(len(model.actuator_gaintype))
-        if int(model.actuator_trntype[i]) in kinds and int(model.actuator_trnid[i, 0]) == j.id
-    ]
+    mine = [(i, at) for i, at in moving.items() if at.joint == j.id]
     if len(mine) > 1:
         raise InvalidValue(f"{joint!r} has {len(mine)} actuators; expected one: remove the others first")
     if not mine:
         return Old(joint=joint, dof=dof, actuator=None, follows="", ctrl=None, **own)
-    (i,) = mine
+    ((i, at),) = mine
+    x = plain(model, i, at)
     ctrl = int(model.actuator_ctrladr[i]) if hasattr(model, "actuator_ctrladr") else i
-    out = int(model.actuator_outadr[i]) if hasattr(model, "actuator_outadr") else i
-    g = float(model.actuator_gear[out, 0])
-    limited = bool(model.actuator_ctrllimited[ctrl])
-    common: dict[str, Any] = dict(
-        joint=joint,
-        dof=dof,
-        actuator=i,
-        ctrl=ctrl,
-        gear=g,
-        ctrlrange=tuple(float(x) for x in model.actuator_ctrlrange[ctrl]) if limited else None,
-        limit=_limit(model, i, j.id, g),
-        **own,
-    )
+    common: dict[str, Any] = {"joint": joint, "dof": dof, "actuator": i, "ctrl": ctrl, **own}
+    common |= {"gear": x.gear, "limit": x.limit, "ctrlrange": x.ctrlrange}
     if i in dcmotors(model):
         inputs = loaded.dcmotor(i).controller.inputs
         names = [inputs] if isinstance(inputs, str) else list(inputs)
         return Old(follows=OF_INPUT.get(names[0], "") if names else "", **common)
-    gain, bias = model.actuator_gainprm[i], model.actuator_biasprm[i]
-    affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-    k, d = (-float(bias[1]) * g * g, -float(bias[2]) * g * g) if affine else (0.0, 0.0)
-    follows = "position_target" if k > 0 else "velocity_target" if d > 0 and gain[0] else "torque_target"
-    if follows == "torque_target" and common["limit"] is None and limited:
-        common["limit"] = abs(g * float(gain[0])) * float(np.max(np.abs(model.actuator_ctrlrange[ctrl])))
-    return Old(follows=follows, stiffness=k, derivative=d, **common)
-
-
-def _limit(model: Any, i: int, joint: int, g: float) -> float | None:
-    limits = []
-    if model.actuator_forcelimited[i]:
-        limits.append(abs(g) * float(np.max(np.abs(model.actuator_forcerange[i]))))
-    if model.jnt_actfrclimited[joint]:
-        limits.append(float(np.max(np.abs(model.jnt_actfrcrange[joint]))))
-    return min(limits, default=None)
+    moves = "velocity_target" if x.derivative > 0 and x.gain else "torque_target"
+    follows = "position_target" if x.stiffness > 0 else moves
+    return Old(follows=follows, stiffness=x.stiffness, derivative=x.derivative, **common)
 
 
 def adapted(actuator: Actuator, old: Old) -> tuple[Actuator, list[str]]:
