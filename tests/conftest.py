@@ -24,3 +24,8 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         unavailable("the folder of recorded data (../shared/data)")
     return SHARED
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, so that no worker ends with one of them alone."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

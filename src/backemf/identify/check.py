@@ -19,7 +19,7 @@ from ..data.sheets.datasheet import Datasheet
 from ..findings import Finding, finding
 from ..model.actuator import Actuator
 from ..tables import number, table
-from .free import WIDE, default_paths, free
+from .free import WIDE, default_paths, free, sized
 from .recording import coverage, findings_of
 from .residual import Problem, fitted_drive, long_enough, problem
 from .timing import timing
@@ -155,6 +155,7 @@ def identifiability_problem(
     paths = usual if free_paths is None else list(free_paths)
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
+    actuator = sized(actuator, paths)
     return problem(actuator, logs, free(actuator, paths, prior=prior))
 
 

@@ -19,7 +19,7 @@ from ..model.actuator import Actuator
 from ..model.quantity import parameters
 from .check import OPEN, with_some_inertia
 from .fit_findings import of_errors, of_pairs, of_parameters, of_search
-from .free import default_paths, free, priors, spread
+from .free import Parameter, default_paths, free, priors, sized, spread
 from .frictions import with_friction
 from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem
@@ -154,6 +154,7 @@ def _problem(
             # Nobody weighed the arm; it is found along, starting from next to nothing.
             extra["bench.arm_mass"] = 0.03 * min(arm["mass"] for arm in arms)
     wanted += [path for path in extra if path not in wanted]
+    actuator = sized(actuator, wanted)
     if not wanted:
         raise MissingValue("no parameter is free; name at least one")
     numbers = free(actuator, wanted, extra, prior=stated, bounds=bounds)
@@ -231,10 +232,10 @@ def _fitted(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
         if q.signed:
             low, high = value - 1.96 * error, value + 1.96 * error
         else:
-            low, high = (value * math.exp(s * 1.96 * min(error / max(value, 1e-300), 50.0)) for s in (-1, 1))
+            low, high = _interval(q, value, error)
             if stated is not None:
-                middle = math.exp(stated[0])
-                stated = (p.free.base(q, values, p.fixed) + middle, middle * stated[1])
+                middle = q.outward(stated[0])
+                stated = (p.free.base(q, values, p.fixed) + middle, q.slope(stated[0]) * stated[1])
         told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
         fitted[q.path] = Fitted(
             path=q.path,
@@ -248,6 +249,15 @@ def _fitted(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
             told_by=told,
         )
     return fitted
+
+
+def _interval(q: Parameter, value: float, error: float) -> tuple[float, float]:
+    """95 % of a positive number: in its own coordinate, and one-sided where that reaches 0."""
+    if q.knee is None:
+        far = 1.96 * min(error / max(value, 1e-300), 50.0)
+        return value * math.exp(-far), value * math.exp(far)
+    far = 1.96 * min(error / (q.knee + value), 50.0)
+    return max((q.knee + value) * math.exp(-far) - q.knee, 0.0), (q.knee + value) * math.exp(far) - q.knee
 
 
 def _held_out(p: Problem, x: np.ndarray, logs: Sequence[Log]) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """Free parameters: which numbers may vary, between which bounds, in which coordinate, and what is believed of
 them before.
 
-Positive numbers vary as their logarithm; static friction as its excess over Coulomb friction, so that tau_s
->= tau_c always holds; numbers that may be negative vary linearly.
+Positive numbers vary as their logarithm; those that may vanish as log(1 + v / knee), in which 0 is a point
+like any other; static friction as its excess over Coulomb friction, so that tau_s >= tau_c always holds;
+numbers that may be negative vary linearly.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import numpy as np
 from ..data.sheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
-from ..model.quantity import quantities
+from ..model.quantity import Size, quantities
+from ..model.steady import line
 
 WIDE = 2.0
 """Standard error of the logarithm of a number nothing is known of but its start:
 a factor of seven either way."""
 SMALLEST = 1e-6
-"""Lower end of a positive parameter that may vanish, relative to its start."""
+"""Lower end of a positive parameter, and the inverse of its upper one, relative to its start."""
+KNEE = 0.1
+"""Below this share of its start or of a usual size, the coordinate of a number that may vanish is linear."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -45,6 +49,25 @@ class Parameter:
     """Where it may have either sign: by how much it is expected to differ from its start."""
     above: str | None = None
     """The parameter that it is at least as large as."""
+    knee: float | None = None
+    """Where it may vanish: the size below which its coordinate is linear."""
+
+    def inward(self, v: float) -> float:
+        """The coordinate of a value, or of its excess over the parameter it stands on."""
+        if self.signed is not None:
+            return v
+        if self.knee is not None:
+            return math.log1p(max(v, 0.0) / self.knee)
+        return math.log(max(v, SMALLEST * max(abs(self.start), 1e-12)))
+
+    def outward(self, x: float) -> float:
+        if self.signed is not None:
+            return float(x)
+        return math.exp(x) if self.knee is None else self.knee * math.expm1(max(x, 0.0))
+
+    def slope(self, x: float) -> float:
+        """d value / d x."""
+        return 1.0 if self.signed is not None else (self.knee or 1.0) * math.exp(x)
 
 
 @dataclass(frozen=True)
@@ -65,33 +88,31 @@ class Free:
         return 0.0 if p.above is None else float(values.get(p.above, fixed.get(p.above, 0.0)))
 
     def to_x(self, values: Mapping[str, float], fixed: Mapping[str, float]) -> np.ndarray:
-        x = []
-        for p in self.parameters:
-            v, least = values[p.path], SMALLEST * max(abs(p.start), 1e-12)
-            above = max(v - self.base(p, values, fixed), least)
-            x.append(v if p.signed is not None else math.log(above))
-        return self.inside(np.array(x))
+        return self.inside(
+            np.array([p.inward(values[p.path] - self.base(p, values, fixed)) for p in self.parameters])
+        )
 
     def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
         values: dict[str, float] = {}
         for p, v in sorted(zip(self.parameters, x, strict=True), key=lambda row: row[0].above is not None):
-            values[p.path] = float(v) if p.signed is not None else self.base(p, values, fixed) + math.exp(v)
+            values[p.path] = self.base(p, values, fixed) + p.outward(v)
         return {p.path: values[p.path] for p in self.parameters}
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """d values / d x."""
         T = np.zeros((len(self), len(self)))
         for k, (p, v) in enumerate(zip(self.parameters, x, strict=True)):
-            T[k, k] = 1.0 if p.signed is not None else math.exp(v)
+            T[k, k] = p.slope(v)
             if p.above in self.paths:
                 j = self.paths.index(p.above)
-                T[k, j] = math.exp(x[j])
+                T[k, j] = self.parameters[j].slope(x[j])
         return T
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        low = [p.low if p.signed is not None else math.log(max(p.low, 1e-300)) for p in self.parameters]
-        high = [p.high if p.signed is not None else math.log(p.high) for p in self.parameters]
-        return np.array(low), np.array(high)
+        return (
+            np.array([p.inward(p.low) for p in self.parameters]),
+            np.array([p.inward(p.high) for p in self.parameters]),
+        )
 
     def inside(self, x: np.ndarray) -> np.ndarray:
         return np.clip(x, *self.bounds())
@@ -142,23 +163,30 @@ def _parameter(
     above = actuator.over(path)
     if bound is not None and not bound[0] < bound[1]:
         raise InvalidValue(f"bounds of {path} are {bound[0]:g} to {bound[1]:g}; expected the lower one first")
+    knee: float | None = None
     if signed is not None:
         low, high = bound or (start - 10 * signed, start + 10 * signed)
         prior = stated or (start, signed)
     else:
-        base = float(values.get(above, 0.0)) if above else 0.0
+        base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path)
         scale = max(start - base, 1e-3 * max(start, base), 1e-9)
-        low, high = bound or (scale * SMALLEST, scale / SMALLEST)
+        knee = KNEE * max(scale, usual or 0.0) if actuator.traits(path)["least"] == 0 else None
+        low, high = bound or (0.0 if knee else scale * SMALLEST, max(scale, usual or 0.0) / SMALLEST)
         if most is not None:
             high = min(high, most)
-        if low <= 0:
+        if low <= 0 and knee is None:
             low = scale * SMALLEST
         if bound is not None and not bound[0] <= start <= bound[1]:
             raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {bound[0]:g} to {bound[1]:g}")
-        prior = (math.log(scale), WIDE)
-        if stated is not None:
-            value, error = stated[0] - base, stated[1]
-            prior = (math.log(max(value, 1e-300)), max(error / max(value, 1e-300), 1e-4))
+        expected, width = max(scale, 0.0 if start > base else usual or 0.0), WIDE
+        value, error = (expected, None) if stated is None else (stated[0] - base, stated[1])
+        if knee is not None:
+            mean = math.log1p(max(value, 0.0) / knee)
+            width = WIDE if error is None else max(error / (knee + max(value, 0.0)), 1e-4)
+        else:
+            mean = math.log(max(value, 1e-300))
+            width = WIDE if error is None else max(error / max(value, 1e-300), 1e-4)
+        prior = (mean, width)
     return Parameter(
         path=path,
         start=start,
@@ -169,7 +197,38 @@ def _parameter(
         stated=stated is not None,
         signed=signed,
         above=above,
+        knee=knee,
     )
+
+
+def size_of(actuator: Actuator, path: str) -> float | None:
+    """A usual size of a parameter for an actuator as strong and fast as this one; None where nobody said."""
+    start = actuator.traits(path).get("start")
+    if start is None:
+        return None
+    at, N = line(actuator, actuator.drive.supply or 12.0), abs(actuator.gearbox.ratio)
+    dry = max(float(actuator.friction.moving), 0.01 * at.stall_torque)
+    size = Size(
+        torque=at.stall_torque,
+        speed=at.ideal_speed,
+        dry=dry,
+        lost=1.0 - (actuator.gearbox.efficiency or 0.85),
+    )
+    if path.startswith("motor."):
+        size = size._replace(torque=size.torque / N, speed=size.speed * N)
+    return float(start(size))
+
+
+def sized(actuator: Actuator, paths: Sequence[str]) -> Actuator:
+    """The same with those of the free numbers that may vanish, and are 0, at a usual size: a start that the
+    data can move."""
+    own, start = actuator.parameters, {}
+    for path in paths:
+        if own.get(path) == 0 and actuator.traits(path)["least"] == 0:
+            usual = size_of(actuator, path)
+            if usual:
+                start[path] = usual
+    return actuator.replace(**start) if start else actuator
 
 
 def priors(

@@ -16,6 +16,8 @@ from .motions import Motion
 
 CLOSE = 2e-5
 """References are integrated until halving the step changes no position by more [rad or m]."""
+COARSE = 1e-3
+"""The same while numbers are searched; what is found is then judged as closely as the reference."""
 PULL = 0.1
 """How hard numbers are held to their closed forms: doubling one must save this share of the error. Motions
 that say little about a number would otherwise send it far away, and the export would be poor outside them."""
@@ -44,20 +46,23 @@ def positions(
 
 
 def enough(actuator: Actuator | Tuned, motions: Sequence[Motion]) -> list[int]:
-    """Steps in a sample that each motion needs for its tolerance; actuators like it then need no search."""
-    return [run.substeps for run in _runs(actuator, motions)]
+    """Steps in a sample that each motion needs in a search; actuators like it then need no trials."""
+    return [run.substeps for run in _runs(actuator, motions, close=COARSE)]
 
 
 def _runs(
-    actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: Sequence[int] | None = None
+    actuator: Actuator | Tuned,
+    motions: Sequence[Motion],
+    substeps: Sequence[int] | None = None,
+    close: float = CLOSE,
 ) -> Iterator[Trajectory]:
     tuned = with_settings(actuator) if isinstance(actuator, Actuator) else actuator
     for k, m in enumerate(motions):
         now = tuned(m.settings)
         start = {name: v for name, v in m.start.items() if name in now.states}
         # teeth that hit each other allow no closer
-        close = CLOSE if now.gearbox.backlash is None else 10 * CLOSE
-        how: dict[str, Any] = {"tolerance": close} if substeps is None else {"substeps": substeps[k]}
+        within = close if now.gearbox.backlash is None else max(close, 10 * CLOSE)
+        how: dict[str, Any] = {"tolerance": within} if substeps is None else {"substeps": substeps[k]}
         command = dict(m.command)
         if now.drive.followed == "current_target" and "torque_target" in command:
             command["current_target"] = command.pop("torque_target")  # a stand-in's ampere
@@ -120,9 +125,10 @@ def best(
         tried.append(least_squares(residual, y0, x_scale=np.maximum(y0, 0.1), **how))
     least = min(tried, key=lambda r: r.cost)
     if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
-        return BestNumbers(x0_, difference(before, rich))
+        return BestNumbers(x0_, difference(positions(make(x0_), motions), rich))
     x = np.abs(least.x) * size
-    after, kept = difference(positions(make(x), motions), rich), difference(before, rich)
+    after = difference(positions(make(x), motions), rich)
+    kept = difference(positions(make(x0_), motions), rich)
     return BestNumbers(x, after) if after.rms < kept.rms else BestNumbers(x0_, kept)
 
 
