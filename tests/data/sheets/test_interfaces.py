@@ -145,9 +145,9 @@ def point(torque: float, speed: float, more: str = "") -> str:
 def test_points_of_the_torque_speed_line_give_the_resistance():
     """R 0.5 ohm, K 0.7 at the output, 1.68 N m of friction: w = (24 - R (tau + 1.68) / K) / K."""
     w = [round((24 - 0.5 * (tau + 1.68) / 0.7) / 0.7, 3) for tau in (0.0, 8.0, 16.0)]
-    points = point(8.0, w[1], 'kind = "continuous"\n') + point(
-        16.0, w[2], 'voltage = "24 V"\nkind = "peak"\n'
-    )
+    points = point(8.0, w[1]) + point(16.0, w[2], 'voltage = "24 V"\nkind = "peak"\n')
+    # What heat allows lies below the line and says nothing about it.
+    points += point(2.0, w[1], 'kind = "continuous"\n')
     for body in (
         POINTS.format(speed="", points=points),
         POINTS.format(speed=f'no_load_speed = "{w[0]} rad/s"', points=point(16.0, w[2])),
