@@ -180,9 +180,10 @@ def findings(rows: list[Compared], part: Part) -> Iterator[Finding]:
         yield finding(code, text, f"write {row.should_be}", **numbers)
     for row in rows:
         if row.range is not None:
+            kept = row.attribute == "armature"
+            then = "an export leaves the model's own" if kept else "what an export writes for it is assumed"
             text = (
-                f"the {row.attribute} of {part.name} is not known, what an export writes for it is nobody's"
-                f" number; {row.source} have {_between(row)}."
+                f"the {row.attribute} of {part.name} is not known, {then}; {row.source} have {_between(row)}."
             )
             remedy = f"set {row.should_be} after the command, or identify the servo"
             yield finding(f"{row.attribute}_not_known", text, remedy, low=row.range[0], high=row.range[1])

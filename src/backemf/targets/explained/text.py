@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -117,10 +119,27 @@ def _comparisons(rows: list[Explained], width: int) -> list[str]:
     if not made:
         return []
     made.append(_wrapped(LEGEND, width, ""))
-    lines = [line for r in rows if (line := r.command)]
+    lines = commands(rows)
     if lines:
-        made.append("\n".join(["What writes it, one after the other:", *(f"  {line}" for line in lines)]))
+        title = "What writes it:" if len(lines) == 1 else "What writes it, one after the other:"
+        made.append("\n".join([title, *(f"  {line}" for line in lines)]))
     return made
+
+
+def commands(rows: Sequence[Any]) -> list[str]:
+    """The commands of all actuators, those with the same part and target as one."""
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for r in rows:
+        if r.command:
+            words = shlex.split(r.command)
+            groups.setdefault((words[2], words[words.index("--to") + 1]), []).append(r)
+    lines = []
+    for first, *others in groups.values():
+        words = shlex.split(first.command)
+        joints = [re.escape(r.joint) if others else r.joint for r in (first, *others)]
+        words[words.index("--joint") + 1] = "|".join(joints)
+        lines.append(shlex.join(words))
+    return lines
 
 
 def _known(compared: Any) -> str:
