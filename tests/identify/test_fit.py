@@ -200,10 +200,10 @@ COVERED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("model", COVERED)
 def test_95_percent_intervals_cover(model):
-    """Pooled over parameters, white and correlated noise, and 24 seeds each; the benchmark has 200."""
+    """Pooled over parameters, white and correlated noise, and 20 seeds each; the benchmark has 200."""
     truth = replace(SERVO, friction=COVERED[model])
     inside = total = 0
-    for seed in range(24):
+    for seed in range(20):
         for correlated in (False, True):
             logs = logs_with_off(100 * seed, actuator=truth, correlated=correlated, noise=1e-3, grain=0.0)
             fitted = be.fit(truth, logs, n_starts=1, offset=False)

@@ -99,7 +99,7 @@ def test_without_newton_the_text_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["servo", "mirrored voltage", "late"])
+@pytest.mark.parametrize("name", ["mirrored voltage", "late"])
 def test_newton_moves_the_file_as_backemf_moves_the_actuator(name, installed):
     actuator = LATE if name == "late" else DRIVES[name]
     made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP)
@@ -109,7 +109,7 @@ def test_newton_moves_the_file_as_backemf_moves_the_actuator(name, installed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["servo", "late"])
+@pytest.mark.parametrize("name", ["late"])
 def test_every_number_of_the_file_acts_or_is_said_to_be_inert(name, installed):
     actuator = LATE if name == "late" else DRIVES[name]
     made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP)
