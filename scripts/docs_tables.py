@@ -245,7 +245,7 @@ def fill(page: Path, name: str, text: str) -> None:
 
 def mapping(target: str) -> str:
     """What becomes of each of our numbers in a target."""
-    from backemf.targets.replay import module_of
+    from backemf.targets.export import module_of
 
     return markdown(("backemf", target, "remarks"), module_of(target).MAPPING)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 gc.set_threshold(50_000, 20, 50)
-"""Tracing makes millions of objects that live: looking through all of them as often as Python does by itself
-takes a tenth of the time of these tests."""
+"""Tracing makes millions of objects that live: they need not be looked through as often as Python would."""
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 

@@ -300,7 +300,7 @@ def _number(text: str, whole: str, entry: str) -> tuple[float, float]:
 
 
 @functools.lru_cache(maxsize=1)
-def _registry() -> Any:
+def _units() -> Any:
     import pint
 
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=False, cache_folder=None)
@@ -309,16 +309,16 @@ def _registry() -> Any:
 @functools.lru_cache(maxsize=512)
 def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
     """What one of the spelled unit is in the SI unit."""
-    registry = _registry()
+    units = _units()
     if unit == "degC":  # an absolute temperature: only its own scale is accepted
         if spelled in ("degC", "C"):
             return 1.0
         raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
-    wanted = registry.parse_expression(_spell(unit)) if unit != "1" else registry.Quantity(1.0)
-    given = registry.Quantity(1.0)
+    wanted = units.parse_expression(_spell(unit)) if unit != "1" else units.Quantity(1.0)
+    given = units.Quantity(1.0)
     if spelled:
         try:
-            given = registry.Quantity(1.0) * registry.parse_expression(_spell(spelled))
+            given = units.Quantity(1.0) * units.parse_expression(_spell(spelled))
         except Exception:  # pint raises many kinds; the text is simply not a unit
             near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
             hint = (
@@ -329,7 +329,7 @@ def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
             raise UnitError(f"unknown unit {spelled!r} in {text!r} for {entry}{hint}") from None
     for scale in (1.0, GRAVITY):
         if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
-            given = given * registry.Quantity(GRAVITY, "m/s**2")
+            given = given * units.Quantity(GRAVITY, "m/s**2")
         ratio = given / wanted
         if ratio.check("[]"):
             return float(ratio.to_base_units().magnitude)

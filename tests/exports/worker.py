@@ -22,7 +22,7 @@ from backemf.simulator.actuator import from_actuator
 from backemf.simulator.arrays import from_model
 from backemf.simulator.dcmotor import DcMotor
 from backemf.targets.export import export
-from backemf.targets.mjlab import at_output
+from backemf.targets.mjlab.configuration import at_output
 from backemf.targets.replay import replay
 
 

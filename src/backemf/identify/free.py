@@ -178,14 +178,13 @@ def _parameter(
             low = scale * SMALLEST
         if bound is not None and not bound[0] <= start <= bound[1]:
             raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {bound[0]:g} to {bound[1]:g}")
-        expected, width = max(scale, 0.0 if start > base else usual or 0.0), WIDE
-        value, error = (expected, None) if stated is None else (stated[0] - base, stated[1])
-        if knee is not None:
-            mean = math.log1p(max(value, 0.0) / knee)
-            width = WIDE if error is None else max(error / (knee + max(value, 0.0)), 1e-4)
+        if stated is not None:
+            value, error = max(stated[0] - base, 0.0), stated[1]
         else:
-            mean = math.log(max(value, 1e-300))
-            width = WIDE if error is None else max(error / max(value, 1e-300), 1e-4)
+            value, error = max(scale, 0.0 if start > base else usual or 0.0), None
+        near = max(value, 1e-300) if knee is None else knee + value  # d value / d x there
+        mean = math.log(near) if knee is None else math.log1p(value / knee)
+        width = WIDE if error is None else max(error / near, 1e-4)
         prior = (mean, width)
     return Parameter(
         path=path,
@@ -201,22 +200,18 @@ def _parameter(
     )
 
 
-def size_of(actuator: Actuator, path: str) -> float | None:
-    """A usual size of a parameter for an actuator as strong and fast as this one; None where nobody said."""
-    start = actuator.traits(path).get("start")
-    if start is None:
-        return None
-    at, N = line(actuator, actuator.drive.supply or 12.0), abs(actuator.gearbox.ratio)
+def size(actuator: Actuator) -> Size:
+    """How strong and fast an actuator is, and what it loses."""
+    at = line(actuator, actuator.drive.supply or 12.0)
     dry = max(float(actuator.friction.moving), 0.01 * at.stall_torque)
-    size = Size(
-        torque=at.stall_torque,
-        speed=at.ideal_speed,
-        dry=dry,
-        lost=1.0 - (actuator.gearbox.efficiency or 0.85),
-    )
-    if path.startswith("motor."):
-        size = size._replace(torque=size.torque / N, speed=size.speed * N)
-    return float(start(size))
+    lost = 1.0 - (actuator.gearbox.efficiency or 0.85)
+    return Size(torque=at.stall_torque, speed=at.ideal_speed, dry=dry, lost=lost)
+
+
+def size_of(actuator: Actuator, path: str) -> float | None:
+    """A usual size of a parameter for an actuator like this one; None where nobody said."""
+    start = actuator.traits(path).get("start")
+    return None if start is None else float(start(size(actuator)))
 
 
 def sized(actuator: Actuator, paths: Sequence[str]) -> Actuator:

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import UnknownName
 from ..model.actuator import Actuator
 from ..model.friction import FRICTIONS
-from ..model.quantity import Size, parameters
-from ..model.steady import line
+from ..model.quantity import parameters
+from .free import size
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
@@ -26,13 +26,9 @@ def with_friction(actuator: Actuator, name: str) -> Actuator:
         raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
     old, gearbox = actuator.friction, actuator.gearbox
     known = parameters(old)
-    at = line(actuator, actuator.drive.supply or 12.0)
-    dry = max(known.get("coulomb", 0.0), 0.01 * at.stall_torque)
-    lost = 1.0 - (gearbox.efficiency or 0.85)
-    size = Size(torque=at.stall_torque, speed=at.ideal_speed, dry=dry, lost=lost)
     cls = FRICTIONS[name]
     fields = {f.name: f.metadata.get("start") for f in dataclasses.fields(cls)}
-    values = {k: start(size) for k, start in fields.items() if start is not None}
+    values = {k: start(size(actuator)) for k, start in fields.items() if start is not None}
     for k in fields.keys() & known.keys():
         small = type(old) is not cls and k in ("coulomb", "static", "viscous")  # and so hard to move
         values[k] = max(known[k], values[k]) if small else known[k]

@@ -174,7 +174,7 @@ TARGETS: dict[str, Target] = {
         "any",
         "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
     ),
-    "mjlab": Target("mjlab", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
+    "mjlab": Target("mjlab.configuration", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
     "isaaclab": Target(
         "isaaclab.motor",
         ("2.3", "3.0", "bam"),
@@ -194,6 +194,11 @@ TARGETS: dict[str, Target] = {
     ),
 }
 """Every target by name."""
+
+
+def module_of(target: str) -> Any:
+    """The file of a target: its `write`, its tables and, where it can be run, its `run`."""
+    return importlib.import_module(f".{TARGETS[target].module}", __package__)
 
 
 def parse_target(text: str) -> tuple[str, str]:
@@ -303,7 +308,7 @@ def export(
             "backlash was asked for, and the actuator has none; give gearbox.backlash and"
             " gearbox.contact_stiffness, or leave it out"
         )
-    module: Any = importlib.import_module(f".{TARGETS[name].module}", __package__)
+    module = module_of(name)
     if into is not None:
         from .mujoco.into import edited
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..model.actuator import Actuator
-from ..simulator.arrays import dcmotors, load_mujoco, without_log
+from ..simulator.arrays import dcmotors, without_log
 from ..simulator.models import load
 from .export import Export, parse_target
+from .mujoco.interface import Old, old_of
 
 MARKS = {
     ".py": (("mjlab", "from mjlab"), ("newton", "import newton"), ("torch", "PARAMETERS = {")),
@@ -78,13 +79,11 @@ def _joint(text: str, path: Path, target: str) -> str:
 def _mjcf(path: Path, actuator: Actuator | None, joint: str | None) -> Export:
     from .mujoco.source import read
 
-    loaded = load(path)
-    source = read(path, None, joint)
-    model = loaded.model
+    loaded, source = load(path), read(path, None, joint)
     if joint is not None and source.joint != joint:
         raise InvalidValue(f"{path.name} has no actuator on the joint {joint!r}; expected one to replay")
-    made = source.actuator if actuator is None else actuator
-    by_motor = bool(dcmotors(model)) and _is_dcmotor(model, source.joint)
+    made, old = source.actuator if actuator is None else actuator, old_of(loaded, source.joint)
+    by_motor = old.actuator in dcmotors(loaded.model)
     target, version = parse_target("mujoco" if by_motor else "mujoco-classic")
     return Export(
         target=target,
@@ -93,31 +92,17 @@ def _mjcf(path: Path, actuator: Actuator | None, joint: str | None) -> Export:
         files={path.name: path.read_text(encoding="utf-8")},
         actuator=made,
         carried=source.actuator,
-        ctrl=_ctrl(path, model, source.joint, made, by_motor),
+        ctrl=_ctrl(path, old, made, by_motor),
         notes=source.notes,
         judged=False,
     )
 
 
-def _is_dcmotor(model: object, joint: str) -> bool:
-    return any(_name(model, i) == joint for i in dcmotors(model))
-
-
-def _name(model: object, i: int) -> str:
-    mujoco = load_mujoco()
-    at = int(model.actuator_trnid[i, 0])  # type: ignore[attr-defined]
-    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, at) or ""
-
-
-def _ctrl(path: Path, model: object, joint: str, made: Actuator, by_motor: bool) -> dict[str, float]:
+def _ctrl(path: Path, old: Old, made: Actuator, by_motor: bool) -> dict[str, float]:
     """Factor from the drive's targets to the file's inputs, in their order."""
-    from ..simulator.models import Loaded, installed_era
-    from .mujoco.dcmotor import read as read_dcmotor
-    from .mujoco.interface import old_of
+    from .mujoco.dcmotor import read
 
     if by_motor:
-        i = next(i for i in dcmotors(model) if _name(model, i) == joint)
-        return {name: 1.0 / factor for name, factor in read_dcmotor(path, i).targets.items()}
-    old = old_of(Loaded(model, installed_era()), joint)
-    followed = made.drive.followed
-    return {followed: old.gear if old.follows in ("position_target", "velocity_target") else 1.0}
+        return {name: 1.0 / factor for name, factor in read(path, old.actuator).targets.items()}
+    moves = old.follows in ("position_target", "velocity_target")
+    return {made.drive.followed: old.gear if moves else 1.0}

@@ -7,7 +7,6 @@ inertia sits on the exported joint, its load is applied step by step, and comman
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -21,7 +20,7 @@ from ..findings import Finding
 from ..simulator.arrays import without_log
 from ..tables import table
 from .clocked import Clocked, clocked
-from .export import NOT_RUN, TARGETS, Export, given_logs
+from .export import NOT_RUN, Export, given_logs, module_of
 from .motions import Motion, recorded, reference_motions
 
 
@@ -105,10 +104,6 @@ class Replay:
 
 def _milli(value: float | None) -> str:
     return "-" if value is None else f"{1e3 * value:.3g}"
-
-
-def module_of(target: str) -> Any:
-    return importlib.import_module(f".{TARGETS[target].module}", __package__)
 
 
 @without_log()

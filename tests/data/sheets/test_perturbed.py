@@ -13,8 +13,8 @@ import pytest
 import backemf as be
 from backemf.data.sheets import parts
 from backemf.data.sheets.entries import ENTRIES
-from backemf.data.sheets.problem import Problem
 from backemf.data.sheets.slips import SLIPS
+from backemf.data.sheets.solution.problem import Problem
 from backemf.units import parse
 
 SHEETS = [

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from ...findings import Finding, finding
 from ...tables import number
-from .agreement import Agreement, Disagreement
 from .datasheet import Datasheet
 from .printed import dc_factor
 from .relations import LEAST_EFFICIENCY
 from .slips import Verdict
+from .solution.agreement import Agreement, Disagreement
 from .solved import Reconciled
 
 EFFECTS = {

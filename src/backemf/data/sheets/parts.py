@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -16,6 +17,8 @@ from ...model.actuator import Actuator
 from .datasheet import Datasheet, Identified
 from .toml import DatasheetError
 
+OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(:[^/\\]*)?$", re.IGNORECASE)
+"""Files that an actuator may come from and that are no sheets, with the name of a joint behind a colon."""
 FRICTION = ("no_load_current", "coulomb_torque")
 """Entries of which one must be printed for friction to be known."""
 
@@ -60,11 +63,7 @@ def identified(name: str) -> Actuator:
 
 def is_part(source: str) -> bool:
     """Whether a source is a datasheet, a part of the catalogue or one of its identified sets."""
-    if source.endswith(".toml"):
-        return True
-    if "." in Path(source).name and Path(source).suffix.lower() in (".json", ".xml", ".mjcf", ".py"):
-        return False
-    return not Path(source).suffix.lower().startswith((".xml:", ".mjcf:", ".py:"))
+    return not OTHER_SOURCES.search(source)
 
 
 class Part(NamedTuple):

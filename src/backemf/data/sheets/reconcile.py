@@ -15,11 +15,11 @@ import numpy as np
 
 from ...errors import BackemfError, InvalidValue
 from . import checks, slips, suggest
-from .agreement import agree
 from .datasheet import Datasheet
 from .entries import ENTRIES
-from .equations import predict
-from .problem import UNKNOWNS, Solution
+from .solution.agreement import agree
+from .solution.equations import predict
+from .solution.problem import UNKNOWNS, Solution
 from .solved import Constant, Reconciled as Reconciled, Residual
 
 DERIVED = (

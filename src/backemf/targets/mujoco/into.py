@@ -20,7 +20,7 @@ from ...errors import BackemfError, InvalidValue, UnknownName
 from ...files import write_all
 from ...findings import Finding
 from ...model.actuator import Actuator
-from ...simulator.arrays import installed_era, load_mujoco, without_log
+from ...simulator.arrays import engine_of, installed_era, load_mujoco, without_log
 from ...simulator.dcmotor import rules
 from ...simulator.models import Loaded
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
@@ -84,16 +84,6 @@ class Model(NamedTuple):
     path: Path
     elements: list[Element]
     loaded: Loaded
-
-    @property
-    def timestep(self) -> float:
-        return float(self.loaded.model.opt.timestep)
-
-    @property
-    def integrator(self) -> str:
-        names = {"EULER": "Euler", "RK4": "RK4", "IMPLICIT": "implicit", "IMPLICITFAST": "implicitfast"}
-        kind = load_mujoco().mjtIntegrator(self.loaded.model.opt.integrator)
-        return names[kind.name.removeprefix("mjINT_")]
 
     def joint(self, name: str) -> Element:
         return named_joints(self.elements, "body", self.path)[name]
@@ -198,7 +188,8 @@ def edited(
             " urdf"
         )
     model, made = model_of(path), []
-    how = {"timestep": model.timestep, "integrator": model.integrator, "joint": "joint"}
+    engine = engine_of(model.loaded.model)
+    how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": "joint"}
     request = request._replace(**how)
 
     def make(actuator: Actuator, gear: float | None) -> Export:

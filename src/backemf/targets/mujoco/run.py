@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, NotAvailable, UnknownName
-from ...simulator.arrays import dcmotors, from_model, load_mujoco
+from ...simulator.arrays import dcmotors, engine_of, from_model, load_mujoco
 from ...simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
 from ...simulator.step import step
 from ..clocked import Clocked
@@ -220,7 +220,7 @@ def our_step(
 ) -> np.ndarray | None:
     """The same through `simulator/step.py`, with the numbers of the compiled file;
     None where the file has what we keep no copy of: the solver's own friction, delays, play."""
-    mujoco, (model, dofs) = load_mujoco(), placed(spec_of(_main(files)), joint, case)
+    model, dofs = placed(spec_of(_main(files)), joint, case)
     delayed = hasattr(model, "actuator_delay") and bool(np.any(model.actuator_delay > 0))
     on_joint = any(float(np.max(np.abs(getattr(model, f"dof_{n}")))) for n in ("frictionloss", "damping"))
     if dcmotors(model) != [0] or delayed or on_joint or len(dofs) != 1:
@@ -228,9 +228,7 @@ def our_step(
     if adjust is not None:
         adjust(model)
     dcmotor = from_model(model, 0)
-    integrator = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
-    names = {"EULER": "Euler", "RK4": "RK4", "IMPLICIT": "implicit", "IMPLICITFAST": "implicitfast"}
-    engine = Engine(version=mujoco.__version__, integrator=names[integrator], timestep=case.timestep)
+    engine = engine_of(model)
     (dof,) = dofs
     J = max(case.inertia, 1e-9) + float(model.dof_armature[dof])
     state: Mapping[str, Any] = initial_state(dcmotor, position=case.position, velocity=case.velocity)

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, NotAvailable
-from ..model.actuator import Actuator
-from ..model.friction import Viscous
-from ..model.gearbox import Gearbox
-from ..simulator.actuator import from_actuator
-from ..simulator.attributes import DcMotorAttributes
-from ..simulator.dcmotor import DcMotor
-from .clocked import Clocked
-from .export import Effect, Export, Request, complete, hash_comment, header, number
-from .isaaclab.motor import candidate
-from .losses import Losses, check_direction, weighed
-from .motions import reference_inertia
-from .mujoco.dcmotor import attributes, sticking
-from .mujoco.finding import integrator_finding
-from .reduce import carried
+from ...errors import InvalidValue, NotAvailable
+from ...model.actuator import Actuator
+from ...model.friction import Viscous
+from ...model.gearbox import Gearbox
+from ...simulator.actuator import from_actuator
+from ...simulator.attributes import DcMotorAttributes
+from ...simulator.dcmotor import DcMotor
+from ..clocked import Clocked
+from ..export import Effect, Export, Request, complete, hash_comment, header, number
+from ..isaaclab.motor import candidate
+from ..losses import Losses, check_direction, weighed
+from ..motions import reference_inertia
+from ..mujoco.dcmotor import attributes, sticking
+from ..mujoco.finding import integrator_finding
+from ..reduce import carried
 
 UNITS = (
     "SI at the joint (gear 1): stiffness V/rad, damping V s/rad, integral_gain V/(rad s), limits V and N m,"
@@ -100,9 +100,9 @@ def simulator() -> str:
 
 def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
     """Positions [rad or m] at the case's moments when mjlab builds and drives what the file configures."""
-    from . import mjlab_run
+    from .running import moved
 
-    return mjlab_run.run(files, joint, case)
+    return moved(files, joint, case)
 
 
 def write(actuator: Actuator, request: Request) -> Export:

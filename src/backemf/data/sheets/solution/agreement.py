@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..datasheet import Datasheet
+from ..printed import Entry
+from ..slips import Verdict
 from . import equations as eq
-from .datasheet import Datasheet
-from .printed import Entry
 from .problem import Problem, Solution
-from .slips import Verdict
 
 AS_GOOD = 4.0
 """Sums of squares that differ by less than this (two standard errors) explain a sheet equally well."""

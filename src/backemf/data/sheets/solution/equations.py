@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ...model.steady import Line
-from .entries import ENTRIES
-from .printed import Entry
-from .relations import MARGIN
+from ....model.steady import Line
+from ..entries import ENTRIES
+from ..printed import Entry
+from ..relations import MARGIN
 
 FLOOR = 1e-3
 """Relative error below which no printed number is believed: makers compute sheets from rounded numbers too.

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue
-from .clocked import Clocked
-from .mujoco.dcmotor import attributes, sticking
+from ...errors import InvalidValue
+from ..clocked import Clocked
+from ..mujoco.dcmotor import attributes, sticking
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+def moved(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
     """Positions at the case's moments; the joint's solver settings are those that the header asks for."""
     import mujoco
     import torch

@@ -8,12 +8,12 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from ...model.steady import Line
+from ....model.steady import Line
+from ..datasheet import Datasheet
+from ..entries import ENTRIES
+from ..printed import Entry
+from ..relations import MARGIN
 from . import equations as eq
-from .datasheet import Datasheet
-from .entries import ENTRIES
-from .printed import Entry
-from .relations import MARGIN
 from .solve import Minimum, Spread, minimise, spread
 
 UNKNOWNS = {

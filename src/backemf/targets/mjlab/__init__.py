@@ -1,0 +1,1 @@
+"""mjlab: the configuration, and its run on a CPU."""
