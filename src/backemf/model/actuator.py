@@ -18,7 +18,7 @@ from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
 from . import quantity as q_
 from .bench import BENCH_TRAITS, Bench
-from .drive import Drive, Inputs, Seen, Voltage
+from .drive import TIE, Drive, Inputs, Sample, Seen, Voltage
 from .friction import Bent, Viscous
 from .gearbox import Gearbox
 from .maths import Scalar, side, where
@@ -102,14 +102,18 @@ class Actuator(q_.Part):
             names.append("integral")
         if self.drive.slew is not None:
             names.append("setpoint")
+        if self.drive.setpoint_lag is not None:
+            names.append("lagged_setpoint")
+        names += self.drive.memory
         if m.has_peak_rule:
             names.append("overload")
         if m.thermal is not None:
             names += m.thermal.nodes
         return tuple(names)
 
-    def initial_state(self, **given: float) -> dict[str, float]:
-        """A state at rest at the ambient temperature, with what is given put in."""
+    def initial_state(self, asked: Inputs | None = None, /, **given: float) -> dict[str, float]:
+        """A state at rest at the ambient temperature, with what is given put in. What is asked first is what
+        was asked before, too; where that is not known, the position was."""
         start = {name: 0.0 for name in self.states}
         if self.motor.thermal is not None:
             for name in self.motor.thermal.nodes:
@@ -122,6 +126,12 @@ class Actuator(q_.Part):
             start["rotor_position"] = start["position"]
         if self.drive.slew is not None and "setpoint" not in given and self.drive.error_of == "position":
             start["setpoint"] = start["position"]
+        if self.drive.setpoint_lag is not None and "lagged_setpoint" not in given:
+            before = start.get("setpoint", start["position"])
+            known = self.drive.target in (asked or {})
+            start["lagged_setpoint"] = self.drive.setpoint(asked, before, 0.0) if asked and known else before
+        memory = self.drive.memory_at_start(start["velocity"])
+        start.update({name: x for name, x in memory.items() if name not in given})
         return start
 
     def at_ratio(self, ratio: float = 1.0) -> Actuator:
@@ -150,6 +160,12 @@ class Electrical(NamedTuple):
     current: CurrentOver
     torque: Scalar
     """Electromagnetic torque of one motor at its rotor."""
+    lagged_setpoint: Scalar
+    """At the end, where the drive differentiates the setpoint."""
+    effort: Scalar
+    """What the law asks for where it looks."""
+    sample: Sample | None
+    """Where it looks, if it has a period."""
 
 
 class Loads(NamedTuple):
@@ -210,9 +226,15 @@ def electrical_over(
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     T, i = winding_temperature(actuator, state), state.get("current", 0.0)
     u = drive.setpoint(inputs, state.get("setpoint"), h)
-    w_r = gearbox.rotor_speed(m.w_rotor)
-    seen = Seen(mean_setpoint(drive, state, u), *m.seen_by(drive), x, i, w_r, T)
-    v = drive.limited(drive.voltage(motor, gearbox, inputs, seen), inputs)
+    w_r, sample = gearbox.rotor_speed(m.w_rotor), None
+    if drive.period is not None:
+        sample = drive.sample(state, inputs, motion_now(state).seen_by(drive), h)
+    rate, lagged = drive.setpoint_rate(state, u, h, sample)
+    seen = Seen(drive.mean_setpoint(state, u), *m.seen_by(drive), x, i, w_r, T, rate)
+    seen = seen if sample is None else seen.at(sample)
+    asked = drive.effort(inputs, seen)
+    effort = asked if sample is None else sample.mean(state["held_effort"], asked)
+    v = drive.limited(drive.applied(motor, gearbox, inputs, seen, effort), inputs)
     enabled = inputs.get("enabled")
     if enabled is not None and drive.disabled == "brake":
         v = where(enabled > 0.5, v, 0.0)
@@ -221,12 +243,7 @@ def electrical_over(
         current = CurrentOver(*(0.0 * c for c in current))
     elif enabled is not None and drive.disabled == "open":
         current = CurrentOver(*(where(enabled > 0.5, c, 0.0) for c in current))
-    return Electrical(u, v, current, motor.torque_at(current.mean, T))
-
-
-def mean_setpoint(drive: Drive, state: State, u: Scalar) -> Scalar:
-    """The setpoint in the middle of an interval that ends with u: under a slew it ramps."""
-    return u if drive.slew is None else 0.5 * (state["setpoint"] + u)
+    return Electrical(u, v, current, motor.torque_at(current.mean, T), lagged, asked, sample)
 
 
 def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> MeanMotion:
@@ -237,6 +254,11 @@ def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> Mea
         if rotor is None
         else MeanMotion(q, w, state["rotor_position"] + 0.5 * h * rotor, rotor)
     )
+
+
+def motion_now(state: State) -> MeanMotion:
+    """The motion at this moment."""
+    return motion_over(state, state["velocity"], state.get("rotor_velocity"), 0.0)
 
 
 def over(
@@ -252,9 +274,11 @@ def over(
     motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
     m = motion_over(state, w, rotor, h)
     error, x = 0.0, 0.0
-    if drive.has_integral:  # the integral at mid-interval, so that the step stays second order
-        error = integrand(drive, state, inputs, m, h)
-        x = state["integral"] + 0.5 * h * error
+    if drive.has_integral:
+        x = state["integral"]
+        if drive.period is None:  # the integral at mid-interval, so that the step stays second order
+            error = integrand(drive, state, inputs, m, h)
+            x = x + 0.5 * h * error
     e = electrical_over(actuator, state, inputs, m, x, h)
     w_r = gearbox.rotor_speed(m.w_rotor)
     tau = e.torque - motor.iron_drag(w_r)
@@ -263,7 +287,7 @@ def over(
     drag = friction.drag(w)
     if friction.offset is not None:
         drag = drag - friction.offset
-    hidden = _hidden(actuator, state, inputs, e, error, w_r, h)
+    hidden = _hidden(actuator, state, inputs, e, error, m, h)
     return Over(
         Loads(gearbox.output_torque(tau), bench.load(m.q, w, inputs), drag, friction.stribeck(w)), e, hidden
     )
@@ -271,26 +295,36 @@ def over(
 
 def integrand(drive: Drive, state: State, inputs: Inputs, m: MeanMotion, h: Scalar) -> Scalar:
     """What the drive's integrator integrates: the error of position or velocity, as its sensor sees it."""
-    u = mean_setpoint(drive, state, drive.setpoint(inputs, state.get("setpoint"), h))
+    u = drive.mean_setpoint(state, drive.setpoint(inputs, state.get("setpoint"), h))
     q, w = m.seen_by(drive)
     return u - q if drive.error_of == "position" else u - w
 
 
 def _hidden(
-    actuator: Actuator, state: State, inputs: Inputs, e: Electrical, error: Scalar, w_r: Scalar, h: Scalar
+    actuator: Actuator, state: State, inputs: Inputs, e: Electrical, error: Scalar, m: MeanMotion, h: Scalar
 ) -> dict[str, Scalar]:
-    motor, drive, after = actuator.motor, actuator.drive, {}
+    motor, drive, sample, after = actuator.motor, actuator.drive, e.sample, {}
     if motor.has_current_state:
         after["current"] = e.current.end
     if drive.has_integral:
-        forwards = actuator.gearbox.forwards * e.voltage
-        after["integral"] = drive.integrated(state["integral"], error, forwards, inputs, h)
+        forwards, x = actuator.gearbox.forwards * e.voltage, state["integral"]
+        if sample is None:
+            after["integral"] = drive.integrated(x, error, forwards, inputs, h)
+        else:  # one error a period
+            error = sample.setpoint - (sample.position if drive.error_of == "position" else sample.velocity)
+            summed = drive.integrated(x, error, forwards, inputs, q_.present(drive.period))
+            after["integral"] = where(sample.due, summed, x)
     if drive.slew is not None:
         after["setpoint"] = e.setpoint
+    if drive.setpoint_lag is not None:
+        after["lagged_setpoint"] = e.lagged_setpoint
+    if sample is not None:
+        after |= drive.remembered(state, sample, e.effort, m.seen_by(drive)[1], h)
     if motor.limits is not None and motor.has_peak_rule:
         after["overload"] = motor.limits.overload_after(state["overload"], e.current.square, h)
     if motor.thermal is not None:
         T = tuple(state[name] for name in motor.thermal.nodes)
+        w_r = actuator.gearbox.rotor_speed(m.w_rotor)
         copper, iron = motor.resistance_at(T[0]) * e.current.square, motor.iron_heat(w_r)
         after.update(zip(motor.thermal.nodes, motor.thermal.advance(T, copper, iron, h), strict=True))
     return after
@@ -317,18 +351,30 @@ def bend(actuator: Actuator, J: Inertias, t: Loads, z: Bent, w: Scalar, h: Scala
     return actuator.friction.deflect(z, w, resistance(actuator, J, t, side(w)), h)
 
 
+def _voltage_now(actuator: Actuator, state: State, inputs: Inputs, seen: Seen) -> Scalar:
+    """Voltage before limits at one moment; a sampled law looks now where it is due."""
+    drive, motor, gearbox = actuator.drive, actuator.motor, actuator.gearbox
+    if drive.period is None:
+        return drive.voltage(motor, gearbox, inputs, seen)
+    moment = 2.0 * TIE * drive.period
+    sample = drive.sample(state, inputs, (seen.position, seen.velocity), moment, 0.5 * moment)
+    rate, _ = drive.setpoint_rate(state, seen.setpoint, moment, sample)
+    asked = drive.effort(inputs, seen.at(sample)._replace(setpoint_rate=rate))
+    return drive.applied(motor, gearbox, inputs, seen, where(sample.due, asked, state["held_effort"]))
+
+
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:
     """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many, as
     arrays)."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
-    rotor = state.get("rotor_velocity")
-    m = motion_over(state, state["velocity"], rotor, 0.0)
+    m = motion_now(state)
     T = winding_temperature(actuator, state)
     u = state["setpoint"] if drive.slew is not None else drive.setpoint(inputs, None, 0.0)
     w_r = gearbox.rotor_speed(m.w_rotor)
     x, known = state.get("integral", 0.0), state.get("current", 0.0)
-    seen = Seen(u, *m.seen_by(drive), x, known, w_r, T)
-    v = drive.limited(drive.voltage(motor, gearbox, inputs, seen), inputs)
+    rate, _ = drive.setpoint_rate(state, u, 0.0)
+    seen = Seen(u, *m.seen_by(drive), x, known, w_r, T, rate)
+    v = drive.limited(_voltage_now(actuator, state, inputs, seen), inputs)
     ceiling = motor.ceiling(T, state.get("overload"))
     i = known if motor.has_current_state else motor.steady_current(v, w_r, T, ceiling)
     enabled = inputs.get("enabled", 1.0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ..errors import InvalidValue, UnknownName
 from ..units import GRAVITY as GRAVITY
 from .drive import Inputs
 from .maths import Scalar, cos, sin
-from .quantity import Part, part, quantity
+from .quantity import Part, part, present, quantity
 
 
 @part
@@ -22,6 +24,35 @@ class Bench(Part):
     """Signals that must come with the command."""
     hangs: ClassVar[bool] = False
     """Whether it is an arm that hangs, with a mass, a length, an arm_mass, a hanging and a gravity."""
+
+    supply_factor: float | None = quantity("1", "s_V", default=None, above=0, tolerance=lambda v: 0.02)
+    """What a recorded supply is to be multiplied by, where its gauge reads wrong."""
+    tolerances: Mapping[str, float] | None = dataclasses.field(default=None, hash=False)
+    """Standard deviation of what was measured of the bench, by field; texts such as "0.535 +- 0.002 kg" fill
+    it. What is not named has the usual tolerance of its field."""
+
+    def check(self) -> None:
+        named = {f.name: f.metadata for f in dataclasses.fields(self) if "unit" in f.metadata}
+        for name, size in (self.tolerances or {}).items():
+            if name not in named:
+                raise UnknownName(f"tolerance of {self.kind}", name, named)
+            if not size > 0:
+                unit = named[name]["unit"]
+                raise InvalidValue(f"the tolerance of bench.{name} is {size:g} {unit}; expected more than 0")
+
+    def tolerance(self, name: str) -> float | None:
+        """Standard deviation of a measured number; None where nobody is thought to have measured it."""
+        if name in (self.tolerances or {}):
+            return present(self.tolerances)[name]
+        usual = next(f for f in dataclasses.fields(self) if f.name == name).metadata["tolerance"]
+        value = getattr(self, name)
+        return None if usual is None or value is None else usual(value)
+
+    def corrected(self, inputs: Inputs) -> Inputs:
+        """What was recorded, as it really was."""
+        if self.supply_factor is None or "supply" not in inputs:
+            return inputs
+        return {**inputs, "supply": self.supply_factor * inputs["supply"]}
 
     def inertia_at(self, inputs: Inputs) -> Scalar:
         """Inertia at the output, without the actuator's own [kg m^2]."""
@@ -56,7 +87,7 @@ class FreeShaft(Bench):
 class Flywheel(Bench):
     """A balanced inertia."""
 
-    inertia: float = quantity("kg m^2", "J", above=0)
+    inertia: float = quantity("kg m^2", "J", above=0, tolerance=lambda J: 0.02 * J)
 
     def inertia_at(self, inputs: Inputs) -> Scalar:
         return self.inertia
@@ -72,14 +103,16 @@ class Pendulum(Bench):
 
     hangs: ClassVar[bool] = True
 
-    mass: float = quantity("kg", "m", least=0)
-    length: float = quantity("m", "l", above=0)
-    arm_mass: float = quantity("kg", "m_a", default=0.0, least=0)
+    mass: float = quantity("kg", "m", least=0, tolerance=lambda m: 0.01 * m)
+    length: float = quantity("m", "l", above=0, tolerance=lambda l: 1e-3)
+    arm_mass: float = quantity("kg", "m_a", default=0.0, least=0, tolerance=lambda m: 0.05 * m)
     inertia: float | None = quantity("kg m^2", "J", default=None, least=0)
     """Inertia of the attached body about its own centre, added to m l^2;
     see `rod`, `disc`, `cylinder`, `box`."""
     tilt: float | None = quantity("rad", "beta", default=None, signed=0.3)
-    hanging: float | None = quantity("rad", "q_h", default=None, signed=0.3)
+    hanging: float | None = quantity(
+        "rad", "q_h", default=None, signed=0.3, tolerance=lambda q: math.radians(2.0)
+    )
     gravity: float = quantity("m/s^2", "g", default=GRAVITY, least=0)
 
     def inertia_at(self, inputs: Inputs) -> Scalar:
@@ -110,8 +143,8 @@ class Elevator(Bench):
     inertia.
     """
 
-    mass: float = quantity("kg", "m", above=0)
-    drum_radius: float | None = quantity("m", "r", default=None, above=0)
+    mass: float = quantity("kg", "m", above=0, tolerance=lambda m: 0.01 * m)
+    drum_radius: float | None = quantity("m", "r", default=None, above=0, tolerance=lambda r: 2e-4)
     """Absent: the axis is linear and position is in metres."""
     counterweight: float = quantity("kg", "m_c", default=0.0, least=0)
     incline: float | None = quantity("rad", "beta", default=None)
@@ -138,8 +171,8 @@ class Elevator(Bench):
 class Spring(Bench):
     """An inertia on a spring and a damper."""
 
-    inertia: float = quantity("kg m^2", "J", least=0)
-    stiffness: float = quantity("N m/rad", "k", least=0)
+    inertia: float = quantity("kg m^2", "J", least=0, tolerance=lambda J: 0.02 * J)
+    stiffness: float = quantity("N m/rad", "k", least=0, tolerance=lambda k: 0.02 * k)
     damping: float = quantity("N m s/rad", "d", default=0.0, least=0)
     rest: float = quantity("rad", "q_0", default=0.0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import InvalidValue, MissingValue
-from .law import Drive as Drive, Inputs as Inputs, Loop as Loop, Seen as Seen
+from .law import TIE as TIE, Drive as Drive, Inputs as Inputs, Loop as Loop, Sample as Sample, Seen as Seen
 from .maths import Scalar, clip, maximum, minimum, where
 from .quantity import part, present, quantity
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Brake(Drive):
     """The winding is shorted: the motor brakes against its own back-EMF."""
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         return 0.0 * seen.velocity
 
 
@@ -40,7 +40,7 @@ class Voltage(Drive):
 
     target: ClassVar[str] = "voltage_target"
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         return seen.setpoint
 
 
@@ -54,8 +54,11 @@ class Current(Drive):
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
     """Speed of the current loop; it matters only with an inductance."""
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
-        return for_current(motor, seen.setpoint, seen, self.bandwidth)
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+        return seen.setpoint
+
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+        return for_current(motor, effort, seen, self.bandwidth)
 
 
 @part
@@ -120,13 +123,20 @@ class Position(Regulator):
         gains = (self.volts_per_radian, self.volts_per_radian_second, self.volt_seconds_per_radian)
         return Loop("position", "V", *(k or 0.0 for k in gains))
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    @property
+    def needs_velocity(self) -> bool:
+        return self.volt_seconds_per_radian is not None
+
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         v = self.volts_per_radian * self.error(seen.setpoint - seen.position)
         if self.volts_per_radian_second is not None:
             v = v + self.volts_per_radian_second * seen.integral
         if self.volt_seconds_per_radian is not None:
             v = v - self.volt_seconds_per_radian * seen.velocity
-        return gearbox.forwards * v
+        return v
+
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+        return gearbox.forwards * effort
 
 
 @part
@@ -134,7 +144,8 @@ class Servo(Regulator):
     """A bus servo's firmware: duty = H P (u - q) + H_I I x - H_D D w, and the voltage is duty times supply.
 
     P, I and D are the registers as written to the servo; the H are the firmware's own scale, in duty per
-    count.
+    count. With `derivative_filter` D acts on the error, H_D D (dy/dt - w), so that a moving setpoint pushes;
+    y is the setpoint, low-passed over that time: T_f dy/dt = u - y.
     """
 
     target: ClassVar[str] = "position_target"
@@ -147,7 +158,11 @@ class Servo(Regulator):
     integral: float | None = quantity("1", "I", default=None, least=0, zero_is_absent=True)
     firmware_integral_gain: float | None = quantity("1/(rad s)", "H_I", default=None, above=0)
     derivative: float | None = quantity("1", "D", default=None, least=0, zero_is_absent=True)
-    firmware_derivative_gain: float | None = quantity("s/rad", "H_D", default=None, above=0)
+    firmware_derivative_gain: float | None = quantity(
+        "s/rad", "H_D", default=None, least=0, start=lambda size: 1e-3
+    )
+    derivative_filter: float | None = quantity("s", "T_f", default=None, above=0)
+    """Time over which the push of a setpoint's change is spread. Absent: D acts on the motion alone."""
 
     def check(self) -> None:
         Drive.check(self)
@@ -172,13 +187,30 @@ class Servo(Regulator):
         k_d = (self.firmware_derivative_gain or 0.0) * (self.derivative or 0.0)
         return Loop("position", "V", V * H * P, V * k_i, V * k_d)
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    @property
+    def setpoint_lag(self) -> Scalar | None:
+        return None if self.derivative is None else self.derivative_filter
+
+    @property
+    def without_push(self) -> dict[str, None]:
+        pushes = self.setpoint_lag is not None and self.firmware_derivative_gain
+        return {"derivative_filter": None} if pushes else {}
+
+    @property
+    def needs_velocity(self) -> bool:
+        return self.derivative is not None
+
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         duty = self.firmware_gain * self.proportional * self.error(seen.setpoint - seen.position)
         if self.integral is not None:
             duty = duty + present(self.firmware_integral_gain) * self.integral * seen.integral
         if self.derivative is not None:
-            duty = duty - present(self.firmware_derivative_gain) * self.derivative * seen.velocity
-        return gearbox.forwards * present(self.supply_now(inputs)) * duty
+            rate = seen.setpoint_rate - seen.velocity
+            duty = duty + present(self.firmware_derivative_gain) * self.derivative * rate
+        return duty
+
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+        return gearbox.forwards * present(self.supply_now(inputs)) * effort
 
 
 @part
@@ -196,10 +228,16 @@ class Velocity(Regulator):
     def loop(self) -> Loop:
         return Loop("velocity", "V", self.volt_seconds_per_radian, self.volts_per_radian or 0.0, 0.0)
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    @property
+    def needs_velocity(self) -> bool:
+        return True
+
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         v = self.volt_seconds_per_radian * self.error(seen.setpoint - seen.velocity)
-        v = v if self.volts_per_radian is None else v + self.volts_per_radian * seen.integral
-        return gearbox.forwards * v
+        return v if self.volts_per_radian is None else v + self.volts_per_radian * seen.integral
+
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+        return gearbox.forwards * effort
 
 
 @part
@@ -253,7 +291,11 @@ class Impedance(Regulator):
     def setpoint(self, inputs: Inputs, previous: Scalar | None, h: Scalar) -> Scalar:
         return Drive.setpoint(self, inputs, previous, h) if self.target in inputs else 0.0
 
-    def torque(self, inputs: Inputs, seen: Seen) -> Scalar:
+    @property
+    def needs_velocity(self) -> bool:
+        return True
+
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         """Torque asked for at the output [N m]."""
         k_p = inputs.get("newton_metres_per_radian", self.newton_metres_per_radian)
         k_d = inputs.get("newton_metre_seconds_per_radian", self.newton_metre_seconds_per_radian)
@@ -263,9 +305,9 @@ class Impedance(Regulator):
         k_i = self.newton_metres_per_radian_second
         return tau if k_i is None else tau + k_i * seen.integral
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
         per_ampere = gearbox.output_torque(motor.torque_constant)
-        asked = self.torque(inputs, seen) / per_ampere  # the current that gives it
+        asked = effort / per_ampere  # the current that gives it
         if self.through == "voltage":
             return motor.resistance * asked + motor.back_emf_at(None) * seen.rotor_speed
         return for_current(motor, asked, seen, self.bandwidth)

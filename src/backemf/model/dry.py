@@ -147,8 +147,10 @@ class Stribeck(Coulomb):
 
     static: float = quantity("N m", "tau_s", least=0, over="coulomb", start=lambda size: 1.6 * size.dry)
     """Torque that sets a resting joint in motion; at least the Coulomb torque."""
-    stribeck_velocity: float = quantity("rad/s", "w_s", above=0, start=lambda size: 0.1 * size.speed)
-    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0)
+    stribeck_velocity: float = quantity(
+        "rad/s", "w_s", above=0, start=lambda size: 0.1 * size.speed, within=30.0
+    )
+    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0, within=4.0)
     """Absent: 2."""
 
     def check(self) -> None:
@@ -224,7 +226,9 @@ class M5(Stribeck):
 
     loaded: ClassVar[bool] = True
 
-    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0, start=lambda size: 1.2)
+    stribeck_exponent: float | None = quantity(
+        "1", "gamma", default=None, above=0, start=lambda size: 1.2, within=4.0
+    )
     load_motor: float = quantity("1", "K_m", least=0, start=lambda size: 0.4 * size.lost)
     load_external: float = quantity("1", "K_e", least=0, start=lambda size: 0.2 * size.lost)
     load_motor_stribeck: float = quantity("1", "K_ms", least=0, start=lambda size: 0.3 * size.lost)

@@ -1,6 +1,7 @@
-"""What every drive has: a supply, limits on voltage and command, a slew of the setpoint, a delay, a sensor.
+"""What every drive has: supply, limits on voltage and command, slew, delay, sensor, sampling period.
 
-The control laws themselves are in drive.py.
+The control laws themselves are in drive.py. A law with a period looks at target and measurement at instants
+one period apart and holds its effort in between; the states that this needs are the drive's `memory`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
-from .maths import Scalar, clip, maximum, minimum
+from .maths import Scalar, clip, maximum, mean_decay, mean_rise, minimum, where
 from .quantity import Part, part, present, quantity
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 Inputs = Mapping[str, Scalar]
 """What is asked at one moment, by name: targets, `enabled`, `supply`, gains that vary."""
+TIE = 0.02
+"""Share of a time step by which a sampling instant may miss the step's start and still be there: clocks that
+differ by less are one clock, and a target that changes as the law looks is seen as new."""
+MOST_PERIODS = 16
+"""Longest difference of positions that a law's velocity is taken over [periods]."""
 
 
 class Seen(NamedTuple):
@@ -31,6 +37,13 @@ class Seen(NamedTuple):
     rotor_speed: Scalar
     """Of the rotor itself, which the back-EMF follows [rad/s]."""
     temperature: Scalar | None
+    setpoint_rate: Scalar = 0.0
+    """Of a setpoint that the law differentiates."""
+
+    def at(self, sample: Sample) -> Seen:
+        """What was there at a sampling instant."""
+        motion = {"position": sample.position, "velocity": sample.velocity}
+        return self._replace(setpoint=sample.setpoint, **motion)
 
 
 class Loop(NamedTuple):
@@ -45,9 +58,25 @@ class Loop(NamedTuple):
     derivative: float
 
 
+class Sample(NamedTuple):
+    """The instant of an interval at which a sampled law looks, where there is one, and what it sees."""
+
+    due: Scalar
+    """Whether there is one."""
+    share: Scalar
+    """Of the interval that has passed by then."""
+    setpoint: Scalar
+    position: Scalar
+    velocity: Scalar
+
+    def mean(self, before: Scalar, after: Scalar) -> Scalar:
+        """Over the interval, of what changes at the instant."""
+        return where(self.due, self.share * before + (1.0 - self.share) * after, before)
+
+
 @part
 class Drive(Part):
-    """What every drive has: supply, limits on voltage and command, a slew of the setpoint, a delay."""
+    """What every drive has: supply, limits on voltage and command, a slew, a delay, a sampling period."""
 
     path: ClassVar[str] = "drive"
     target: ClassVar[str] = ""
@@ -59,7 +88,7 @@ class Drive(Part):
     open_circuit: ClassVar[bool] = False
     """Whether no current can flow."""
 
-    supply: float | None = quantity("V", "V_in", default=None, above=0)
+    supply: float | None = quantity("V", "V_in", default=None, above=0, tolerance=lambda v: 0.02 * v)
     """Supply voltage; the recording's own `supply` signal, where there is one, comes first. Absent:
     unlimited.
     """
@@ -71,6 +100,12 @@ class Drive(Part):
     """Greatest rate of the setpoint."""
     delay: float | None = quantity("s", "t_d", default=None, least=0)
     """From command to effect; it need not be a whole number of samples."""
+    period: float | None = quantity("s", "T_s", default=None, above=0)
+    """Between the instants at which the law looks at target and measurement; its effort is held in between,
+    as firmware does. Absent: it looks all the time."""
+    n_velocity_periods: int | None = None
+    """Of a law with a period: how many periods apart the two positions are whose difference is its velocity.
+    Absent: 1, as plain firmware does. 0: the velocity itself, as from a tachometer."""
     disabled: str = "open"
     """What the motor sees while `enabled` is 0: 'open' (no current) or 'brake' (shorted)."""
     sensor: str = "output"
@@ -84,6 +119,12 @@ class Drive(Part):
             raise InvalidValue(f"drive.sensor is {self.sensor!r}; expected 'output' or 'rotor'")
         if self.duty_limit is not None and self.supply is None:
             raise MissingValue("drive.duty_limit needs drive.supply, the voltage that a duty of 1 stands for")
+        n = self.n_velocity_periods
+        whole = n is None or (isinstance(n, int) and not isinstance(n, bool))
+        if not whole or not 0 <= (n or 0) <= MOST_PERIODS:
+            raise InvalidValue(
+                f"drive.n_velocity_periods is {n!r}; expected a whole number from 0 to {MOST_PERIODS}"
+            )
         low, high = self.command_low, self.command_high
         if low is not None and high is not None and low > high:
             raise InvalidValue(f"drive.command_low is {low:g}, above drive.command_high, {high:g}")
@@ -118,6 +159,38 @@ class Drive(Part):
         return {}
 
     @property
+    def setpoint_lag(self) -> Scalar | None:
+        """Time over which a change of the setpoint acts on a law that differentiates it [s]; None where it
+        does not."""
+        return None
+
+    @property
+    def without_push(self) -> dict[str, None]:
+        """The change that takes the push of a moving setpoint away; empty where there is none."""
+        return {}
+
+    @property
+    def needs_velocity(self) -> bool:
+        """Whether its law looks at a velocity."""
+        return False
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """States of a sampled law: the effort that is held, the time to its next look, and how far its sensor
+        has moved since each of the looks that its velocity is taken from."""
+        if self.period is None:
+            return ()
+        n = 1 if self.n_velocity_periods is None else self.n_velocity_periods
+        n = n if self.needs_velocity else 0
+        return ("held_effort", "until_sample", *(f"travel_{k + 1}" for k in range(n)))
+
+    def memory_at_start(self, velocity: float) -> dict[str, float]:
+        """It looks at once, and has moved steadily so far."""
+        T = self.period or 0.0
+        travel = {name: velocity * T * (k + 1) for k, name in enumerate(self.memory[2:])}
+        return {**dict.fromkeys(self.memory, 0.0), **travel}
+
+    @property
     def freezes(self) -> bool:
         """Whether its integral stops while the voltage is at its limit."""
         return False
@@ -149,9 +222,79 @@ class Drive(Part):
         before = present(previous)
         return clip(u, before - self.slew * h, before + self.slew * h)
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
-        """Terminal voltage before limits."""
+    def sample(
+        self,
+        state: Mapping[str, Scalar],
+        inputs: Inputs,
+        motion: tuple[Scalar, Scalar],
+        h: Scalar,
+        tie: Scalar | None = None,
+    ) -> Sample:
+        """When and what a sampled law sees in the next h seconds, its sensor at (position, velocity) now.
+        With steps longer than its period it looks once a step."""
+        (q, w), T, wait, memory = motion, present(self.period), state["until_sample"], self.memory[2:]
+        tie = TIE * h if tie is None else tie
+        share = where(wait < tie, 0.0, minimum(wait / h, 1.0))
+        u = self.setpoint(inputs, state.get("setpoint"), h)
+        if self.slew is not None:
+            u = state["setpoint"] + share * (u - state["setpoint"])
+        if memory:  # what its positions say, the last of them now
+            seen = (state[memory[-1]] + share * h * w) / (len(memory) * T)
+        else:
+            seen = w
+        return Sample(wait < maximum(h - tie, tie), share, u, q + share * h * w, seen)
+
+    def remembered(
+        self, state: Mapping[str, Scalar], sample: Sample, effort: Scalar, w: Scalar, h: Scalar
+    ) -> dict[str, Scalar]:
+        """The memory after h seconds in which the sensor moved with a mean velocity w, and the law asked for
+        an effort where it looked."""
+        held, wait, *travels = self.memory
+        due, T = sample.due, present(self.period)
+        base = where(sample.share > 0, state[wait], 0.0) + T  # one clock, where the instant is at the start
+        after = {held: where(due, effort, state[held]), wait: maximum(where(due, base, state[wait]) - h, 0.0)}
+        gone = -sample.share * h * w  # since the look itself, once h w is added
+        for name in travels:
+            after[name] = where(due, gone, state[name]) + h * w
+            gone = state[name]
+        return after
+
+    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+        """What the law asks for, in its own unit (V, duty, A or N m): what a sampled law holds."""
         raise NotImplementedError
+
+    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+        """Terminal voltage for an effort, before limits: what acts all the time."""
+        return effort
+
+    def mean_setpoint(self, state: Mapping[str, Scalar], u: Scalar) -> Scalar:
+        """The setpoint in the middle of an interval that ends with u: under a slew it ramps."""
+        return u if self.slew is None else 0.5 * (state["setpoint"] + u)
+
+    def setpoint_rate(
+        self, state: Mapping[str, Scalar], u: Scalar, h: Scalar, sample: Sample | None = None
+    ) -> tuple[Scalar, Scalar]:
+        """(mean rate of the low-passed setpoint over h seconds that end with u, the low-passed setpoint after
+        them); 0 where the law does not differentiate it. A sampled law's moves a period at each look: the
+        rate is held until the next, and a change between two looks is pushed for in full."""
+        T_f = self.setpoint_lag
+        if T_f is None:
+            return 0.0, 0.0
+        y = state["lagged_setpoint"]
+        if sample is not None:
+            T = maximum(present(self.period), h)
+            rate = (sample.setpoint - y) * mean_decay(T / T_f) / T_f
+            return rate, where(sample.due, y + T * rate, y)
+        if self.slew is None:
+            rate = (u - y) * mean_decay(h / T_f) / T_f
+        else:  # it ramps
+            before = state["setpoint"]
+            rate = ((before - y) * mean_decay(h / T_f) + (u - before) * mean_rise(h / T_f)) / T_f
+        return rate, y + h * rate
+
+    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+        """Terminal voltage before limits, of a law that looks now."""
+        return self.applied(motor, gearbox, inputs, seen, self.effort(inputs, seen))
 
     def integrated(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
         """The integral after h seconds of an error, anti-windup included."""

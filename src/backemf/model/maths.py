@@ -89,6 +89,13 @@ def mean_decay(x: Scalar) -> Scalar:
     return where(small, 1.0 - x * (0.5 - x * (1.0 / 6.0 - x / 24.0)), -expm1(-safe) / safe)
 
 
+def mean_rise(x: Scalar) -> Scalar:
+    """(1 - mean_decay(x)) / x for either sign of x, with its limit 1/2 at x = 0."""
+    small = absolute(x) < SMALL
+    safe = where(small, 1.0, x)
+    return where(small, 0.5 - x * (1.0 / 6.0 - x / 24.0), (1.0 - mean_decay(safe)) / safe)
+
+
 def growth(y: Scalar) -> Scalar:
     """(exp(y) - 1) / y by its (1, 2) Pade form: third order at y = 0, 1/|y| for y -> -inf,
     and no 0/0 anywhere."""

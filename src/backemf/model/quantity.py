@@ -44,12 +44,16 @@ def quantity(
     signed: float | None = None,
     over: str | None = None,
     start: Callable[[Size], float] | None = None,
+    tolerance: Callable[[float], float] | None = None,
+    within: float | None = None,
 ) -> Any:
     """A number with a unit and a symbol. A default of None means: this effect is absent and costs nothing.
 
     `above` is an exclusive lower bound, `least` and `most` are inclusive ones. A number that may have either
     sign says with `signed` how large it usually is; one that is never smaller than another of the same part
-    names it with `over`; `start` is a sensible value where nobody knows one, for an actuator of some size.
+    names it with `over`; `start` is a sensible value where nobody knows one, for an actuator of some size;
+    `tolerance` is how well a careful person measures it where nobody says (a standard deviation); `within` is
+    the factor of a sensible value beyond which it means nothing any more.
     """
     meta = {
         "unit": unit,
@@ -61,6 +65,8 @@ def quantity(
         "signed": signed,
         "over": over,
         "start": start,
+        "tolerance": tolerance,
+        "within": within,
     }
     return dataclasses.field(default=default, metadata=meta)
 
@@ -86,7 +92,7 @@ def part(cls: type[_T]) -> type[_T]:
             ):
                 unit = f.metadata.get("unit")
                 raise MissingValue(f"{made.__name__} needs {name}" + (f" (in {unit})" if unit else ""))
-        construct(self, **given)
+        construct(self, **_measured(made, given))
         _check_fields(self)
         if all(is_number(v) for v in parameters(self).values()):
             check = getattr(self, "check", None)
@@ -97,6 +103,22 @@ def part(cls: type[_T]) -> type[_T]:
         __init__
     )  # keeps the true signature for help() and documentation
     return made
+
+
+def _measured(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What was given, with texts such as "0.535 +- 0.002 kg" as numbers and their tolerances, where a part
+    keeps tolerances."""
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    if not texts or "tolerances" not in {f.name for f in dataclasses.fields(cls)}:
+        return given
+    from ..units import parse
+
+    units = {f.name: f.metadata["unit"] for f in dataclasses.fields(cls) if "unit" in f.metadata}
+    read = {n: parse(text, units[n], f"{cls.path}.{n}") for n, text in texts.items() if n in units}
+    stated = {n: one.half for n, one in read.items() if "+-" in texts[n] or "\u00b1" in texts[n]}
+    if stated:
+        given = {**given, "tolerances": {**(given.get("tolerances") or {}), **stated}}
+    return {**given, **{n: one.value for n, one in read.items()}}
 
 
 class Part:
@@ -208,6 +230,8 @@ def structure(owner: Any) -> tuple:
     rows: list[Any] = [type(owner).__name__]
     for f in dataclasses.fields(owner):
         value = getattr(owner, f.name)
+        if f.name == "tolerances":
+            continue
         if "unit" in f.metadata:
             rows.append((f.name, value is not None))
         elif dataclasses.is_dataclass(value):
