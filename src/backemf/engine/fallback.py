@@ -92,11 +92,14 @@ class _Outputs:
             )
             s = self.corrected(s, passed, bandwidth, seen, reset, reset_to)
 
-            def substep(j: Any, s: Any) -> Any:
-                after = jnp.clip(j + 1 - (switch + later / dt) * n, 0.0, 1.0)
-                return system.step(p, s, tuple(before + after * (values - before)), dt / n)
+            m, early, h_early, h_late = reference.parts(switch, dt, n, later)
 
-            return (lax.fori_loop(0, n, substep, s), dt), noted
+            def substep(j: Any, s: Any) -> Any:
+                first = j < early
+                h: Any = jnp.where(first, h_early, h_late)
+                return system.step(p, s, tuple(jnp.where(first, before, values)), h)
+
+            return (lax.fori_loop(0, m, substep, s), dt), noted
 
         return lax.scan(sample, (s, 0.0), rows)[1]
 

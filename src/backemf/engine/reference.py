@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .rows import Held
+from .rows import NO_SPLIT, Held
 from .system import System
 
 
@@ -34,17 +34,31 @@ def _compiled(by_key: _ByKey, delayed: bool) -> Any:
 
 def _trajectory(system: System, delayed: bool, p: Any, s0: Any, rows: Held, n: Any) -> Any:
     def sample(s: Any, row: Held) -> Any:
-        def substep(j: Any, s: Any) -> Any:
-            u = row.values
-            if delayed:
-                after = jnp.clip(j + 1 - row.switch * n, 0.0, 1.0)
-                u = row.before + after * (row.values - row.before)
-            return system.step(p, s, tuple(u), row.dt / n)[: len(s)]
+        m, early, h_early, h_late = parts(row.switch, row.dt, n) if delayed else (n, 0, 0.0, row.dt / n)
 
-        return lax.fori_loop(0, n, substep, s), jnp.stack(s)
+        def substep(j: Any, s: Any) -> Any:
+            first = j < early
+            u = jnp.where(first, row.before, row.values) if delayed else row.values
+            h: Any = jnp.where(first, h_early, h_late)
+            return system.step(p, s, tuple(u), h)[: len(s)]
+
+        return lax.fori_loop(0, m, substep, s), jnp.stack(s)
 
     last, states = lax.scan(sample, s0, rows)
     return jnp.concatenate([states, jnp.stack(last)[None]])
+
+
+def parts(switch: Any, dt: Any, n: Any, later: Any = 0.0) -> tuple[Any, Any, Any, Any]:
+    """(steps of an interval, steps before the command switches, their length, the length of the others);
+    `later` moves the switch by seconds."""
+    inside = (switch > NO_SPLIT) & (switch < 1.0 - NO_SPLIT)
+    m = jnp.where(inside, jnp.maximum(n, 2), n)
+    before = jnp.clip(jnp.ceil(switch * m - 0.5).astype(m.dtype), 1, m - 1)
+    early = jnp.where(inside, before, jnp.where(switch > 0.5, n, 0))
+    # nothing is divided by 0 on the side that is not taken
+    h_early = (switch * dt + later) / jnp.where(inside, early, 1)
+    h_late = ((1.0 - switch) * dt - later) / jnp.where(inside, m - early, 1)
+    return m, early, jnp.where(inside, h_early, dt / n), jnp.where(inside, h_late, dt / n)
 
 
 def run(system: System, p: Any, s0: Any, rows: Held, substeps: int) -> np.ndarray:

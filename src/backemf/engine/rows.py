@@ -16,6 +16,8 @@ DELAY = "drive.delay"
 """The one parameter that acts through the rows and not through the step."""
 PAIRS = (("position", "velocity"), ("rotor_position", "rotor_velocity"))
 """States that a correction towards a recorded position moves; behind backlash the rotor moves along."""
+NO_SPLIT = 1e-9
+"""Share of an interval so near to its ends that a command that switches there does so at the end."""
 STEEPEST = 0.65
 """Largest bandwidth times sample interval of the observer;
 a larger product counts as this one, or the correction would overshoot."""
@@ -62,7 +64,11 @@ class Delay:
     ):
         self.values, self.times, self.moved = values, times, np.asarray(moved, bool)
         known, asked = (np.empty(0), values[:0]) if past is None else past
-        self.arrival, self.asked = np.concatenate([known, times]) + delay, np.concatenate([asked, values])
+        arrival, asked = np.concatenate([known, times]) + delay, np.concatenate([asked, values])
+        # What is asked again is no change: with irregular samples it would hide one in the same interval.
+        changes = np.any((asked[1:] != asked[:-1])[:, self.moved], axis=1)
+        new = np.concatenate([[True], changes])
+        self.arrival, self.asked = arrival[new], asked[new]
         self.tiny = 1e-9 * np.diff(times, append=2 * times[-1] - times[-2])
 
     def _columns(self, n: int, index: np.ndarray) -> np.ndarray:

@@ -63,15 +63,14 @@ def simulate(
     inputs = _inputs(actuator, bench, command, times)
     _check_inertia(actuator, bench, inputs)
     system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
-    s0 = actuator.initial_state(**(start or {}))
+    rows, in_force = _rows(actuator, inputs, times, command)
+    s0 = actuator.initial_state({name: float(x[0]) for name, x in in_force.items()}, **(start or {}))
     for name, value in s0.items():
         if not (is_number(value) and np.isfinite(value)):
             raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
-    rows, in_force = _rows(actuator, inputs, times, command)
     rows, samples = split(rows)
-    states, books, n, change = _run(
-        _runner(engine, system, list(s0.values()), rows), rows, substeps, tolerance, energy
-    )
+    runner = _runner(engine, system, list(s0.values()), rows)
+    states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
     states = states[samples]
     shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
     with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
@@ -148,7 +147,9 @@ def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: Held) ->
     return run
 
 
-def _run(run: Run, rows: Held, substeps: int | None, tolerance: float, energy: bool) -> Any:
+def _run(
+    run: Run, rows: Held, substeps: int | None, tolerance: float, energy: bool, period: float | None = None
+) -> Any:
     if substeps is not None:
         n = check_substeps(substeps)
         return *run(n, energy), n, None
@@ -156,7 +157,8 @@ def _run(run: Run, rows: Held, substeps: int | None, tolerance: float, energy: b
         raise InvalidValue(f"tolerance is {tolerance!r}; expected a number above 0 (rad or m)")
     longest = float(np.max(rows.dt)) if len(rows.dt) else 0.0
     most = max(1, int(np.ceil(longest / FINEST)))
-    n = min(max(1, int(np.ceil(longest / 1e-3))), most)
+    longest_step = min(1e-3, period or 1e-3)  # a sampled law looks at most once a step
+    n = min(max(1, int(np.ceil(longest / longest_step - 1e-6))), most)
     change, previous = np.inf, np.inf
     # What runs away at a coarse step may hold at a finer one.
     with np.errstate(invalid="ignore", over="ignore"):

@@ -83,14 +83,14 @@ class ActuatorSystem:
     def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         """The state after h seconds."""
         actuator, bench = self.with_parameters(p)
-        after = native.step(actuator, bench, self.named(s), self.asked(u), h).state
+        after = native.step(actuator, bench, self.named(s), bench.corrected(self.asked(u)), h).state
         return tuple(after[name] for name in self.states)
 
     def observe(self, p: Row, s: Row, u: Row) -> Results:
         """The outputs at a moment, for the state and the inputs that hold from it on."""
-        actuator, _ = self.with_parameters(p)
+        actuator, bench = self.with_parameters(p)
         state = self.named(s)
-        seen = {**signals(actuator, state, self.asked(u)), **state}
+        seen = {**signals(actuator, state, bench.corrected(self.asked(u))), **state}
         return tuple(seen[name] for name in self.outputs)
 
     def named(self, s: Row) -> dict[str, Scalar]:

@@ -7,7 +7,7 @@ corrects the state towards the recording where asked to, and takes n steps to th
 
 from __future__ import annotations
 
-from ..rows import DELAY, PAIRS, STEEPEST
+from ..rows import DELAY, NO_SPLIT, PAIRS, STEEPEST
 from .dialects.numba import NUMBA, assignment, decorated, opening
 from .ir import Level, Node
 from .lanes import LaneCode, Scratch
@@ -93,16 +93,14 @@ class _Kernel:
 
     def write(self) -> None:
         add, block, arguments = self.source.add, self.source.block, _ARGUMENTS[self.kind]
-        with decorated(self.source, "kernel", arguments):
-            if self.lanes:
-                add(f"Z = np.empty({self.scratch.rows * self.scratch.width})")
-            with block("for c in range(first, last):"):
-                self.write_start()
-                with block("for k in range(begin, end):"):
-                    self.write_sample()
-                    add("if k + 1 == end:", "    break")
-                    self.write_interval()
-                self.write_end()
+        scratch = self.scratch.rows * self.scratch.width if self.lanes else 0
+        with decorated(self.source, "kernel", arguments, scratch), block("for c in range(first, last):"):
+            self.write_start()
+            with block("for k in range(begin, end):"):
+                self.write_sample()
+                add("if k + 1 == end:", "    break")
+                self.write_interval()
+            self.write_end()
 
     def write_start(self) -> None:
         add, width = self.source.add, self.scratch.width if self.lanes else 0
@@ -209,43 +207,45 @@ class _Kernel:
 
     def write_interval(self) -> None:
         add, block = self.source.add, self.source.block
-        add("passed = dt[k]", "h = passed / n")
-        with block(
-            "if h != h_known:"
-        ):  # most logs are sampled evenly: what depends on the step length alone is kept
-            add("h_known = h", *NUMBA.statements(self.step_roots, Level.LENGTH))
-            add(*self.step_lanes.seeds[Level.LENGTH] if self.lanes else [])
+        add("passed = dt[k]")
+        if self.lowered.delayed:
+            self.write_split()
+        else:
+            add("h, m = passed / n, n")
+            with block(
+                "if h != h_known:"
+            ):  # most logs are sampled evenly: what depends on the step length alone is kept
+                add("h_known = h", *NUMBA.statements(self.step_roots, Level.LENGTH))
+                add(*self.step_lanes.seeds[Level.LENGTH] if self.lanes else [])
         add(
             *NUMBA.statements(self.step_roots, Level.INPUT),
             *self.step_lanes.seeds[Level.INPUT] if self.lanes else [],
         )
-        with block("for step in range(n):"):
+        with block("for step in range(m):"):
             if self.lowered.delayed:
-                self.write_blend()
+                add("h = choose(step < early, h_early, h_late)")
+                add("dh = choose(step < early, dh_early, dh_late)" if DELAY in self.lowered.free else "")
+                inputs = range(len(self.lowered.inputs))
+                add(*[f"u{i} = choose(step < early, before[k, {i}], values[k, {i}])" for i in inputs])
             add(*NUMBA.statements(self.step_roots, Level.STATE))
             if self.lanes:
                 add(*self.step_lanes.seeds[Level.STATE])
                 self.lane_loop(*self.step_lanes.body)
             add(assignment(self.lowered))
 
-    def write_blend(self) -> None:
-        """Inputs of a substep: in the one in which the command switches, the mean of old and new."""
-        add = self.source.add
-        add("new = (step + 1) - switch[k] * n", "after = min(max(new, 0.0), 1.0)")
-        add(
-            *[
-                f"u{i} = before[k, {i}] + after * (values[k, {i}] - before[k, {i}])"
-                for i in range(len(self.lowered.inputs))
-            ]
-        )
+    def write_split(self) -> None:
+        """The steps of an interval in which the command switches: some before, some after, none across."""
+        add, block = self.source.add, self.source.block
+        add("share = switch[k]", f"split = (share > {NO_SPLIT}) & (share < {1.0 - NO_SPLIT})")
+        add("m = choose(split, choose(n > 1, n, 2), n)", "early = 0.0")
+        with block("for step in range(m):"):
+            add("early = early + choose(step + 0.5 < share * m, 1.0, 0.0)")
+        add("early = choose(split, min(max(early, 1.0), m - 1.0), early)", "late = m - early")
+        add("h_early = choose(split, share * passed / max(early, 1.0), passed / n)")
+        add("h_late = choose(split, (1.0 - share) * passed / max(late, 1.0), passed / n)")
         if DELAY in self.lowered.free:
-            add("rate = choose((new > 0.0) & (new < 1.0), -n / passed, 0.0)")
-            add(
-                *[
-                    f"du{i} = rate * (values[k, {i}] - before[k, {i}])"
-                    for i in range(len(self.lowered.inputs))
-                ]
-            )
+            add("dh_early = choose(split, 1.0 / max(early, 1.0), 0.0)")
+            add("dh_late = choose(split, -1.0 / max(late, 1.0), 0.0)")
 
     def write_end(self) -> None:
         if not self.sums:

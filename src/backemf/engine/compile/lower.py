@@ -27,7 +27,7 @@ class Function:
 @dataclass(frozen=True, kw_only=True)
 class Lowered:
     """Leaves are named p0, p1, ... for parameters, s for states, u for inputs, h for the step length; d are
-    states' tangents, and du0, du1, ... the change of the inputs per second of delay. There is a lane for each
+    states' tangents, and dh the change of a step's length per second of delay. There is a lane for each
     free parameter, then one for each free start value."""
 
     step: Function
@@ -54,8 +54,9 @@ def lower(
     graph = Graph()
     p = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
     s = [graph.leaf(f"s{i}", Level.STATE) for i in range(n_s)]
+    # A command that comes late changes inside an interval, which is then split there.
     u = [graph.leaf(f"u{i}", Level.STATE if delayed else Level.INPUT) for i in range(n_u)]
-    h = graph.leaf("h", Level.LENGTH)
+    h = graph.leaf("h", Level.STATE if delayed else Level.LENGTH)
     one = graph.constant(1.0)
 
     # What moves, as (place among the arguments, tangent): states in all lanes, a parameter in its own.
@@ -64,7 +65,7 @@ def lower(
     late = []
     if DELAY in free:
         lane = list(free).index(DELAY)
-        late = [(n_p + n_s + i, Form({}, {lane: graph.leaf(f"du{i}", Level.STATE)})) for i in range(n_u)]
+        late = [(n_p + n_s + n_u, Form({}, {lane: graph.leaf("dh", Level.STATE)}))]
 
     def step(*x: Any) -> Sequence[Any]:
         return system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1])

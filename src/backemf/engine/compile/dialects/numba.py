@@ -1,8 +1,9 @@
-"""Numba: straight-line Python that numba compiles, and the frame of a file of kernels."""
+"""Numba: straight-line Python that `machine.py` reads, and the frame of a file that numba compiles."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import contextlib
+from collections.abc import Iterator
 
 from ..ir import Level
 from ..lower import Lowered
@@ -73,7 +74,7 @@ NUMBA = Words(
         "select": "choose({0}, {2}, {1})",  # JAX's order: condition, value where false, value where true
     }
 )
-"""`choose` is one machine instruction (choose.py); `a if c else b` would be a branch."""
+"""`choose` is one machine instruction; `a if c else b` would be a branch."""
 
 
 def opening(fastmath: bool) -> str:
@@ -81,15 +82,21 @@ def opening(fastmath: bool) -> str:
     run meanwhile."""
     flags = f"cache=CACHE, nogil=True, error_model='numpy', fastmath={FASTMATH if fastmath else False}"
     return (
-        "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
-        f"from backemf.engine.compile.choose import choose\n\nFLAGS = dict({flags})\n"
+        "import numpy as np\nfrom numba import njit\n\n"
+        f"from backemf.engine.compile.machine import body\n\nFLAGS = dict({flags})\n"
     )
 
 
-def decorated(source: Source, name: str, arguments: dict[str, str]) -> AbstractContextManager[None]:
-    """Opens a compiled function."""
-    source.add("", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
-    return source.block(f"def {name}({', '.join(arguments)}):")
+@contextlib.contextmanager
+def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int = 0) -> Iterator[None]:
+    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself."""
+    names = ", ".join(arguments)
+    source.add("", "", f'{name}_body = body("""')
+    with source.block(f"def {name}({names}{', Z' if scratch else ''}):"):
+        yield
+    source.add('""")', "", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
+    with source.block(f"def {name}({names}):"):
+        source.add(f"{name}_body(({names}{f', np.empty({scratch})' if scratch else ''}))")
 
 
 def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:

@@ -1,0 +1,303 @@
+"""From the body of a kernel, in the few words of Python that kernels need, to machine instructions.
+
+numba could compile the same text, but looks up the meaning of every `+` anew, and a kernel has a thousand of
+them: that takes five times as long as everything else. So it gets a function that calls one thing, for which
+this file writes the instructions. Numbers are float64, int64 or bool; arrays are contiguous; an index is
+never negative; nothing is raised.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.extending import intrinsic
+from numba.core.typing.templates import signature
+
+_BINARY = {
+    ast.Add: ("add", "fadd"),
+    ast.Sub: ("sub", "fsub"),
+    ast.Mult: ("mul", "fmul"),
+    ast.Div: (None, "fdiv"),
+    ast.BitAnd: ("and_", None),
+    ast.BitOr: ("or_", None),
+    ast.BitXor: ("xor", None),
+}
+_COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_MODULES = {"math": math, "np": np}
+
+
+class Value(NamedTuple):
+    """An instruction's result, and its type."""
+
+    is_: Any
+    type: types.Type
+
+
+def body(text: str) -> Callable[..., None]:
+    """What the function in this text does, to be called with a tuple of its arguments in one that numba
+    compiles; the text is not read before it does."""
+
+    @intrinsic
+    def run(context: Any, given: Any) -> Any:
+        def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            (function,) = ast.parse(text).body
+            assert isinstance(function, ast.FunctionDef)
+            names = [argument.arg for argument in function.args.args]
+            named = {
+                name: Value(builder.extract_value(values[0], i), type_)
+                for i, (name, type_) in enumerate(zip(names, given.types, strict=True))
+            }
+            _Writer(context, builder, named).write(function)
+            return context.get_dummy_value()
+
+        return types.void(given), instructions
+
+    return run
+
+
+class _Writer:
+    """Walks through a text and writes what it says."""
+
+    def __init__(self, context: Any, builder: Any, named: dict[str, Value]):
+        self.context, self.builder = context, builder
+        self.named = {k: v for k, v in named.items() if not isinstance(v.type, types.Array)}
+        arrays: dict[str, Any] = {k: v for k, v in named.items() if isinstance(v.type, types.Array)}
+        made = {k: context.make_array(v.type)(context, builder, v.is_) for k, v in arrays.items()}
+        self.data = {k: x.data for k, x in made.items()}
+        self.shapes = {k: cgutils.unpack_tuple(builder, x.shape) for k, x in made.items()}
+        self.element = {k: v.type.dtype for k, v in arrays.items()}
+        self.places: dict[str, tuple[Any, types.Type]] = {}
+        self.ends: list[Any] = []
+        """Where a `break` goes."""
+
+    def write(self, text: ast.FunctionDef) -> None:
+        often = Counter(
+            n.id for n in ast.walk(text) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        )
+        decided = {
+            n.id
+            for branch in ast.walk(text)
+            if isinstance(branch, ast.If)
+            for n in ast.walk(branch)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        # What is given one value, on every way, needs no place in memory.
+        self.once = {name for name, times in often.items() if times == 1} - decided
+        self.block(text.body)
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            getattr(self, type(statement).__name__)(statement)
+
+    # Statements
+
+    def Assign(self, node: ast.Assign) -> None:
+        (target,) = node.targets
+        if isinstance(target, ast.Tuple):
+            assert isinstance(node.value, ast.Tuple)
+            values = [self.value(x) for x in node.value.elts]  # all of them before the first is stored
+            for one, value in zip(target.elts, values, strict=True):
+                self.store(one, value)
+        elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            self.fill(target.value.id, self.value(node.value))  # type: ignore[attr-defined]
+        else:
+            self.store(target, self.value(node.value))
+
+    def AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.store(node.target, self.binary(node.op, self.Name(node.target), self.value(node.value)))
+        else:
+            assert isinstance(node.target, ast.Subscript)
+            place, type_ = self.place(node.target)
+            before = self.load(place, type_)
+            self.keep(place, type_, self.binary(node.op, before, self.value(node.value)))
+
+    def For(self, node: ast.For) -> None:
+        builder, given = self.builder, [self.value(x).is_ for x in node.iter.args]  # type: ignore[attr-defined]
+        first, last = given if len(given) == 2 else (ir.Constant(ir.IntType(64), 0), given[0])
+        name = node.target.id  # type: ignore[attr-defined]
+        before = builder.block
+        head, inside, ahead, end = (
+            builder.append_basic_block(f"{x}.{name}") for x in ("head", "in", "next", "end")
+        )
+        builder.branch(head)
+        builder.position_at_end(head)
+        counter = builder.phi(ir.IntType(64))
+        counter.add_incoming(first, before)
+        builder.cbranch(builder.icmp_signed("<", counter, last), inside, end)
+        builder.position_at_end(inside)
+        self.named[name] = Value(counter, types.int64)
+        self.ends.append(end)
+        self.block(node.body)
+        self.ends.pop()
+        builder.branch(ahead)
+        builder.position_at_end(ahead)
+        counter.add_incoming(builder.add(counter, ir.Constant(ir.IntType(64), 1), flags=["nsw"]), ahead)
+        builder.branch(head)
+        builder.position_at_end(end)
+
+    def If(self, node: ast.If) -> None:
+        builder = self.builder
+        yes, no, end = (builder.append_basic_block(x) for x in ("yes", "no", "end"))
+        self.decide(node.test, yes, no)
+        for block, statements in ((yes, node.body), (no, node.orelse)):
+            builder.position_at_end(block)
+            self.block(statements)
+            if not builder.block.is_terminated:
+                builder.branch(end)
+        builder.position_at_end(end)
+
+    def decide(self, test: ast.expr, yes: Any, no: Any) -> None:
+        """With `and`, what follows is only looked at where what precedes it holds."""
+        if isinstance(test, ast.BoolOp):
+            assert isinstance(test.op, ast.And)
+            for part in test.values[:-1]:
+                onward = self.builder.append_basic_block("and")
+                self.decide(part, onward, no)
+                self.builder.position_at_end(onward)
+            test = test.values[-1]
+        self.builder.cbranch(self.value(test).is_, yes, no)
+
+    def Break(self, node: ast.Break) -> None:
+        self.builder.branch(self.ends[-1])
+
+    # Places
+
+    def store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Subscript):
+            self.keep(*self.place(target), value)
+            return
+        assert isinstance(target, ast.Name)
+        if target.id in self.once:
+            self.named[target.id] = value
+            return
+        if target.id not in self.places:
+            self.places[target.id] = (
+                cgutils.alloca_once(self.builder, self.context.get_value_type(value.type)),
+                value.type,
+            )
+        self.keep(*self.places[target.id], value)
+
+    def place(self, node: ast.Subscript) -> tuple[Any, types.Type]:
+        """Where an element of an array lies."""
+        name = node.value.id  # type: ignore[attr-defined]
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        at = None
+        for extent, index in zip(self.shapes[name], indices, strict=True):
+            found = self.value(index).is_
+            at = (
+                found
+                if at is None
+                else self.builder.add(self.builder.mul(at, extent, flags=["nsw"]), found, flags=["nsw"])
+            )
+        return self.builder.gep(self.data[name], [at], inbounds=True), self.element[name]
+
+    def load(self, place: Any, type_: types.Type) -> Value:
+        loaded = self.builder.load(place)
+        if isinstance(type_, types.Boolean) and loaded.type != ir.IntType(1):  # in an array it takes a byte
+            loaded = self.builder.icmp_unsigned("!=", loaded, loaded.type(0))
+        return Value(loaded, type_)
+
+    def keep(self, place: Any, type_: types.Type, value: Value) -> None:
+        if value.type != type_:
+            value = Value(self.number(value), types.float64)
+            assert type_ == types.float64
+        self.builder.store(value.is_, place)
+
+    def fill(self, name: str, value: Value) -> None:
+        assert isinstance(value.is_, ir.Constant)
+        assert value.is_.constant == 0.0
+        (n,) = self.shapes[name]
+        cgutils.memset(self.builder, self.data[name], self.builder.mul(n, n.type(8)), 0)
+
+    # Expressions
+
+    def value(self, node: ast.expr) -> Value:
+        return getattr(self, type(node).__name__)(node)
+
+    def Constant(self, node: ast.Constant) -> Value:
+        type_ = {bool: types.boolean, int: types.int64, float: types.float64}[type(node.value)]
+        return Value(ir.Constant(self.context.get_value_type(type_), node.value), type_)
+
+    def Name(self, node: ast.Name) -> Value:
+        if node.id in self.places:
+            return self.load(*self.places[node.id])
+        return self.named[node.id]
+
+    def Attribute(self, node: ast.Attribute) -> Value:
+        name = node.value.id  # type: ignore[attr-defined]
+        if node.attr == "size":
+            (n,) = self.shapes[name]
+            return Value(n, types.int64)
+        return self.Constant(ast.Constant(getattr(_MODULES[name], node.attr)))
+
+    def Subscript(self, node: ast.Subscript) -> Value:
+        if isinstance(node.value, ast.Attribute):  # P.shape[0]
+            assert node.value.attr == "shape"
+            return Value(self.shapes[node.value.value.id][node.slice.value], types.int64)  # type: ignore[attr-defined]
+        return self.load(*self.place(node))
+
+    def UnaryOp(self, node: ast.UnaryOp) -> Value:
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return Value(self.builder.not_(value.is_), types.boolean)
+        assert isinstance(node.op, ast.USub)
+        whole = value.type == types.int64
+        return Value((self.builder.neg if whole else self.builder.fneg)(value.is_), value.type)
+
+    def BinOp(self, node: ast.BinOp) -> Value:
+        return self.binary(node.op, self.value(node.left), self.value(node.right))
+
+    def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
+        if isinstance(op, ast.Pow):
+            return self.called(operator.pow, types.float64, [a, b])
+        whole, real = _BINARY[type(op)]
+        if a.type == b.type and a.type != types.float64 and whole is not None:
+            return Value(getattr(self.builder, whole)(a.is_, b.is_), a.type)
+        return Value(getattr(self.builder, real)(self.number(a), self.number(b)), types.float64)
+
+    def number(self, value: Value) -> Any:
+        """As a float64."""
+        if value.type == types.float64:
+            return value.is_
+        convert = self.builder.sitofp if value.type == types.int64 else self.builder.uitofp
+        return convert(value.is_, ir.DoubleType())
+
+    def Compare(self, node: ast.Compare) -> Value:
+        ((op,), (right,)) = node.ops, node.comparators
+        a, b, word = self.value(node.left), self.value(right), _COMPARED[type(op)]
+        if a.type == b.type != types.float64:
+            compare = self.builder.icmp_signed if a.type == types.int64 else self.builder.icmp_unsigned
+            return Value(compare(word, a.is_, b.is_), types.boolean)
+        # With a NaN, only `!=` is true.
+        compare = self.builder.fcmp_unordered if word == "!=" else self.builder.fcmp_ordered
+        return Value(compare(word, self.number(a), self.number(b)), types.boolean)
+
+    def Call(self, node: ast.Call) -> Value:
+        given = [self.value(x) for x in node.args]
+        if isinstance(node.func, ast.Attribute):
+            function = getattr(_MODULES[node.func.value.id], node.func.attr)  # type: ignore[attr-defined]
+            return self.called(function, types.boolean if function is math.isfinite else types.float64, given)
+        assert isinstance(node.func, ast.Name)
+        if node.func.id == "choose":
+            condition, yes, no = given
+            return Value(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
+        if node.func.id in ("min", "max"):
+            a, b = (self.number(x) for x in given)
+            second = self.builder.fcmp_ordered("<" if node.func.id == "min" else ">", b, a)
+            return Value(self.builder.select(second, b, a), types.float64)
+        assert node.func.id == "abs"
+        return self.called(abs, types.float64, given)
+
+    def called(self, function: Any, type_: types.Type, given: list[Value]) -> Value:
+        """As numba writes that function of numbers."""
+        written = self.context.get_function(function, signature(type_, *[types.float64] * len(given)))
+        return Value(written(self.builder, [self.number(x) for x in given]), type_)
