@@ -17,10 +17,13 @@ class Finding:
     text: str
     remedy: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()
+    """Names of the logs it is about, where it is about single ones."""
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in every `--json` and stored file."""
-        return {"code": self.code, "text": self.text, "remedy": self.remedy, "numbers": dict(self.numbers)}
+        said = {"code": self.code, "text": self.text, "remedy": self.remedy, "numbers": dict(self.numbers)}
+        return said | ({"logs": list(self.logs)} if self.logs else {})
 
     def __str__(self) -> str:
         return f"{self.code}: {self.text} Remedy: {self.remedy}"

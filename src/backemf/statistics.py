@@ -1,6 +1,9 @@
-"""Errors that stay alike from sample to sample: over how many, and the covariance of sums of them."""
+"""Errors that stay alike from sample to sample and from log to log; the scale on which a number errs."""
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +29,66 @@ def lag_alike(errors: np.ndarray) -> int:
 
 
 def long_run(scores: np.ndarray, length: int) -> np.ndarray:
-    """Covariance of a sum of rows that are correlated over some lags (Newey and West, Bartlett weights)."""
-    total = scores.T @ scores
-    for lag in range(1, min(length, len(scores) - 1) + 1):
-        cross = scores[lag:].T @ scores[:-lag]
-        total += (1.0 - lag / (length + 1.0)) * (cross + cross.T)
-    return total
+    """Covariance of a sum of rows that are correlated over some lags (Newey and West, Bartlett weights).
+
+    Bartlett's weights are those of two boxes folded, so the sum over all pairs is a sum over boxes.
+    """
+    n, width = len(scores), min(length, len(scores) - 1) + 1
+    padded = np.concatenate([np.zeros((1, scores.shape[1])), np.cumsum(scores, axis=0)])
+    ends = np.arange(1, n + width)
+    boxes = padded[np.minimum(ends, n)] - padded[np.maximum(ends - width, 0)]
+    return boxes.T @ boxes / width
+
+
+class Coordinate(NamedTuple):
+    """The scale on which a number's error is even: a logarithm, log(1 + v / knee) for one that may vanish,
+    or the number itself where it may have either sign."""
+
+    signed: bool = False
+    knee: float = 0.0
+
+    def inward(self, v: float) -> float:
+        if self.signed:
+            return v
+        return math.log1p(max(v, 0.0) / self.knee) if self.knee else math.log(max(v, 1e-300))
+
+    def outward(self, x: float) -> float:
+        if self.signed:
+            return float(x)
+        return self.knee * math.expm1(min(max(x, 0.0), 300.0)) if self.knee else math.exp(min(x, 300.0))
+
+    def slope(self, v: float) -> float:
+        """d value / d x at a value."""
+        return 1.0 if self.signed else self.knee + v if self.knee else max(v, 1e-300)
+
+    def interval(self, v: float, error: float, quantile: float = 1.96) -> tuple[float, float]:
+        """About a value with a standard error; one-sided where it reaches 0."""
+        x, far = self.inward(v), quantile * min(error / self.slope(v), 50.0 if not self.signed else math.inf)
+        return self.outward(x - far), self.outward(x + far)
+
+
+FEW = 8.0
+"""Groups' worth of belief in one common factor: with few groups a direction's own factor is mostly noise."""
+
+
+def clustered(moves: np.ndarray, told: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, float]:
+    """(covariance, degrees of freedom) of numbers by how far each group of data moves them.
+
+    `moves` has a row for each group; `told` is the covariance that the data would give if groups agreed,
+    `total` the same with everything else that is uncertain. Never less than `total`. Where groups are few,
+    the disagreement in each direction is drawn towards the mean of all directions (as in moderated variances:
+    Smyth, Statistical Applications in Genetics 3, 2004).
+    """
+    G = len(moves)
+    scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
+    even = told / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(0.5 * (even + even.T))
+    keep = values > 0.02 * max(values[-1], 1e-300)  # directions that these data tell
+    root = scale[:, None] * vectors[:, keep] * np.sqrt(values[keep])
+    u = moves @ (vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None])
+    S = u.T @ u * G / (G - 1)
+    common = max(float(np.mean(np.diag(S))), 1.0)
+    share = FEW / (FEW + G - 1)
+    factors, axes = np.linalg.eigh(share * common * np.eye(len(S)) + (1.0 - share) * S)
+    more = (root @ axes * np.maximum(factors - 1.0, 0.0)) @ (root @ axes).T
+    return total + more, FEW + G - 1

@@ -141,8 +141,7 @@ def _identify_and_export(output: Path) -> Told:
         options = {"hold_out": {"gain": 16}, "delay": True, "n_starts": 2, "progress": best_so_far(note)}
         steps = ladder(start, logs, rungs=("coulomb", "stribeck", "m4"), **options)
     fit = steps.fit
-    known = {"drive.delay": recordings.DELAY, "bench.hanging": 0.0, "bench.gravity": 9.80665}
-    truth = {**servo.parameters, **known}
+    truth = {**servo.parameters, "drive.delay": recordings.DELAY}
     say(f"{steps}\n")
     rows = []
     for p in fit.parameters.values():

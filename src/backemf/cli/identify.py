@@ -8,8 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, working
+from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, under, working
 
+Apply = Annotated[
+    bool, option("Mend what a check finds wrong with the recordings and has tried to mend.", "--apply")
+]
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
     str,
@@ -42,6 +45,7 @@ def check(
     start: StartFrom,
     friction: Annotated[str | None, option("Another friction model than the start's.")] = None,
     map: Maps = None,
+    apply: Apply = False,
     strict: Annotated[bool, option("Exit with 1 if the verdict is not 'fit'.", "--strict")] = False,
     json: Json = False,
 ) -> None:
@@ -57,16 +61,31 @@ def check(
     if friction is not None:
         actuator = with_friction(actuator, friction)
     verdict = run(actuator, recordings, prior=sheet)
+    words = []
+    if apply:
+        mended = verdict.apply(recordings)
+        words = what_was_done(recordings, mended)
+        verdict = run(actuator, mended, prior=sheet) if words else verdict
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [picked(p, columns) for p in verdict.parameters]
         counts = picked(verdict, "verdict n_logs n_samples")
-        return {**counts, "parameters": rows, "findings": verdict.findings}
+        return {**counts, "parameters": rows, "findings": verdict.findings} | (
+            {"mended": words} if apply else {}
+        )
 
-    answer(json, content, lambda: str(verdict))
+    answer(
+        json, content, lambda: "\n\n".join(part for part in (under("Mended", words), str(verdict)) if part)
+    )
     if strict and verdict.verdict != "fit":
         raise typer.Exit(1)
+
+
+def what_was_done(before: list[Any], after: list[Any]) -> list[str]:
+    """What mending added to the conversions of each log, a line each."""
+    pairs = zip(before, after, strict=True)
+    return [f"{new.name}: {words}" for old, new in pairs for words in new.conversions[len(old.conversions) :]]
 
 
 def best_so_far(say: Working) -> Callable[[str, float, float], None]:
@@ -108,6 +127,7 @@ def fit(
         list[str] | None, option("Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")
     ] = None,
     map: Maps = None,
+    apply: Apply = False,
     starts: Annotated[int, option("How many starts at most.")] = 6,
     seed: Annotated[int, option("Seed of the random starts.")] = 0,
     output: Annotated[Path | None, place("Store the fit here as JSON.")] = None,
@@ -119,12 +139,17 @@ def fit(
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
+    from ..data.log import actuator_and_logs
+    from ..identify.check import inspection
     from ..identify.fit import fit as run
     from ..identify.ladder import ladder
 
     keep(output, force)
     recordings = read_logs(logs, map, not json)
     actuator, sheet = named_start(start)
+    _, looked = inspection(*actuator_and_logs("fit", actuator, recordings), prior=sheet)
+    recordings, read = looked.mended if apply else looked.logs, recordings
+    words = what_was_done(read, recordings)
     freed = free or []
     options: dict[str, Any] = {
         "prior": sheet,
@@ -146,10 +171,12 @@ def fit(
         fitted.write(output, force=force)
 
     def content() -> dict[str, Any]:
-        return fitted.to_dict() | ({"ladder": _ladder(steps)} if steps is not None else {})
+        done = {"mended": words} if apply else {}
+        return fitted.to_dict() | done | ({"ladder": _ladder(steps)} if steps is not None else {})
 
     def text() -> str:
-        return str(fitted) if steps is None else f"{steps}\n\n{fitted}"
+        parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
+        return "\n\n".join(part for part in parts if part)
 
     answer(json, content, text, fitted.findings, strict, [output])
 

@@ -152,6 +152,21 @@ def _cell(value: float) -> str:
     return number(value) if math.isfinite(value) else "-"
 
 
+def _broken(summaries: list[dict[str, Any]]) -> dict[str, str]:
+    """What cannot be read, by reason: each said once, with the files and the recordings in them."""
+    by: dict[str, dict[str, list[str]]] = {}
+    for s in summaries:
+        if not s["signals"]:
+            by.setdefault(s["problem"] or "", {}).setdefault(s["file"], []).append(s["name"] or "")
+    said = {}
+    for problem, files in by.items():
+        names = list(dict.fromkeys(name.rpartition("/")[2] for each in files.values() for name in each))
+        several = any(len(each) > 1 for each in files.values())
+        n = sum(len(each) for each in files.values())
+        said[problem] = ", ".join(files) + (f" ({n} recordings: {', '.join(names)})" if several else "")
+    return said
+
+
 def _briefly(summaries: list[dict[str, Any]]) -> str:
     from .. import tables
 
@@ -163,5 +178,5 @@ def _briefly(summaries: list[dict[str, Any]]) -> str:
         rows.append((s["name"], first["samples"], *cells, codes))
     header = ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")
     counted = f"{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
-    broken = [f"Cannot be read: {s['file']}: {s['problem']}" for s in summaries if not s["signals"]]
+    broken = [f"Cannot be read: {which}: {problem}" for problem, which in _broken(summaries).items()]
     return "\n\n".join([tables.table(rows, header), counted, *broken])

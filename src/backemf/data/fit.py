@@ -11,10 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..errors import UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Bench
 from ..model.quantity import quantities
+from ..statistics import Coordinate
 from ..tables import Displayed, Overview, number, table
 from . import store
 from .log import Log
@@ -27,16 +29,49 @@ class Fitted(store.Noun):
     path: str
     value: float
     error: float
-    """Standard error."""
+    """Standard error, by how much the recordings disagree with each other."""
     low: float
     high: float
-    """95 % interval."""
+    """95 % interval that goes with it."""
     unit: str
     start: float
     prior: tuple[float, float] | None = None
     """(value, error) stated before the fit, or None."""
     told_by: str = "data"
     """'data', 'prior' where the data leaves it open, or 'both'."""
+    error_if_right: float | None = None
+    """Standard error if the model is right, so that only noise and the bench's tolerances count."""
+    low_if_right: float | None = None
+    high_if_right: float | None = None
+    knee: float = 0.0
+    """Size below which its error is even on the plain scale, for numbers that may vanish; 0: on the scale of
+    the logarithm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchNumber(store.Noun):
+    """A number of the bench or of the recording that the fit found along, and whose it is."""
+
+    path: str
+    group: str
+    """What the logs that share it have in common, in words; empty where it is common to all."""
+    stated: float
+    tolerance: float
+    value: float
+    error: float
+    unit: str
+    logs: tuple[str, ...]
+
+    @property
+    def pull(self) -> float:
+        """How many tolerances the data move it."""
+        return (self.value - self.stated) / self.tolerance
+
+    def __str__(self) -> str:
+        name = self.path.partition(".")[2].replace("_", " ")
+        whose = f" ({self.group})" if self.group else ""
+        stated = f"stated {number(self.stated)} +- {number(self.tolerance, 2)}"
+        return f"{name}{whose} {number(self.value)} +- {number(self.error, 2)} {self.unit}, {stated}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +146,7 @@ class Fit(Displayed, store.Noun):
     findings: tuple[Finding, ...]
     starts: tuple[Start, ...]
     correlation: np.ndarray = field(repr=False)
-    """Between the parameters, in their order."""
+    """Between the errors of the parameters, in their order."""
     substeps: int
     seed: int
     cpu_s: float
@@ -122,6 +157,11 @@ class Fit(Displayed, store.Noun):
     """The ladder that it was chosen from; empty where one friction model was asked for."""
     judged_on: str = ""
     """In words, what the rungs were judged on."""
+    bench: tuple[BenchNumber, ...] = ()
+    """What was found of the bench along with the actuator, each number within its tolerance; last, what was
+    read from the held-out logs."""
+    read_from_held_out: tuple[str, ...] = ()
+    """Which of them were read from the held-out logs themselves: the angle of a mounting never fitted."""
 
     @property
     def training_mae(self) -> float:
@@ -139,30 +179,64 @@ class Fit(Displayed, store.Noun):
         """
         paths = list(self.parameters)
         known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
-        width = np.array([self._width(path) for path in paths])
-        values, vectors = np.linalg.eigh(0.5 * (self.correlation + self.correlation.T))
+        x, T = self._coordinates()
+        slopes = np.linalg.inv(T)
+        values, vectors = np.linalg.eigh(slopes @ self.covariance @ slopes.T)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         drawn = []
         for z in np.random.default_rng(seed).standard_normal((n, len(paths))):
-            moved = dict(zip(paths, width * (root @ z), strict=True))
-            found: dict[str, float] = {}
+            moved = dict(zip(paths, x + root @ z, strict=True))
+            there: dict[str, float] = {}
             for path in sorted(paths, key=lambda p: self.actuator.over(p) is not None):
-                base = found.get(self.actuator.over(path) or "", self._base(path))
-                value = self.parameters[path].value
-                found[path] = (
-                    value + moved[path]
-                    if self._signed(path)
-                    else base + (value - self._base(path)) * math.exp(min(moved[path], 50.0))
-                )
+                base = there.get(self.actuator.over(path) or "", self._base(path))
+                there[path] = base + self._coordinate(path).outward(moved[path])
                 least, most = (known.get(path, {}).get(end) for end in ("least", "most"))
-                found[path] = min(
-                    max(found[path], -math.inf if least is None else least),
+                there[path] = min(
+                    max(there[path], -math.inf if least is None else least),
                     math.inf if most is None else most,
                 )
             drawn.append(
-                self.actuator.replace(**{path: value for path, value in found.items() if path in known})
+                self.actuator.replace(**{path: value for path, value in there.items() if path in known})
             )
         return drawn
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the parameters' errors, in their order."""
+        error = np.array([p.error for p in self.parameters.values()])
+        return self.correlation * np.outer(error, error)
+
+    def distance(self, truth: Mapping[str, float]) -> float:
+        """How far the fit is from true values of some of its parameters, in the metric of its joint error:
+        squared, it follows chi^2 with as many degrees of freedom if the errors are right."""
+        paths = list(self.parameters)
+        for path in truth:
+            if path not in self.parameters:
+                raise UnknownName("fitted parameter", path, paths)
+        x, T = self._coordinates()
+        slopes = np.linalg.inv(T)
+        pick = [paths.index(path) for path in truth]
+        V = (slopes @ self.covariance @ slopes.T)[np.ix_(pick, pick)]
+        there = {p: self.parameters[p].value for p in paths} | dict(truth)
+        off = [self._coordinate(p).inward(there[p] - self._base(p, there)) - x[paths.index(p)] for p in truth]
+        return float(np.sqrt(max(np.array(off) @ np.linalg.solve(V, np.array(off)), 0.0)))
+
+    def _coordinates(self) -> tuple[np.ndarray, np.ndarray]:
+        """The parameters on the scales their errors are even on, and the derivative of values by these."""
+        paths, x = list(self.parameters), []
+        T = np.zeros((len(paths), len(paths)))
+        for k, path in enumerate(paths):
+            excess = self.parameters[path].value - self._base(path)
+            x.append(self._coordinate(path).inward(excess))
+            T[k, k] = self._coordinate(path).slope(excess)
+            above = self.actuator.over(path)
+            if above is not None and above in self.parameters:
+                j = paths.index(above)
+                T[k, j] = self._coordinate(above).slope(self.parameters[above].value)
+        return np.array(x), T
+
+    def _coordinate(self, path: str) -> Coordinate:
+        return Coordinate(self._signed(path), self.parameters[path].knee)
 
     def _signed(self, path: str) -> bool:
         return self.actuator.traits(path)["signed"] is not None
@@ -172,26 +246,12 @@ class Fit(Displayed, store.Noun):
         p = self.parameters[path]
         return None if self._signed(path) or not p.value else p.error / abs(p.value)
 
-    def _base(self, path: str) -> float:
+    def _base(self, path: str, values: Mapping[str, float] | None = None) -> float:
         """What an ordered parameter stands on."""
         above = self.actuator.over(path)
-        return 0.0 if above is None else float(self.actuator.parameters.get(above, 0.0))
-
-    def _width(self, path: str) -> float:
-        """Standard error of a parameter in the fit's own coordinate."""
-        p, above = self.parameters[path], self.actuator.over(path)
-        if self._signed(path):
-            return p.error
-        size = p.value - self._base(path)
-        if size <= 0:
+        if above is None:
             return 0.0
-        if above is None or above not in self.parameters:
-            return p.error / size
-        # error^2 = (size s)^2 + 2 r (size s) e + e^2 with e and r of what it stands on; of two roots s the
-        # wider is the honest one
-        paths, e = list(self.parameters), self.parameters[above].error
-        r = float(self.correlation[paths.index(path), paths.index(above)])
-        return max(-r * e + math.sqrt(max(p.error**2 - (1 - r * r) * e**2, 0.0)), 0.0) / size
+        return float((values or {}).get(above, self.actuator.parameters.get(above, 0.0)))
 
     def summary(self) -> list[str]:
         """One line per parameter, for the header of an export."""
@@ -240,10 +300,16 @@ class Fit(Displayed, store.Noun):
         errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {len(self.training)} logs"
         if self.held_out_mae is not None:
             errors += f", {1e3 * self.held_out_mae:.3g} {unit} on {len(self.held_out)} held out"
+        n = len(self.starts)
         errors += (
-            f"; noise floor {1e3 * self.noise_floor:.3g} {unit}. {len(self.starts)} starts, {self.cpu_s:.2g}"
-            " s of CPU."
+            f"; noise floor {1e3 * self.noise_floor:.3g} {unit}. {n} start{'s' if n != 1 else ''},"
+            f" {self.cpu_s:.2g} s of CPU."
         )
+        if self.read_from_held_out:
+            errors += f" Read from the held-out logs themselves: {'; '.join(self.read_from_held_out)}."
+        moved = [one for one in self.bench if abs(one.pull) > 1.0 and one.path.startswith("bench.")]
+        if moved:
+            errors += f"\nThe bench as found: {'; '.join(str(one) for one in moved[:6])}."
         notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
         return f"Friction {self.friction}. {errors}\n\n{text}" + (f"\n\nFindings:{notes}" if notes else "")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,18 @@ from ..data.sheets.datasheet import Datasheet
 from ..findings import Finding, finding
 from ..model.actuator import Actuator
 from ..tables import number, table
+from .bench_numbers import measured, supplies
+from .causes import causes, drifting
 from .free import WIDE, default_paths, free, sized
-from .recording import coverage, findings_of
-from .residual import Problem, fitted_drive, long_enough, problem
-from .timing import timing
+from .recording.faults import limits_of
+from .recording.motion import coverage
+from .remedies import Build, Inspection, apply, inspected, merged
+from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
+from .search import Asked, Climb, settled
 from .uncertainty import inverse
 
-FATAL = ("wrong_sign", "wrapped_counter", "no_motion", "clock_drift")
-"""Defects that no fit survives."""
+FATAL = ("no_motion", "clock_drift")
+"""Defects that no fit survives, beside faults that no remedy mends."""
 DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
 OPEN = 0.7
@@ -83,13 +87,17 @@ class Check:
     """What the gate says: a verdict, findings with remedies, and the error to expect of each parameter."""
 
     verdict: str
-    """'fit', 'fit with priors' or 'record more'."""
+    """'fit', 'fit with priors', 'mend first' or 'record more'."""
     findings: tuple[Finding, ...]
     parameters: tuple[Expectation, ...]
     open_combinations: tuple[Mapping[str, float], ...] = field(default_factory=tuple)
     """Directions that the data leaves open: path -> share."""
     n_logs: int = 0
     n_samples: int = 0
+
+    def apply(self, logs: Sequence[Log]) -> list[Log]:
+        """The logs with every remedy that the findings offer; their `conversions` say what was done."""
+        return apply(self.findings, logs)
 
     def __str__(self) -> str:
         said = ("no", "yes")
@@ -118,28 +126,61 @@ def check(
     """Inspect recordings before anything is fitted, and say what they can tell of an actuator."""
     actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
-    seen = [f for log in logs for f in (*log.findings, *findings_of(log))]
-    seen += coverage(logs)
+    # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
+    # no delay or drift is blamed for what a fault of the recording explains.
+    build, looked = inspection(actuator, logs, free_paths, prior)
+    seen = [
+        f
+        for log, mended in zip(looked.logs, looked.mended, strict=True)
+        for f in (*log.findings, *limits_of(log, mended))
+    ]
+    seen += [*looked.findings, *coverage(looked.mended)]
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
-    if not _fatal(seen):
-        p = identifiability_problem(logs, actuator, free_paths, prior)
-        seen += timing(p, logs)
+    if not _fatal(seen) and not looked.open:
+        p = build(looked.mended)
+        seen += diagnosis(actuator, looked.mended, free_paths, prior)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
     open_ = [e for e in expectations if not e.determined]
-    if _fatal(seen) or (expectations and len(open_) > 0.7 * len(expectations)):
+    if _fatal(seen) or looked.open or (expectations and len(open_) > 0.7 * len(expectations)):
         verdict = "record more"
+    elif any(f.numbers.get("offered") for f in looked.findings):
+        verdict = "mend first"
     else:
         verdict = "fit with priors" if combinations or len(open_) > 0.34 * len(expectations) else "fit"
     return Check(
         verdict=verdict,
-        findings=tuple(_merged(seen)),
+        findings=tuple(merged(seen)),
         parameters=expectations,
         open_combinations=tuple(combinations),
         n_logs=len(logs),
         n_samples=sum(len(log) for log in logs),
     )
+
+
+def inspection(
+    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
+) -> tuple[Build, Inspection]:
+    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
+
+    def build(some: Sequence[Log]) -> Problem:
+        return identifiability_problem(some, actuator, free_paths, prior)
+
+    return build, inspected(build, actuator, logs)
+
+
+def diagnosis(
+    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None, prior: Any
+) -> list[Finding]:
+    """What a first fit says is wrong with clocks, bench or sheet."""
+    asked = Asked(free_paths, (), prior, None, False, True, True, None)
+    found = Climb(actuator, logs, asked, 1, 3.0, 0).to(actuator.friction.name)
+    if not math.isfinite(found.best.cost):
+        return []
+    p, end, robust = settled(found, logs, True)
+    drift = list(drifting(p, end.x, robust, logs))
+    return drift or list(causes(p, end.x, robust))
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:
@@ -156,31 +197,30 @@ def identifiability_problem(
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
     actuator = sized(actuator, paths)
-    return problem(actuator, logs, free(actuator, paths, prior=prior))
-
-
-def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
-    """A rotor inertia to start from where nobody printed one:
-    a fifth of the lightest load's, at the rotor."""
-    benches = [log.bench for log in logs if log.bench is not None and not log.bench.series]
-    loads = [float(np.min(bench.inertia_at({}))) for bench in benches]
-    J = 0.2 * min(loads, default=1e-3) / actuator.gearbox.output_inertia(1.0)
-    return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
+    numbers = free(actuator, paths, prior=prior)
+    return problem(actuator, logs, numbers.with_(measured(logs) + supplies(actuator, logs)))
 
 
 def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str, float]]]:
     """Expected errors of the free parameters, and the combinations that stay open."""
-    H, _, _ = p.normal(p.first)
-    _, error = p.free.prior()
+    whole, _, _ = p.normal(p.first)
+    own = [k for k, q in enumerate(p.free.parameters) if not q.beside]
+    bench = [k for k, q in enumerate(p.free.parameters) if q.beside]
+    # What the bench's tolerances leave of it.
+    across = whole[np.ix_(own, bench)]
+    H = whole[np.ix_(own, own)]
+    H = H - across @ inverse((whole + p.free.precision)[np.ix_(bench, bench)]) @ across.T if bench else H
+    numbers = [p.free.parameters[k] for k in own]
+    error = p.free.prior()[1][own]
     posterior = inverse(H + np.diag(1.0 / error**2))
     # Next to no prior: what the data says alone.
     vague = inverse(H + np.diag(np.full(len(error), 1.0 / (20 * WIDE) ** 2)))
-    starts = {q.path: q.start for q in p.free.parameters}
+    starts = {q.name: q.start for q in p.free.parameters}
     rows = []
-    for k, q in enumerate(p.free.parameters):
+    for k, q in enumerate(numbers):
         scale = 1.0
         if q.above is not None:  # the coordinate is the excess over another; report the error of the whole
-            scale = (q.start - p.free.base(q, starts, p.fixed)) / max(q.start, 1e-300)
+            scale = (q.start - p.free.base(own[k], starts, p.fixed)) / max(q.start, 1e-300)
         alone = math.sqrt(vague[k, k]) * scale
         rows.append(
             Expectation(
@@ -198,10 +238,8 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
     for value, vector in zip(values, vectors.T, strict=True):
         if value < 3.0:
             share = (error * vector) ** 2 / (value + (error / (20 * WIDE)).mean() ** 2) / np.diag(vague)
-            shares = {
-                q.path: float(v) for q, v, s in zip(p.free.parameters, vector, share, strict=True) if s > 0.5
-            }
-            if len(shares) > 1:
+            shares = {q.path: float(v) for q, v, s in zip(numbers, vector, share, strict=True) if s > 0.5}
+            if len(shares) > 1 and any(not row.determined for row in rows if row.path in shares):
                 combinations.append(shares)
     return tuple(rows), combinations
 
@@ -220,16 +258,3 @@ def _identifiability_findings(
             text = f"{row.path} is determined {error} by these logs."
             remedy = _remedy([row.path], "add a log in which it matters, or give a prior")
             yield finding("not_determined", text, remedy, relative_error=min(row.from_data, 1e9))
-
-
-def _merged(rows: Sequence[Finding]) -> list[Finding]:
-    """Findings of the same code in many logs become one, with the count."""
-    by: dict[tuple[str, str], list[Finding]] = {}
-    for f in rows:
-        by.setdefault((f.code, f.remedy), []).append(f)
-    return [
-        first
-        if not others
-        else replace(first, text=f"{first.text.rstrip('.')}. The same in {len(others)} more.")
-        for first, *others in by.values()
-    ]

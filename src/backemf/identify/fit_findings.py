@@ -16,29 +16,38 @@ TIED = 0.98
 """Correlation from which on two parameters are only known together."""
 
 
-def of_parameters(p: Problem, x: np.ndarray, fitted: Mapping[str, Fitted]) -> Iterator[Finding]:
-    """Parameters at a bound, left where they were, or away from what was stated."""
+def of_parameters(
+    p: Problem, x: np.ndarray, fitted: Mapping[str, Fitted], wrong: Sequence[Finding]
+) -> Iterator[Finding]:
+    """Parameters at a bound, left where they were, or away from what was stated; `wrong` is what has been
+    named already."""
     low, high = p.free.bounds()
     for k, q in enumerate(p.free.parameters):
-        one = fitted[q.path]
+        if q.beside:
+            continue
+        one = fitted[q.name]
         value = f"{one.value:.4g} {q.unit}"
         if x[k] >= high[k] - 1e-6 or (q.signed and x[k] <= low[k] + 1e-6):
             text = f"{q.path} ended at its bound, {value}."
             yield finding("at_bound", text, "widen its bounds, or fix it", value=one.value)
-        if one.told_by == "prior" and not q.path.startswith("bench."):
-            where = "where the datasheet or the caller put it" if one.prior is not None else "near its start"
-            text = f"{q.path} is not told by these logs; it stays {where}, {value}."
-            yield finding("not_identifiable", text, "see `backemf check` for what to record", value=one.value)
-        if one.prior is None:
-            continue
-        stated, error = one.prior
-        if abs(one.value - stated) > 3 * math.hypot(one.error, error):
+        away = one.prior is not None and abs(one.value - one.prior[0]) > 3 * math.hypot(
+            one.error, one.prior[1]
+        )
+        if away and one.prior is not None and not wrong:
+            stated, error = one.prior
             text = (
                 f"{q.path} is {one.value:.4g} by the logs and {stated:.4g} +- {error:.2g} {q.unit} by the"
                 " sheet."
             )
             remedy = "trust the logs for this unit; check the sheet's conditions"
             yield finding("sheet_disagrees", text, remedy, fitted=one.value, sheet=stated)
+        elif one.told_by == "prior" and not away:
+            stated = "" if one.prior is None else f" (stated: {one.prior[0]:.4g} +- {one.prior[1]:.2g})"
+            text = (
+                f"these logs hardly tell {q.path}: {value}{stated}, and anything from {one.low:.3g} to"
+                f" {one.high:.3g} would do."
+            )
+            yield finding("not_identifiable", text, "see `backemf check` for what to record", value=one.value)
 
 
 def of_pairs(paths: Sequence[str], correlation: np.ndarray) -> Iterator[Finding]:
@@ -60,11 +69,13 @@ def of_errors(
     ratio = float(np.mean(list(held.values())) / np.mean(list(training.values()))) if held else 0.0
     if ratio > 1.5:
         text = f"the error on held-out logs is {ratio:.2g} times that on the fitted ones."
-        remedy = "try a simpler friction model, or fit logs that cover these conditions"
+        remedy = "fit logs that cover these conditions too"
         yield finding("worse_held_out", text, remedy, ratio=ratio)
     if times_noise > 3:
         text = f"errors are {times_noise:.2g} times the noise of the recording: the model misses something."
-        remedy = "try the friction ladder, a delay, or a thermal part"
+        remedy = (
+            "let `--friction ladder` compare friction models on logs that are held out: it keeps what helps"
+        )
         yield finding("model_error", text, remedy, ratio=times_noise)
 
 

@@ -8,9 +8,10 @@ numbers that may be negative vary linearly.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
 from ..model.quantity import Size, quantities
 from ..model.steady import line
+from ..statistics import Coordinate
 
 WIDE = 2.0
 """Standard error of the logarithm of a number nothing is known of but its start:
@@ -51,61 +53,103 @@ class Parameter:
     """The parameter that it is at least as large as."""
     knee: float | None = None
     """Where it may vanish: the size below which its coordinate is linear."""
+    logs: tuple[int, ...] | None = None
+    """The logs whose number it is, by place; None for all."""
+    group: str = ""
+    """In words, what those logs have in common."""
+    alike: float = 0.0
+    """Correlation, before any data, with the same number of other groups: one gauge, one ruler."""
+
+    beside: bool = False
+    """Whether it belongs to the bench or the recording, not to the actuator."""
+
+    @property
+    def name(self) -> str:
+        """Its path, and whose it is where others have one of their own."""
+        return f"{self.path}[{self.group}]" if self.group else self.path
+
+    @functools.cached_property
+    def coordinate(self) -> Coordinate:
+        return Coordinate(self.signed is not None, self.knee or 0.0)
 
     def inward(self, v: float) -> float:
         """The coordinate of a value, or of its excess over the parameter it stands on."""
-        if self.signed is not None:
-            return v
-        if self.knee is not None:
-            return math.log1p(max(v, 0.0) / self.knee)
-        return math.log(max(v, SMALLEST * max(abs(self.start), 1e-12)))
+        if self.signed is None and self.knee is None:
+            v = max(v, SMALLEST * max(abs(self.start), 1e-12))
+        return self.coordinate.inward(v)
 
     def outward(self, x: float) -> float:
-        if self.signed is not None:
-            return float(x)
-        return math.exp(x) if self.knee is None else self.knee * math.expm1(max(x, 0.0))
+        return self.coordinate.outward(x)
 
     def slope(self, x: float) -> float:
         """d value / d x."""
-        return 1.0 if self.signed is not None else (self.knee or 1.0) * math.exp(x)
+        return 1.0 if self.signed is not None else (self.knee or 1.0) * math.exp(min(x, 300.0))
 
 
 @dataclass(frozen=True)
 class Free:
-    """Several free numbers and the change of coordinates between them and the optimiser's x."""
+    """Several free numbers and the change of coordinates between them and the optimiser's x.
+
+    Most numbers are the same in all logs; some belong to a group of them (a mounting, a weight, one log).
+    """
 
     parameters: tuple[Parameter, ...]
 
-    @property
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters)
+
+    @functools.cached_property
     def paths(self) -> tuple[str, ...]:
-        return tuple(p.path for p in self.parameters)
+        """Every path that some parameter sets, once: the columns of derivatives."""
+        return tuple(dict.fromkeys(p.path for p in self.parameters))
 
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def base(self, p: Parameter, values: Mapping[str, float], fixed: Mapping[str, float]) -> float:
-        """What an ordered parameter stands on."""
-        return 0.0 if p.above is None else float(values.get(p.above, fixed.get(p.above, 0.0)))
+    def columns(self, n_logs: int) -> np.ndarray:
+        """(n_logs, n_paths): which parameter sets a path in a log; -1 where the log's own number stands."""
+        index = np.full((n_logs, len(self.paths)), -1)
+        for k, p in enumerate(self.parameters):
+            index[slice(None) if p.logs is None else list(p.logs), self.paths.index(p.path)] = k
+        return index
+
+    @functools.cached_property
+    def _bases(self) -> tuple[int | None, ...]:
+        """The place of the parameter that an ordered one stands on; None where that is not free."""
+        places = {(p.path, p.logs): k for k, p in enumerate(self.parameters)}
+        return tuple(
+            None if p.above is None else places.get((p.above, p.logs), places.get((p.above, None)))
+            for p in self.parameters
+        )
+
+    def base(self, k: int, values: Mapping[str, float], fixed: Mapping[str, float]) -> float:
+        """What the parameter at a place stands on."""
+        above, place = self.parameters[k].above, self._bases[k]
+        if above is None:
+            return 0.0
+        return float(fixed.get(above, 0.0) if place is None else values[self.names[place]])
 
     def to_x(self, values: Mapping[str, float], fixed: Mapping[str, float]) -> np.ndarray:
+        """The coordinates of values by name."""
+        rows = enumerate(self.parameters)
         return self.inside(
-            np.array([p.inward(values[p.path] - self.base(p, values, fixed)) for p in self.parameters])
+            np.array([p.inward(values[p.name] - self.base(k, values, fixed)) for k, p in rows])
         )
 
     def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
+        """Values by name."""
         values: dict[str, float] = {}
-        for p, v in sorted(zip(self.parameters, x, strict=True), key=lambda row: row[0].above is not None):
-            values[p.path] = self.base(p, values, fixed) + p.outward(v)
-        return {p.path: values[p.path] for p in self.parameters}
+        for k in sorted(range(len(self)), key=lambda k: self.parameters[k].above is not None):
+            values[self.names[k]] = self.base(k, values, fixed) + self.parameters[k].outward(x[k])
+        return {name: values[name] for name in self.names}
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
         """d values / d x."""
-        T = np.zeros((len(self), len(self)))
-        for k, (p, v) in enumerate(zip(self.parameters, x, strict=True)):
-            T[k, k] = p.slope(v)
-            if p.above in self.paths:
-                j = self.paths.index(p.above)
-                T[k, j] = self.parameters[j].slope(x[j])
+        T = np.diag([p.slope(v) for p, v in zip(self.parameters, x, strict=True)])
+        for k, j in enumerate(self._bases):
+            if j is not None:
+                T[k, j] = T[j, j]
         return T
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,6 +165,22 @@ class Free:
         """Means and standard errors in x."""
         means, errors = np.array([p.prior for p in self.parameters]).reshape(-1, 2).T
         return means, errors
+
+    @functools.cached_property
+    def precision(self) -> np.ndarray:
+        """Inverse of the prior's covariance in x."""
+        error = self.prior()[1]
+        like = np.eye(len(self))
+        for k, p in enumerate(self.parameters):
+            for j in range(k):
+                if p.alike and self.parameters[j].path == p.path:
+                    like[j, k] = like[k, j] = p.alike
+        return np.linalg.inv(like) / np.outer(error, error)
+
+    def with_(self, more: Sequence[Parameter]) -> Free:
+        """The same and further ones, which come first where both are the same number."""
+        named = {p.name for p in more}
+        return Free((*(p for p in self.parameters if p.name not in named), *more))
 
 
 def default_paths(actuator: Actuator) -> list[str]:
@@ -171,7 +231,11 @@ def _parameter(
         base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path)
         scale = max(start - base, 1e-3 * max(start, base), 1e-9)
         knee = KNEE * max(scale, usual or 0.0) if actuator.traits(path)["least"] == 0 else None
-        low, high = bound or (0.0 if knee else scale * SMALLEST, max(scale, usual or 0.0) / SMALLEST)
+        low, high = 0.0 if knee else scale * SMALLEST, max(scale, usual or 0.0) / SMALLEST
+        reach = actuator.traits(path)["within"]
+        if reach is not None:
+            low, high = min((usual or start) / reach, start), max((usual or start) * reach, start)
+        low, high = bound or (low, high)
         if most is not None:
             high = min(high, most)
         if low <= 0 and knee is None:
@@ -198,6 +262,17 @@ def _parameter(
         above=above,
         knee=knee,
     )
+
+
+def on(numbers: Free, places: Sequence[int]) -> Free:
+    """The numbers that act in some of the logs, which are counted anew."""
+    new = {old: k for k, old in enumerate(places)}
+    kept = []
+    for p in numbers.parameters:
+        logs = None if p.logs is None else tuple(new[k] for k in p.logs if k in new)
+        if logs is None or logs:
+            kept.append(replace(p, logs=logs))
+    return Free(tuple(kept))
 
 
 def size(actuator: Actuator) -> Size:
@@ -239,6 +314,9 @@ def priors(
     # Drag printed at no load belongs to no single friction parameter of a richer model; it is left out.
     symbols = {"resistance": "R", "torque_constant": "K", "rotor_inertia": "J", "inductance": "L"}
     stated = {}
+    gain = given.firmware.get("error_gain")
+    if gain is not None and "drive.firmware_gain" in actuator.parameters and gain.half >= 0.01 * gain.value:
+        stated["drive.firmware_gain"] = (gain.value, gain.half)
     for name, symbol in symbols.items():
         path = f"motor.{name}"
         if symbol in c and path in start.parameters and path in actuator.parameters:

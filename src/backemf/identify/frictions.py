@@ -16,24 +16,75 @@ from .free import size
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
 ALIASES = {"m1": "coulomb", "m2": "stribeck"}
+BELOW: dict[str, tuple[str, ...]] = {
+    "stribeck": ("coulomb",),
+    "torque-proportional": ("coulomb",),
+    "m3": ("coulomb",),
+    "m4": ("m3", "stribeck"),
+    "m5": ("m4",),
+    "m6": ("m5",),
+    "dahl": ("coulomb",),
+    "maxwell-slip": ("coulomb",),
+    "lugre": ("stribeck",),
+    "load-lugre": ("m4",),
+}
+"""The rungs that a friction contains: each starts from what these found."""
+LOSSLESS = 0.95
+"""Efficiency of gears at the start of a friction that has the load in its own law."""
+ABSENT = 1e-6
+"""Share of a usual size at which a number that a poorer friction lacks starts, on top of it."""
+SPLIT = {
+    "load": ("load_motor", "load_external"),
+    "load_stribeck": ("load_motor_stribeck", "load_external_stribeck"),
+}
+"""Numbers that a richer friction has twice."""
+
+
+def law(name: str) -> str:
+    """A friction's name in the table, for any way to call it."""
+    name = ALIASES.get(name.lower(), name.lower())
+    if name not in FRICTIONS:
+        raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
+    return name
 
 
 def with_friction(actuator: Actuator, name: str) -> Actuator:
     """The actuator with another friction: shared numbers are kept,
     new ones start at values that servos have."""
-    name = ALIASES.get(name.lower(), name.lower())
-    if name not in FRICTIONS:
-        raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
-    old, gearbox = actuator.friction, actuator.gearbox
-    known = parameters(old)
-    cls = FRICTIONS[name]
-    fields = {f.name: f.metadata.get("start") for f in dataclasses.fields(cls)}
-    values = {k: start(size(actuator)) for k, start in fields.items() if start is not None}
-    for k in fields.keys() & known.keys():
+    old, cls = actuator.friction, FRICTIONS[law(name)]
+    known, values = parameters(old), usual(actuator, cls)
+    for k in {f.name for f in dataclasses.fields(cls)} & known.keys():
         small = type(old) is not cls and k in ("coulomb", "static", "viscous")  # and so hard to move
         values[k] = max(known[k], values[k]) if small else known[k]
-    gearbox = dataclasses.replace(gearbox, efficiency=None) if cls.loaded else gearbox
+    gearbox = actuator.gearbox
+    if cls.loaded and not old.loaded and gearbox.efficiency is not None:
+        # What the gears lose is the friction's now; both are free, and the poorer friction is contained.
+        gearbox = dataclasses.replace(gearbox, efficiency=max(gearbox.efficiency, LOSSLESS))
     return dataclasses.replace(actuator, friction=cls(**values), gearbox=gearbox)
+
+
+def usual(actuator: Actuator, cls: type) -> dict[str, float]:
+    """Numbers of a friction that an actuator of this size has."""
+    fields = {f.name: f.metadata.get("start") for f in dataclasses.fields(cls)}
+    return {k: start(size(actuator)) for k, start in fields.items() if start is not None}
+
+
+def above(found: Actuator, name: str) -> Actuator:
+    """An actuator with a richer friction that does what its poorer one does, or as nearly so as a start must:
+    what the poorer one lacks is next to nothing."""
+    cls = FRICTIONS[law(name)]
+    known, values = parameters(found.friction), usual(found, cls)
+    for new in values.keys() - known.keys():
+        if new.startswith("load"):
+            values[new] *= ABSENT
+    values |= {k: v for k, v in known.items() if k in {f.name for f in dataclasses.fields(cls)}}
+    for old, both in SPLIT.items():
+        values |= {new: known[old] for new in both if old in known and new in values}
+    if "static" in values and "static" not in known:
+        values["static"] = values["coulomb"]
+    if "stribeck_exponent" in values and "stribeck_velocity" in known:
+        values["stribeck_exponent"] = known.get("stribeck_exponent", 2.0)
+    return dataclasses.replace(found, friction=cls(**values))
 
 
 def friction_size(actuator: Actuator, w: Any, t_m: float, t_e: float) -> np.ndarray:

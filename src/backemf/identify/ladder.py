@@ -4,7 +4,7 @@ and take the simplest that is as good as the best."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
 from ..tables import table
-from .fit import Progress, fit
-from .frictions import LADDER, with_friction
-from .residual import fitted_drive
-from .select import KEYS
+from .bench_numbers import words
+from .fit import climb_of, fit
+from .frictions import LADDER
+from .optimize import Progress
+from .select import KEYS, split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +31,29 @@ class Rung:
     reason: str = ""
     """Why there is no fit."""
 
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Error of each log while it was held out."""
+
     @property
     def held_out(self) -> float:
-        return np.inf if self.fit is None or self.fit.held_out_mae is None else self.fit.held_out_mae
+        return float(np.mean(list(self.errors.values()))) if self.errors else np.inf
 
     @property
     def standard_error(self) -> float:
-        if self.fit is None or len(self.fit.held_out) < 2:
-            return 0.0
-        errors = np.array(list(self.fit.held_out.values()))
-        return float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
+        """Of the held-out error, over the logs."""
+        errors = np.array(list(self.errors.values()))
+        return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Numbers of its friction that the logs do not tell."""
+        if self.fit is None:
+            return ()
+        return tuple(
+            path
+            for path, p in self.fit.parameters.items()
+            if path.startswith("friction.") and p.told_by == "prior" and p.value > 0
+        )
 
     def tried(self, chosen: bool) -> Tried:
         """What the chosen fit remembers of this rung."""
@@ -48,8 +62,8 @@ class Rung:
             friction=self.name,
             n_parameters=None if f is None else len(f.parameters),
             training_mae=None if f is None else f.training_mae,
-            held_out_mae=None if f is None else f.held_out_mae,
-            standard_error=self.standard_error,
+            held_out_mae=None if f is None else self.held_out,
+            standard_error=self.standard_error if np.isfinite(self.standard_error) else 0.0,
             chosen=chosen,
             reason=self.reason,
         )
@@ -82,14 +96,20 @@ class Ladder:
             bought = "-" if before is None else f"{100 * (1 - r.held_out / before):+.1f} %"
             before = min(r.held_out, before) if before is not None else r.held_out
             n, trained = str(len(r.fit.parameters)), f"{1e3 * r.fit.training_mae:.3f}"
-            held = f"{1e3 * r.held_out:.3f} +- {1e3 * r.standard_error:.2f}"
+            error = f" +- {1e3 * r.standard_error:.2f}" if np.isfinite(r.standard_error) else ""
+            held = f"{1e3 * r.held_out:.3f}{error}"
             rows.append((r.name, n, trained, held, bought, "chosen" if r.name == self.chosen else ""))
         unit = "mrad" if self.fit.actuator.motion == "rotary" else "mm"
         head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
         return (
-            f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest within one standard error of"
-            f" the best: {self.chosen}."
+            f"Judged on {self.held_out}.\n\n{table(rows, head)}\n\nThe simplest that is as good as the best,"
+            f" log by log: {self.chosen}."
         )
+
+
+FEWEST_GROUPS = 3
+"""Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
+MOST_FOLDS = 4
 
 
 def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
@@ -100,12 +120,36 @@ def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
         middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
         if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
             return [{key: middle}], f"the logs with {key} {middle:g}"
-    if len(logs) < 4:
+    if len(logs) < 2:
         raise InvalidValue(
-            f"{len(logs)} logs are too few to hold some out; record more, or name hold_out yourself"
+            f"{len(logs)} log is too little to hold some out; record more, or name hold_out yourself"
         )
-    names = [log.name for log in logs][1::4]
-    return names, f"every fourth log ({len(names)} of {len(logs)})"
+    names = [log.name for log in logs][1 :: min(4, len(logs))]
+    return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
+
+
+def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
+    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
+    else every group of the training logs as well."""
+    _, judged = split(logs, hold_out)
+    groups = grouped(logs)
+    told = [name for name in groups if all(log in judged for log in groups[name])]
+    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
+        return [[log.name for log in judged]], ""
+    parts = [[log.name for log in members] for members in groups.values()]
+    while len(parts) > MOST_FOLDS:  # the smallest together
+        parts.sort(key=len)
+        parts = [parts[0] + parts[1], *parts[2:]]
+    return parts, f"{len(parts)} groups of logs, each held out in turn"
+
+
+def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
+    """Logs by rig and settings; each by itself where all are of one."""
+    groups: dict[Any, list[Log]] = {}
+    for log in logs:
+        rig = None if log.bench is None else words(log.bench)
+        groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
+    return groups if len(groups) > 1 else {log.name: [log] for log in logs}
 
 
 def ladder(
@@ -120,17 +164,22 @@ def ladder(
     progress: Progress | None = None,
     **more: Any,
 ) -> Ladder:
-    """Fit each friction of the ladder and judge it on held-out logs;
-    each rung starts from the last one's winding and drag."""
+    """Fit each friction of the ladder and judge it on held-out logs; each rung starts from what the rungs
+    that it contains found. Where fewer than three groups of logs would be held out, every group is in
+    turn."""
     actuator, logs = actuator_and_logs("ladder", actuator, logs)
     if hold_out is None:
-        hold_out, words = default_hold_out(logs)
+        hold_out, words_ = default_hold_out(logs)
     else:
-        words = f"the logs held out ({hold_out})"
+        words_ = f"the logs held out ({hold_out})"
+    options = {"prior": prior, "n_starts": n_starts, "seed": seed, **more}
+    folds, turned = folds_of(logs, hold_out)
+    asked = [hold_out, *(fold for fold in folds if turned)]
+    climbs = [
+        climb_of(actuator, split(logs, held)[0], **{k: v for k, v in options.items() if k != "apply"})
+        for held in asked
+    ]
     climbed: list[Rung] = []
-    start = actuator
-    also = [*more.pop("also", ()), *(["drive.firmware_gain"] if fitted_drive(actuator, logs)[1] else [])]
-    asked = {"prior": prior, "hold_out": hold_out, "n_starts": n_starts, "seed": seed, **more}
     for k, name in enumerate(rungs):
 
         def note(text: str, cost: float, share: float, k: int = k, name: str = name) -> None:
@@ -138,18 +187,47 @@ def ladder(
                 progress(f"{name}: {text}", cost, (k + share) / len(rungs))
 
         try:
-            one = fit(with_friction(start, name), logs, progress=note, also=also, **asked)
-            climbed.append(Rung(name=name, fit=one))
-            if one.held_out_mae is not None and one.held_out_mae <= min(r.held_out for r in climbed):
-                start = one.actuator
+            fits = [
+                fit(
+                    actuator,
+                    logs,
+                    friction=name,
+                    hold_out=held,
+                    progress=note,
+                    climb=climb,
+                    inspect=False,
+                    **options,
+                )
+                for held, climb in zip(asked, climbs, strict=True)
+            ]
+            errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
+            climbed.append(Rung(name=name, fit=fits[0], errors=errors))
         except (BackemfError, np.linalg.LinAlgError) as error:
             climbed.append(Rung(name=name, fit=None, reason=str(error)))
+    chosen = simplest(climbed)
+    best = fit(
+        actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, climb=climbs[0], **options
+    )
+    climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
+
+
+def simplest(climbed: Sequence[Rung]) -> Rung:
+    """The rung with the fewest numbers that is as good as the best, by how each log judges the two; one with
+    numbers that the logs do not tell only where no other is left."""
     best = min(climbed, key=lambda r: r.held_out)
     if best.fit is None:
         raise InvalidValue(f"no rung could be fitted: {best.reason}")
-    n = len(best.fit.held_out)
-    floor = 0.1 * best.held_out / np.sqrt(n)  # a standard error of a few logs is itself uncertain
-    limit = best.held_out + max(best.standard_error, floor)
-    good = [r for r in climbed if r.fit is not None and r.held_out <= limit]
-    chosen = min(good, key=lambda r: len(r.fit.parameters) if r.fit is not None else 99)
-    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=words)
+    good = [r for r in climbed if r.fit is not None and as_good(r, best)]
+    told = [r for r in good if not r.untold]
+    return min(told or good, key=lambda r: (len(r.fit.parameters) if r.fit is not None else 99, r.held_out))
+
+
+def as_good(one: Rung, best: Rung) -> bool:
+    """Whether a rung is within one standard error of the best, log by log: what both find hard cancels."""
+    pairs = np.array([(one.errors[n], e) for n, e in best.errors.items() if n in one.errors])
+    worse = pairs[:, 0] - pairs[:, 1]
+    # a standard error of a few logs is itself uncertain
+    floor = 0.1 * best.held_out / np.sqrt(len(worse))
+    error = float(np.std(worse, ddof=1) / np.sqrt(len(worse))) if len(worse) > 1 else 0.0
+    return float(np.mean(worse)) <= max(error, floor)

@@ -48,35 +48,36 @@ def levenberg_marquardt(
     most: int = 40,
     tolerance: float = 1e-5,
     substeps: int | None = None,
+    damping: float = 1e-2,
+    still: Sequence[str] = (),
 ) -> Minimum:
     """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped,
-    and kept inside the bounds."""
-    mean, error = problem.free.prior()
-    precision = 1.0 / error**2
+    and kept inside the bounds. Near an optimum little damping lets it slide along a valley. Paths that
+    are `still` stay where they are."""
+    mean, precision = problem.free.prior()[0], problem.free.precision
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
         H, g, cost = problem.normal(x, bandwidth, robust, substeps)
-        total = cost + 0.5 * float(np.sum(precision * (x - mean) ** 2))
-        return H + np.diag(precision), g + precision * (x - mean), total, cost
+        pull = precision @ (x - mean)
+        return H + precision, g + pull, cost + 0.5 * float((x - mean) @ pull), cost
 
     x = problem.free.inside(np.asarray(x, float))
     H, g, cost, data_cost = evaluate(x)
     n_evaluations, ended = 1, "stopped at its limit of iterations"
     if not np.isfinite(cost):
         ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
-    damping, small = 1e-2, 0
+    small = 0
     low, high = problem.free.bounds()
+    fixed = np.array([q.path in still for q in problem.free.parameters], bool)
     for _ in range(most):
-        held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0))  # at a bound that it pushes against
-        moving = ~held
-        A = H[np.ix_(moving, moving)]
-        scale = np.maximum(np.diag(A), 1e-12)
+        held = (
+            ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
+        )  # or at a bound that it pushes against
+        scale = np.maximum(np.diag(H), 1e-12)
         improved, trial, there = False, x, (H, g, cost, data_cost)
         for _ in range(12):
-            step = np.zeros_like(x)
-            try:
-                step[moving] = -np.linalg.solve(A + damping * np.diag(scale), g[moving])
-            except np.linalg.LinAlgError:
+            step = _step(H + damping * np.diag(scale), g, x, low, high, held)
+            if step is None:
                 damping *= 10.0
                 continue
             step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
@@ -98,8 +99,34 @@ def levenberg_marquardt(
     return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
 
 
+def _step(
+    A: np.ndarray, g: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray, held: np.ndarray
+) -> np.ndarray | None:
+    """-A^-1 g inside the bounds: what would leave them stops there, and the others know it; None where A
+    is singular."""
+    step, stopped = np.zeros_like(x), held.copy()
+    for _ in range(len(x)):
+        moving = ~stopped
+        try:
+            rest = g[moving] + A[np.ix_(moving, stopped)] @ step[stopped]
+            step[moving] = -np.linalg.solve(A[np.ix_(moving, moving)], rest)
+        except np.linalg.LinAlgError:
+            return None
+        out = moving & ((x + step < low) | (x + step > high))
+        if not out.any():
+            break
+        step[out] = np.clip(x[out] + step[out], low[out], high[out]) - x[out]
+        stopped |= out
+    return step
+
+
 def homotopy(
-    problem: Problem, x: np.ndarray, *, stages: Sequence[float] = STAGES, note: Progress | None = None
+    problem: Problem,
+    x: np.ndarray,
+    *,
+    stages: Sequence[float] = STAGES,
+    note: Progress | None = None,
+    robust: float = np.inf,
 ) -> Minimum:
     """Minimise with the observer's bandwidth falling to zero;
     early stages are short, the last runs to convergence."""
@@ -110,7 +137,7 @@ def homotopy(
         coarse = problem.substeps if last else max(1, problem.substeps // 3)
         tolerance = 1e-5 if last else 1e-4
         end = levenberg_marquardt(
-            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance
+            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance, robust=robust
         )
         minima.append(end)
         x = end.x

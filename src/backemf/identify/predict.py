@@ -11,6 +11,7 @@ import numpy as np
 from ..data.fit import Fit
 from ..data.log import Log, Signal
 from ..model.actuator import Actuator, signals
+from . import bench_numbers
 from .free import Free
 from .residual import fitted_drive, problem
 
@@ -65,23 +66,27 @@ def role(fit: Fit, name: str) -> str:
 
 def as_found(fit: Fit, log: Log) -> Log:
     """The log with the bench's numbers that the fit found, such as where the arm hangs."""
-    numbers = {path.partition(".")[2]: p.value for path, p in fit.parameters.items() if path[:6] == "bench."}
-    return replace(log, bench=replace(log.bench, **numbers)) if numbers and log.bench is not None else log
+    log = bench_numbers.as_found(fit.bench, log)
+    freed = {path.partition(".")[2]: p.value for path, p in fit.parameters.items() if path[:6] == "bench."}
+    return replace(log, bench=replace(log.bench, **freed)) if freed and log.bench is not None else log
 
 
 def run(fit: Fit, log: Log) -> Prediction:
     """Simulate a log from its start and what was asked; nothing is fitted."""
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
-    p = problem(actuator, [log], Free(()), outputs=("position",), substeps=fit.substeps)
-    columns = p.kernels.trajectory(p.rows_of(np.zeros(0)), p.S, p.batch, p.substeps).T
+    late = bench_numbers.as_late(actuator, [log], fit.bench)
+    p = problem(actuator, [log], Free(tuple(late)), outputs=("position",), substeps=fit.substeps)
+    columns = p.kernels.trajectory(p.rows_of(p.first), p.S, p.batch, p.substeps).T
     states = dict(zip(p.system.states, columns, strict=True))
     (one,) = p.logs
     here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
+    here = bench_numbers.with_latency(here, fit.bench)
+    delay = late[0].start if late else here.drive.delay
     inputs: dict[str, Any] = dict(zip(p.system.inputs, one.inputs.T, strict=True))
-    for name in inputs if here.drive.delay else ():
+    for name in inputs if delay else ():
         if name.endswith("_target"):
-            inputs[name] = Signal(time=log.time, values=inputs[name]).held(log.time - here.drive.delay)
+            inputs[name] = Signal(time=log.time, values=inputs[name]).held(log.time - delay)
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
     return Prediction(
         log=log,

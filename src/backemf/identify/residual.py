@@ -12,7 +12,7 @@ import numpy as np
 from ..data.log import Log, Signal
 from ..data.logs.start import bench_of, noise_of, start_of, targets
 from ..engine.compile.kernels import Kernels, kernels
-from ..engine.rows import Batch, Delay, Held, Observer, held
+from ..engine.rows import DELAY, Batch, Delay, Held, Observer, held
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
@@ -64,11 +64,22 @@ def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, boo
     return replace(actuator, drive=drive), True
 
 
-def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool) -> Prepared:
+def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
+    """A rotor inertia to start from where nobody printed one:
+    a fifth of the lightest load's, at the rotor."""
+    benches = [log.bench for log in logs if log.bench is not None and not log.bench.series]
+    loads = [float(np.min(bench.inertia_at({}))) for bench in benches]
+    J = 0.2 * min(loads, default=1e-3) / actuator.gearbox.output_inertia(1.0)
+    return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
+
+
+def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) -> Prepared:
     """A log's inputs as rows, its measurements, settings and start."""
     bench = bench_of(log)
-    if hanging and bench.hangs and "hanging" not in parameters(bench):
+    if "bench.hanging" in free.paths and bench.hangs and "hanging" not in parameters(bench):
         bench = replace(bench, **{"hanging": 0.0})
+    if "bench.supply_factor" in free.paths and bench.supply_factor is None:
+        bench = replace(bench, supply_factor=1.0)
     wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]
     inputs = {name: log[name] for name in sorted(wanted)}
     for name, values in inputs.items():
@@ -83,7 +94,8 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], hanging: bool)
         rows = Delay(values, log.time, actuator.drive.delay, [is_late(n) for n in inputs]).rows()
     measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
     q, v = start_of(log)
-    start = actuator.initial_state(position=q, **({} if bench.locked else {"velocity": v}))
+    first = {name: float(x[0]) for name, x in inputs.items()}
+    start = actuator.initial_state(first, position=q, **({} if bench.locked else {"velocity": v}))
     if "winding_temperature" in start and "temperature" in log:
         start["winding_temperature"] = float(log["temperature"][0])
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
@@ -103,40 +115,52 @@ class Problem:
     """Standard deviation of an error, by output: what weights are the inverse of."""
 
     def __post_init__(self) -> None:
-        first = self.logs[0]
+        first, actuator = self.logs[0], self.actuator
+        if DELAY in self.free.paths and actuator.drive.delay is None:
+            actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
         asked = [*targets(first.log, self.actuator.drive), *first.bench.series]
         names = {*asked, *(n for n in first.log.signals if n in ("enabled", "supply"))}
         self.system = ActuatorSystem(
-            actuator=self.actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
+            actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
         self.kernels: Kernels = kernels(self.system, free=self.free.paths)
         self.names = list(self.system.parameters)
-        self.fixed = {**parameters(self.actuator), **parameters(first.bench, "bench.")}
+        self.fixed = {**parameters(actuator), **parameters(first.bench, "bench.")}
         self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
         self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
         self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in self.free.paths]
+        self.index = self.free.columns(len(self.logs))
+        self.patterns = [
+            (columns, np.flatnonzero((self.index == columns).all(axis=1)))
+            for columns in np.unique(self.index, axis=0)
+        ]
+        """Logs in which the same parameters act: (parameter of each column, the logs)."""
         self.sigma_noise = self.sigma
-        self.delay_free = "drive.delay" in self.free.paths
+        self.delay_free = DELAY in self.free.paths
 
     @property
     def first(self) -> np.ndarray:
         """The optimiser's x at the start parameters."""
-        return self.free.to_x({q.path: q.start for q in self.free.parameters}, self.fixed)
+        return self.free.to_x({q.name: q.start for q in self.free.parameters}, self.fixed)
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
         """Parameters of every log for the optimiser's x.
         A free delay acts through the rows, which are laid out anew."""
+        values = np.array([*self.free.to_values(x, self.fixed).values(), 0.0])
         P = self.P.copy()
-        values = self.free.to_values(x, self.fixed)
+        own = self.index >= 0
+        P[:, self.columns] = np.where(own, values[self.index], P[:, self.columns])
         if self.delay_free:
             late = [is_late(n) for n in self.system.inputs]
+            delays = P[:, self.names.index(DELAY)]
             self.batch = self.kernels.batch(
-                [Delay(p.inputs, p.log.time, values["drive.delay"], late).rows() for p in self.logs]
+                [
+                    Delay(p.inputs, p.log.time, delay, late).rows()
+                    for p, delay in zip(self.logs, delays, strict=True)
+                ]
             )
-        for column, path in zip(self.columns, self.free.paths, strict=True):
-            P[:, column] = values[path]
         return P
 
     @property
@@ -149,34 +173,67 @@ class Problem:
             return None
         return Observer(bandwidth, self.measured[:, self.outputs.index("position")])
 
+    def normal_of_logs(
+        self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(J'J, J'r, cost) of each log, by the columns of derivatives."""
+        P, n = self.rows_of(x), self.substeps if substeps is None else substeps
+        observer, weights = self.observer(bandwidth), 1.0 / self.sigma
+        return self.kernels.normal(
+            P, self.S, self.batch, n, self.measured, weights, observer=observer, robust=robust
+        )
+
+    def gathered(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The sum over logs of matrices by columns of derivatives, (n_logs, n_paths, n_paths), in x."""
+        total = np.zeros((len(x), len(x)))
+        for columns, logs in self.patterns:
+            at = np.flatnonzero(columns >= 0)
+            total[np.ix_(columns[at], columns[at])] += matrices[logs].sum(axis=0)[np.ix_(at, at)]
+        T = self.free.slopes(x)
+        return T.T @ total @ T
+
+    def in_x(self, matrix: np.ndarray, k: int, x: np.ndarray) -> np.ndarray:
+        """A matrix of log k by columns of derivatives, in x."""
+        at = np.flatnonzero(self.index[k] >= 0)
+        total = np.zeros((len(x), len(x)))
+        total[np.ix_(self.index[k][at], self.index[k][at])] = matrix[np.ix_(at, at)]
+        T = self.free.slopes(x)
+        return T.T @ total @ T
+
+    def scores(self, vectors: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Vectors of each log by columns of derivatives, (n_logs, n_paths), in x: (n_logs, n_x)."""
+        spread = np.zeros((len(vectors), len(x) + 1))
+        spread[np.arange(len(vectors))[:, None], self.index] = vectors  # what no parameter sets goes last
+        return spread[:, :-1] @ self.free.slopes(x)
+
     def normal(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """(J'J, J'r, cost) in x, summed over the logs; not finite where the simulation is not."""
-        P, n = self.rows_of(x), self.substeps if substeps is None else substeps
-        observer, weights = self.observer(bandwidth), 1.0 / self.sigma
-        JtJ, Jtr, cost = self.kernels.normal(
-            P, self.S, self.batch, n, self.measured, weights, observer=observer, robust=robust
-        )
-        T = self.free.slopes(x)
+        JtJ, Jtr, cost = self.normal_of_logs(x, bandwidth, robust, substeps)
         # A step that runs away is not finite; the caller looks at the cost.
         with np.errstate(invalid="ignore", over="ignore"):
-            return T.T @ JtJ.sum(axis=0) @ T, T.T @ Jtr.sum(axis=0), float(cost.sum())
+            return self.gathered(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted errors (n, n_outputs) and their derivatives by x (n, n_outputs, n_free)."""
+        """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_paths)."""
         outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
-        T = self.free.slopes(x)
-        return (outputs - self.measured) / self.sigma, (tangents @ T) / self.sigma[None, :, None]
+        return (outputs - self.measured) / self.sigma, tangents / self.sigma[None, :, None]
 
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:
         """Simulated position of every log, on its own samples."""
         states = self.kernels.trajectory(self.rows_of(x), self.S, self.batch, self.substeps)
         return [s[:, 0] for s in self.batch.split(states)]
 
+    def values(self, x: np.ndarray) -> dict[str, float]:
+        """Every free number by name."""
+        return self.free.to_values(x, self.fixed)
+
     def actuator_at(self, x: np.ndarray) -> Actuator:
-        values = self.free.to_values(x, self.fixed)
-        return substitute(self.actuator, {k: v for k, v in values.items() if k in self.actuator.parameters})
+        """With the numbers that are the same in all logs."""
+        values = self.values(x)
+        own = {p.path: values[p.name] for p in self.free.parameters if not p.beside and p.logs is None}
+        return substitute(self.actuator, {k: v for k, v in own.items() if k in self.actuator.parameters})
 
 
 def long_enough(logs: Sequence[Log]) -> None:
@@ -193,7 +250,6 @@ def problem(
     *,
     outputs: Sequence[str] | None = None,
     substeps: int | None = None,
-    hanging: bool = False,
 ) -> Problem:
     """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
     if not logs:
@@ -204,7 +260,7 @@ def problem(
         there = ", ".join(sorted({s for log in logs for s in log.signals}))
         raise MissingValue(f"none of the logs has a position; they have: {there}")
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
-    prepared = [prepare(actuator, _with_common(log, common, actuator), seen, hanging) for log in logs]
+    prepared = [prepare(actuator, _with_common(log, common, actuator), seen, free) for log in logs]
     kinds = {type(p.bench).__name__ for p in prepared}
     if len(kinds) > 1:
         raise InvalidValue(
@@ -212,7 +268,7 @@ def problem(
         )
     noise = [np.median([noise_of(p.measured[:, k]) for p in prepared]) for k in range(len(seen))]
     sigma = np.array([max(x, LEAST_NOISE.get(o, 1e-9)) for x, o in zip(noise, seen, strict=True)])
-    return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared), sigma)
+    return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared, actuator), sigma)
 
 
 def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
@@ -222,10 +278,11 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     return replace(log, signals={**log.signals, **extra}) if extra else log
 
 
-def default_substeps(prepared: Sequence[Prepared]) -> int:
-    """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters."""
+def default_substeps(prepared: Sequence[Prepared], actuator: Actuator) -> int:
+    """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters; and none longer than
+    the drive's period, in which its law looks once."""
     step = float(np.median(np.concatenate([np.diff(p.log.time) for p in prepared])))
-    return max(1, int(np.ceil(step / 2e-3 - 1e-9)))
+    return max(1, int(np.ceil(step / min(2e-3, actuator.drive.period or 2e-3) - 1e-6)))
 
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:

@@ -8,11 +8,15 @@ simulation-error fit (`fit`) needs neither.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.log import Log
+from ..data.logs.start import bench_of
 from ..errors import InvalidValue, MissingValue
+from ..model.actuator import Actuator, Loads, inertias, resistance
+from ..model.steady import iron_drag
 from .arithmetic import Measured, estimate, least_squares
 
 ENDS = 50
@@ -25,7 +29,59 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     cutoff      of the zero-phase fourth-order Butterworth low pass on position [Hz]
     decimation  both sides are low-passed alike and thinned by this factor
     """
-    from scipy.signal import butter, decimate, sosfiltfilt
+    motion = _filtered(log, cutoff, decimation)
+    columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
+    W, y = np.stack([_thinned(column, decimation) for column in columns]).T, motion.thin_torque
+    x, covariance = least_squares(W, y)
+    linear = log.motion == "linear"
+    units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
+    names = ("inertia", "viscous", "coulomb", "offset")
+    numbers = zip(names, units, x, np.diag(covariance), strict=True)
+    terms = {name: estimate(name, unit, value, variance) for name, unit, value, variance in numbers}
+    relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
+    terms["force_error"] = estimate("relative force error", "1", relative, 0.0)
+    return replace(
+        terms["inertia"],
+        others=terms,
+        assumption=(
+            f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
+            f" {decimation}"
+        ),
+        sharpen="a simulation-error fit of the closed loop",
+    )
+
+
+def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimation: int = 10) -> float:
+    """How far the force that an actuator's own numbers ask for along a recorded motion is from the recorded
+    one, as a share of it: ||force - (M a + drag(v) + dry friction - load)|| / ||force||.
+
+    Filtered and thinned as `inverse_dynamics` does; nothing is fitted. It tells a fit of positions with the
+    right numbers from one with the wrong ones.
+    """
+    motion, bench = _filtered(log, cutoff, decimation), bench_of(log)
+    q, v, a, tau = motion.position, motion.velocity, motion.acceleration, motion.torque
+    inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in bench.series}
+    friction, J = actuator.friction, inertias(actuator, bench, inputs)
+    drag = friction.drag(v) + iron_drag(actuator) * v - (friction.offset or 0.0)
+    loads = Loads(tau, bench.load(q, v, inputs), drag, friction.stribeck(v))
+    dry = np.sign(v) * resistance(actuator, J, loads, np.sign(v))
+    asked = (J.load + J.rotor) * a + drag + dry - loads.load
+    y = motion.thin_torque
+    return float(np.linalg.norm(y - _thinned(asked, decimation)) / np.linalg.norm(y))
+
+
+class _Motion(NamedTuple):
+    """A log's motion after the low pass, and its force, without the ends."""
+
+    position: Any
+    velocity: Any
+    acceleration: Any
+    torque: Any
+    thin_torque: np.ndarray
+
+
+def _filtered(log: Log, cutoff: float, decimation: int) -> _Motion:
+    from scipy.signal import butter, sosfiltfilt
 
     for name in ("position", "torque"):
         if name not in log:
@@ -50,25 +106,11 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     v, a = np.zeros_like(q), np.zeros_like(q)
     v[1:-1], a[1:-1] = (q[2:] - q[:-2]) / (2 * h), (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
     inner = slice(ENDS, -ENDS)
-    columns = np.stack([a, v, np.sign(v), np.ones_like(v)])[:, inner]
-    rows = np.concatenate([columns, log["torque"][None, inner]])
-    if decimation > 1:
-        rows = np.stack([decimate(row, decimation, ftype="fir") for row in rows])
-    W, y = rows[:-1].T, rows[-1]
-    x, covariance = least_squares(W, y)
-    linear = log.motion == "linear"
-    units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
-    names = ("inertia", "viscous", "coulomb", "offset")
-    numbers = zip(names, units, x, np.diag(covariance), strict=True)
-    terms = {name: estimate(name, unit, value, variance) for name, unit, value, variance in numbers}
-    relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
-    terms["force_error"] = estimate("relative force error", "1", relative, 0.0)
-    return replace(
-        terms["inertia"],
-        others=terms,
-        assumption=(
-            f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
-            f" {decimation}"
-        ),
-        sharpen="a simulation-error fit of the closed loop",
-    )
+    torque = log["torque"][inner]
+    return _Motion(q[inner], v[inner], a[inner], torque, _thinned(torque, decimation))
+
+
+def _thinned(values: np.ndarray, decimation: int) -> np.ndarray:
+    from scipy.signal import decimate
+
+    return np.asarray(values if decimation == 1 else decimate(values, decimation, ftype="fir"))

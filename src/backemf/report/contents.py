@@ -109,6 +109,7 @@ class Report:
             "sheet": None if self.sheet is None else self.sheet.name,
             "parameters": {p.name: p.summary() for p in self.parameters},
             "performance": {p.name: p.summary() for p in self.performance},
+            "bench": [{**one.to_dict(), "pull": one.pull} for one in fit.bench],
             "findings": [f.to_dict() for f in fit.findings],
             "logs": [row.summary() for row in self.logs],
             "ladder": [dict(vars(r)) for r in fit.rungs],

@@ -122,6 +122,9 @@ def numbers(report: Report) -> Iterator[Block]:
         " over stated. z: their difference in standard errors of both together; beyond 3 either way they"
         " disagree. Told by: whether the logs, what was stated, or both decide the value."
     )
+    bench = _bench(report)
+    if bench is not None:
+        yield bench
     if report.performance:
         yield _compared(report.performance, "what follows", stated, "At the output, winding cold")
     if report.sheet is None:
@@ -137,6 +140,28 @@ def numbers(report: Report) -> Iterator[Block]:
     )
     if words:
         yield note(f"Not fitted, taken as given: {words}.")
+
+
+def _bench(report: Report) -> Table | None:
+    """What the fit found of the bench; the gauges of many logs in one row."""
+    found, rows = report.fit.bench, []
+    gauges = [one for one in found if one.path == "bench.supply_factor"]
+    for one in found:
+        if one.path != "bench.supply_factor" or len(gauges) == 1:
+            name = one.path.replace("bench.", "") + (f" of {one.group}" if one.group else "")
+            stated = f"{number(one.stated)} ± {number(one.tolerance, 2)}"
+            digits = _digits(one.value, one.error)
+            value = (number(one.value, digits), number(one.error, 2))
+            rows.append((name, stated, *value, one.unit, f"{one.pull:+.1f}"))
+    if len(gauges) > 1:
+        mean, first = sum(one.value for one in gauges) / len(gauges), gauges[0]
+        furthest = max((one.pull for one in gauges), key=abs)
+        stated = f"{number(first.stated)} ± {number(first.tolerance, 2)}"
+        name = f"supply_factor of {len(gauges)} logs, mean"
+        rows.append((name, stated, number(mean), "-", "1", f"{furthest:+.1f} at most"))
+    head = ("bench and recording", "stated", "found", "error", "unit", "tolerances moved")
+    caption = "The bench as the fit found it, each number held by its tolerance"
+    return Table(head=head, rows=rows, caption=caption) if rows else None
 
 
 def findings(report: Report) -> Iterator[Block]:

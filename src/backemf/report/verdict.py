@@ -9,8 +9,28 @@ GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
 SERIOUS = ("at_bound", "model_error", "worse_held_out", "interrupted")
 """Findings that no good fit has, the worst first."""
-GRAVE = (*SERIOUS, "sheet_disagrees", "not_identifiable", "correlated", "firmware_gain_fitted")
-"""Findings of a fit, the worst first."""
+GRAVE = (
+    *SERIOUS,
+    "clock_drift",
+    "delay",
+    "sheet_disagrees",
+    "mounting_angle",
+    "not_identifiable",
+    "correlated",
+    "firmware_gain_fitted",
+)
+"""Findings of a fit, the worst first; before them all comes what is wrong with the bench or the sheet."""
+
+
+def serious(code: str) -> bool:
+    """Whether no good fit has this finding: one of those, or something stated that is wrong."""
+    return code in SERIOUS or code.startswith("wrong_")
+
+
+def _rank(code: str) -> int:
+    if code.startswith("wrong_"):
+        return -1
+    return GRAVE.index(code) if code in GRAVE else len(GRAVE)
 
 
 def level(fit: Fit) -> str:
@@ -20,7 +40,7 @@ def level(fit: Fit) -> str:
     ratio = error / fit.noise_floor if fit.noise_floor > 0 else float("inf")
     if ratio > FAIR and {"model_error", "worse_held_out"} & codes:
         return "poor"
-    return "fair" if ratio > GOOD or fit.held_out_mae is None or codes & {*SERIOUS} else "good"
+    return "fair" if ratio > GOOD or fit.held_out_mae is None or any(map(serious, codes)) else "good"
 
 
 def verdict(fit: Fit) -> tuple[str, str]:
@@ -41,7 +61,7 @@ def verdict(fit: Fit) -> tuple[str, str]:
         )
     told = sum(p.told_by != "prior" for p in fit.parameters.values())
     second = f"{told} of {len(fit.parameters)} parameters are told by the logs"
-    worst = sorted(fit.findings, key=lambda f: GRAVE.index(f.code) if f.code in GRAVE else len(GRAVE))
+    worst = sorted(fit.findings, key=lambda f: _rank(f.code))
     if worst:
         rest = "" if len(worst) == 1 else f" (the first of {len(worst)} findings)"
         second += f"; {worst[0].text.rstrip('.')}{rest}: {worst[0].remedy.rstrip('.')}"

@@ -197,8 +197,9 @@ def _controller(
     """
     drive, loop, N, own = actuator.drive, actuator.drive.loop, actuator.gearbox.ratio, actuator.parameters
     volts = drive.ceiling({})
-    dropped += [path for path in ("drive.delay", "drive.deadband") if own.get(path)]
+    dropped += [path for path in ("drive.delay", "drive.deadband", "drive.period") if own.get(path)]
     dropped += ["drive.freeze_when_saturated"] if drive.freezes else []
+    dropped += [f"drive.{name}" for name in drive.without_push]
     dropped += ["drive.bandwidth"] if current_loop(actuator) else []
     if drive.open_circuit:
         raise no_place(drive)

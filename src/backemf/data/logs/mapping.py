@@ -12,13 +12,15 @@ from typing import Any
 from ...errors import BackemfError, UnknownName
 from .. import store
 from ..log import ASKED, MEASURED
-from . import names
-from .recording import MUST_TELL, Channel, ReadError
+from . import calibration, names
+from .recording import MUST_TELL, Channel, ReadError, Recording
 
 NONE = "none"
 """`none=load` leaves a channel out, `velocity=none` a signal."""
 ROW = "row"
 """A channel that every file has: the number of the row, from 0. `time=row[ms],5` is one row every 5 ms."""
+JOINT = ".pos"
+"""Behind the name of a joint: `position=shoulder_pan.pos[deg]` is for that joint's recordings alone."""
 SIGNALS = ("time", *MEASURED, *ASKED)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
@@ -26,6 +28,15 @@ _TEXT = re.compile(
     rf"(?:\s*,\s*(?P<factor>{_NUMBER})(?:/(?P<divisor>{_NUMBER}))?\s*(?P<offset>[+-]\s*{_NUMBER})?)?"
     r"(?:\s*@\s*(?P<clock>.+?))?$"
 )
+
+
+_RANGE = re.compile(
+    rf"^(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s+is\s+"
+    rf"(?P<first>{_NUMBER})\s*\.\.\s*(?P<last>{_NUMBER})\s*(?P<unit>\S.*)$"
+)
+"""`-100..100 is -110..110 deg`: a share of a range."""
+GOALS = frozenset({"goal", "target", "setpoint", "desired", "reference", "ref"})
+"""Words that alone stand for what the one measured quantity was asked to be."""
 
 
 class MappingError(BackemfError, ValueError):
@@ -84,11 +95,26 @@ def parse(text: str) -> Origin:
     if factor == 0:
         raise MappingError(f"{text!r} multiplies by 0; expected a factor such as -1 or 0.001")
     offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
-    unit = (match["unit"] or "").strip()
+    unit, share, first = _range((match["unit"] or "").strip(), text)
+    factor, offset = factor * share, offset * share + first
     if unit and signal != NONE:
         names.to_si(unit, signal, signal)
     clock = (match["clock"] or "").strip()
     return Origin(signal=signal, channel=channel, unit=unit, factor=factor, offset=offset, clock=clock)
+
+
+def _range(unit: str, text: str) -> tuple[str, float, float]:
+    """(unit, factor, offset) of what stands in the brackets: a unit, or a range and what it is."""
+    match = _RANGE.match(unit)
+    if match is None:
+        return unit, 1.0, 0.0
+    low, high, first, last = (float(match[name]) for name in ("low", "high", "first", "last"))
+    if low == high or first == last:
+        raise MappingError(
+            f"{text!r} has a range of no width; expected one such as [-100..100 is -110..110 deg]"
+        )
+    share = (last - first) / (high - low)
+    return match["unit"].strip(), share, first - low * share
 
 
 def mapping(given: Any) -> tuple[Origin, ...]:
@@ -114,7 +140,9 @@ def mapping(given: Any) -> tuple[Origin, ...]:
 def _checked(origins: list[Origin]) -> tuple[Origin, ...]:
     seen: dict[str, Origin] = {}
     for origin in origins:
-        if origin.signal != NONE and origin.signal in seen:
+        of_joints = {origin.channel, seen.get(origin.signal, origin).channel}
+        several = len(of_joints) == 2 and all(name.endswith(JOINT) for name in of_joints)
+        if origin.signal != NONE and origin.signal in seen and not several:
             raise MappingError(f"{origin.signal} is mapped twice: {seen[origin.signal]} and {origin}")
         seen[origin.signal] = origin
     return tuple(origins)
@@ -133,7 +161,13 @@ def write(origins: Any, path: Path | str, *, force: bool = False) -> Path:
 
 
 def read(path: Path | str) -> tuple[Origin, ...]:
-    """A saved mapping."""
+    """A saved mapping, or a robot's calibration: the range of each joint."""
+    ranges = calibration.read(path)
+    if ranges:
+        return tuple(
+            Origin(signal="position", channel=f"{joint}{JOINT}", unit="rev", factor=r.factor, offset=r.offset)
+            for joint, r in ranges.items()
+        )
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
         wanted = "expected the one key 'map' with an object of signal: channel"
@@ -172,6 +206,7 @@ def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
                 say = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
                 problems.append(f"{channel.name!r} comes in no stated unit: {say}")
             origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
+    unclear: list[tuple[Channel, str]] = []
     used = {o.channel for o in origins} | {o.clock for o in origins} | {name for name, _ in unused}
     claims: dict[str, list[tuple[Channel, str]]] = {}
     for channel in channels:
@@ -190,24 +225,59 @@ def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
             unused.append((channel.name, "not recognised"))
         elif not free:
             unused.append((channel.name, "its signal is mapped to another channel, or left out"))
+        elif signals == names.TARGETS and set(w.lower() for w in names.words(guess.bare)) <= GOALS:
+            unclear.append((channel, guess.unit))
         elif len(signals) > 1:
-            may_be = f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}"
-            problems.append(f"{may_be}: write {signals[0]}={channel.name}[unit], or none={channel.name}")
+            problems.append(_either(channel, signals))
         else:
             claims.setdefault(free[0], []).append((channel, guess.unit))
+    measured = {*(o.signal for o in origins), *claims} - {"time", "supply", "temperature", "enabled"}
+    for channel, unit in unclear:
+        goal = f"{next(iter(measured))}_target" if len(measured) == 1 else ""
+        if goal in ("position_target", "velocity_target") and len(unclear) == 1:
+            claims[goal] = [(channel, unit)]
+        else:
+            problems.append(_either(channel, names.TARGETS))
     for signal, claiming in claims.items():
         (first, unit), last = claiming[0], claiming[-1][0]
         if len(claiming) > 1:
             each = " and ".join(repr(c.name) for c, _ in claiming)
             say = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
             problems.append(f"{each} may each be {signal}: {say}")
+        elif unit == MUST_TELL and (of := next((o for o in origins if o.channel == first.like), None)):
+            origins.append(replace(of, signal=signal, channel=first.name, by="format"))
+        elif unit == MUST_TELL and first.like:
+            pass  # said once, of the other
         elif unit == MUST_TELL:
             say = f"write {signal}={first.name}[deg], or whichever unit it is in"
-            problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}")
+            ask = f" ({first.ask})" if first.ask else ""
+            problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}{ask}")
         else:
             by = "format" if first.signal else "name"
             origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
     return Plan(origins=tuple(origins), unused=tuple(unused), problems=tuple(problems))
+
+
+def _either(channel: Channel, signals: Sequence[str]) -> str:
+    may_be = f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}"
+    return f"{may_be}: write {signals[0]}={channel.name}[unit], or none={channel.name}"
+
+
+def for_each(
+    recordings: Sequence[Recording], told: Sequence[Origin]
+) -> list[tuple[Recording, tuple[Origin, ...]]]:
+    """Recordings with what was told of each: where joints are named, theirs alone."""
+    of_joints = {name for r in recordings for c in r.channels for name in c.also}
+    special = [o for o in told if o.channel in of_joints]
+    if not special:
+        return [(recording, tuple(told)) for recording in recordings]
+    others = tuple(o for o in told if o.channel not in of_joints and not o.channel.endswith(JOINT))
+    rows = []
+    for recording in recordings:
+        own = tuple(o for o in special if any(o.channel in c.also for c in recording.channels))
+        if own:
+            rows.append((recording, (*own, *others)))
+    return rows
 
 
 def _ask(name: str, bare: str) -> str:
@@ -219,7 +289,7 @@ def _channel(channels: Sequence[Channel], name: str) -> Channel:
     """A channel by its whole name, by its name without unit, or by either in other case."""
     bare = {c.name: names.recognise(c.name, c.unit).bare for c in channels}
     for matches in (
-        [c for c in channels if c.name == name],
+        [c for c in channels if c.name == name or name in c.also],
         [c for c in channels if bare[c.name] == name],
         [c for c in channels if name.lower() in (c.name.lower(), bare[c.name].lower())],
     ):

@@ -15,7 +15,7 @@ from ...errors import BackemfError, BackemfWarning
 from ...model.bench import Bench
 from ..log import Log
 from ..readers import SUFFIXES, ReadError, lerobot, reader_of
-from .mapping import Origin, Plan, mapping, plan
+from .mapping import Origin, Plan, for_each, mapping, plan
 from .recording import Channel, Recording
 from .to_log import decided, to_log
 
@@ -46,8 +46,9 @@ def read(
     files = find(*listed)
     for path in files:
         try:
-            recorded = [to_log(r, told) for r in _recordings(path, told, progress)]
+            recorded, left = _readable(for_each(_recordings(path, told, progress), told))
             logs += [_finished(log, bench, between, settings) for log in recorded]
+            broken += [f"{path}: {text}" for text in left]
         except BackemfError as error:
             if len(files) == 1:
                 raise _named(path, error) from None
@@ -55,10 +56,29 @@ def read(
     logs = _told_apart(logs)
     if broken and not logs:
         raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
-    if broken:
+    if broken and len(files) == 1:
+        warnings.warn(BackemfWarning(f"left out: {'; '.join(broken)}"), stacklevel=2)
+    elif broken:
         said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
         warnings.warn(BackemfWarning(said), stacklevel=2)
     return logs
+
+
+def _readable(rows: Sequence[tuple[Recording, tuple[Origin, ...]]]) -> tuple[list[Log], list[str]]:
+    """The logs of one file's recordings, and why some of them are none; an error where all are, or one that
+    is needed."""
+    logs: list[Log] = []
+    left: dict[str, list[str]] = {}
+    for recording, told in rows:
+        try:
+            logs.append(to_log(recording, told))
+        except BackemfError as error:
+            if not recording.optional:
+                raise
+            left.setdefault(str(error), []).append(recording.name)
+    if not logs and left:
+        raise ReadError(next(iter(left)))
+    return logs, [f"{', '.join(names)}: {text}" for text, names in left.items()]
 
 
 def _told_apart(logs: list[Log]) -> list[Log]:
@@ -99,11 +119,11 @@ def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | N
         except BackemfError as error:
             looks.append(Look(file=str(path), problem=str(error)))
             continue
-        for recording in recordings:
+        for recording, mine in for_each(recordings, told):
             one = Look(file=str(path), recording=recording)
             try:
-                one = replace(one, plan=plan(recording.channels, told))
-                looks.append(replace(one, log=to_log(recording, told)))
+                one = replace(one, plan=plan(recording.channels, mine))
+                looks.append(replace(one, log=to_log(recording, mine)))
             except BackemfError as error:
                 looks.append(replace(one, problem=str(error)))
     return looks

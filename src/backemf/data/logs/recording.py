@@ -39,6 +39,12 @@ class Channel:
     """Absent where nobody asked for it: a large file keeps only what is used."""
     time: np.ndarray | None = None
     """Its own clock [s]; absent: the recording's time channel."""
+    also: tuple[str, ...] = ()
+    """Other names, which no other recording of the file has: those of a joint."""
+    like: str = ""
+    """The channel whose unit, factor and offset are its own, where it has none and is told none."""
+    ask: str = ""
+    """What to say besides, where its unit must be told."""
     n: int = 0
     low: float = math.nan
     high: float = math.nan
@@ -68,6 +74,8 @@ class Recording:
     """A row's place in the file, in words: "line 17"."""
     hint: str = ""
     """What to say when nothing is recognised, where the format has something to add."""
+    optional: bool = False
+    """Whether the others of its file are read without it, where it cannot be."""
     needs: Mapping[str, str] = field(default_factory=dict)
     """Signals without which this format makes no sense ("command":
     any target or voltage), each with what to say when it is not there."""

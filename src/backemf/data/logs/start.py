@@ -35,7 +35,9 @@ def noise_of(values: np.ndarray) -> float:
     seen = values[np.isfinite(values)]
     if len(seen) < 8:
         return 0.0
-    d = np.diff(seen, n=4)
+    d = np.diff(values, n=4)
+    d = d[np.isfinite(d)]  # not across samples that are left out,
+    d = d if len(d) >= 0.2 * len(seen) else np.diff(seen, n=4)  # unless next to nothing remains
     steps = np.abs(np.diff(seen))
     steps = steps[steps > 0]
     grain = float(np.min(steps)) if len(steps) else 0.0

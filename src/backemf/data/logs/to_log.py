@@ -206,7 +206,8 @@ class _Work:
         text = f"{origin.channel!r} states no unit and is taken for {origin.signal} in {si}{turns}"
         other = "deg" if si == "rad" else si
         remedy = f"say it: {origin.signal}={origin.channel}[{other}], or [{si}] if that is right"
-        self.findings.append(finding("unit_assumed", text, remedy, span=span))
+        numbers = {origin.signal: 1.0}  # what one of its numbers is taken for
+        self.findings.append(finding("unit_assumed", text, remedy, span=span, **numbers))
 
     def unwrap(self, signals: dict[str, Signal]) -> None:
         """Make a wrapped position continuous, and its target with it where that wraps too."""

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ...findings import finding
 from ..logs.recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
 from . import parquet
 
 FORMAT = "LeRobot"
 SUFFIXES = ()  # a folder, or its Parquet files
 STATE, ACTION = "observation.state", "action"
+GRIPPER = "gripper"
+BEYOND = 100.5
+"""Beyond this a position is no share of a range."""
 ROWS = ("timestamp", "episode_index", "frame_index")
 
 
@@ -53,11 +57,12 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError("the data files differ in their columns")
     if not len(joined["timestamp"]):
         raise ReadError("the data files have no rows")
+    unit, why = _unit(joined[STATE].reshape(len(joined["timestamp"]), -1), features)
     recordings = []
     for episode in np.unique(joined["episode_index"]).astype(int):
         rows = joined["episode_index"] == episode
         columns = {name: values[rows] for name, values in joined.items()}
-        recordings += _joints(folder, features, columns, episode)
+        recordings += _joints(folder, features, columns, episode, unit, why)
     return recordings
 
 
@@ -115,36 +120,59 @@ def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
     return [str(n).removesuffix(".pos") for n in names]
 
 
+def _unit(state: np.ndarray, features: dict[str, Any]) -> tuple[str, str]:
+    """(the unit of the body's joints, why): degrees where a number is beyond 100, which a share of a range
+    cannot be; otherwise it must be told."""
+    joints = _names(features, STATE, state.shape[1])
+    body = [j for j, joint in enumerate(joints) if joint != GRIPPER]
+    most = float(np.nanmax(np.abs(state[:, body]))) if body and np.isfinite(state[:, body]).any() else 0.0
+    if most > BEYOND:
+        return "deg", f"{STATE} reaches {most:.4g}, and a share of a range only 100: read in degrees"
+    sure = (
+        "-100..100, the share of each joint's range" if most == 100.0 else "degrees or -100..100 of a range"
+    )
+    say = f"position={joints[0]}.pos[-100..100 is -110..110 deg] with its range, or map the calibration file"
+    return MUST_TELL, f"LeRobot writes {sure}; the joints are {', '.join(joints)}: {say}"
+
+
 def _joints(
-    folder: Path, features: dict[str, Any], columns: dict[str, np.ndarray], episode: int
+    folder: Path, features: dict[str, Any], columns: dict[str, np.ndarray], episode: int, unit: str, why: str
 ) -> list[Recording]:
     state = columns[STATE].reshape(len(columns["timestamp"]), -1)
     joints = _names(features, STATE, state.shape[1])
     vectors = {n: v.reshape(len(state), -1) for n, v in columns.items() if n not in (*ROWS, STATE)}
     recordings = []
     for j, joint in enumerate(joints):
+        # A gripper is from 0 to 100 of its range, whatever the others are in.
+        known = unit if joint != GRIPPER else MUST_TELL
+        state_is = {"signal": "position", "unit": known, "also": (f"{joint}.pos", joint), "ask": why}
         channels = [
             Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"),
-            Channel.of(STATE, state[:, j], signal="position", unit=MUST_TELL),
+            Channel.of(STATE, state[:, j], **state_is),
         ]
         notes = [f"joint {joint!r} of episode {episode}"]
+        findings = ()
+        if known != MUST_TELL:
+            remedy = f"say so if it is not: position={STATE}[rad]"
+            findings = (finding("units_understood", why, remedy, position=np.pi / 180.0),)
         for name, values in vectors.items():
             listed = _names(features, name, values.shape[1])
             if joint in listed:
-                channels.append(_vector(name, values[:, listed.index(joint)]))
+                channels.append(_vector(name, values[:, listed.index(joint)], known))
             elif values.shape[1] == state.shape[1]:
-                channels.append(_vector(name, values[:, j]))
+                channels.append(_vector(name, values[:, j], known))
                 notes.append(f"{name} has no {joint!r}; its element {j}, {listed[j]!r}, is taken")
             else:
                 notes.append(f"{name} has {values.shape[1]} elements, none of them {joint!r}: not used")
         name = f"{folder.resolve().name}/{episode}/{joint}"
-        told = {"notes": tuple(notes), "where": "frame {}".format}
+        told = {"notes": (*notes, *(f.text for f in findings)), "findings": findings}
+        told |= {"where": "frame {}".format, "optional": joint == GRIPPER}
         recordings.append(Recording.of(folder, FORMAT, channels, name, **told))
     return recordings
 
 
-def _vector(name: str, values: np.ndarray) -> Channel:
+def _vector(name: str, values: np.ndarray, unit: str) -> Channel:
     """An action is what the position was asked to be, in the unit of the state;
     anything else waits to be told."""
-    known = {"signal": "position_target", "unit": MUST_TELL} if name == ACTION else {}
+    known = {"signal": "position_target", "unit": unit, "like": STATE} if name == ACTION else {}
     return Channel.of(name, values, **known)

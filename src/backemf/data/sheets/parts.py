@@ -110,7 +110,8 @@ def part(
         findings.append(_assumed_gain(owner, actuator))
         unknown.append("drive.volts_per_radian")
     derivative = owner.firmware.get("derivative")
-    if derivative is not None and derivative.value and "derivative_gain" not in owner.firmware:
+    measured = "derivative_gain" in owner.firmware
+    if derivative is not None and derivative.value and not measured and _regulates(actuator):
         findings.append(_unused_derivative(owner, derivative.value))
     return Part(actuator, tuple(findings), tuple(unknown))
 
@@ -128,12 +129,18 @@ def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
     )
 
 
+def _regulates(actuator: Actuator) -> bool:
+    """Whether its drive follows a position, which is what a D register serves."""
+    loop = actuator.drive.loop
+    return loop is not None and loop.of == "position"
+
+
 def _unused_derivative(owner: Datasheet, derivative: float) -> Finding:
     return Finding(
         code="derivative_not_known",
         text=f"the firmware of {owner.name} is set to D {derivative:g}, and nobody measured what one count"
-        " of D does: its damping is missing from the model.",
-        remedy="record and fit with these settings; the damping that is found then holds for them",
+        " of D does: its damping is missing from the model, and the push that it may give a moving setpoint.",
+        remedy="record and fit with this sheet as the prior: the fit frees what one count does",
         numbers={"derivative": derivative},
     )
 

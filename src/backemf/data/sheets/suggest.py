@@ -305,6 +305,10 @@ class _Planner:
         for name in ("integral", "derivative"):
             if name in f and f[name].value and f"{name}_gain" not in f:
                 why[name] = f"{name}_gain, the duty of one count, is not printed"
+        if "derivative_filter" in f and (
+            "derivative" in why or not {"derivative", "derivative_gain"} <= {*f}
+        ):
+            why["derivative_filter"] = "without derivative and derivative_gain there is nothing to spread"
         unlike = {"error_gain", "proportional"} - {*f}
         if len(unlike) == 1:
             why |= {name: f"{next(iter(unlike))} is not printed" for name in ("error_gain", "proportional")}
@@ -341,11 +345,14 @@ def _drive(sheet: Datasheet, V: float, control: str | None, motor: Motor, gearbo
             both = bool(value and per_count)
             registers[name] = value if both else None
             registers[f"firmware_{name}_gain"] = per_count if both else None
+        if registers["derivative"]:
+            registers["derivative_filter"] = f.get("derivative_filter")
         return drives.Servo(
             firmware_gain=f["error_gain"],
             proportional=f["proportional"],
             deadband=f.get("deadband"),
             slew=f.get("target_rate"),
+            period=f.get("sampling_period"),
             **common,
             **registers,
         )
@@ -353,6 +360,7 @@ def _drive(sheet: Datasheet, V: float, control: str | None, motor: Motor, gearbo
         return drives.Impedance(
             newton_metres_per_radian=f.get("stiffness", 0.0),
             newton_metre_seconds_per_radian=f.get("damping", 0.0),
+            period=f.get("sampling_period"),
             **common,
             **bandwidth,
         )

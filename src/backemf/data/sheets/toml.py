@@ -27,6 +27,7 @@ FIRMWARE = {
     "derivative": "1",
     "integral_gain": "1/(rad s)",
     "derivative_gain": "s/rad",
+    "derivative_filter": "s",
     "duty_limit": "1",
     "deadband": "rad",
     "counts_per_turn": "1",
@@ -37,6 +38,7 @@ FIRMWARE = {
     "damping_max": "N m s/rad",
     "velocity_gain": "V s/rad",
     "torque_bandwidth": "Hz",
+    "sampling_period": "s",
 }
 OTHER_UNITS = {"velocity_gain": "N m s/rad"}
 """Firmware entries that may also come in a second unit."""

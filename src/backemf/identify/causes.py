@@ -1,0 +1,264 @@
+"""What the data say is wrong with the bench, the clock or the sheet: the cause by name, or the few that they
+cannot tell apart.
+
+A fit lets every stated number move within its tolerance. Where that is not enough, something is wrong, and
+the question is what: each thing that one person could have got wrong is freed alone, and the one that needs
+the least of everything else is named, with those that are as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.log import ASKED, Log, Signal
+from ..engine.rows import DELAY
+from ..findings import Finding, finding
+from .bench_numbers import LATENCY
+from .free import Free, Parameter
+from .optimize import levenberg_marquardt
+from .residual import Problem, problem
+
+FAR = 3.0
+"""Tolerances that a stated number may move before it is asked why."""
+LATE = 1.0
+"""Samples that a command may count late or early before it is said."""
+FREED = 40.0
+"""What a tolerance is multiplied by to set its number free."""
+WORTH = 2.0
+"""Half the chi^2 that freeing a cause must save to be named: two standard errors. Benches and
+units within one tolerance of everything stay below it."""
+WORTH_IF_IT_MISSES = 25.0
+"""The same where errors are larger than the noise, so that something else is missing too."""
+ALIKE = 3.0
+"""Difference up to which two causes cannot be told apart: odds of 20 to 1."""
+SLIDING: dict[str, Any] = {"tolerance": 1e-6, "damping": 1e-6, "still": (DELAY,)}
+"""Of the search along the valleys in which causes look alike."""
+MOST = 3
+"""Causes that are named at most."""
+DRIFTS = (0.005, 0.01, 0.02, 0.04)
+"""Shares by which one of two clocks may run faster."""
+DRIFT_WORTH = 0.15
+"""Share of the misfit that another clock must take away."""
+
+
+class Cause(NamedTuple):
+    """One thing that somebody may have got wrong."""
+
+    code: str
+    words: str
+    paths: tuple[str, ...]
+    remedy: str
+
+
+CAUSES = (
+    Cause(
+        "wrong_mass", "mass", ("bench.mass",), "weigh it again, and say how well: mass='0.300 +- 0.001 kg'"
+    ),
+    Cause(
+        "wrong_length",
+        "length",
+        ("bench.length",),
+        "measure from the axis to the middle of the weight again: length='100 +- 0.5 mm'",
+    ),
+    Cause("wrong_arm_mass", "arm mass", ("bench.arm_mass",), "weigh the arm alone"),
+    Cause("wrong_inertia", "inertia of the load", ("bench.inertia",), "work it out again from its drawing"),
+    Cause("wrong_radius", "radius of the drum", ("bench.drum_radius",), "measure it under the rope"),
+    Cause("wrong_stiffness", "stiffness of the spring", ("bench.stiffness",), "measure it with a weight"),
+    Cause(
+        "wrong_supply",
+        "supply voltage",
+        ("bench.supply_factor", "drive.supply"),
+        "measure it at the motor while it moves, or record it",
+    ),
+    Cause(
+        "wrong_firmware_gain",
+        "firmware's gain",
+        ("drive.firmware_gain",),
+        "measure the duty over the error (`backemf measure firmware-gain`), or check the register",
+    ),
+    Cause(
+        "wrong_winding",
+        "winding of the sheet",
+        ("motor.resistance", "motor.torque_constant"),
+        "measure its resistance, rotor locked, and its volts over speed at no load; or trust the logs for it",
+    ),
+    Cause("wrong_rotor_inertia", "rotor inertia of the sheet", ("motor.rotor_inertia",), "trust the logs"),
+)
+SCALES = {path for cause in CAUSES for path in cause.paths}
+
+
+class Tried(NamedTuple):
+    """A cause set free."""
+
+    cause: Cause
+    saved: float
+    """Half the chi^2 that it saves, less what its freedom costs."""
+    text: str
+    shift: float
+
+
+def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
+    """What is wrong with the bench, the latency or the sheet, by the optimum of a fit that lets them move
+    within their tolerances."""
+    yield from _angles(p, x)
+    late = list(_latency(p, x))
+    yield from late
+    if late and robust < np.inf:
+        return  # what is late explains part of the rest, and nobody knows how much
+    worth = WORTH if robust == np.inf else WORTH_IF_IT_MISSES
+    if strain(p, x) <= worth:
+        return
+    n = max(1, p.substeps // 2)
+    candidates = []
+    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    for cause in CAUSES:
+        places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
+        there = {p.free.parameters[k].path for k in places}
+        if there:
+            candidates.append((_promise(p, x, H, g, places), cause, places))
+    best = max((promise for promise, *_ in candidates), default=0.0)
+    candidates = [row for row in candidates if row[0] > max(0.25 * worth, 0.15 * best)]
+    if not candidates:
+        return
+    here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
+    rows = [_freed(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
+    rows.sort(key=lambda row: -row.saved)
+    good = [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
+    if good:
+        yield _named(good)
+
+
+def strain(p: Problem, x: np.ndarray) -> float:
+    """Half the chi^2 of the stated numbers that set scales: what their tolerances had to give."""
+    off = np.where([q.stated and q.path in SCALES for q in p.free.parameters], x - p.free.prior()[0], 0.0)
+    return 0.5 * float(off @ p.free.precision @ off)
+
+
+def _widened(p: Problem, places: Sequence[int]) -> Free:
+    """The free numbers, some of them freed of what was stated."""
+    numbers = list(p.free.parameters)
+    for k in places:
+        mean, error = numbers[k].prior
+        numbers[k] = replace(numbers[k], prior=(mean, FREED * error), alike=0.98 if numbers[k].alike else 0.0)
+    return Free(tuple(numbers))
+
+
+def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:
+    """Half the chi^2 that freeing some numbers would save if the errors were linear in everything."""
+    off, P = x - p.free.prior()[0], _widened(p, places).precision
+    pull = g + P @ off
+    left = 0.5 * float(off @ P @ off - pull @ np.linalg.solve(H + P, pull))
+    return 0.5 * float(off @ p.free.precision @ off) - left
+
+
+def _freed(
+    p: Problem, x: np.ndarray, cost: float, robust: float, n: int, cause: Cause, places: Sequence[int]
+) -> Tried:
+    """The optimum with one cause free."""
+    q = replace(p, free=_widened(p, places))
+    end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
+    values = q.values(end.x)
+    words, shifts = [], []
+    for k in places:
+        one = p.free.parameters[k]
+        words.append(_moved(one, values[one.name]))
+        shifts.append(values[one.name] / one.outward(one.prior[0]))
+    shared = {p.free.parameters[k].path: p.free.parameters[k] for k in places}
+    if any(one.path == "bench.supply_factor" for one in shared.values()):
+        words = [f"{float(np.mean(shifts)):.3g} times what was recorded"]
+    text = f"{cause.words}: {', '.join(words[:4])}"
+    return Tried(cause, cost - end.cost - 0.5 * (len(shared) - 1), text, float(np.mean(shifts)))
+
+
+def _moved(one: Parameter, value: float) -> str:
+    stated = one.outward(one.prior[0])
+    error = one.slope(one.prior[0]) * one.prior[1]
+    return f"{value:.4g} instead of {stated:.4g} +- {error:.2g} {one.unit}"
+
+
+def _named(good: Sequence[Tried]) -> Finding:
+    first, *others = good
+    text = f"something stated does not fit the motion; with one thing wrong it would be the {first.text}."
+    if others:
+        also = "; or the ".join(row.text for row in others)
+        text += f" These logs cannot tell it from: the {also}."
+    remedy = first.cause.remedy
+    if others:
+        remedy += f". Otherwise {', or '.join(row.cause.remedy for row in others)}"
+    numbers = {row.cause.code.removeprefix("wrong_"): row.shift for row in good}
+    return finding(first.cause.code, text, remedy, **numbers)
+
+
+def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:
+    """Arms that do not hang where position is 0."""
+    values = p.values(x)
+    for q in p.free.parameters:
+        if q.path == "bench.hanging" and q.beside and q.stated:
+            off = values[q.name] - q.prior[0]
+            if abs(off) > FAR * q.prior[1]:
+                whose = f" ({q.group})" if q.group else ""
+                text = (
+                    f"the arm hangs at {values[q.name]:.3g} rad{whose}, {abs(off) / q.prior[1]:.2g}"
+                    " tolerances from where it was said to; the fit allows for it."
+                )
+                remedy = "level the bench and set the joint's zero there, or state bench.hanging"
+                yield finding("mounting_angle", text, remedy, hanging=values[q.name])
+
+
+def _latency(p: Problem, x: np.ndarray) -> Iterator[Finding]:
+    """A command that counts later or earlier than its time stamp."""
+    for q, v in zip(p.free.parameters, x, strict=True):
+        if q.path == DELAY and q.beside and abs(v - q.prior[0]) > LATE * q.prior[1] / LATENCY:
+            late = float(v) - q.prior[0]
+            when = "after" if late > 0 else "before"
+            text = (
+                f"the motion answers about {1e3 * abs(late):.2g} ms {when} the command's time stamp, beyond"
+                " what the model says: a latency of the command, or a clock of the position that is "
+                f"{'late' if late > 0 else 'early'}."
+            )
+            remedy = "let the fit find the delay (delay=True, or --free drive.delay)"
+            if late < 0:
+                remedy = "put command and position on one clock: no answer comes before its command"
+            yield finding("delay", text, remedy, delay=late)
+
+
+def moved(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
+    """The log with everything that was asked coming `shift` seconds later,
+    on a clock that runs slower by `drift`."""
+    t0 = log.time[0]
+    times = t0 + (log.time - shift - t0) / (1.0 + drift)
+    late = {n: Signal(time=log.time, values=s.held(times)) for n, s in log.signals.items() if n in ASKED}
+    return replace(log, signals={**log.signals, **late})
+
+
+def drifting(p: Problem, x: np.ndarray, robust: float, logs: Sequence[Log]) -> Iterator[Finding]:
+    """A command on a clock of its own that runs at another rate; the latency is refitted meanwhile."""
+    if not p.actuator.drive.target:
+        return
+    n = max(1, p.substeps // 2)
+
+    def misfit(drift: float, x: np.ndarray) -> tuple[float, np.ndarray]:
+        late = [moved(log, drift=drift) for log in logs]
+        q = problem(p.actuator, late, p.free, outputs=p.outputs, substeps=p.substeps)
+        q.sigma = p.sigma
+        end = levenberg_marquardt(q, x, robust=robust, substeps=n, bandwidth=6.0, most=8, tolerance=1e-3)
+        return end.data_cost, end.x
+
+    nominal, there = misfit(0.0, x)
+    if nominal < 0.6 * p.n_measured * float(np.mean((p.sigma_noise / p.sigma) ** 2)):
+        return  # noise explains it already
+    sides = [(misfit(sign * DRIFTS[1], there)[0], sign) for sign in (1.0, -1.0)]
+    cost, sign = min(sides)
+    if cost > (1 - DRIFT_WORTH) * nominal:
+        return
+    best = min((misfit(sign * d, there)[0], sign * d) for d in DRIFTS)
+    text = (
+        "the motion fits much better with the command on a clock that differs by about"
+        f" {100 * best[1]:.2g} %: one of two clocks is late and falls further behind."
+    )
+    remedy = "record command and answer on one clock, or correct one of the time axes"
+    yield finding("clock_drift", text, remedy, drift=best[1])
