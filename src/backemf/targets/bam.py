@@ -75,6 +75,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "m5, m6",
     ),
     ("drive", "-", "the firmware's law is code in BAM"),
+    ("drive.derivative_filter", "-", "dropped: a moving setpoint does not push"),
     ("-", "q_offset", "a property of one recording's mounting; read as a note"),
 )
 """Ours -> theirs, for the documentation page."""
@@ -200,7 +201,8 @@ def described(actuator: Actuator, name: str) -> Described:
 def write(actuator: Actuator, request: Request) -> Export:
     """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
     (content, losses), own = described(actuator, request.joint), actuator.parameters
-    carried = replace(parse(content, drive=actuator.drive).actuator, motion=actuator.motion)
+    drive = replace(actuator.drive, **losses.drop_push(actuator))
+    carried = replace(parse(content, drive=drive).actuator, motion=actuator.motion)
     costs = weighed(actuator, carried, losses, request)
     firmware = "drive: BAM keeps the firmware's law in code"
     if "drive.firmware_gain" in own:

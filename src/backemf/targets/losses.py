@@ -20,6 +20,11 @@ from .motions import Motion, motions_of
 NO_PLAY: dict[str, Any] = {"backlash": None, "contact_stiffness": None, "contact_damping": 0.0}
 """The change that takes a gearbox's play away."""
 
+LOOKS = "the law looks at every step, and at the velocity itself"
+"""What becomes of a drive's period where a simulator evaluates its law at every step."""
+NO_PUSH = "D does not see the setpoint move: the push of a moving setpoint is lost"
+"""What becomes of a D on the error where a target has D on the motion, or none."""
+
 
 class Loss(NamedTuple):
     """An effect that is not carried as it is."""
@@ -52,6 +57,13 @@ class Losses(list[Loss]):
         for name in there:
             self.drop(f"{part}.{name}", texts[name], part, **{name: None})
         return dict.fromkeys(there)
+
+    def drop_push(self, actuator: Actuator) -> dict[str, None]:
+        """Leave out the push that a D on the error gives a moving setpoint; the change that does so."""
+        change = actuator.drive.without_push
+        for name in change:
+            self.drop(f"drive.{name}", NO_PUSH, "drive", **change)
+        return change
 
 
 def lacking(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:

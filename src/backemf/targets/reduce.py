@@ -20,7 +20,7 @@ from ..simulator.actuator import current_loop, from_actuator, no_place
 from ..simulator.attributes import motor_limits
 from .approximate import Difference, best, difference, near, positions
 from .export import NOTHING_LOST, Account, Request, moved
-from .losses import NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
+from .losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
 from .motions import Motion, motions_of, reach, reference_inertia
 from .mujoco.finding import integrator_finding
 
@@ -161,7 +161,8 @@ def _gearbox(gearbox: Gearbox, losses: Losses, backlash: bool) -> Gearbox:
 def _drive(actuator: Actuator, losses: Losses, request: Request, era: int) -> Drive:
     drive, loop, inductive = actuator.drive, actuator.drive.loop, actuator.motor.inductance is not None
     changes: dict[str, Any] = at_the_gear(actuator, losses) if request.backlash else {}
-    changes |= losses.drop_each(actuator, "drive", deadband="every error counts")
+    changes |= losses.drop_each(actuator, "drive", deadband="every error counts", period=LOOKS)
+    changes |= losses.drop_push(actuator)
     if drive.freezes:
         changes["freeze_when_saturated"] = False
         text = "the integral winds up at full voltage"

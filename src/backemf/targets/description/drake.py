@@ -50,7 +50,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("gearbox.ratio", "drake:gear_ratio", "for the rotor's inertia alone; efforts are at the joint"),
     ("no-load speed", "limit velocity", "rad/s; for planners"),
     ("dry friction", "-", "Drake has none; `--method simulation` puts what it can into the damping"),
-    ("inductance, heat, cogging, slew, integral, delay, deadband", "-", "dropped"),
+    ("inductance, heat, cogging, slew, integral, delay, period, deadband, derivative_filter", "-", "dropped"),
 )
 """Ours -> theirs, for the documentation page."""
 INERT: dict[str, str] = {

@@ -42,6 +42,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "a line `Controller:` of the header",
         "stiffness N m/rad, derivative and back_emf N m s/rad, gain N m per unit of the command",
     ),
+    ("drive.derivative_filter", "-", "dropped: the rate of the target, sent as velocity_target, stands in"),
 )
 """Rows that every description has, ours -> theirs."""
 INERT: dict[str, str] = {
@@ -100,6 +101,7 @@ def described(actuator: Actuator, request: Request, format_: str) -> Described:
     # The controller keeps the drive's law, so costs are those of the joint: what classic MuJoCo loses, and
     # the rotor's inertia and back-EMF.
     losses = Losses(loss for loss in lost(actuator, False) if not loss.path.startswith("drive"))
+    losses.drop_push(actuator)  # which the header's law does not have
     for k, loss in enumerate(losses):
         name = loss.path.removeprefix("motor.")
         if name in ("inductance", "saturation_current"):

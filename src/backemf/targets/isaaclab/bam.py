@@ -18,7 +18,7 @@ from ...model.actuator import Actuator
 from ...model.motor import Limits
 from .. import bam
 from ..export import Export, Request, complete, hash_comment, header, number
-from ..losses import Losses, for_ever, weighed
+from ..losses import LOOKS, Losses, for_ever, weighed
 
 UNITS = (
     "SI at the joint: kt N m/A, resistance ohm, frictions N m, friction_viscous N m s/rad, dtheta_stribeck"
@@ -41,6 +41,8 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "so that braking from full speed is not clipped",
     ),
     ("drive.delay", "bam: min_delay, max_delay", "physics steps"),
+    ("drive.period", "-", "dropped: the law looks at every step"),
+    ("drive.derivative, derivative_filter", "-", "in bam dropped: neither damping nor push"),
 )
 """Ours -> theirs, for the documentation page."""
 EXACT = ("viscous", "coulomb", "stribeck", "m3", "m4", "m5", "m6")
@@ -110,9 +112,10 @@ def _lost(actuator: Actuator, losses: Losses, delay: float) -> Losses:
     loop = drive.loop
     if loop is not None and loop.derivative:
         kept.keep("drive derivative", "no derivative gain: only back-EMF damps")
+    kept.drop_push(actuator)
     if drive.has_integral:
         kept.drop("drive integral", "no integral", "drive", **drive.without_integral)
-    kept.drop_each(actuator, "drive", slew="the setpoint jumps", deadband="every error counts")
+    kept.drop_each(actuator, "drive", slew="the setpoint jumps", deadband="every error counts", period=LOOKS)
     if drive.delay and abs(delay - drive.delay) > 1e-9:
         kept.keep("drive.delay", f"rounded to {1e3 * delay:g} ms")
     if drive.command_low is not None or drive.command_high is not None:
@@ -145,9 +148,12 @@ def _largest_current(actuator: Actuator, kt: float) -> float:
 def _carried(actuator: Actuator, content: dict[str, Any], most: float, delay: float) -> Actuator:
     """The same law as an actuator."""
     drive = actuator.drive
-    gone: dict[str, Any] = {name: None for name in ("slew", "deadband") if getattr(drive, name, None)}
+    gone: dict[str, Any] = {
+        name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)
+    }
     gone |= {n: None for n in ("derivative", "volt_seconds_per_radian") if getattr(drive, n, None)}
-    plain = replace(drive, **gone, **drive.without_integral, delay=delay or None)
+    gone |= {**drive.without_integral, **drive.without_push}
+    plain = replace(drive, **gone, delay=delay or None)
     made = bam.parse(content, drive=plain).actuator
     limits = Limits(current=most) if most else None
     return replace(made, motor=replace(made.motor, limits=limits), motion=actuator.motion)

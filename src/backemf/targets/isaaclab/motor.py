@@ -50,7 +50,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "min_delay, max_delay of DelayedPDActuatorCfg",
         "physics steps; taken where its error is less than DCMotorCfg's without a delay",
     ),
-    ("inductance, heat, cogging, integral, slew", "-", "dropped"),
+    ("inductance, heat, cogging, integral, slew, period, derivative_filter", "-", "dropped"),
     *bam.MAPPING,
 )
 """Ours -> theirs, for the documentation page."""

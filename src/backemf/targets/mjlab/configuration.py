@@ -51,6 +51,8 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("greatest voltage", "voltage_limit", "required in position and velocity mode"),
     ("drive.slew", "slew_rate", "per second"),
     ("drive.delay", "delay_min_lag, delay_max_lag", "rounded to physics steps"),
+    ("drive.period", "-", "dropped: the law looks at every step"),
+    ("drive.derivative_filter", "-", "dropped: D damps the motion, a moving setpoint does not push"),
     ("motor.limits.torque, .current", "effort_limit", ""),
     ("motor.inductance", "electrical_time_constant", "L / R"),
     ("motor.thermal", "thermal", "one node"),

@@ -26,7 +26,7 @@ from ...simulator.arrays import load_mujoco
 from ..approximate import Difference, Tuned, best, difference, near, positions
 from ..explained.law import LONG
 from ..export import Export, Request, complete, header, moved, number, request_of, xml_comment
-from ..losses import NO_PLAY, Losses, account, at_the_gear, cooled, for_ever, weighed
+from ..losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever, weighed
 from ..motions import Motion, motions_of, reach, reference_inertia
 from ..reduce import levels
 from .dcmotor import attributes, frame, sticking
@@ -50,7 +50,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "N m",
     ),
     (
-        "inductance, heat, cogging, slew, integral, delay, deadband",
+        "inductance, heat, cogging, slew, integral, delay, period, deadband, derivative_filter",
         "-",
         "dropped or absorbed by the numbers above",
     ),
@@ -168,9 +168,10 @@ def lost(actuator: Actuator, backlash: bool) -> Losses:
     keep(rest, ", ".join(rest), f"{friction.kind} became one friction and one damping")
     both = {"asymmetry": "the same friction in both directions", "offset": "no constant torque"}
     losses.drop_each(actuator, "friction", **both)
-    losses.drop_each(actuator, "drive", slew="the setpoint jumps", delay="no delay")
+    losses.drop_each(actuator, "drive", slew="the setpoint jumps", delay="no delay", period=LOOKS)
     drop(drive.has_integral, "drive integral", "no integral", "drive", **drive.without_integral)
     losses.drop_each(actuator, "drive", deadband="every error counts")
+    losses.drop_push(actuator)
     falls = drive.hides_back_emf and drive.ceiling({}) is not None
     keep(falls, "drive.supply", "the torque limit does not fall with speed")
     others = [f"drive.{name}" for name in drive.targets[1:]]

@@ -62,6 +62,8 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("drive.supply, duty_limit, voltage_limit", "controller (Vmax), or ctrlrange for a voltage", ""),
     ("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
     ("drive.delay", "delay, nsample", ""),
+    ("drive.period", "-", "dropped: the engine evaluates the law at every step"),
+    ("drive.derivative_filter", "-", "dropped: D damps the motion, a moving setpoint does not push"),
 )
 """Ours -> theirs, for the documentation page."""
 

@@ -62,7 +62,11 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
         "N m; its MuJoCo solver takes it, Featherstone ignores it",
     ),
     ("friction.viscous (and iron loss)", "joint damping", "N m s/rad at the joint"),
-    ("inductance, heat, cogging, backlash, slew, integral, deadband", "-", "dropped"),
+    (
+        "inductance, heat, cogging, backlash, slew, integral, period, deadband, derivative_filter",
+        "-",
+        "dropped",
+    ),
 )
 """Ours -> theirs, for the documentation page."""
 INERT: dict[str, str] = {
@@ -114,8 +118,9 @@ def stand_in(actuator: Actuator, request: Request) -> Actuator:
         rotor_inertia=steady.armature(actuator),
         limits=held,
     )
-    gone = {name: None for name in ("slew", "deadband") if getattr(drive, name, None)}
-    plain = replace(drive, **gone, **drive.without_integral, delay=_delay(drive.delay, request.timestep))
+    gone = {name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)}
+    gone |= {**drive.without_integral, **drive.without_push}
+    plain = replace(drive, **gone, delay=_delay(drive.delay, request.timestep))
     one = Actuator(
         motor=strong,
         gearbox=Gearbox(ratio=float(gearbox.forwards)),

@@ -157,12 +157,17 @@ class Actuator:
         return self.state["position"], self.state["velocity"]
 
     def settle(self, position, given):
-        """Where it was reset: what follows the position begins there,
-        and old commands are the first new one."""
+        """Where it was reset: what follows the position begins there, and old commands are the first new
+        one."""
         if not self.any_fresh:
             return
         for name in FOLLOWS:
             self.state[name] = torch.where(self.fresh, position, self.state[name])
+        for name, limits in ASKED.items():
+            first = given[0]
+            for path, bound in zip(limits, (torch.maximum, torch.minimum)):
+                first = first if path is None else bound(first, self.parameters[path].to(self.dtype))
+            self.state[name] = torch.where(self.fresh, first, self.state[name])
         if self.line is not None:
             self.line = torch.where(self.fresh, torch.stack(given), self.line)
 

@@ -37,6 +37,12 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("n N^2 motor.rotor_inertia", "Actuator.armature", "the simulator's joint must have it; 0 with backlash"),
     ("drive.delay", "a line of commands", "mixed where a command arrives inside a step"),
     (
+        "drive.period",
+        "states held_effort, until_sample, travel_...",
+        "looks once a step where that is longer",
+    ),
+    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
+    (
         "a fit's errors and correlation",
         "PARAMETER_ERROR, CHOLESKY",
         "`randomise=('parameter_error',)`: one draw an environment",
@@ -181,6 +187,10 @@ def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Itera
     thermal, by_position = actuator.motor.thermal, _follows_position(actuator)
     begin = ("rotor_position", "setpoint") if by_position else ("rotor_position",)
     follows = tuple(name for name in begin if name in system.states)
+    limits = tuple(path if path in known else None for path in ("drive.command_low", "drive.command_high"))
+    asked = {"lagged_setpoint": limits} if "lagged_setpoint" in system.states else {}
+    if "setpoint" in follows:  # which follows what is asked at its own pace
+        follows, asked = (*follows, *asked), {}
     held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
     origin = "the fit's standard errors" if errors else "none was given"
     assumed = "an assumption of backemf, not a measurement: give your own"
@@ -211,12 +221,13 @@ def _numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Itera
         f"ORDERED = {_ordered(actuator)!r}",
         (
             "# States, those that are sums of small changes, what they start from, and which start where the"
-            " joint is."
+            " joint is, or at the first target within these limits."
         ),
         f"STATES = {system.states!r}",
         f"SUMMED = {_set(summed)}",
         f"START = { {} if thermal is None else dict.fromkeys(thermal.nodes, 'motor.thermal.ambient')!r}",
         f"FOLLOWS = {follows!r}",
+        f"ASKED = {asked!r}",
         f"DELAY = {'drive.delay' if actuator.drive.delay is not None else None!r}",
     ]
     return "\n".join(lines) + "\n"
