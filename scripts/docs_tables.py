@@ -199,7 +199,7 @@ def _readers() -> dict[tuple[str, str], list[str]]:
 
 
 def kernel() -> str:
-    """The smallest step as numba gets it: a motor with viscous friction, driven by a voltage."""
+    """The smallest step as machine.py gets it: a motor with viscous friction, driven by a voltage."""
     from backemf.engine.compile.dialects.numba import stepper_source
     from backemf.engine.compile.lower import lower
     from backemf.engine.system import ActuatorSystem
@@ -215,7 +215,8 @@ def kernel() -> str:
         inputs=("voltage_target",),
     )
     source = stepper_source(lower(system))
-    return f"```text\n{source[source.index('def step(') :].strip()}\n```"
+    step = source[source.index("def step(") :].partition('"""')[0]
+    return f"```text\n{step.strip()}\n```"
 
 
 MADE = {
