@@ -11,8 +11,19 @@ import pytest
 
 gc.set_threshold(50_000, 20, 50)
 """Tracing makes millions of objects that live: they need not be looked through as often as Python would."""
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false",
+)
+"""What JAX compiles here runs once and is thrown away: better compiled quickly than well."""
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest test first, so that no worker waits for it in the end."""
+    items.sort(key=lambda item: not item.name.startswith("test_demo_tells_its_story"))
 
 
 def unavailable(what: str) -> None:

@@ -58,7 +58,7 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     for word in ("lifted, holds", "begins to slip", "fell, sticks", "has not moved since"):
         assert word in done.stdout
     assert "simulated and written to files" in done.stdout
-    assert "The simplest within one standard error of the best: m4." in done.stdout
+    assert "The simplest that is as good as the best, log by log: m4." in done.stdout
     assert (tmp_path / "pictures and more" / "fit.json").exists()
     assert "replayed in MuJoCo" in done.stdout
     assert "plotly" in (tmp_path / "pictures and more" / "report.html").read_text(encoding="utf-8")

@@ -125,7 +125,17 @@ def test_every_noun_comes_back():
         assert type(back) is type(noun)
         assert codec.plain(back) == codec.plain(noun)
     missing = {name for name in codec.NOUNS if name not in {type(n).__name__ for n in nouns}}
-    assert missing <= {"Characterization", "Segment", "Trial", "Start", "FittedLog", "Tried", "Log", "Signal"}
+    assert missing <= {
+        "BenchNumber",
+        "Characterization",
+        "Segment",
+        "Trial",
+        "Start",
+        "FittedLog",
+        "Tried",
+        "Log",
+        "Signal",
+    }
 
 
 @pytest.mark.parametrize(

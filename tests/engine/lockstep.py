@@ -104,9 +104,7 @@ def reference_jacobian(w: Walk, free, start, substeps: int) -> tuple[np.ndarray,
             [jnp.broadcast_to(w.p[at[0]], (len(w.dt), len(free))), w.states[:, at[1]]], axis=1
         )
         arguments = chosen, jnp.asarray(w.states), jnp.asarray(w.inputs), jnp.asarray(w.dt)
-        # Run once and thrown away: better compiled quickly than well.
-        quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-        both = jax.jit(jax.vmap(lambda *x: (after(*x), jax.jacfwd(after)(*x))), compiler_options=quick)
+        both = jax.jit(jax.vmap(lambda *x: (after(*x), jax.jacfwd(after)(*x))))
         return tuple(np.asarray(x) for x in both(*arguments))
 
 

@@ -10,7 +10,7 @@ from ..model.variants import variants
 from .lockstep import assert_close, compiled_jacobian, compiled_step, reference_jacobian, rounding_of, walk
 
 # These few touch every primitive and every kind of state; the others run too, marked slow.
-FEW = {"drive-servo", "backlash-m4", "bench-recorded", "bench-locked"}
+FEW = {"drive-servo", "drive-error-derivative", "backlash-m4", "bench-recorded", "bench-locked"}
 ALL = [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in variants()]
 
 

@@ -90,6 +90,15 @@ def test_in_force_is_what_the_rows_hold():
     np.testing.assert_array_equal(rows.values[:, 1], values[:-1, 1])
 
 
+def test_a_jump_arrives_where_it_must_between_irregular_samples():
+    """The same value asked again is no change, so that a free delay has a slope everywhere."""
+    times = np.cumsum(np.tile([1e-3, 3e-3], 50))
+    late = Delay(np.where(times < 0.05, 0.0, 1.0)[:, None], times, 0.0117, [True]).rows()
+    on = (1.0 - late.switch) * late.values[:, 0] + late.switch * late.before[:, 0]
+    begun = times[times >= 0.05][0] + 0.0117
+    assert np.sum(on * late.dt) == pytest.approx(times[-1] - begun, abs=1e-12)
+
+
 def test_a_missed_tolerance_is_said():
     stiff = be.Actuator(
         motor=be.motor.Motor(resistance=0.1, torque_constant=0.5, rotor_inertia=1e-7),

@@ -41,7 +41,7 @@ GEARED = without_dry_friction()["everything on"]
     ids=["resistive servo", "bristle", "everything on, geared, two motors"],
 )
 def test_a_lossless_export_replays_step_for_step_and_within_the_engines_own_step_error(actuator):
-    made = export(actuator, "mujoco", joint="knee", timestep=0.001)
+    made = export(actuator, "mujoco", joint="knee", timestep=0.001, replay=False)
     assert made.lossless
     assert "Nothing was dropped or approximated." in made.text
     found = replay(made)
@@ -59,16 +59,17 @@ def test_every_integrator_is_replayed_step_for_step(integrator):
         "mujoco",
         integrator=integrator,
         timestep=0.001,
+        replay=False,
     )
     assert all(case.step_difference < 1e-6 for case in replay(made).cases)
 
 
 def test_the_text_of_every_version_compiles_to_the_same_voltage():
-    era_1, era_2 = (export(GEARED, f"mujoco@{v}", joint="knee") for v in ("3.11", "3.12"))
+    era_1, era_2 = (export(GEARED, f"mujoco@{v}", joint="knee", replay=False) for v in ("3.11", "3.12"))
     assert 'input="position"' in era_1.text
     assert 'input="pos"' in era_2.text
     for version in VERSIONS:
-        made = export(GEARED, f"mujoco@{version}", joint="knee")
+        made = export(GEARED, f"mujoco@{version}", joint="knee", replay=False)
         same = era_1 if rules(version).era == 1 else era_2
         assert made.text.split("-->")[1] == same.text.split("-->")[1]
     meant = {version: mj.parts(GEARED, version, 0.002) for version in ("3.11", "3.12")}
@@ -151,7 +152,11 @@ def test_fitted_to_recordings_an_export_replays_them_better(target):
     )
     on_logs, by_formula, by_reference = (
         np.mean([c.target_native for c in replay(e, logs, refine=False).cases])
-        for e in (own, export(actuator, target, method="formula"), export(actuator, target))
+        for e in (
+            own,
+            export(actuator, target, method="formula", replay=False),
+            export(actuator, target, replay=False),
+        )
     )
     assert on_logs < 0.9 * by_formula
     assert on_logs < 0.9 * by_reference
@@ -160,7 +165,7 @@ def test_fitted_to_recordings_an_export_replays_them_better(target):
 def test_delay_reaches_the_engine():
     late = dataclasses.replace(SERVO, delay=0.02)
     actuator = be.Actuator(motor=STRONG, friction=be.friction.Viscous(viscous=0.035), drive=late)
-    made = export(actuator, "mujoco", timestep=0.001)
+    made = export(actuator, "mujoco", timestep=0.001, replay=False)
     assert 'delay="0.02"' in made.text
     for case in replay(made).cases:
         assert case.worst_native <= 1.15 * case.refinement + 1e-3, case.name
@@ -168,7 +173,7 @@ def test_delay_reaches_the_engine():
 
 def test_frictionloss_sticks_with_the_settings_that_are_written():
     actuator = be.Actuator.read("mx-106/m1")
-    made = export(actuator, "mujoco", joint="knee")
+    made = export(actuator, "mujoco", joint="knee", replay=False)
     crept = {}
     bare = re.sub(r' sol(ref|imp)friction="[^"]*"', "", made.text)
     for label, text in (("written", made.text), ("default", bare)):
@@ -192,7 +197,7 @@ def test_dropped_effects_are_named_with_what_they_cost():
         friction=be.friction.Coulomb(coulomb=0.1, viscous=0.03),
         drive=dataclasses.replace(SERVO, deadband=0.01),
     )
-    made = export(actuator, "mujoco", joint="knee")
+    made = export(actuator, "mujoco", joint="knee", replay=False)
     assert [e.path for e in made.dropped] == ["gearbox.backlash", "drive.deadband"]
     assert all(e.error is not None and 1e-4 < e.error < 0.1 for e in made.dropped)
 
@@ -209,7 +214,8 @@ def test_backlash_becomes_an_extra_joint_where_asked(sensor):
         drive=dataclasses.replace(SERVO, sensor=sensor),
     )
     with_joint, without = (
-        export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001) for asked in (True, False)
+        export(actuator, "mujoco", joint="knee", backlash=asked, timestep=0.001, replay=False)
+        for asked in (True, False)
     )
     assert [e.path for e in with_joint.approximated] == ["gearbox.backlash"]
     assert [e.path for e in with_joint.dropped] == ([] if sensor == "rotor" else ["drive.sensor"])
@@ -225,14 +231,14 @@ def test_backlash_becomes_an_extra_joint_where_asked(sensor):
 
 def test_unequal_constants_keep_both_ends_of_the_torque_speed_line():
     motor = be.motor.Motor(resistance=1.0, torque_constant=1.0, back_emf_constant=2.0, rotor_inertia=0.01)
-    made = export(be.Actuator(motor=motor, drive=SERVO), "mujoco", method="formula")
+    made = export(be.Actuator(motor=motor, drive=SERVO), "mujoco", method="formula", replay=False)
     K, R = made.carried.motor.torque_constant, made.carried.motor.resistance
     assert (K, K / R) == (2.0, 1.0)
     assert made.approximated[0].error < 1e-9
 
 
 def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back(tmp_path):
-    made = export(GEARED, "mujoco", joint="knee")
+    made = export(GEARED, "mujoco", joint="knee", replay=False)
     spec = mujoco.MjSpec.from_string(
         '<mujoco><worldbody><body><joint name="hip" armature="1" damping="3"/><geom'
         ' size="0.1"/></body></worldbody><actuator><position joint="hip" kp="3"/></actuator></mujoco>'
@@ -251,7 +257,7 @@ def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back(tmp_path):
 
 
 def test_a_saved_model_reads_back_to_the_same_actuator(tmp_path):
-    made = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="knee")
+    made = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="knee", replay=False)
     spec = mujoco.MjSpec.from_string(made.text)
     spec.compile()
     (tmp_path / "saved.xml").write_text(spec.to_xml())
@@ -347,7 +353,9 @@ def test_gears_that_turn_the_other_way_run_as_backemf_does(law, target):
         drive=drive,
     )
     forwards = dataclasses.replace(actuator, gearbox=be.gearbox.Gearbox(ratio=100.0))
-    made, mirror = (export(a, target, timestep=0.001, method="formula") for a in (actuator, forwards))
+    made, mirror = (
+        export(a, target, timestep=0.001, method="formula", replay=False) for a in (actuator, forwards)
+    )
     assert [e.path for e in made.dropped] == [e.path for e in mirror.dropped]
     t = 0.005 * np.arange(201)
     size = {"voltage_target": 4.0, "current_target": 0.1}.get(drive.followed, 0.5)

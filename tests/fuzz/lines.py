@@ -311,7 +311,7 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("conform", "steps"): (*COUNTS, "20000"),
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
-SWITCHES = ("json", "strict", "force", "full", "replay", "backlash", "exports")
+SWITCHES = ("json", "strict", "force", "full", "replay", "backlash", "exports", "apply")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")
 WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "catalog": ((), ()),

@@ -60,14 +60,14 @@ def test_planted_defects_are_found(code):
     if code == "delay":
         (late,) = [f for f in checked.findings if f.code == "delay"]
         assert late.numbers["delay"] == pytest.approx(0.007, abs=0.0015)
-    if code in ("wrong_sign", "wrapped_counter", "clock_drift"):
+    if code in ("wrapped_counter", "clock_drift"):  # the counter's zero is elsewhere: unwrapping does not do
         assert checked.verdict == "record more"
 
 
 @pytest.mark.slow
 def test_sound_logs_raise_no_alarm():
     for seed in range(0, 1000, 10):
-        alarms = {f.code for f in be.check(SERVO, clean(seed)).findings} - TRUE
+        alarms = {f.code for f in be.check(SERVO, clean(seed, rig=-seed - 1)).findings} - TRUE
         assert not alarms, f"seed {seed}: {alarms}"
 
 
@@ -103,14 +103,15 @@ def test_a_current_channel_separates_them():
 
 
 def test_expected_errors_agree_with_the_spread_of_fits():
-    """Fit 12 noisy copies; the scatter of each determined parameter is what the check expects of it."""
+    """Fit 12 noisy copies on benches of their own; the scatter of each determined parameter is what the check
+    expects of it."""
     p = identifiability_problem(clean(0), SERVO, None, None)
     expected = {e.path: e.relative_error for e in identifiability(p)[0]}
     spread: dict[str, list[float]] = {
         path: [] for path in ("motor.rotor_inertia", "friction.coulomb", "friction.static")
     }
     for seed in range(12):
-        fit = be.fit(SERVO, clean(1000 + 10 * seed), n_starts=1, offset=False)
+        fit = be.fit(SERVO, clean(1000 + 10 * seed, rig=seed), n_starts=1, offset=False)
         for path, values in spread.items():
             values.append(fit.parameters[path].value)
     for path, values in spread.items():

@@ -48,7 +48,10 @@ def test_a_known_servo_is_found_again_with_its_errors():
         if truth is not None:
             assert abs(p.value - truth) < 4 * p.error + 1e-9, path
             assert p.low <= p.value <= p.high
-    assert fitted.parameters["motor.resistance"].error < 0.03 * 4.0
+    # R goes with the square of the supply, which is known to 2 %, and with the mass, to 1 %.
+    assert 0.04 * 4.0 < fitted.parameters["motor.resistance"].error < 0.06 * 4.0
+    known = be.fit(SERVO, logs_with_off(0), n_starts=1, tolerances=False)
+    assert known.parameters["motor.resistance"].error < 0.03 * 4.0
     assert not [f.code for f in fitted.findings if f.code in ("at_bound", "model_error", "worse_held_out")]
     text = str(fitted)
     assert "motor.resistance" in text
@@ -112,7 +115,10 @@ def test_an_offset_of_the_encoder_is_found():
         for log in logs_with_off(0)
     ]
     fitted = be.fit(SERVO, logs, n_starts=1)
-    assert fitted.parameters["bench.hanging"].value == pytest.approx(0.05, abs=2e-3)
+    angles = [one for one in fitted.bench if one.path == "bench.hanging"]
+    assert len(angles) == len({one.group for one in angles}) > 1
+    for one in angles:
+        assert one.value == pytest.approx(0.05, abs=2e-3), one.group
 
 
 def test_a_fit_is_stored_and_read_back(tmp_path):
@@ -181,7 +187,7 @@ def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
     climbed = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
     assert climbed.chosen == "stribeck"
     assert climbed.fit.friction == "stribeck"
-    assert "gain 16" in climbed.held_out
+    assert "each held out in turn" in climbed.held_out  # one gain is one group: too few to judge on
     assert "chosen" in str(climbed)
 
 
@@ -200,15 +206,22 @@ COVERED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("model", COVERED)
 def test_95_percent_intervals_cover(model):
-    """Pooled over parameters, white and correlated noise, and 20 seeds each; the benchmark has 200."""
+    """Pooled over parameters, white and correlated noise, benches as good as their tolerances, and 20 seeds
+    each; the benchmark has 200. The bench's errors are shared by a fit's parameters, so the share scatters
+    more than that of as many independent ones."""
     truth = replace(SERVO, friction=COVERED[model])
-    inside = total = 0
+    inside = if_right = total = 0
     for seed in range(20):
         for correlated in (False, True):
-            logs = logs_with_off(100 * seed, actuator=truth, correlated=correlated, noise=1e-3, grain=0.0)
+            logs = logs_with_off(
+                100 * seed, actuator=truth, correlated=correlated, noise=1e-3, grain=0.0, rig=seed
+            )
             fitted = be.fit(truth, logs, n_starts=1, offset=False)
             for path, p in fitted.parameters.items():
                 if path in truth.parameters:
                     inside += p.low <= truth.parameters[path] <= p.high
+                    if_right += p.low_if_right <= truth.parameters[path] <= p.high_if_right
                     total += 1
-    assert 0.90 <= inside / total <= 0.98, f"{inside} of {total}"
+    # The model is right here. The other interval allows for five logs' word on how much logs disagree.
+    assert 0.90 <= if_right / total <= 0.98, f"{if_right} of {total}"
+    assert if_right <= inside, f"{inside} of {total}"

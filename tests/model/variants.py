@@ -132,6 +132,45 @@ DRIVES = {
         ),
         {"position_target": 0.9, "enabled": 1.0, "supply": 11.0},
     ),
+    "error-derivative": (
+        be.drive.Servo(
+            firmware_gain=0.158,
+            proportional=16.0,
+            derivative=2.0,
+            firmware_derivative_gain=0.02,
+            derivative_filter=0.011,
+            supply=12.0,
+            duty_limit=0.96,
+            slew=9.0,
+        ),
+        {"position_target": 0.9, "supply": 11.0},
+    ),
+    "sampled-error-derivative": (
+        be.drive.Servo(
+            firmware_gain=0.158,
+            proportional=16.0,
+            derivative=2.0,
+            firmware_derivative_gain=0.02,
+            derivative_filter=0.011,
+            supply=12.0,
+            command_high=0.7,
+            period=0.0033,
+        ),
+        {"position_target": 0.9},
+    ),
+    "sampled-position": (
+        be.drive.Position(
+            volts_per_radian=30.0,
+            volts_per_radian_second=20.0,
+            volt_seconds_per_radian=0.3,
+            supply=12.0,
+            slew=8.0,
+            freeze_when_saturated=True,
+            period=0.0033,
+            n_velocity_periods=2,
+        ),
+        {"position_target": 0.9},
+    ),
     "velocity": (
         be.drive.Velocity(
             volt_seconds_per_radian=2.0, volts_per_radian=10.0, supply=12.0, freeze_when_saturated=True

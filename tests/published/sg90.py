@@ -18,9 +18,10 @@ RATIO, STEP, T0 = 55.5, 1e-4, 0.5015946
 BENCH = be.bench.Flywheel(inertia=be.bench.cylinder(0.016, 0.00725, 0.048))
 
 
-def command(t: np.ndarray) -> np.ndarray:
-    """A square wave between 0 and pi, 0.5 Hz."""
-    return np.where(((t - T0) * 0.5) % 1 < 0.5, np.pi, 0.0)
+def command(t: np.ndarray, early: float = 0.0) -> np.ndarray:
+    """A square wave between 0 and pi, 0.5 Hz; `early` seconds before the published moment, which is that of
+    the first frame in which the arm has moved."""
+    return np.where(((t - T0 + early) * 0.5) % 1 < 0.5, np.pi, 0.0)
 
 
 def servo(kp: float, b: float) -> be.Actuator:
@@ -55,20 +56,20 @@ class Article:
             at = np.ceil(self.time / STEP - 1e-9).astype(int)
         return float(np.sqrt(np.sum((q[np.minimum(at, self.n)] - self.theta) ** 2)))
 
-    def log(self, until: int) -> be.Log:
+    def log(self, until: int, early: float = 0.0) -> be.Log:
         """The first samples on a fine grid that has every moment at which the command jumps;
         nothing is stretched."""
-        grid = np.unique(
-            np.concatenate([self.time, np.arange(0, self.time[-1], 0.004), T0 + np.arange(0, 7)])
-        )
+        jumps = T0 - early + np.arange(0, 8)
+        grid = np.unique(np.concatenate([self.time, np.arange(0, self.time[-1], 0.004), jumps]))
         grid = grid[grid <= self.time[-1]]
         position = np.full(len(grid), np.nan)
         position[np.searchsorted(grid, self.time)[:until]] = self.theta[:until]
-        return be.log("sg90", grid, position=position, position_target=command(grid + 1e-9), bench=BENCH)
+        asked = command(grid + 1e-9, early)
+        return be.log("sg90", grid, position=position, position_target=asked, bench=BENCH)
 
-    def score(self, actuator: be.Actuator, first: int) -> float:
-        """The article's error on the samples from `first` on, with the accurate step at the true times."""
-        log = self.log(len(self.time))
-        run = be.simulate(actuator, BENCH, log["position_target"], time=log.time, substeps=4)
+    def errors(self, actuator: be.Actuator, early: float = 0.0) -> np.ndarray:
+        """Of every sample, with the accurate step at the true times, from where the arm was."""
+        log, start = self.log(len(self.time), early), {"position": float(self.theta[0])}
+        run = be.simulate(actuator, BENCH, log["position_target"], time=log.time, start=start, substeps=4)
         seen = np.isfinite(log["position"])
-        return float(np.sqrt(np.sum((run.position[seen] - log["position"][seen])[first:] ** 2)))
+        return run.position[seen] - log["position"][seen]

@@ -62,9 +62,10 @@ def test_mx106_truth_is_inside_the_joint_95_percent_region(mx106_fit):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hold_out", "most"),
-    [({"gain": 8}, 28.0), ({"length": 0.07}, 28.0), ([{"gain": 8}, {"length": 0.07}], 33.0)],
+    [({"gain": 8}, 10.0), ({"length": 0.07}, 18.0), ([{"gain": 8}, {"length": 0.07}], 19.0)],
 )
 def test_sts3032_predicts_logs_it_never_saw(shared_data, hold_out, most):
+    """Measured: 7.5, 14.6 and 15.1 mrad; the published Coulomb fit has 37, 33 and 40 on the same logs."""
     sheet = be.Datasheet.read("sts3032")
     logs = be.read(str(shared_data / "sts3032" / "*.json"))
     assert len(logs) == 64

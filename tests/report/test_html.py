@@ -120,6 +120,21 @@ def test_every_parameter_stands_with_its_error_and_what_was_stated(page, fit):
     assert float(rows["motor.resistance"][6]) == pytest.approx(R.value / sheet, abs=1e-3)
 
 
+def test_the_bench_stands_as_it_was_found(page, fit):
+    rows = {row[0]: row for row in page.rows if row}
+    mass = next(one for one in fit.bench if one.path == "bench.mass" and one.group == "0.5 kg")
+    name, stated, value, _, unit, moved = rows["mass of 0.5 kg"]
+    assert (name, stated, unit) == ("mass of 0.5 kg", "0.5 ± 0.005", "kg")
+    assert float(value) == pytest.approx(mass.value, abs=0.1 * mass.error)
+    assert float(moved) == pytest.approx(mass.pull, abs=0.06)
+
+
+def test_what_is_wrong_with_the_bench_is_said_first(fit):
+    codes = ("correlated", "model_error", "wrong_mass")
+    findings = tuple(be.Finding(code=c, text=f"{c} is so.", remedy="mend it") for c in codes)
+    assert "wrong_mass is so" in verdict(replace(fit, findings=findings))[1]
+
+
 def test_logs_stand_with_their_roles_and_errors(page, fit, logs):
     rows = {
         row[0]: row
@@ -210,6 +225,7 @@ def test_json_says_the_same(made: Report, fit):
         "verdict",
         "parameters",
         "performance",
+        "bench",
         "findings",
         "logs",
         "ladder",
@@ -280,6 +296,8 @@ def test_it_is_written_whole_and_nothing_is_overwritten(fit, tmp_path):
         (1.0, (), False, "fair"),
         (3.0, (), True, "fair"),
         (1.0, ("at_bound",), True, "fair"),
+        (1.0, ("wrong_mass",), True, "fair"),
+        (1.0, ("mounting_angle",), True, "good"),
         (20.0, ("model_error",), True, "poor"),
     ],
 )

@@ -156,7 +156,16 @@ def test_what_a_dcmotor_cannot_carry_is_named():
         friction=M4(
             coulomb=0.1, static=0.2, stribeck_velocity=0.1, load=0.05, load_stribeck=0.01, viscous=0.3
         ),
-        drive=drives.Servo(firmware_gain=0.01, proportional=32.0, supply=12.0, deadband=0.01, delay=0.002),
+        drive=drives.Servo(
+            firmware_gain=0.01,
+            proportional=32.0,
+            derivative=32.0,
+            firmware_derivative_gain=1e-4,
+            derivative_filter=0.01,
+            supply=12.0,
+            deadband=0.01,
+            delay=0.002,
+        ),
     )
     found = from_actuator(actuator, 1)
     assert set(found.dropped) == {
@@ -172,6 +181,7 @@ def test_what_a_dcmotor_cannot_carry_is_named():
         "friction.load_stribeck",
         "drive.delay",
         "drive.deadband",
+        "drive.derivative_filter",
     }
     assert found.dcmotor.motor.torque_constant == pytest.approx(np.sqrt(0.012))
     assert found.dcmotor.friction == Viscous(viscous=0.003)

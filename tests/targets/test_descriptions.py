@@ -68,7 +68,7 @@ def test_drake_has_the_rotor_behind_its_gears_and_a_controller():
 
 
 def test_drake_puts_friction_into_damping_and_moves_nothing_else():
-    plain, fitted = (export(GEARED, "drake", method=m) for m in ("formula", "simulation"))
+    plain, fitted = (export(GEARED, "drake", method=m, replay=False) for m in ("formula", "simulation"))
     changed = {k for k in plain.numbers if plain.numbers[k] != fitted.numbers[k]}
     assert changed <= {"damping"}
     assert fitted.numbers["damping"] >= plain.numbers["damping"]
@@ -141,7 +141,7 @@ def test_without_drake_the_text_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize("target", MODULES)
 def test_drake_moves_the_file_as_backemf_moves_the_stand_in(target, name, installed):
     actuator, module = DRIVES[name], MODULES[target]
-    made = export(actuator, target, joint="knee", method="formula")
+    made = export(actuator, target, joint="knee", method="formula", replay=False)
     expected = made.carried if target == "drake" else frictionless(made.carried)
     agrees(
         lambda case: module.run(made.files, "knee", case), expected, driven(actuator), module.inputs(actuator)
@@ -152,7 +152,7 @@ def test_drake_moves_the_file_as_backemf_moves_the_stand_in(target, name, instal
 @pytest.mark.parametrize("target", MODULES)
 def test_every_number_of_the_file_acts_or_is_said_to_be_inert(target, name, installed):
     actuator, module = DRIVES[name], MODULES[target]
-    made = export(actuator, target, joint="knee", method="formula")
+    made = export(actuator, target, joint="knee", method="formula", replay=False)
     case = clocked(driven(actuator), STEP, module.inputs(actuator), actuator.motion)
     seen = feels_every_number(
         lambda text: module.run({"": text}, "knee", case), made.text, PATTERNS, module.INERT
@@ -170,7 +170,7 @@ def test_every_number_of_the_file_acts_or_is_said_to_be_inert(target, name, inst
 def test_a_disabled_drive_coasts(target, installed):
     """Nothing but the joint's damping is left: w = w_0 exp(-b t / J)."""
     module = MODULES[target]
-    made = export(GEARED, target, joint="knee", method="formula")
+    made = export(GEARED, target, joint="knee", method="formula", replay=False)
     motion = driven(GEARED)
     off = {**motion.command, "enabled": np.zeros(len(motion.time))}
     case = clocked(
@@ -199,7 +199,7 @@ def test_a_disabled_drive_coasts(target, installed):
 )
 def test_nonsense_is_refused(target, old, new, said, installed):
     module = MODULES[target]
-    made = export(GEARED, target, joint="knee", method="formula")
+    made = export(GEARED, target, joint="knee", method="formula", replay=False)
     assert old in made.text
     case = clocked(driven(GEARED), STEP, module.inputs(GEARED))
     with pytest.raises(BackemfError, match=said):
@@ -209,7 +209,7 @@ def test_nonsense_is_refused(target, old, new, said, installed):
 
 
 def test_a_step_that_is_too_long_is_an_error(installed):
-    made = export(GEARED, "urdf", joint="knee", method="formula")
+    made = export(GEARED, "urdf", joint="knee", method="formula", replay=False)
     motion = driven(GEARED, seconds=40.0)
     case = clocked(motion, 0.2, urdf.inputs(GEARED))._replace(inertia=1e-4)
     with pytest.raises(InvalidValue, match="diverges at a step of 200 ms"):

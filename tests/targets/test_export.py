@@ -84,3 +84,62 @@ def test_every_header_says_who_when_units_and_source(to):
         return
     for words in (f"Written by backemf {be.__version__} on 20", "Units: SI", "From: measured on a bench"):
         assert words in made.text
+
+
+CLOCKED = be.Actuator(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
+    friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    drive=be.drive.Position(volts_per_radian=60.0, volt_seconds_per_radian=1.0, supply=12.0, period=0.01),
+)
+KEEPS_THE_LAW = ("bam", "torch", "urdf", "sdf")
+"""Parameters without a law, the law itself, or a joint whose controller is the user's."""
+
+
+@pytest.mark.parametrize("to", [*(t for t in TARGETS if t not in KEEPS_THE_LAW), "isaaclab@bam", "torch"])
+def test_a_period_that_a_target_has_not_is_a_loss_with_its_cost(to):
+    made = export(CLOCKED, to, joint="knee", method="formula", replay=False)
+    if to == "torch":
+        assert made.carried == CLOCKED
+        assert not made.dropped
+        return
+    (lost,) = (effect for effect in made.dropped if effect.path == "drive.period")
+    assert lost.error is not None
+    assert 1e-3 < lost.error < 1e-2  # 4.8 mrad: a hundredth of a second of a loop that has 30 rad/s
+    assert made.carried.drive.period is None
+    assert "drive.period: the law looks at every step" in made.text
+
+
+PUSHED = be.Actuator(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
+    friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    drive=be.drive.Servo(
+        firmware_gain=0.16,
+        proportional=16.0,
+        derivative=32.0,
+        firmware_derivative_gain=1e-3,
+        derivative_filter=0.01,
+        supply=12.0,
+    ),
+)
+
+
+@pytest.mark.parametrize("to", [*TARGETS, "isaaclab@bam"])
+def test_the_push_of_a_moving_setpoint_is_carried_or_a_loss_with_its_cost(to):
+    made = export(PUSHED, to, joint="knee", method="formula", replay=False)
+    if to == "torch":
+        assert made.carried == PUSHED
+        assert not made.dropped
+        return
+    (lost,) = (effect for effect in made.dropped if effect.path == "drive.derivative_filter")
+    assert lost.error is not None
+    # 20 mrad: D's lead of 12 ms, at the 0.7 to 2 rad/s that sines and steps move with
+    assert 0.01 < lost.error < 0.04
+    assert made.carried.drive.without_push == {}
+    assert "the push of a moving setpoint is lost" in "".join(made.files.values())
+
+
+@pytest.mark.parametrize("to", [*(t for t in TARGETS if t != "torch"), "isaaclab@bam"])
+def test_a_d_of_no_effect_is_no_loss(to):
+    silent = PUSHED.replace(**{"drive.firmware_derivative_gain": 0.0})
+    made = export(silent, to, joint="knee", method="formula", replay=False)
+    assert not any("derivative" in effect.path for effect in (*made.dropped, *made.approximated))

@@ -54,16 +54,18 @@ def test_a_resistive_servo_is_carried_whole():
 
 
 def test_a_delay_is_in_seconds_and_rounded_to_steps():
-    assert export(LATE, "newton").numbers["DELAY"] == pytest.approx(0.02)
-    assert export(LATE, "newton").lossless
-    odd = export(replace(GEARED, drive=replace(GEARED.drive, delay=0.0207)), "newton", timestep=0.002)
+    late = export(LATE, "newton", replay=False)
+    assert late.numbers["DELAY"] == pytest.approx(0.02)
+    assert late.lossless
+    between = replace(GEARED, drive=replace(GEARED.drive, delay=0.0207))
+    odd = export(between, "newton", timestep=0.002, replay=False)
     assert odd.numbers["DELAY"] == pytest.approx(0.02)
     assert [e.path for e in odd.approximated] == ["drive.delay"]
 
 
 def test_a_fit_moves_friction_alone():
     servo = be.Actuator.read("mx-106/m6")
-    plain, fitted = (export(servo, "newton", method=m) for m in ("formula", "simulation"))
+    plain, fitted = (export(servo, "newton", method=m, replay=False) for m in ("formula", "simulation"))
     changed = {k for k in plain.numbers if plain.numbers[k] != fitted.numbers[k]}
     assert changed <= {"FRICTION", "DAMPING"}
     assert fitted.approximated[0].error <= plain.approximated[0].error
@@ -85,7 +87,7 @@ def test_inputs(name, inputs):
 
 def test_gears_that_lose_carry_less_torque_and_brake_less():
     lossy = replace(GEARED, gearbox=be.gearbox.Gearbox(ratio=100.0, efficiency=0.8))
-    x, whole = (export(a, "newton", method="formula").numbers for a in (lossy, GEARED))
+    x, whole = (export(a, "newton", method="formula", replay=False).numbers for a in (lossy, GEARED))
     for name in ("KP", "KD", "SATURATION_EFFORT", "MAX_MOTOR_EFFORT"):
         assert x[name] == pytest.approx(0.8 * whole[name])
     assert x["VELOCITY_LIMIT"] == pytest.approx(whole["VELOCITY_LIMIT"])
@@ -102,7 +104,7 @@ def test_without_newton_the_text_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize("name", ["mirrored voltage", "late"])
 def test_newton_moves_the_file_as_backemf_moves_the_actuator(name, installed):
     actuator = LATE if name == "late" else DRIVES[name]
-    made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP)
+    made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP, replay=False)
     assert made.lossless
     ctrl = newton.inputs(actuator)
     agrees(lambda case: newton.run(made.files, "knee", case), actuator, driven(actuator), ctrl)
@@ -112,7 +114,7 @@ def test_newton_moves_the_file_as_backemf_moves_the_actuator(name, installed):
 @pytest.mark.parametrize("name", ["late"])
 def test_every_number_of_the_file_acts_or_is_said_to_be_inert(name, installed):
     actuator = LATE if name == "late" else DRIVES[name]
-    made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP)
+    made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP, replay=False)
     motion, ctrl = driven(actuator), newton.inputs(actuator)
     little = np.full(len(motion.time), 0.002 if name != "voltage" else 0.1)  # held by friction
     held = motion._replace(command={actuator.drive.followed: little})
@@ -129,7 +131,7 @@ def test_every_number_of_the_file_acts_or_is_said_to_be_inert(name, installed):
 @pytest.mark.slow
 def test_friction_sticks_in_newton(installed):
     """2 mrad of error ask for 0.02 N m, less than the friction of 0.05."""
-    made = export(GEARED, "newton", joint="knee", method="formula", timestep=STEP)
+    made = export(GEARED, "newton", joint="knee", method="formula", timestep=STEP, replay=False)
     motion = driven(GEARED, seconds=2.0)
     case = clocked(
         motion._replace(command={"position_target": np.full(len(motion.time), 0.002)}),
@@ -143,7 +145,7 @@ def test_friction_sticks_in_newton(installed):
 @pytest.mark.slow
 def test_a_disabled_drive_coasts_in_newton(installed):
     smooth = replace(GEARED, friction=be.friction.Viscous(viscous=0.01))
-    made = export(smooth, "newton", joint="knee", method="formula", timestep=STEP)
+    made = export(smooth, "newton", joint="knee", method="formula", timestep=STEP, replay=False)
     motion = driven(smooth)
     off = {**motion.command, "enabled": np.zeros(len(motion.time))}
     case = clocked(
@@ -169,7 +171,7 @@ def test_a_disabled_drive_coasts_in_newton(installed):
     ],
 )
 def test_nonsense_is_refused(old, new, said, installed):
-    made = export(GEARED, "newton", joint="knee", method="formula")
+    made = export(GEARED, "newton", joint="knee", method="formula", replay=False)
     assert old in made.text
     case = clocked(driven(GEARED), STEP, newton.inputs(GEARED))
     with pytest.raises(BackemfError, match=said):
@@ -179,7 +181,7 @@ def test_nonsense_is_refused(old, new, said, installed):
 @pytest.mark.slow
 def test_a_step_that_is_too_long_is_an_error(installed):
     """Without its clamp, a damping of 0.3 N m s/rad on 1e-3 kg m^2 is unstable from 7 ms on."""
-    made = export(GEARED, "newton", joint="knee", method="formula")
+    made = export(GEARED, "newton", joint="knee", method="formula", replay=False)
     unclamped = re.sub(r"        clamping=.*\n", "", made.text)
     case = clocked(driven(GEARED, seconds=40.0), 0.2, newton.inputs(GEARED))._replace(inertia=1e-6)
     with pytest.raises(InvalidValue, match="diverges at a step of 200 ms"):

@@ -8,6 +8,8 @@ import pytest
 
 import backemf as be
 from backemf.data.sheets.entries import ENTRIES, canonical
+from backemf.data.sheets.parts import part
+from backemf.identify.search import with_registers
 from backemf.model import steady
 
 HEAD = 'name = "a"\nmaker = "b"\nkind = "{kind}"\n{more}voltage = "24 V"\nsource = "made up for a test"\n'
@@ -254,9 +256,33 @@ integral = "4"
         actuator_sheet(servo + 'integral_gain = "0.02 1/(rad s)"\n', "servo", head).actuator().parameters
     )
     assert (carried["drive.integral"], carried["drive.firmware_integral_gain"]) == (4.0, 0.02)
+    clocked = actuator_sheet(servo + 'sampling_period = "2 ms"\n', "servo", head)
+    assert clocked.actuator().parameters["drive.period"] == 0.002
+    assert "drive.period" not in clocked.actuator(control="voltage").parameters
+    spread = servo + 'derivative = "32"\nderivative_filter = "12 ms"\n'
+    on_error = actuator_sheet(spread + 'derivative_gain = "0.5 ms/rad"\n', "servo", head)
+    assert on_error.actuator().parameters["drive.derivative_filter"] == pytest.approx(0.012)
+    assert on_error.actuator().drive.without_push == {"derivative_filter": None}
+    unknown = actuator_sheet(spread, "servo", head)
+    assert "drive.derivative_filter" not in unknown.actuator().parameters
+    assert any(text.startswith("firmware derivative filter 12 ms") for text in unknown.reconciled.unused)
+    freed, paths = with_registers(unknown.actuator(), unknown)  # a fit takes over what the sheet states
+    assert paths == ["drive.firmware_derivative_gain"]
+    assert freed.parameters["drive.derivative_filter"] == pytest.approx(0.012)
     lost = actuator_sheet(servo, "servo", head)
     assert "drive.integral" not in lost.actuator().parameters
     assert any(text.startswith("firmware integral 4") for text in lost.reconciled.unused)
+
+
+@pytest.mark.parametrize(
+    ("name", "control", "said"),
+    [("sts3032", None, True), ("sts3215-12v", "position", True), ("sts3032", "voltage", False)],
+)
+def test_a_d_whose_count_nobody_measured_is_said_where_it_would_act(name, control, said):
+    """The STS series comes with D 32, with or without a profile of somebody's firmware."""
+    codes = [finding.code for finding in part(name, control=control).findings]
+    assert ("derivative_not_known" in codes) == said
+    assert "drive.derivative" not in part(name, control=control).actuator.parameters
 
 
 def test_gear_efficiency_of_a_motor_with_gears_is_carried():
