@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify import remedies
 from backemf.identify.check import identifiability_problem
-from backemf.identify.recording import mend
+from backemf.identify.recording import mend, remedies
 from backemf.identify.recording.faults import REMEDIES, faults_of
 from backemf.identify.recording.rows import lost
 from backemf.identify.recording.samples import odd_ones, repeated

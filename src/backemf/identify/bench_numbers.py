@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data.fit import BenchNumber
 from ..data.log import Log
+from ..data.logs.start import bench_of
 from ..model.actuator import Actuator
 from ..model.bench import BENCH_TRAITS, Bench
 from ..model.quantity import parameters
@@ -22,8 +23,6 @@ LATENCY = 2.0
 """Tolerance of the moment at which a command counts, in samples: recorders differ by as much."""
 GAUGES_ALIKE = 0.5
 """How much the errors of the supply in several logs have in common: one gauge, read at different times."""
-FURTHEST = 60.0
-"""How many tolerances a number of the bench may move: far enough to be called wrong."""
 
 
 def words(bench: Bench) -> str:
@@ -33,11 +32,12 @@ def words(bench: Bench) -> str:
 
 
 def number_of(name: str, value: float) -> str:
+    """A number of a bench with its unit: what groups of logs that share it are called."""
     return f"{value:.4g} {BENCH_TRAITS[f'bench.{name}']['unit']}"
 
 
 def with_angle(bench: Bench) -> Bench:
-    """The bench with an angle and, where a supply is recorded, a gauge to be found."""
+    """The bench with an angle to be found."""
     return replace(bench, **{"hanging": 0.0}) if bench.hangs and "hanging" not in parameters(bench) else bench
 
 
@@ -51,10 +51,10 @@ def grouped(logs: Sequence[Log], label: Callable[[Log], str]) -> dict[str, tuple
 
 def angles(logs: Sequence[Log]) -> list[Parameter]:
     """The angle at which the arm hangs, one for each mounting."""
-    groups = grouped(logs, lambda log: words(_bench(log)))
+    groups = grouped(logs, lambda log: words(bench_of(log)))
     numbers = []
     for name, places in groups.items():
-        bench = with_angle(_bench(logs[places[0]]))
+        bench = with_angle(bench_of(logs[places[0]]))
         numbers.append(_number(bench, "hanging", bench.tolerance("hanging") or 0.0, name, places))
     return numbers
 
@@ -64,13 +64,13 @@ def measured(logs: Sequence[Log], taken: Sequence[str] = ()) -> list[Parameter]:
     Paths in `taken` are left out."""
     numbers = []
     for field in FIELDS:
-        having = [k for k, log in enumerate(logs) if parameters(_bench(log)).get(field)]
+        having = [k for k, log in enumerate(logs) if parameters(bench_of(log)).get(field)]
         if f"bench.{field}" in taken or not having:
             continue
-        stated = {k: parameters(_bench(logs[k]))[field] for k in having}
+        stated = {k: parameters(bench_of(logs[k]))[field] for k in having}
         for value in sorted(set(stated.values())):
             places = tuple(k for k in having if stated[k] == value)
-            bench = _bench(logs[places[0]])
+            bench = bench_of(logs[places[0]])
             tolerance = bench.tolerance(field)
             if tolerance:
                 numbers.append(_number(bench, field, tolerance, number_of(field, value), places))
@@ -82,7 +82,7 @@ def supplies(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str] = ())
     if "bench.supply_factor" not in taken and any("supply" in log for log in logs):
         numbers = []
         for k, log in enumerate(logs):
-            bench = replace(_bench(log), supply_factor=1.0)
+            bench = replace(bench_of(log), supply_factor=1.0)
             one = _number(bench, "supply_factor", bench.tolerance("supply_factor") or 0.02, log.name, (k,))
             numbers.append(replace(one, alike=GAUGES_ALIKE) if len(logs) > 1 else one)
         return numbers
@@ -222,11 +222,6 @@ def _number(bench: Bench, field: str, tolerance: float, group: str, places: tupl
     )
 
 
-def _bench(log: Log) -> Bench:
-    from ..data.logs.start import bench_of
-
-    return bench_of(log)
-
-
 def median_step(logs: Sequence[Log]) -> float:
+    """Usual interval between samples [s]."""
     return float(np.median(np.concatenate([np.diff(log.time) for log in logs])))

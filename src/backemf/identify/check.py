@@ -24,7 +24,7 @@ from .causes import causes, drifting
 from .free import WIDE, default_paths, free, sized
 from .recording.faults import limits_of
 from .recording.motion import coverage
-from .remedies import Build, Inspection, apply, inspected, merged
+from .recording.remedies import Build, Inspection, apply, inspected, merged
 from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
 from .search import Asked, Climb, settled
 from .uncertainty import inverse

@@ -24,7 +24,7 @@ from .fit_findings import of_errors, of_pairs, of_parameters, of_search
 from .free import Free
 from .frictions import law, with_friction
 from .optimize import Progress, levenberg_marquardt
-from .remedies import UNDERSTOOD, merged
+from .recording.remedies import UNDERSTOOD, merged
 from .residual import Problem, mean_absolute_errors, problem
 from .search import Asked, Climb, Ended, settled
 from .select import split

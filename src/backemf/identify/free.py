@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -262,17 +262,6 @@ def _parameter(
         above=above,
         knee=knee,
     )
-
-
-def on(numbers: Free, places: Sequence[int]) -> Free:
-    """The numbers that act in some of the logs, which are counted anew."""
-    new = {old: k for k, old in enumerate(places)}
-    kept = []
-    for p in numbers.parameters:
-        logs = None if p.logs is None else tuple(new[k] for k in p.logs if k in new)
-        if logs is None or logs:
-            kept.append(replace(p, logs=logs))
-    return Free(tuple(kept))
 
 
 def size(actuator: Actuator) -> Size:

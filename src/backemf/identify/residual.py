@@ -20,6 +20,7 @@ from ..model.actuator import Actuator
 from ..model.bench import Bench
 from ..model.drive import Servo
 from ..model.quantity import parameters, substitute
+from .bench_numbers import with_angle
 from .free import Free
 
 OUTPUTS = ("position", "current")
@@ -76,8 +77,8 @@ def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) -> Prepared:
     """A log's inputs as rows, its measurements, settings and start."""
     bench = bench_of(log)
-    if "bench.hanging" in free.paths and bench.hangs and "hanging" not in parameters(bench):
-        bench = replace(bench, **{"hanging": 0.0})
+    if "bench.hanging" in free.paths:
+        bench = with_angle(bench)
     if "bench.supply_factor" in free.paths and bench.supply_factor is None:
         bench = replace(bench, supply_factor=1.0)
     wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]

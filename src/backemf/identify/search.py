@@ -162,9 +162,8 @@ class Climb:
                 plain = levenberg_marquardt(p, x, robust=weights.robust)
                 ends += [Ended.of(p, end), Ended.of(p, plain)]
             rng = np.random.default_rng(self.seed)
-            for k in range(
-                1, self.n_starts if not below else 1
-            ):  # what poorer frictions found is start enough
+            further = 0 if below else self.n_starts - 1  # what poorer frictions found is start enough
+            for k in range(1, further + 1):
                 best = min(m.cost for m in ends)
                 if sum(m.cost <= best * (1 + SAME) for m in ends) >= 3:
                     break

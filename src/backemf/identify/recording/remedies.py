@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.log import Log, Signal
-from ..errors import BackemfError
-from ..findings import Finding
-from ..model.actuator import Actuator
-from .optimize import levenberg_marquardt
-from .recording.faults import REMEDIES, faults_of
-from .recording.mend import rescaled
-from .recording.scale import RADIANS
-from .residual import Problem, problem
+from ...data.log import Log, Signal
+from ...errors import BackemfError
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ..optimize import levenberg_marquardt
+from ..residual import Problem, problem
+from .faults import REMEDIES, faults_of
+from .mend import rescaled
+from .scale import RADIANS
 
 CLEARLY = 0.85
 """What is left of the error when a remedy is believed that changes what was recorded."""
