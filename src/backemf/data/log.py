@@ -14,6 +14,7 @@ from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
 from ..model.bench import Bench
+from ..signal import Command, read as read_command
 from ..tables import Displayed, Overview, frame
 
 MEASURED = (
@@ -31,6 +32,8 @@ MEASURED = (
 Inertia and load belong to a Recorded bench."""
 ASKED = ("position_target", "velocity_target", "torque_target", "voltage_target", "current_target", "enabled")
 """What was asked: values that hold until the next one."""
+HELD = ("supply", "inertia", "load")
+"""What was measured and holds until the next value all the same."""
 UNITS = {
     "time": "s",
     "position": "rad",
@@ -49,6 +52,16 @@ UNITS = {
     "current_target": "A",
     "enabled": "1",
 }
+
+
+COMMANDED = {
+    **{"rad": "position_target", "rad/s": "velocity_target", "N m": "torque_target"},
+    **{"m": "position_target", "m/s": "velocity_target", "N": "torque_target"},
+    **{"V": "voltage_target", "A": "current_target"},
+}
+"""What a command asks for, by its unit."""
+NEAR = 1e-6
+"""Share of a step so near to a sample that a command that changes there does so at the sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +108,11 @@ class Signal:
         """The longest step between samples [s]."""
         return float(np.max(np.diff(self.time))) if len(self.time) > 1 else math.nan
 
+    @property
+    def changes(self) -> np.ndarray:
+        """Times at which it has another value than before."""
+        return self.time[1:][np.diff(self.values) != 0]
+
     def held(self, times: np.ndarray) -> np.ndarray:
         """The value in force at each time: the newest sample not later; before the first, the first."""
         return self.values[
@@ -129,6 +147,9 @@ class Log(Displayed):
     settings: Mapping[str, float] = field(default_factory=dict)
     """Parameters of the actuator that were set for this recording, by path: {"drive.proportional": 8.0}."""
     motion: str = "rotary"
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """What was asked as a function of time, by signal, where that is known: its samples then stand on a clock
+    of their own, with every jump at its very moment."""
     conversions: tuple[str, ...] = ()
     """What was converted, mapped, left out or guessed while reading, in words."""
     findings: tuple[Finding, ...] = ()
@@ -142,6 +163,9 @@ class Log(Displayed):
         for name in self.signals:
             if name not in UNITS or name == "time":
                 raise UnknownName(f"signal in {self.name}", name, (*MEASURED, *ASKED))
+        for name in self.commands:
+            if name not in ASKED:
+                raise UnknownName(f"command of {self.name}", name, ASKED)
 
     @property
     def time(self) -> np.ndarray:
@@ -163,11 +187,7 @@ class Log(Displayed):
         signal = self.signals[name]
         if signal.time is self.time or np.array_equal(signal.time, self.time):
             return signal.values
-        return (
-            signal.held(self.time)
-            if name in ASKED or name in ("supply", "inertia", "load")
-            else signal.measured(self.time)
-        )
+        return signal.held(self.time) if name in ASKED or name in HELD else signal.measured(self.time)
 
     def __contains__(self, name: object) -> bool:
         return name in self.signals
@@ -203,7 +223,55 @@ class Log(Displayed):
                 f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to"
                 f" {self.time[-1]:g} s"
             )
+        cut |= {name: _sampled(one, start, end) for name, one in self.commands.items()}
         return replace(self, signals=cut, conversions=(*self.conversions, f"cut to {start:g} .. {end:g} s"))
+
+    def commanded(self, command: Command, name: str = "", *, by: str = "as told") -> Log:
+        """The log with what was asked as a function of time, in place of its samples; without a name its unit
+        says what it asks for, and a position where it has none."""
+        name = name or asked_by(command)
+        if name not in ASKED:
+            raise UnknownName("signal that can be asked", name, ASKED)
+        sampled = _sampled(command, float(self.time[0]), float(self.time[-1]))
+        words = (*self.conversions, f"{name} {by}: {command}")
+        commands = {**self.commands, name: command}
+        return replace(self, signals={**self.signals, name: sampled}, commands=commands, conversions=words)
+
+    def refined(self) -> tuple[Log, np.ndarray]:
+        """(the log on a clock that also has every moment at which a command changes that is known as a
+        function or has a clock of its own, where its own samples are on that clock). Nothing is measured at
+        the moments between."""
+        t = self.time
+        asked = [self.signals[name] for name in ("enabled", *COMMANDED.values()) if name in self.signals]
+        own = [one.changes for one in asked if not np.array_equal(one.time, t)]
+        more = np.unique(np.concatenate([*own, t[:0]]))
+        more = more[(more > t[0]) & (more < t[-1])]
+        after = np.clip(np.searchsorted(t, more), 1, len(t) - 1)
+        step = t[after] - t[after - 1]
+        inside = np.minimum(more - t[after - 1], t[after] - more) > NEAR * step
+        if not inside.any():
+            return self, np.arange(len(t))
+        clock = np.union1d(t, more[inside])
+        places = np.searchsorted(clock, t)
+        signals = dict(self.signals)
+        for name, one in self.signals.items():
+            if name in MEASURED and np.array_equal(one.time, t):
+                values = np.full(len(clock), np.nan)
+                values[places] = one.values
+                signals[name] = Signal(time=clock, values=values)
+        held = {n: Signal(time=clock, values=self.signals[n].held(clock)) for n in HELD if n in self.signals}
+        return replace(self, signals={**signals, **held}), places
+
+
+def asked_by(command: Command) -> str:
+    """The signal that a command is by its unit: a position where it has none."""
+    return COMMANDED.get(command.unit, "position_target")
+
+
+def _sampled(command: Command, start: float, end: float) -> Signal:
+    """A command as values that hold: exact where it is constant between its jumps."""
+    times, values = command.held(start, end)
+    return Signal(time=times, values=values)
 
 
 def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, list[Log]]:
@@ -238,14 +306,27 @@ def log(
     bench: Bench | None = None,
     settings: Mapping[str, float] | None = None,
     motion: str = "rotary",
+    command: Command | str | None = None,
     **signals: Any,
 ) -> Log:
-    """A log from arrays that share one clock: `log("step 1", t, position=q, voltage_target=v, bench=...)`."""
+    """A log from arrays that share one clock: `log("step 1", t, position=q, voltage_target=v, bench=...)`.
+
+    What was asked may be a function of time instead: `position_target=be.signal.square(...)`, or `command=`,
+    whose unit says what it asks for: a position where it has none. It may be in words: "step size=1rad".
+    """
     time = np.asarray(time, float)
-    return Log(
+    known = {k: v for k, v in signals.items() if isinstance(v, Command)}
+    if not all(k in ASKED for k in known):
+        raise UnknownName("signal that can be asked", next(k for k in known if k not in ASKED), ASKED)
+    made = Log(
         name=name,
-        signals={k: Signal(time=time, values=v) for k, v in signals.items()},
+        signals={k: Signal(time=time, values=v) for k, v in signals.items() if k not in known},
         bench=bench,
         settings=settings or {},
         motion=motion,
     )
+    for target, one in known.items():
+        made = made.commanded(one, target)
+    if command is None:
+        return made
+    return made.commanded(command if isinstance(command, Command) else read_command(command))

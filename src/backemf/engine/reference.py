@@ -69,10 +69,3 @@ def run(system: System, p: Any, s0: Any, rows: Held, substeps: int) -> np.ndarra
         return np.asarray(
             f(*args, Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
         )
-
-
-def function(system: System, rows: Held, substeps: int) -> Any:
-    """The trajectory as a plain function (p, s0) -> states, for JAX's own transformations; call it with
-    64-bit numbers on."""
-    delayed, arrays = bool(np.any(rows.switch)), Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows))
-    return lambda p, s0: _trajectory(system, delayed, tuple(p), tuple(s0), arrays, substeps)

@@ -14,6 +14,7 @@ from ..model import energy as energy_book
 from ..model.actuator import Actuator, inertias, signals
 from ..model.bench import Bench
 from ..model.maths import is_number
+from ..signal import Command, moments
 from .booked import Booked
 from .rows import Delay, Held, check_substeps, held, split
 from .system import ActuatorSystem
@@ -21,6 +22,8 @@ from .trajectory import Trajectory
 
 FINEST = 10e-6
 """No integration step is made shorter than this on account of the tolerance [s]."""
+AT_SAMPLE = 1e-6
+"""Share of a step so near to a sample that a command that jumps there does so at the sample."""
 ENGINES = ("auto", "compiled", "reference")
 
 
@@ -43,7 +46,7 @@ def simulate(
 
     command     a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's own
                 target; or a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a
-                recorded bench.
+                recorded bench. A command of `be.signal` jumps at its very moment, between samples too.
     duration    length in seconds, sampled every dt; or give the sample times themselves as `time`.
     start       states that do not start at rest, by name.
     substeps    integration steps per sample. Without it they are doubled until position changes by less than
@@ -63,7 +66,8 @@ def simulate(
     inputs = _inputs(actuator, bench, command, times)
     _check_inertia(actuator, bench, inputs)
     system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
-    rows, in_force = _rows(actuator, inputs, times, command)
+    clock, places = _clock(times, command)
+    rows, in_force = _rows(actuator, _on(clock, inputs, times, command, actuator), clock, command)
     s0 = actuator.initial_state({name: float(x[0]) for name, x in in_force.items()}, **(start or {}))
     for name, value in s0.items():
         if not (is_number(value) and np.isfinite(value)):
@@ -71,7 +75,8 @@ def simulate(
     rows, samples = split(rows)
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
-    states = states[samples]
+    samples = samples[places]
+    states, in_force = states[samples], {name: x[places] for name, x in in_force.items()}
     shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
     with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
         shown.update(signals(actuator, shown, in_force))
@@ -199,6 +204,28 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
     if not (is_number(duration) and np.isfinite(duration) and duration > 0):
         raise InvalidValue(f"duration is {duration!r} s; expected a number above 0")
     return np.arange(round(duration / dt) + 1) * float(dt)
+
+
+def _clock(times: np.ndarray, command: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(the sample times with every moment between them at which a command jumps, where the samples are)."""
+    given = command.values() if isinstance(command, Mapping) else [command]
+    jumps = np.unique(np.concatenate([times[:0], *(moments(one, times[0], times[-1]) for one in given)]))
+    after = np.clip(np.searchsorted(times, jumps), 1, len(times) - 1)
+    step = times[after] - times[after - 1]
+    near = np.minimum(jumps - times[after - 1], times[after] - jumps) <= AT_SAMPLE * step
+    clock = np.union1d(times, jumps[~near])
+    return clock, np.searchsorted(clock, times)
+
+
+def _on(
+    clock: np.ndarray, inputs: dict, times: np.ndarray, command: Any, actuator: Actuator
+) -> dict[str, Any]:
+    """Inputs over a finer clock: a command that knows its jumps as it is, anything else held."""
+    if len(clock) == len(times):
+        return inputs
+    given = command if isinstance(command, Mapping) else {actuator.drive.followed: command}
+    owner = np.searchsorted(times, clock, side="right") - 1
+    return {n: given[n](clock) if isinstance(given[n], Command) else x[owner] for n, x in inputs.items()}
 
 
 def _is_series(value: Any) -> bool:

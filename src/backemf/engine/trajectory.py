@@ -10,9 +10,16 @@ import numpy as np
 
 from ..errors import UnknownName
 from ..findings import Finding
-from ..model.actuator import Actuator
+from ..model.actuator import Actuator, linear_unit
 from ..model.bench import Bench
 from ..tables import Displayed, Overview, frame
+
+UNITS = {
+    **{"position": "rad", "velocity": "rad/s", "torque": "N m", "load": "N m", "inertia": "kg m^2"},
+    **{"current": "A", "voltage": "V", "supply": "V", "temperature": "degC", "winding_temperature": "degC"},
+    **{"case_temperature": "degC", "housing_temperature": "degC"},
+}
+"""What a trajectory's signals are in; those that are not named are plain numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,6 +78,19 @@ class Trajectory(Displayed):
     def to_pandas(self) -> Any:
         """Every signal over time as a pandas DataFrame."""
         return frame({"time": self.time, **self.signals}, "time")
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Time, every signal and the energy book by name and unit, as a table's columns: what `be.read` reads
+        back as a log. The winding's temperature, a state, is there once: as the signal `temperature`."""
+        signals = {name: x for name, x in self.signals.items() if name != "winding_temperature"}
+        table = {"time [s]": self.time, **{f"{name} [{self._unit(name)}]": x for name, x in signals.items()}}
+        return {**table, **{f"energy_{name} [J]": x for name, x in self.energy.items()}}
+
+    def _unit(self, name: str) -> str:
+        unit = UNITS.get(name) or UNITS.get(name.removeprefix("rotor_")) or "1"
+        if name.endswith("_target") or name == "setpoint":
+            unit = UNITS.get(name.removesuffix("_target"), "rad")
+        return linear_unit(unit) if self.actuator.motion == "linear" else unit
 
     def final_state(self) -> dict[str, float]:
         """The state at the last sample, to start another run from."""

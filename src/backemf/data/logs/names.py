@@ -13,7 +13,7 @@ from ..log import ASKED, UNITS
 
 ALIASES = {
     "time": "t time timestamp time_stamp times timestamps ts elapsed elapsed_time",
-    "position": "position positions pos angle theta q qpos phi angular_position rotation",
+    "position": "position positions pos angle theta theta_u q qpos phi angular_position rotation",
     "velocity": (
         "velocity velocities vel speed omega w qd dq qvel theta_dot thetadot q_dot qdot angular_velocity"
         " angular_speed"

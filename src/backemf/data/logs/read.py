@@ -13,9 +13,11 @@ from typing import Any
 
 from ...errors import BackemfError, BackemfWarning
 from ...model.bench import Bench
+from ...signal import Command, read as read_command
 from ..log import Log
 from ..readers import SUFFIXES, ReadError, lerobot, reader_of
-from .mapping import Origin, Plan, for_each, mapping, plan
+from .mapping import NONE, Origin, Plan, for_each, mapping, plan
+from .names import TARGETS
 from .recording import Channel, Recording
 from .to_log import decided, to_log
 
@@ -29,16 +31,22 @@ def read(
     map: Any = None,
     between: tuple[float, float] | None = None,
     settings: Mapping[str, float] | None = None,
+    command: Command | str | None = None,
     progress: Progress | None = None,
 ) -> list[Log]:
     """Read recordings: files, folders, datasets, or patterns such as "logs/*.json".
 
     `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
     file.
-    `bench` and `settings` hold for every log and come before what the files say; `between` keeps that part of
-    each [s]. Files that cannot be read are named in a warning; it is an error if none can.
+    `bench`, `settings` and `command` hold for every log and come before what the files say; `command` is what
+    was asked as a function of time, or its words: "square from=0 to=1rad period=2s". `between` keeps that
+    part of each [s]. Files that cannot be read are named in a warning; it is an error if none can.
     """
     told = mapping(map)
+    asked = read_command(command) if isinstance(command, str) else command
+    if asked is not None:  # what the file sampled of it is not needed, whatever its name says
+        there = {origin.signal for origin in told}
+        told = (*told, *(Origin(signal=name, channel=NONE) for name in TARGETS if name not in there))
     logs: list[Log] = []
     broken: list[str] = []
     several = (given if isinstance(given, (list, tuple)) else [given] for given in paths)
@@ -47,7 +55,7 @@ def read(
     for path in files:
         try:
             recorded, left = _readable(for_each(_recordings(path, told, progress), told))
-            logs += [_finished(log, bench, between, settings) for log in recorded]
+            logs += [_finished(log, bench, between, settings, asked) for log in recorded]
             broken += [f"{path}: {text}" for text in left]
         except BackemfError as error:
             if len(files) == 1:
@@ -187,8 +195,14 @@ def _recordings(
 
 
 def _finished(
-    log: Log, bench: Bench | None, between: tuple[float, float] | None, settings: Mapping[str, float] | None
+    log: Log,
+    bench: Bench | None,
+    between: tuple[float, float] | None,
+    settings: Mapping[str, float] | None,
+    command: Command | None,
 ) -> Log:
+    if command is not None:
+        log = log.commanded(command)
     if bench is not None:
         kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
         words = (*log.conversions, f"bench as told: {bench}")

@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import BackemfError
 from ...findings import Finding
 from ...model.bench import Bench
+from ...signal import Command
 
 MUST_TELL = "?"
 """The unit of a channel whose format leaves it open between units that are all in use: it is never assumed.
@@ -68,6 +69,8 @@ class Recording:
     channels: tuple[Channel, ...]
     bench: Bench | None = None
     settings: Mapping[str, float] = field(default_factory=dict)
+    command: Command | None = None
+    """What was asked as a function of time, where the file names it."""
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     where: Callable[[int], str] = "row {}".format

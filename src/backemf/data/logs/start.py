@@ -67,3 +67,14 @@ def start_of(log: Log) -> tuple[float, float]:
             if abs(cubic[1]) > 5.0 * error:
                 return float(cubic[0]), float(cubic[1])
     return float(q[0]), 0.0
+
+
+LONG_GAP = 5.0
+"""Steps from which on nobody knows what happened between two samples: a model starts anew behind them."""
+
+
+def restarts_of(log: Log) -> list[tuple[int, float, float]]:
+    """(sample, position, velocity) behind each long gap of a recording."""
+    dt, q = np.diff(log.time), log["position"]
+    long = np.flatnonzero(dt > LONG_GAP * np.median(dt)) + 1 if len(dt) else []
+    return [(int(k), *start_of(log.between(log.time[k], log.time[-1]))) for k in long if np.isfinite(q[k])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...findings import Finding, finding
 from ...model.actuator import linear_unit
-from ..log import UNITS, Log, Signal
+from ..log import UNITS, Log, Signal, asked_by
 from . import clocks, names
 from .mapping import ROW, Origin, Plan, plan
 from .recording import Channel, ReadError, Recording
@@ -33,7 +33,7 @@ def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
         raise ReadError(f"nothing was recorded: {'; '.join(work.words) or 'every channel is empty'}")
     work.unwrap(signals)
     work.describe(signals)
-    return Log(
+    made = Log(
         name=recording.name,
         signals=signals,
         bench=recording.bench,
@@ -43,6 +43,11 @@ def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
         findings=(*recording.findings, *work.findings),
         source=recording.source,
     )
+    command = recording.command
+    name = "" if command is None else asked_by(command)
+    if command is None or any(o.signal == name and o.by == "told" for o in steps.origins):
+        return made
+    return made.commanded(command, by="as the file names it")
 
 
 def decided(steps: Plan) -> Plan:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ... import signal
+from ...errors import BackemfError
+from ...signal import Command
 from ..logs.recording import Channel, Columns, ReadError, Recording
 from . import pendulum
 
@@ -61,6 +64,29 @@ def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording
             notes.append(f"channel {name or key!r} holds text ({text!r:.30}) and is not used")
         for name, (n, first) in table.missing.items():
             notes.append(f"{n} entries have no {name!r}, first entry {first}")
+    command, said = commanded(facts)
+    notes += said
     if facts:
         notes.append(f"single values, not signals: {', '.join(f'{k} = {v!r:.40}' for k, v in facts.items())}")
-    return [Recording.of(path, format, channels, notes=tuple(notes), where="entry {}".format)]
+    where = "entry {}".format
+    return [Recording.of(path, format, channels, notes=tuple(notes), where=where, command=command)]
+
+
+def commanded(facts: dict[str, Any]) -> tuple[Command | None, list[str]]:
+    """(the command that single values name, notes): words under `command`, or the square wave of the SG90
+    article, b + A for the first share w of each period of frequency f from t_0 on, b for the rest."""
+    named = facts.get("command")
+    if isinstance(named, str):
+        try:
+            return signal.read(named), []
+        except BackemfError as error:
+            return None, [f"the command {named!r:.40} is not used: {error}"]
+    there = [facts.get(name) for name in ("A", "f", "w", "b", "t_0")]
+    numbers = [float(x) for x in there if isinstance(x, int | float) and not isinstance(x, bool)]
+    if len(numbers) < len(there):
+        return None, []
+    A, f, w, b, t_0 = numbers
+    try:
+        return signal.square(0.5 * A, f, duty=w, offset=b + 0.5 * A, at=t_0), []
+    except BackemfError as error:
+        return None, [f"the square wave A, f, w, b, t_0 is not used: {error}"]
