@@ -11,3 +11,5 @@ LOADED = time.time()
 
 store: Callable[[], Any]
 """Gives the module that reads and writes nouns: bound by the package, because the physics knows no files."""
+sources: Callable[[], Any]
+"""Gives the module that reads actuators from other people's files: bound likewise."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .. import model
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
+from ..tables import drawing
 from . import quantity as q_
 from .bench import BENCH_TRAITS, Bench
 from .drive import TIE, Drive, Inputs, Sample, Seen, Voltage
@@ -52,9 +53,9 @@ class Actuator(q_.Part):
 
     @staticmethod
     def read(source: Any) -> Actuator:
-        """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML,
-        or an identified set ("mx-106/m6")."""
-        return model.store().actuator(source)
+        """From a stored JSON file, a part of the catalogue ("xl430-w250"), a datasheet in TOML, an identified
+        set ("mx-106/m6"), a joint of a model ("arm.xml#elbow") or of an Isaac Lab file ("leg.py#calf")."""
+        return model.sources().read(source).actuator
 
     def write(self, path: Any, *, force: bool = False) -> None:
         """Store as JSON; an existing file is kept unless `force`."""
@@ -70,10 +71,11 @@ class Actuator(q_.Part):
         return q_.substitute(self, changes)
 
     def traits(self, path: str) -> Mapping[str, Any]:
-        """What a parameter's field says of it: unit, symbol, range, sign, what it is never smaller than."""
-        for name, f, _ in q_.quantities(self):
-            if name == path:
-                return f.metadata
+        """What a parameter's field says of it, present or absent: unit, symbol, range, sign, what it is never
+        smaller than."""
+        known = q_.absent(self) | {name: f for name, f, _ in q_.quantities(self)}
+        if path in known:
+            return known[path].metadata
         if path in BENCH_TRAITS:
             return BENCH_TRAITS[path]
         raise UnknownName("parameter", path, self.parameters)
@@ -145,6 +147,10 @@ class Actuator(q_.Part):
 
     def findings(self) -> list[Finding]:
         return self.friction.findings()
+
+    def plot(self, *what: str, path: Any = None, inertia: float = 0.0) -> Any:
+        """Draw it as `backemf plot` does, under a load's inertia: plot("friction", "hysteresis")."""
+        return drawing[0](self, *what, inertia=inertia).draw(path)
 
 
 def linear_unit(unit: str) -> str:

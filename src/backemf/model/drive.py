@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 class Brake(Drive):
     """The winding is shorted: the motor brakes against its own back-EMF."""
 
+    @property
+    def equation(self) -> str:
+        return "v = 0"
+
     def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         return 0.0 * seen.velocity
 
@@ -33,12 +37,20 @@ class Off(Brake):
 
     open_circuit: ClassVar[bool] = True
 
+    @property
+    def equation(self) -> str:
+        return "i = 0"
+
 
 @part
 class Voltage(Drive):
     """The command is the voltage at the motor's terminals."""
 
     target: ClassVar[str] = "voltage_target"
+
+    @property
+    def equation(self) -> str:
+        return "v = u"
 
     def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
         return seen.setpoint
@@ -49,6 +61,11 @@ class Current(Drive):
     """The command is the current of each motor; the drive finds the voltage, as far as its supply reaches."""
 
     target: ClassVar[str] = "current_target"
+
+    @property
+    def equation(self) -> str:
+        return "i = u"
+
     hides_back_emf: ClassVar[bool] = True
 
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
@@ -80,6 +97,10 @@ class Regulator(Drive):
     @property
     def without_integral(self) -> dict[str, None]:
         return {self.integral_gain: None} if self.has_integral else {}
+
+    def _terms(self, integral: str, derivative: str) -> str:
+        """Those terms of its equation that are there."""
+        return (integral if self.has_integral else "") + (derivative if self.needs_velocity else "")
 
     @property
     def freezes(self) -> bool:
@@ -117,6 +138,10 @@ class Position(Regulator):
     volt_seconds_per_radian: float | None = quantity(
         "V s/rad", "k_d", default=None, least=0, zero_is_absent=True
     )
+
+    @property
+    def equation(self) -> str:
+        return "v = k_p (u - q)" + self._terms(" + k_i x", " - k_d w")
 
     @property
     def loop(self) -> Loop:
@@ -181,11 +206,20 @@ class Servo(Regulator):
             )
 
     @property
+    def equation(self) -> str:
+        return f"v = V_in (H P (u - q){self._terms(' + H_I I x', ' - H_D D w')})"
+
+    @property
     def loop(self) -> Loop:
         V, H, P = present(self.supply), self.firmware_gain, self.proportional
         k_i = (self.firmware_integral_gain or 0.0) * (self.integral or 0.0)
         k_d = (self.firmware_derivative_gain or 0.0) * (self.derivative or 0.0)
         return Loop("position", "V", V * H * P, V * k_i, V * k_d)
+
+    @property
+    def duty_per_count(self) -> dict[str, float]:
+        scales = {"integral": self.firmware_integral_gain, "derivative": self.firmware_derivative_gain}
+        return {"proportional": self.firmware_gain} | {k: H for k, H in scales.items() if H}
 
     @property
     def setpoint_lag(self) -> Scalar | None:
@@ -223,6 +257,10 @@ class Velocity(Regulator):
 
     volt_seconds_per_radian: float = quantity("V s/rad", "k_p", least=0)
     volts_per_radian: float | None = quantity("V/rad", "k_i", default=None, least=0, zero_is_absent=True)
+
+    @property
+    def equation(self) -> str:
+        return "v = k_p (u - w)" + self._terms(" + k_i x", "")
 
     @property
     def loop(self) -> Loop:
@@ -281,6 +319,10 @@ class Impedance(Regulator):
         if self.newton_metres_per_radian > 0:
             return "position_target"
         return "velocity_target" if self.newton_metre_seconds_per_radian > 0 else "torque_target"
+
+    @property
+    def equation(self) -> str:
+        return "tau = k_p (u - q)" + self._terms(" + k_i x", " + k_d (u_w - w)") + " + u_tau"
 
     @property
     def loop(self) -> Loop:

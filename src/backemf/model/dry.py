@@ -94,6 +94,11 @@ class Viscous(Part):
         return None
 
     @property
+    def passive_limit(self) -> float | None:
+        """The micro-damping from which bristles can feed energy into the joint [N m s/rad]; None: never."""
+        return None
+
+    @property
     def drag_terms(self) -> dict[str, Any]:
         """The numbers of `drag`, by field."""
         return {

@@ -44,7 +44,8 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: Stepped, h: Scal
         d = side(w)
         level = friction.level(t.stribeck, t.motor, t.load, d)
         lost = where(w == 0, 0.0, lost + level * absolute(w) * h)
-        gear = (resistance(actuator, step.J, t, d) - level) * absolute(w) * h
+        # Gears at rest lose nothing, nor where a locked output and a rotor without inertia leave 0/0.
+        gear = where(w == 0, 0.0, (resistance(actuator, step.J, t, d) - level) * absolute(w) * h)
     if gearbox.backlash is not None:  # what the rotor puts into the teeth and the output does not get
         kept = _teeth(actuator, after) - _teeth(actuator, state)
         gear = gear + t.motor * (step.w_rotor - w) * h - kept

@@ -153,16 +153,20 @@ class LuGre(Bristle, Stribeck):
             return self.damping
         return self.damping * fading(w, self.stribeck_velocity, self.damping_exponent)
 
+    @property
+    def passive_limit(self) -> float | None:
+        """sigma_2 tau_c / (tau_s - tau_c); None without a peak at rest, or where the damping fades."""
+        extra = self.static - self.coulomb
+        return (
+            None if extra == 0 or self.damping_exponent is not None else self.viscous * self.coulomb / extra
+        )
+
     def findings(self) -> list[Finding]:
         """Whether the passivity condition sigma_2 > sigma_1 (tau_s - tau_c) / tau_c holds."""
-        bound = self.damping * (self.static - self.coulomb) / self.coulomb
-        if (
-            self.damping_exponent is not None
-            or self.viscous > bound
-            or self.damping == 0
-            or self.static == self.coulomb
-        ):
+        most = self.passive_limit
+        if most is None or self.damping < most or self.damping == 0:
             return []
+        bound = self.damping * (self.static - self.coulomb) / self.coulomb
         return [
             Finding(
                 code="not_passive",

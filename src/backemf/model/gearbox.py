@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import ClassVar, TypeVar
 
 from ..errors import InvalidValue, MissingValue
@@ -115,6 +116,21 @@ class Gearbox(Part):
         """Energy of the bent teeth [J]."""
         bite = self.bite(gap)
         return 0.5 * present(self.contact_stiffness) * bite * bite
+
+    def behind(self, further: Gearbox) -> Gearbox:
+        """These gears, each set with its motors, on the input of further ones: ratios and counts multiply."""
+        if self.backlash is not None or further.backlash is not None:
+            raise InvalidValue(
+                "gears with backlash are followed by others; expected none: give the play of the whole train"
+                " at its output"
+            )
+        passed = [g.efficiency for g in (self, further) if g.efficiency is not None]
+        return dataclasses.replace(
+            self,
+            ratio=self.ratio * further.ratio,
+            n_motors=self.n_motors * further.n_motors,
+            efficiency=math.prod(passed) if passed else None,
+        )
 
     def reflect(self, friction: _F) -> _F:
         """A friction measured at the rotor of each motor, as the output sees it.

@@ -145,9 +145,19 @@ class Drive(Part):
         return self.target
 
     @property
+    def equation(self) -> str:
+        """The law in symbols, for diagrams."""
+        return ""
+
+    @property
     def loop(self) -> Loop | None:
         """Its feedback in the common form; None where there is none."""
         return None
+
+    @property
+    def duty_per_count(self) -> Mapping[str, float]:
+        """What one count of a firmware's register does to the duty, by gain: 1/rad, 1/(rad s), s/rad."""
+        return {}
 
     @property
     def has_integral(self) -> bool:

@@ -7,7 +7,7 @@ and 1.3).
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from numbers import Integral
 from typing import ClassVar, NamedTuple
 
@@ -171,9 +171,9 @@ class Motor(Part):
     """K_t(i) = K_t / (1 + (i / i_sat)^2), K_e unchanged: at i_sat half the torque constant is left."""
     iron_loss: float | None = quantity("W s^2/rad^2", "K_fe", default=None, least=0)
     """Heats the motor with K_fe w^2, and drags the rotor with K_fe w: the energy must come from somewhere."""
-    limits: Limits | None = None
-    thermal: Heat | None = None
-    cogging: Cogging | None = None
+    limits: Limits | None = field(default=None, metadata={"part": Limits})
+    thermal: Heat | None = field(default=None, metadata={"part": Thermal})
+    cogging: Cogging | None = field(default=None, metadata={"part": Cogging})
 
     def check(self) -> None:
         if self.limits is not None and self.limits.safe_current is not None and self.thermal is None:

@@ -185,14 +185,19 @@ def quantities(owner: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.
             yield from quantities(value, f"{prefix}{f.name}.")
 
 
+def quantities_of(cls: Any) -> list[str]:
+    """Names of the quantities that a sort of part may have."""
+    return [f.name for f in dataclasses.fields(cls) if "unit" in f.metadata]
+
+
 def parameters(owner: Any, prefix: str = "") -> dict[str, Any]:
     """Path -> value of every quantity that is present."""
     return {path: value for path, _, value in quantities(owner, prefix)}
 
 
 def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
-    """The same part with some of its quantities replaced, by path; one that was absent may be given.
-    Unknown paths are errors."""
+    """The same part with some of its quantities replaced, by path; one that was absent may be given, and so
+    may all that a part needs which was absent. Unknown paths are errors."""
     valid = parameters(owner, prefix)
     for path in values:
         if path not in valid and path not in absent(owner, prefix):
@@ -200,13 +205,16 @@ def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
     return _substitute(owner, values, prefix)
 
 
-def absent(owner: Any, prefix: str = "") -> set[str]:
-    """Paths of the quantities that a part could have and has not."""
-    paths = set()
+def absent(owner: Any, prefix: str = "") -> dict[str, dataclasses.Field]:
+    """Path -> field of the quantities that a part could have and has not."""
+    paths = {}
     for f in dataclasses.fields(owner):
         value = getattr(owner, f.name)
         if "unit" in f.metadata and value is None:
-            paths.add(prefix + f.name)
+            paths[prefix + f.name] = f
+        elif "part" in f.metadata and value is None:
+            inside = dataclasses.fields(f.metadata["part"])
+            paths |= {f"{prefix}{f.name}.{g.name}": g for g in inside if "unit" in g.metadata}
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             paths |= absent(value, f"{prefix}{f.name}.")
     return paths
@@ -222,7 +230,23 @@ def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:
             inside = _substitute(value, values, path + ".")
             if inside is not value:
                 changes[f.name] = inside
+        elif "part" in f.metadata and any(given.startswith(path + ".") for given in values):
+            changes[f.name] = _made(f.metadata["part"], values, path + ".")
     return dataclasses.replace(owner, **changes) if changes else owner
+
+
+def _made(cls: Any, values: Mapping[str, Any], prefix: str) -> Any:
+    """A part that was absent, of the numbers that are given for it."""
+    given = {path.removeprefix(prefix): x for path, x in values.items() if path.startswith(prefix)}
+    needed = [
+        f.name for f in dataclasses.fields(cls) if f.default is f.default_factory is dataclasses.MISSING
+    ]
+    if missing := [prefix + name for name in needed if name not in given]:
+        said = ", ".join(prefix + name for name in given)
+        raise MissingValue(
+            f"{said} is given where there is no {prefix[:-1]} yet; expected {', '.join(missing)} too"
+        )
+    return cls(**given)
 
 
 def structure(owner: Any) -> tuple:
