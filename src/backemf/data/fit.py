@@ -17,7 +17,7 @@ from ..model.actuator import Actuator
 from ..model.bench import Bench
 from ..model.quantity import quantities
 from ..statistics import Coordinate
-from ..tables import Displayed, Overview, number, table
+from ..tables import Displayed, Overview, interval, number, table
 from . import store
 from .log import Log
 
@@ -100,6 +100,8 @@ class FittedLog(store.Noun):
     rate: float | None
     """Samples per second."""
     n_samples: int
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """What was asked as a function of time, by signal, in the words of `be.signal.read`."""
 
     @staticmethod
     def of(log: Log) -> FittedLog:
@@ -112,6 +114,7 @@ class FittedLog(store.Noun):
             duration=float(log.time[-1] - log.time[0]),
             rate=rate if math.isfinite(rate) else None,
             n_samples=len(log),
+            commands={name: str(command) for name, command in log.commands.items()},
         )
 
 
@@ -128,6 +131,10 @@ class Tried(store.Noun):
     chosen: bool
     reason: str = ""
     """Why there is no fit."""
+
+
+EVEN = 0.3
+"""Error, on a number's own scale, up to which a plain error says the same."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -174,8 +181,8 @@ class Fit(Displayed, store.Noun):
     def draws(self, n: int, seed: int = 0) -> list[Actuator]:
         """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.
 
-        The draws are normal in the fit's own coordinates, logarithms and the excess of static over Coulomb
-        friction.
+        The draws are normal in the fit's own coordinates: the excess of static over Coulomb friction, and
+        logarithms where an error is large.
         """
         paths = list(self.parameters)
         known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
@@ -189,7 +196,8 @@ class Fit(Displayed, store.Noun):
             there: dict[str, float] = {}
             for path in sorted(paths, key=lambda p: self.actuator.over(p) is not None):
                 base = there.get(self.actuator.over(path) or "", self._base(path))
-                there[path] = base + self._coordinate(path).outward(moved[path])
+                excess = self._coordinate(path).outward(moved[path])
+                there[path] = base + (excess if self._signed(path) else max(excess, 0.0))
                 least, most = (known.get(path, {}).get(end) for end in ("least", "most"))
                 there[path] = min(
                     max(there[path], -math.inf if least is None else least),
@@ -236,7 +244,11 @@ class Fit(Displayed, store.Noun):
         return np.array(x), T
 
     def _coordinate(self, path: str) -> Coordinate:
-        return Coordinate(self._signed(path), self.parameters[path].knee)
+        """The number's own scale; the plain one where its error is a small part of that, so that sums of
+        numbers that the logs tell better than each are kept."""
+        p = self.parameters[path]
+        own = Coordinate(self._signed(path), p.knee)
+        return Coordinate(signed=True) if p.error < EVEN * own.slope(p.value - self._base(path)) else own
 
     def _signed(self, path: str) -> bool:
         return self.actuator.traits(path)["signed"] is not None
@@ -256,8 +268,8 @@ class Fit(Displayed, store.Noun):
     def summary(self) -> list[str]:
         """One line per parameter, for the header of an export."""
         return [
-            f"{p.path} = {number(p.value)} +- {number(p.error, 2)} {p.unit} (95 %: {number(p.low)} to"
-            f" {number(p.high)}; told by {p.told_by})"
+            f"{p.path} = {number(p.value)} +- {number(p.error, 2)} {p.unit} (95 %:"
+            f" {interval(p.low, p.high, 'to', 4)}; told by {p.told_by})"
             for p in self.parameters.values()
         ]
 
@@ -287,7 +299,7 @@ class Fit(Displayed, store.Noun):
                     p.path,
                     number(p.value),
                     number(p.error, 2),
-                    f"{number(p.low, 3)} .. {number(p.high, 3)}",
+                    interval(p.low, p.high),
                     p.unit,
                     stated,
                     p.told_by,

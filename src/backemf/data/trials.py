@@ -64,7 +64,11 @@ class Segment(Noun):
     derived: bool = False
     """Whether velocity is nothing but differences of position."""
     breakaway: float = math.nan
-    """Input of a slow test when it began to move."""
+    """Input of a slow test when it was seen to move."""
+    clear: float = 0.0
+    """Velocity from which a slow test is seen to move."""
+    width: int = 1
+    """Samples over which velocity is averaged for that."""
     stopped: float = math.nan
     """When it ran into something [s]."""
     stale: float = 0.0

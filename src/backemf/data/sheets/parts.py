@@ -17,8 +17,8 @@ from ...model.actuator import Actuator
 from .datasheet import Datasheet, Identified
 from .toml import DatasheetError
 
-OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(:[^/\\]*)?$", re.IGNORECASE)
-"""Files that an actuator may come from and that are no sheets, with the name of a joint behind a colon."""
+OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(#.*)?$", re.IGNORECASE)
+"""Files that an actuator may come from and that are no sheets, with the name of a joint behind a #."""
 FRICTION = ("no_load_current", "coulomb_torque")
 """Entries of which one must be printed for friction to be known."""
 
@@ -37,6 +37,11 @@ def _folder() -> Traversable:
 def sheet(name: str | Path) -> Datasheet:
     """A part of the catalogue by name, or a TOML file by path."""
     path = Path(name)
+    if not is_part(str(name)):
+        raise DatasheetError(
+            f"{str(name)!r} is no datasheet; expected a part of the catalogue or a TOML file. What a model's"
+            " actuators are in physical terms says `backemf explain MODEL.xml`"
+        )
     if path.suffix == ".toml" or path.is_file():
         try:
             text = path.read_text(encoding="utf-8")
@@ -109,6 +114,9 @@ def part(
     if not suggest.has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
         findings.append(_assumed_gain(owner, actuator))
         unknown.append("drive.volts_per_radian")
+    if "velocity_gain" not in owner.firmware and actuator.drive.followed == "velocity_target":
+        findings.append(_assumed_velocity_gain(owner, actuator))
+        unknown.append("drive.volt_seconds_per_radian")
     derivative = owner.firmware.get("derivative")
     measured = "derivative_gain" in owner.firmware
     if derivative is not None and derivative.value and not measured and _regulates(actuator):
@@ -126,6 +134,17 @@ def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
         f" {kp:.3g} N m/rad at the joint, is assumed.",
         remedy=f"identify it from a log, or give it: --set drive.volts_per_radian=VALUE{known}",
         numbers={"volts_per_radian": volts, "stiffness": kp},
+    )
+
+
+def _assumed_velocity_gain(owner: Datasheet, actuator: Actuator) -> Finding:
+    gain = actuator.parameters["drive.volt_seconds_per_radian"]
+    return Finding(
+        code="assumed_gain",
+        text=f"no sheet prints the gain of the velocity loop of {owner.name}; {gain:.3g} V s/rad, full"
+        " voltage at a tenth of the no-load speed, is assumed.",
+        remedy="identify it from a log, or give it: --set drive.volt_seconds_per_radian=VALUE",
+        numbers={"volt_seconds_per_radian": gain},
     )
 
 

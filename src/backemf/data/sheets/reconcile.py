@@ -14,9 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import BackemfError, InvalidValue
-from . import checks, slips, suggest
+from . import checks, slips
 from .datasheet import Datasheet
 from .entries import ENTRIES
+from .plan import largest_current, lost_at_stall, plan as planned
 from .solution.agreement import agree
 from .solution.equations import predict
 from .solution.problem import UNKNOWNS, Solution
@@ -76,7 +77,7 @@ def reconcile(sheet: Datasheet) -> Reconciled:
         alternatives=tuple(d.entry for d in agreement.alternatives),
     )
     solved = replace(solved, derived=derived(sheet, sheet.voltage, solved))
-    plan = suggest.plan(sheet, solved)
+    plan = planned(sheet, solved)
     return replace(
         solved,
         findings=tuple(checks.findings(sheet, verdict, agreement, solved)),
@@ -108,12 +109,13 @@ def derived(sheet: Datasheet, voltage: float, solved: Reconciled) -> dict[str, C
     c = solved.values
     side = "output" if solved.geared else "rotor"
     extra = {**solved.extra, "stall_torque_is_net": 1.0, "torque_constant_at_stall": 0.0}
-    most = suggest.largest_current(sheet, solved)
+    most, lost = largest_current(sheet, solved), lost_at_stall(sheet, solved)
 
     def at(name: str, c: Mapping[str, float]) -> float | None:
         stalled = name in ("stall_torque", "stall_current")
         V = min(voltage, c["R"] * most) if stalled else voltage
-        return predict(name, side, V, c, extra)
+        value = predict(name, side, V, c, extra)
+        return value - lost(V / c["R"]) if name == "stall_torque" and value is not None else value
 
     constants: dict[str, Constant] = {}
     for name in DERIVED:

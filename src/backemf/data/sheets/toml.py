@@ -6,12 +6,13 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import BackemfError, UnknownName
 from ...units import Printed, UnitError, parse as parse_unit
 from .datasheet import Datasheet
-from .entries import ENTRIES, canonical
+from .entries import ENTRIES, bare, either
 from .printed import Entry, Identified
 
 SIDES = ("rotor", "output")
@@ -36,12 +37,30 @@ FIRMWARE = {
     "damping": "N m s/rad",
     "stiffness_max": "N m/rad",
     "damping_max": "N m s/rad",
+    "volts_per_radian": "V/rad",
+    "volts_per_radian_second": "V/(rad s)",
+    "volt_seconds_per_radian": "V s/rad",
+    "integral_limit": "rad s",
+    "voltage_limit": "V",
     "velocity_gain": "V s/rad",
+    "velocity_integral_gain": "V/rad",
+    "target_acceleration": "rad/s^2",
     "torque_bandwidth": "Hz",
     "sampling_period": "s",
 }
 OTHER_UNITS = {"velocity_gain": "N m s/rad"}
 """Firmware entries that may also come in a second unit."""
+SYMBOLS = {
+    "kp": ("volts_per_radian", "stiffness", "velocity_gain"),
+    "ki": ("volts_per_radian_second", "velocity_integral_gain"),
+    "kd": ("volt_seconds_per_radian", "damping"),
+    "slewmax": ("target_rate", "target_acceleration"),
+    "Imax": ("integral_limit",),
+    "Vmax": ("voltage_limit",),
+    "vmax": ("voltage_limit",),
+}
+"""The controller of MuJoCo's DC-motor note, tables 14 to 16: the unit says which of them is meant.
+Underscores and braces do not matter."""
 _NEEDED = ("name", "maker", "kind", "side", "voltage", "source", "entries")
 _TOP = (*_NEEDED, "motor", "control", "temperature", "quirks", "firmware", "profiles", "identified")
 _WORDS = ("source", "page", "note")
@@ -136,13 +155,23 @@ class _Reader:
             raise self.fail("entries", "[entries] is empty; expected at least one printed number")
         entries: list[Entry] = []
         for key, given in table.items():
+            several = given if isinstance(given, list) else [given]
             try:
-                name = canonical(key)
+                names = either(key)
             except UnknownName as error:
                 raise self.fail(key, error) from None
-            several = given if isinstance(given, list) else [given]
-            entries += [self.entry(key, name, one, voltage, side) for one in several]
+            entries += [self.entry(key, self.meant(names, one), one, voltage, side) for one in several]
         return tuple(entries)
+
+    def meant(self, names: Sequence[str], given: Any) -> str:
+        """Which of the entries that a symbol stands for: the one whose unit fits, else the usual one."""
+        text = given.get("value") if isinstance(given, dict) else given
+        usual, *others = names
+        for name in names if others else ():
+            with contextlib.suppress(UnitError):
+                parse_unit(text, ENTRIES[name].unit, name)
+                return name
+        return usual
 
     def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
         table = given if isinstance(given, dict) else {"value": given}
@@ -193,11 +222,10 @@ class _Reader:
         """Firmware settings."""
         texts: dict[str, Any] = {}
         for key, given in table.items():
-            if key not in FIRMWARE:
-                raise self.fail(key, UnknownName("firmware entry", key, FIRMWARE))
             if isinstance(given, dict) and "value" not in given:
                 raise self.fail(key, f"{key} has no value")
-            texts[key] = given["value"] if isinstance(given, dict) else given
+            text = given["value"] if isinstance(given, dict) else given
+            texts[self.register(key, text)] = text
         rate = texts.get("target_rate")
         if isinstance(rate, str) and rate.endswith("step/s"):
             per_turn = self.number("counts_per_turn", texts.get("counts_per_turn", "4096"), "1").value
@@ -206,6 +234,20 @@ class _Reader:
                 raise self.fail("counts_per_turn", f"counts_per_turn is {per_turn:g}; expected more than 0")
             texts["target_rate"] = f"{steps / per_turn:g} rev/s"
         return {key: self.setting(key, text) for key, text in texts.items()}
+
+    def register(self, key: str, text: Any) -> str:
+        """The firmware entry that a name or a symbol means; of several, the one whose unit fits."""
+        if key in FIRMWARE:
+            return key
+        names = SYMBOLS.get(bare(key), ())
+        if not names:
+            raise self.fail(key, UnknownName("firmware entry", key, [*FIRMWARE, *SYMBOLS]))
+        for name in names:
+            with contextlib.suppress(UnitError):
+                parse_unit(text, FIRMWARE[name], key)
+                return name
+        units = ", ".join(FIRMWARE[name] for name in names)
+        raise self.fail(key, f"{key} is {text!r}; expected a number in {units}")
 
     def setting(self, key: str, text: Any) -> Printed:
         """A firmware number, in its unit or in the second one it may have."""
