@@ -17,7 +17,8 @@ from ..data.logs.start import bench_of
 from ..errors import InvalidValue, MissingValue
 from ..model.actuator import Actuator, Loads, inertias, resistance
 from ..model.steady import iron_drag
-from .arithmetic import Measured, estimate, least_squares
+from .measured import Followed, Measured, Readings, Shown, estimate, judged
+from .regression import regress, sandwich
 
 ENDS = 50
 """Samples left out at either end, where the filter has not settled."""
@@ -32,23 +33,41 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     motion = _filtered(log, cutoff, decimation)
     columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
     W, y = np.stack([_thinned(column, decimation) for column in columns]).T, motion.thin_torque
-    x, covariance = least_squares(W, y)
+    x = regress(W, y).coefficients
+    covariance, spare = sandwich(W, y - W @ x)  # what the low pass leaves is alike for some samples
     linear = log.motion == "linear"
     units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
-    names = ("inertia", "viscous", "coulomb", "offset")
+    names = ("inertia", "friction.viscous", "friction.coulomb", "friction.offset")
     numbers = zip(names, units, x, np.diag(covariance), strict=True)
-    terms = {name: estimate(name, unit, value, variance) for name, unit, value, variance in numbers}
+    terms = {
+        name.rpartition(".")[2]: estimate(name, unit, value, variance, spare)
+        for name, unit, value, variance in numbers
+    }
+    remedy = "excite more: accelerations of several sizes, speeds of both signs; check the sign of the force"
+    for name in ("viscous", "coulomb"):
+        terms[name] = judged(terms[name], zero=True, remedy=remedy)
     relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
-    terms["force_error"] = estimate("relative force error", "1", relative, 0.0)
-    return replace(
+    terms["force_error"] = Measured(name="relative force error", unit="1", value=relative, error=0.0)
+    t = np.linspace(0.0, float(log.time[-ENDS - 1] - log.time[ENDS]), len(y)) + log.time[ENDS]
+    force = f"{'force [N]' if linear else 'torque [N m]'}"
+    made = replace(
         terms["inertia"],
         others=terms,
+        route="inverse-dynamics",
+        shown=Shown(
+            x_label="time [s]",
+            y_label=force,
+            readings=(Readings(x=t, y=y, label="measured"),),
+            curves=(Followed(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset"),),
+        ),
         assumption=(
             f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
-            f" {decimation}"
+            f" {decimation}; the force's own noise is the only error"
         ),
         sharpen="a simulation-error fit of the closed loop",
     )
+    found = [f for name in ("viscous", "coulomb") for f in terms[name].findings]
+    return judged(made, remedy=remedy).noting(*found)
 
 
 def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimation: int = 10) -> float:
