@@ -14,7 +14,7 @@ from ..data.log import Log
 from ..data.logs.start import bench_of
 from ..model.actuator import Actuator
 from ..model.bench import BENCH_TRAITS, Bench
-from ..model.quantity import parameters
+from ..model.quantity import parameters, present
 from .free import Parameter
 
 FIELDS = ("mass", "length", "arm_mass", "inertia", "drum_radius", "stiffness")
@@ -55,7 +55,7 @@ def angles(logs: Sequence[Log]) -> list[Parameter]:
     numbers = []
     for name, places in groups.items():
         bench = with_angle(bench_of(logs[places[0]]))
-        numbers.append(_number(bench, "hanging", bench.tolerance("hanging") or 0.0, name, places))
+        numbers.append(_number(bench, "hanging", present(bench.tolerance("hanging")), name, places))
     return numbers
 
 
@@ -83,7 +83,7 @@ def supplies(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str] = ())
         numbers = []
         for k, log in enumerate(logs):
             bench = replace(bench_of(log), supply_factor=1.0)
-            one = _number(bench, "supply_factor", bench.tolerance("supply_factor") or 0.02, log.name, (k,))
+            one = _number(bench, "supply_factor", present(bench.tolerance("supply_factor")), log.name, (k,))
             numbers.append(replace(one, alike=GAUGES_ALIKE) if len(logs) > 1 else one)
         return numbers
     if "drive.supply" in taken or actuator.drive.supply is None:

@@ -126,10 +126,15 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
     rows = [_freed(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
-    rows.sort(key=lambda row: -row.saved)
-    good = [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
+    good = likely(rows, worth)
     if good:
         yield _named(good)
+
+
+def likely(rows: Sequence[Tried], worth: float) -> list[Tried]:
+    """Causes that are worth naming, the best first, with those that cannot be told from it."""
+    rows = sorted(rows, key=lambda row: -row.saved)
+    return [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
 
 
 def strain(p: Problem, x: np.ndarray) -> float:
@@ -232,6 +237,9 @@ def moved(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
     t0 = log.time[0]
     times = t0 + (log.time - shift - t0) / (1.0 + drift)
     late = {n: Signal(time=log.time, values=s.held(times)) for n, s in log.signals.items() if n in ASKED}
+    for n in log.commands:  # known between the samples too
+        s = log.signals[n]
+        late[n] = Signal(time=t0 + (s.time - t0) * (1.0 + drift) + shift, values=s.values)
     return replace(log, signals={**log.signals, **late})
 
 

@@ -26,7 +26,7 @@ from .recording.faults import limits_of
 from .recording.motion import coverage
 from .recording.remedies import Build, Inspection, apply, inspected, merged
 from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
-from .search import Asked, Climb, settled
+from .search import Asked, Climb
 from .uncertainty import inverse
 
 FATAL = ("no_motion", "clock_drift")
@@ -175,10 +175,10 @@ def diagnosis(
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet."""
     asked = Asked(free_paths, (), prior, None, False, True, True, None)
-    found = Climb(actuator, logs, asked, 1, 3.0, 0).to(actuator.friction.name)
-    if not math.isfinite(found.best.cost):
+    climb, name = Climb(actuator, logs, asked, 1, 3.0, 0), actuator.friction.name
+    if not math.isfinite(climb.to(name).best.cost):
         return []
-    p, end, robust = settled(found, logs, True)
+    p, end, robust = climb.settled(name)
     drift = list(drifting(p, end.x, robust, logs))
     return drift or list(causes(p, end.x, robust))
 

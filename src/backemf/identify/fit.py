@@ -24,9 +24,9 @@ from .fit_findings import of_errors, of_pairs, of_parameters, of_search
 from .free import Free
 from .frictions import law, with_friction
 from .optimize import Progress, levenberg_marquardt
-from .recording.remedies import UNDERSTOOD, merged
+from .recording.remedies import UNDERSTOOD, Inspection, merged
 from .residual import Problem, mean_absolute_errors, problem
-from .search import Asked, Climb, Ended, settled
+from .search import Asked, Climb, Ended
 from .select import split
 from .uncertainty import Uncertainty, inverse, uncertainty
 
@@ -54,6 +54,7 @@ def fit(
     inspect: bool = True,
     progress: Progress | None = None,
     climb: Climb | None = None,
+    looked: Inspection | None = None,
 ) -> Fit:
     """Fit an actuator to logs.
 
@@ -71,6 +72,7 @@ def fit(
     apply       mend what is wrong with the recordings themselves, where that was tried and helps
     inspect     look for such faults at all
     climb       searches over the same logs that this one continues, as the ladder does
+    looked      what an inspection of the logs said already
     """
     begun = time.process_time()
     actuator, logs = actuator_and_logs("fit", actuator, logs)
@@ -83,7 +85,8 @@ def fit(
     faults: list[Finding] = []
     sound = True
     if inspect:
-        _, looked = inspection(actuator, logs, free_paths, prior)
+        if looked is None:
+            _, looked = inspection(actuator, logs, free_paths, prior)
         logs = looked.mended if apply else looked.logs
         faults = [f for log in looked.logs for f in log.findings if f.code == UNDERSTOOD]
         faults = merged([*faults, *(() if apply else looked.findings)])
@@ -110,7 +113,7 @@ def fit(
         raise InvalidValue(
             "the simulation is not finite from any start; check the actuator's numbers and the logs' units"
         )
-    p, best, robust = settled(found, training, tolerances)
+    p, best, robust = climb.settled(actuator.friction.name, progress)
     rigs = [numbers.words(one.log.bench) for one in p.logs if one.log.bench is not None]
     settings = [tuple(sorted(one.log.settings.items())) for one in p.logs]
     sure = uncertainty(p, best.x, robust=robust, groupings=(rigs, settings))

@@ -66,8 +66,8 @@ def of_errors(
     training: Mapping[str, float], held: Mapping[str, float], times_noise: float
 ) -> Iterator[Finding]:
     """Errors on logs that were held out, and errors beyond the recording's noise."""
-    ratio = float(np.mean(list(held.values())) / np.mean(list(training.values()))) if held else 0.0
-    if ratio > 1.5:
+    ratio = float(np.mean(list(held.values())) / np.mean(list(training.values()))) if held else None
+    if ratio is not None and ratio > 1.5:
         text = f"the error on held-out logs is {ratio:.2g} times that on the fitted ones."
         remedy = "fit logs that cover these conditions too"
         yield finding("worse_held_out", text, remedy, ratio=ratio)

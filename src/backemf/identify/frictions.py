@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
-
-import numpy as np
 
 from ..errors import UnknownName
 from ..model.actuator import Actuator
@@ -85,10 +82,3 @@ def above(found: Actuator, name: str) -> Actuator:
     if "stribeck_exponent" in values and "stribeck_velocity" in known:
         values["stribeck_exponent"] = known.get("stribeck_exponent", 2.0)
     return dataclasses.replace(found, friction=cls(**values))
-
-
-def friction_size(actuator: Actuator, w: Any, t_m: float, t_e: float) -> np.ndarray:
-    """Friction torque over speed (an array) at a load, for tables and plots."""
-    f = actuator.friction
-    direction: Any = np.where(w >= 0, 1.0, -1.0)
-    return np.asarray(f.drag(w) + direction * f.level(f.stribeck(w), t_m, t_e, direction))

@@ -16,6 +16,7 @@ from ..errors import BackemfError, InvalidValue
 from ..model.actuator import Actuator
 from ..tables import table
 from .bench_numbers import words
+from .check import inspection
 from .fit import climb_of, fit
 from .frictions import LADDER
 from .optimize import Progress
@@ -162,12 +163,15 @@ def ladder(
     n_starts: int = 3,
     seed: int = 0,
     progress: Progress | None = None,
+    apply: bool = False,
     **more: Any,
 ) -> Ladder:
     """Fit each friction of the ladder and judge it on held-out logs; each rung starts from what the rungs
     that it contains found. Where fewer than three groups of logs would be held out, every group is in
     turn."""
     actuator, logs = actuator_and_logs("ladder", actuator, logs)
+    _, looked = inspection(actuator, logs, more.get("free_paths"), prior)
+    logs = looked.mended if apply else looked.logs
     if hold_out is None:
         hold_out, words_ = default_hold_out(logs)
     else:
@@ -175,10 +179,7 @@ def ladder(
     options = {"prior": prior, "n_starts": n_starts, "seed": seed, **more}
     folds, turned = folds_of(logs, hold_out)
     asked = [hold_out, *(fold for fold in folds if turned)]
-    climbs = [
-        climb_of(actuator, split(logs, held)[0], **{k: v for k, v in options.items() if k != "apply"})
-        for held in asked
-    ]
+    climbs = [climb_of(actuator, split(logs, held)[0], **options) for held in asked]
     climbed: list[Rung] = []
     for k, name in enumerate(rungs):
 
@@ -205,9 +206,8 @@ def ladder(
         except (BackemfError, np.linalg.LinAlgError) as error:
             climbed.append(Rung(name=name, fit=None, reason=str(error)))
     chosen = simplest(climbed)
-    best = fit(
-        actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, climb=climbs[0], **options
-    )
+    options |= {"climb": climbs[0], "looked": looked, "apply": apply}
+    best = fit(actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, **options)
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
     return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
 
@@ -220,7 +220,13 @@ def simplest(climbed: Sequence[Rung]) -> Rung:
         raise InvalidValue(f"no rung could be fitted: {best.reason}")
     good = [r for r in climbed if r.fit is not None and as_good(r, best)]
     told = [r for r in good if not r.untold]
-    return min(told or good, key=lambda r: (len(r.fit.parameters) if r.fit is not None else 99, r.held_out))
+    return min(told or good, key=_size)
+
+
+def _size(rung: Rung) -> tuple[int, float]:
+    """How many numbers a rung has that was fitted, and its error."""
+    assert rung.fit is not None
+    return len(rung.fit.parameters), rung.held_out
 
 
 def as_good(one: Rung, best: Rung) -> bool:
@@ -230,4 +236,4 @@ def as_good(one: Rung, best: Rung) -> bool:
     # a standard error of a few logs is itself uncertain
     floor = 0.1 * best.held_out / np.sqrt(len(worse))
     error = float(np.std(worse, ddof=1) / np.sqrt(len(worse))) if len(worse) > 1 else 0.0
-    return float(np.mean(worse)) <= max(error, floor)
+    return bool(np.mean(worse) <= max(error, floor))

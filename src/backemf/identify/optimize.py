@@ -88,11 +88,10 @@ def levenberg_marquardt(
             if improved:
                 break
             damping *= 4.0
-        gain = (cost - there[2]) / max(cost, 1e-300) if improved else 0.0
         if improved:
+            small = small + 1 if cost - there[2] < tolerance * cost else 0
             x, (H, g, cost, data_cost) = trial, there
             damping = max(damping / 5.0, 1e-9)
-        small = small + 1 if gain < tolerance else 0
         if not improved or small >= 2:
             ended = "converged"
             break

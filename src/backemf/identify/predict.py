@@ -77,16 +77,15 @@ def run(fit: Fit, log: Log) -> Prediction:
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
     p = problem(actuator, [log], Free(tuple(late)), outputs=("position",), substeps=fit.substeps)
-    columns = p.kernels.trajectory(p.rows_of(p.first), p.S, p.batch, p.substeps).T
-    states = dict(zip(p.system.states, columns, strict=True))
     (one,) = p.logs
+    states = dict(zip(p.system.states, p.states(p.first)[0].T, strict=True))
     here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
     here = bench_numbers.with_latency(here, fit.bench)
     delay = late[0].start if late else here.drive.delay
-    inputs: dict[str, Any] = dict(zip(p.system.inputs, one.inputs.T, strict=True))
-    for name in inputs if delay else ():
-        if name.endswith("_target"):
-            inputs[name] = Signal(time=log.time, values=inputs[name]).held(log.time - delay)
+    inputs: dict[str, Any] = {}
+    for name, asked in zip(p.system.inputs, one.inputs.T, strict=True):
+        late_by = delay if delay and name.endswith("_target") else 0.0
+        inputs[name] = Signal(time=one.time, values=asked).held(log.time - late_by)
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
     return Prediction(
         log=log,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.log import Log, Signal
-from ..data.logs.start import bench_of, noise_of, start_of, targets
+from ..data.logs.start import bench_of, noise_of, restarts_of, start_of, targets
 from ..engine.compile.kernels import Kernels, kernels
-from ..engine.rows import DELAY, Batch, Delay, Held, Observer, held
+from ..engine.rows import DELAY, PAIRS, Batch, Delay, Held, Observer, Resets, held
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
@@ -44,6 +44,12 @@ class Prepared(NamedTuple):
     bench: Bench
     inputs: np.ndarray
     """What was asked, before any delay."""
+    time: np.ndarray
+    """The log's clock, with every moment at which a command that is known as a function changes."""
+    samples: np.ndarray
+    """Where the log's own samples are on that clock."""
+    restarts: list[tuple[int, float, float]]
+    """Samples at which the model starts anew, with position and velocity there."""
 
 
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
@@ -74,8 +80,16 @@ def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
     return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
 
 
+def weightless(logs: Sequence[Log]) -> bool:
+    """Whether some log's bench has no inertia of its own, so that the rotor must have one."""
+    benches = [log.bench for log in logs if log.bench is not None and not log.bench.series]
+    return any(not float(np.min(bench.inertia_at({}))) for bench in benches if not bench.locked)
+
+
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) -> Prepared:
     """A log's inputs as rows, its measurements, settings and start."""
+    given = log
+    log, samples = given.refined()
     bench = bench_of(log)
     if "bench.hanging" in free.paths:
         bench = with_angle(bench)
@@ -94,13 +108,16 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) ->
     if actuator.drive.delay:
         rows = Delay(values, log.time, actuator.drive.delay, [is_late(n) for n in inputs]).rows()
     measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
+    restarts = [] if bench.locked else [(int(samples[k]), q, v) for k, q, v in restarts_of(given)]
+    measured[[k for k, _, _ in restarts]] = np.nan  # what is predicted there crossed the gap
     q, v = start_of(log)
     first = {name: float(x[0]) for name, x in inputs.items()}
     start = actuator.initial_state(first, position=q, **({} if bench.locked else {"velocity": v}))
     if "winding_temperature" in start and "temperature" in log:
         start["winding_temperature"] = float(log["temperature"][0])
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
-    return Prepared(log, rows, measured, {**parameters(bench, "bench."), **mine}, start, bench, values)
+    fixed = {**parameters(bench, "bench."), **mine}
+    return Prepared(given, rows, measured, fixed, start, bench, values, log.time, samples, restarts)
 
 
 @dataclass
@@ -138,8 +155,21 @@ class Problem:
             for columns in np.unique(self.index, axis=0)
         ]
         """Logs in which the same parameters act: (parameter of each column, the logs)."""
+        self.resets = self._resets()
+        self.offsets = np.cumsum([0, *(len(p.samples) for p in self.logs)])
+        """Where the samples of each log begin and end, one after the other."""
+        self.step = float(np.median(np.concatenate([np.diff(p.log.time) for p in self.logs])))
+        """The usual time from one sample to the next [s]."""
         self.sigma_noise = self.sigma
         self.delay_free = DELAY in self.free.paths
+
+    def _resets(self) -> Resets | None:
+        """Where the model starts anew within a log, as the kernels take it."""
+        at, to = np.zeros(len(self.measured), bool), np.zeros((2, len(self.measured)))
+        for one, begin in zip(self.logs, self.batch.offsets, strict=False):
+            for k, q, v in one.restarts:
+                at[begin + k], to[:, begin + k] = True, (q, v)
+        return Resets(at, *to) if at.any() else None
 
     @property
     def first(self) -> np.ndarray:
@@ -158,7 +188,7 @@ class Problem:
             delays = P[:, self.names.index(DELAY)]
             self.batch = self.kernels.batch(
                 [
-                    Delay(p.inputs, p.log.time, delay, late).rows()
+                    Delay(p.inputs, p.time, delay, late).rows()
                     for p, delay in zip(self.logs, delays, strict=True)
                 ]
             )
@@ -179,9 +209,10 @@ class Problem:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(J'J, J'r, cost) of each log, by the columns of derivatives."""
         P, n = self.rows_of(x), self.substeps if substeps is None else substeps
-        observer, weights = self.observer(bandwidth), 1.0 / self.sigma
+        corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
+        weights = 1.0 / self.sigma
         return self.kernels.normal(
-            P, self.S, self.batch, n, self.measured, weights, observer=observer, robust=robust
+            P, self.S, self.batch, n, self.measured, weights, **corrections, robust=robust
         )
 
     def gathered(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -217,14 +248,43 @@ class Problem:
             return self.gathered(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_paths)."""
-        outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
-        return (outputs - self.measured) / self.sigma, tangents / self.sigma[None, :, None]
+        """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_paths), on the
+        samples of all logs, one after the other."""
+        outputs, tangents = self.kernels.sensitivities(
+            self.rows_of(x), self.S, self.batch, self.substeps, resets=self.resets
+        )
+        errors, tangents = (outputs - self.measured) / self.sigma, tangents / self.sigma[None, :, None]
+        return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:
         """Simulated position of every log, on its own samples."""
-        states = self.kernels.trajectory(self.rows_of(x), self.S, self.batch, self.substeps)
-        return [s[:, 0] for s in self.batch.split(states)]
+        return [s[:, 0] for s in self.states(x)]
+
+    def states(self, x: np.ndarray) -> list[np.ndarray]:
+        """Simulated states of every log, on its own samples; behind a long gap from position and velocity
+        there."""
+        P = self.rows_of(x)
+        if self.resets is None:
+            return self.of_logs(self.kernels.trajectory(P, self.S, self.batch, self.substeps))
+        pairs = [pair for pair in PAIRS if pair[0] in self.system.states]
+        places = np.array([[self.system.states.index(name) for name in pair] for pair in pairs])
+        columns = (self.batch.values, self.batch.before, self.batch.switch, self.batch.dt)
+        found = []
+        for one, p, s, begin in zip(self.logs, P, self.S, self.batch.offsets, strict=False):
+            ends = [*(k for k, _, _ in one.restarts), len(one.measured)]
+            for (k, *at), end in zip([(0,), *one.restarts], ends, strict=True):
+                s = s.copy()
+                if at:
+                    s[places] = at
+                rows = Held(*(column[begin + k : begin + end - 1] for column in columns))
+                many = end - k > 1
+                found.append(self.kernels.trajectory(p, s, rows, self.substeps) if many else s[None])
+                s = found[-1][-1]
+        return self.of_logs(np.concatenate(found))
+
+    def of_logs(self, rows: np.ndarray) -> list[np.ndarray]:
+        """An array over all rows as one array a log, on its own samples."""
+        return [s[p.samples] for s, p in zip(self.batch.split(rows), self.logs, strict=True)]
 
     def values(self, x: np.ndarray) -> dict[str, float]:
         """Every free number by name."""
@@ -274,7 +334,13 @@ def problem(
 
 def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     """The log with the inputs that others have: always enabled, the nominal supply."""
-    usual = {"enabled": 1.0, "supply": log.settings.get("drive.supply", actuator.drive.supply or 1.0)}
+    supply = log.settings.get("drive.supply", actuator.drive.supply)
+    if supply is None and "supply" in names and "supply" not in log:
+        raise MissingValue(
+            f"{log.name} has no supply, which other logs recorded, and neither it nor the actuator states"
+            " one; give drive.supply"
+        )
+    usual = {"enabled": 1.0, "supply": supply}
     extra = {n: Signal(time=log.time, values=np.full(len(log), usual[n])) for n in names if n not in log}
     return replace(log, signals={**log.signals, **extra}) if extra else log
 
@@ -282,13 +348,13 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
 def default_substeps(prepared: Sequence[Prepared], actuator: Actuator) -> int:
     """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters; and none longer than
     the drive's period, in which its law looks once."""
-    step = float(np.median(np.concatenate([np.diff(p.log.time) for p in prepared])))
-    return max(1, int(np.ceil(step / min(2e-3, actuator.drive.period or 2e-3) - 1e-6)))
+    step = float(np.median(np.concatenate([np.diff(p.time) for p in prepared])))
+    return max(1, int(np.ceil(step / min(2e-3, actuator.drive.period or np.inf) - 1e-6)))
 
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:
     """Mean absolute error of position by log name."""
     return {
-        one.log.name: float(np.nanmean(np.abs(q - one.measured[:, 0])))
+        one.log.name: float(np.nanmean(np.abs(q - one.measured[one.samples, 0])))
         for one, q in zip(p.logs, p.predictions(x), strict=True)
     }

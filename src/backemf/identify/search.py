@@ -20,7 +20,7 @@ from . import bench_numbers as numbers
 from .free import Free, Parameter, default_paths, free, priors, sized, spread
 from .frictions import BELOW, above, with_friction
 from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
-from .residual import Problem, fitted_drive, mean_absolute_errors, problem, with_some_inertia
+from .residual import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from .uncertainty import correlation_time
 
 SAME = 2e-3
@@ -100,6 +100,14 @@ class Found:
         return p.actuator_at(p.free.to_x(self.best.values, p.fixed))
 
 
+class Settled(NamedTuple):
+    """An optimum, the problem that it solves, and how far the errors that count were cut."""
+
+    problem: Problem
+    end: Minimum
+    robust: float
+
+
 @dataclass
 class Climb:
     """Searches with one friction after the other over the same logs; what one found is a start for the next,
@@ -112,6 +120,7 @@ class Climb:
     within: float
     seed: int
     memory: dict[str, Found] = field(default_factory=dict)
+    optima: dict[str, Settled] = field(default_factory=dict)
 
     def to(self, name: str, progress: Progress | None = None) -> Found:
         """The search with a friction of the ladder."""
@@ -121,53 +130,71 @@ class Climb:
         if name != actuator.friction.name:
             actuator = with_friction(actuator, name)
         p, guessed = self.problem_of(actuator)
-        first = homotopy(p, p.first, stages=stages(p), note=_note(progress, "start 1", 0.0, 0.5))
-        weights = weighed(p, first.x)
-        if weights.robust == np.inf and math.isfinite(first.cost):  # noise explains everything
-            found = Found(problem=p, ends=[Ended.of(p, first)], weights=weights, guessed=guessed)
-        else:
-            found = self._searched(name, p, guessed, first, weights, progress)
+        below = self._below(name)
+        found = None
+        if not below or any(parent not in self.memory for parent in below):
+            first = homotopy(p, p.first, stages=stages(p), note=_note(progress, "start 1", 0.0, 0.5))
+            weights = weighed(p, first.x)
+            if weights.robust == np.inf and math.isfinite(first.cost):  # noise explains everything
+                found = Found(problem=p, ends=[Ended.of(p, first)], weights=weights, guessed=guessed)
+            elif not below:
+                found = self._spread(p, guessed, first, weights, progress)
+        if found is None:
+            parents = [self.to(parent, progress) for parent in below]
+            found = self._from_below(name, p, guessed, parents, progress)
         if not found.interrupted:
             self.memory[name] = found
         return found
 
-    def _searched(
-        self,
-        name: str,
-        p: Problem,
-        guessed: bool,
-        first: Minimum,
-        weights: Weights,
-        progress: Progress | None,
+    def settled(self, name: str, progress: Progress | None = None) -> Settled:
+        """Where the search with a friction comes to rest, with everything free that a tolerance allows."""
+        if name not in self.optima:
+            self.optima[name] = settled(self.to(name, progress), self.logs, self.asked.tolerances)
+        return self.optima[name]
+
+    def _from_below(
+        self, name: str, p: Problem, guessed: bool, below: Sequence[Found], progress: Progress | None
     ) -> Found:
-        """From the first start on, where the model cannot follow the recording to its noise."""
+        """From what the poorer frictions found: start enough."""
         ends: list[Ended] = []
-        interrupted = False
+        weights = below[0].weights
+        p.sigma = weights.sigma
         try:
-            below = [self.to(parent, progress) for parent in self._below(name)]
-            weights = below[0].weights if below else weights
-            p.sigma = weights.sigma
-            again = levenberg_marquardt(p, first.x, robust=weights.robust)
-            ends.append(Ended.of(p, again))
             for parent in below:
                 note = _note(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
-                values = p.values(p.first) | {
-                    n: v for n, v in parent.best.values.items() if n in p.free.names
-                }
-                values |= {
-                    n: v for n, v in above(parent.actuator, name).parameters.items() if n in p.free.names
-                }
-                x = p.free.to_x(values, p.fixed)
+                x = continued(p, parent, name)
                 end = homotopy(p, x, stages=SETTLING, note=note, robust=weights.robust)
                 plain = levenberg_marquardt(p, x, robust=weights.robust)
                 ends += [Ended.of(p, end), Ended.of(p, plain)]
+        except KeyboardInterrupt:
+            if not ends:
+                raise
+            return Found(problem=p, ends=ends, weights=weights, guessed=guessed, interrupted=True)
+        found = Found(problem=p, ends=ends, weights=weights, guessed=guessed)
+        if weights.robust < np.inf and math.isfinite(found.best.cost):
+            x = p.free.to_x(found.best.values, p.fixed)
+            left = weighed(p, x)
+            if left.robust == np.inf:  # noise explains what the poorer ones could not follow
+                p.sigma = left.sigma
+                ends = [Ended.of(p, levenberg_marquardt(p, x))]
+                found = replace(found, ends=ends, weights=left)
+        return found
+
+    def _spread(
+        self, p: Problem, guessed: bool, first: Minimum, weights: Weights, progress: Progress | None
+    ) -> Found:
+        """From the first start and others around it, where the model cannot follow the recording to its
+        noise."""
+        ends: list[Ended] = []
+        interrupted = False
+        p.sigma = weights.sigma
+        try:
+            ends.append(Ended.of(p, levenberg_marquardt(p, first.x, robust=weights.robust)))
             rng = np.random.default_rng(self.seed)
-            further = 0 if below else self.n_starts - 1  # what poorer frictions found is start enough
-            for k in range(1, further + 1):
-                best = min(m.cost for m in ends)
-                if sum(m.cost <= best * (1 + SAME) for m in ends) >= 3:
+            for k in range(1, self.n_starts):
+                if agreed(ends):
                     break
-                note = _note(progress, f"start {k + 1} of {self.n_starts}", 0.6, 0.9)
+                note = _note(progress, f"start {k + 1} of {self.n_starts}", 0.5, 0.9)
                 x = spread(p.free, self.within, rng, p.first)
                 ends.append(Ended.of(p, homotopy(p, x, stages=stages(p), note=note, robust=weights.robust)))
         except KeyboardInterrupt:
@@ -191,10 +218,12 @@ class Climb:
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
-        if actuator.motor.rotor_inertia == 0.0:
-            actuator = with_some_inertia(actuator, logs)
         usual = asked.free_paths is None
         wanted = default_paths(actuator) if asked.free_paths is None else list(asked.free_paths)
+        # 0 stays 0 where the caller did not free it, unless nothing else would have an inertia.
+        freed = "motor.rotor_inertia" in (*wanted, *asked.also)
+        if actuator.motor.rotor_inertia == 0.0 and (freed or weightless(logs)):
+            actuator = with_some_inertia(actuator, logs)
         stated = priors(actuator, asked.prior)
         gain = usual and (guessed or "drive.firmware_gain" in stated)
         more = [*(["drive.firmware_gain"] if gain else []), *(registers if usual else []), *asked.also]
@@ -218,6 +247,19 @@ class Climb:
         return problem(actuator, logs, core.with_(beside), substeps=asked.substeps), guessed
 
 
+def continued(p: Problem, parent: Found, name: str) -> np.ndarray:
+    """Where a poorer friction ended, as a start of a richer one."""
+    found = parent.best.values | above(parent.actuator, name).parameters
+    values = p.values(p.first) | {n: v for n, v in found.items() if n in p.free.names}
+    return p.free.to_x(values, p.fixed)
+
+
+def agreed(ends: Sequence[Ended]) -> bool:
+    """Whether three starts found the same minimum, and none a better one."""
+    best = min(end.cost for end in ends)
+    return sum(end.cost <= best * (1 + SAME) for end in ends) >= 3
+
+
 def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
     """The actuator with a D register that its sheet says the firmware has, where nobody measured what one
     count does; and the number that tells it."""
@@ -236,9 +278,8 @@ def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]
 
 def stages(p: Problem) -> tuple[float, ...]:
     """Observer bandwidths that the sampling allows: a pull faster than the samples would only copy them."""
-    step = float(np.median(p.batch.dt[p.batch.dt > 0]))
-    fitting = tuple(b for b in STAGES if b * step < 0.4)
-    return fitting if len(fitting) > 2 else (0.4 / step, 0.13 / step, 0.04 / step, 0.0)
+    fitting = tuple(b for b in STAGES if b * p.step < 0.4)
+    return fitting if len(fitting) > 2 else (0.4 / p.step, 0.13 / p.step, 0.04 / p.step, 0.0)
 
 
 def weighed(p: Problem, x: np.ndarray) -> Weights:
@@ -255,13 +296,14 @@ def weighed(p: Problem, x: np.ndarray) -> Weights:
     scale = np.maximum(1.4826 * np.array(scatter), 1.0)
     if not np.isfinite(errors).any() or np.all(scale < 1.3):
         return Weights(p.sigma_noise)
-    alike = float(np.median([correlation_time(np.nan_to_num(e[:, k])) for e in p.batch.split(errors)]))
+    of_logs = np.split(np.nan_to_num(errors[:, k]), p.offsets[1:-1])
+    alike = float(np.median([correlation_time(e) for e in of_logs]))
     return Weights(p.sigma_noise * scale * math.sqrt(alike), 1.5 / math.sqrt(alike))
 
 
-def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> tuple[Problem, Minimum, float]:
-    """(problem, optimum, robustness) with finer steps, and with everything free that a tolerance allows to
-    move; data weighed by the errors that are left."""
+def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> Settled:
+    """The optimum with finer steps, and with everything free that a tolerance allows to move; data weighed by
+    the errors that are left."""
     p, best = found.problem, dict(found.best.values)
     if best.get(EFFICIENCY, 0.0) > NO_LOSS and p.actuator.friction.loaded:
         del best[EFFICIENCY]
@@ -292,14 +334,13 @@ def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> tuple[Proble
         x = _slid(q, x, robust, p.substeps).x
         weights = weighed(q, x)
         q.sigma, robust = weights.sigma, weights.robust
-    return q, _slid(q, x, robust), robust
+    return Settled(q, _slid(q, x, robust), robust)
 
 
 def _shifted(q: Problem, x: np.ndarray, robust: float, substeps: int) -> np.ndarray:
     """x, or where a latency of whole samples leaves clearly less misfit: so near to the best latency that its
     slope leads there."""
     place = next(k for k, n in enumerate(q.free.parameters) if n.path == DELAY)
-    step = float(np.median(q.batch.dt[q.batch.dt > 0]))
 
     def settled_at(latency: float) -> Minimum:
         y = x.copy()
@@ -310,7 +351,7 @@ def _shifted(q: Problem, x: np.ndarray, robust: float, substeps: int) -> np.ndar
 
     ends = [settled_at(x[place])]
     for n in range(1, MOST_LATE + 1):
-        ends.append(settled_at(x[place] + n * step))
+        ends.append(settled_at(x[place] + n * q.step))
         if n >= 2 and ends[-1].data_cost > 1.05 * min(end.data_cost for end in ends):
             break
     best = min(ends, key=lambda end: end.data_cost)
@@ -322,7 +363,8 @@ def _slid(q: Problem, x: np.ndarray, robust: float, substeps: int | None = None)
     slope is steep where a jump of the command meets the limit of a drive."""
     options: dict[str, Any] = {"robust": robust, "substeps": substeps, "damping": 1e-5}
     rough = 1e-4 if substeps or robust < np.inf else 1e-6
-    end = levenberg_marquardt(q, x, most=25, tolerance=rough, still=(DELAY,), **options)
+    most = 25 if substeps is None else 10  # a rough one only weighs the errors
+    end = levenberg_marquardt(q, x, most=most, tolerance=rough, still=(DELAY,), **options)
     if DELAY not in q.free.paths:
         return end
     again = levenberg_marquardt(q, end.x, most=12, tolerance=rough, **options)

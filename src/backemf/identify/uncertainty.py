@@ -37,7 +37,7 @@ class Uncertainty:
     """If the model is right."""
     scatter: float
     """Root mean square of the weighted errors: 1 where the noise explains them."""
-    quantile: float = 1.96
+    quantile: float
     """How many standard errors a 95 % interval reaches: more where few recordings tell how much they
     disagree."""
 
@@ -45,13 +45,17 @@ class Uncertainty:
 def correlation_length(errors: np.ndarray) -> int:
     """Samples over which errors stay alike, within a share of the log."""
     n = len(errors)
-    return 1 if n < FEWEST else min(lag_alike(errors), max(1, int(LONGEST * n)))
+    return 1 if n < FEWEST else min(lag_alike(errors), int(LONGEST * n))
 
 
 def correlation_time(errors: np.ndarray) -> float:
     """How many samples count as one: 1 for independent errors, more where they stay alike."""
-    length = correlation_length(errors)
-    return float(max(1.0, 1.0 + 2.0 * np.sum(autocorrelation(errors)[1:length]))) if length > 1 else 1.0
+    return float(1.0 + 2.0 * np.sum(autocorrelation(errors)[1 : correlation_length(errors)]))
+
+
+FEWEST_GROUPS = 4
+"""Groups of logs from which on their disagreement says something: of three, each is judged by two others that
+may be alike."""
 
 
 def uncertainty(
@@ -81,7 +85,7 @@ def uncertainty(
     tried = set()
     for groups in (range(len(spread)), *groupings):
         names = list(dict.fromkeys(groups))
-        if len(names) < 3 or len(names) in tried:
+        if len(names) < FEWEST_GROUPS or len(names) in tried:
             continue
         tried.add(len(names))
         moves = []
@@ -130,14 +134,14 @@ def _of_logs(problem: Problem, x: np.ndarray, robust: float) -> tuple:
     n, c = int(seen.sum()), J.shape[-1]
     H, meats, shares = [], [], []
     scores = np.zeros((problem.batch.n_logs, c))
-    for k, (start, end) in enumerate(zip(problem.batch.offsets[:-1], problem.batch.offsets[1:], strict=True)):
+    for k, (start, end) in enumerate(zip(problem.offsets[:-1], problem.offsets[1:], strict=True)):
         part = slice(int(start), int(end))
         flat = (J[part] * np.sqrt(weight[part])[:, :, None]).reshape(-1, c)
         H.append(flat.T @ flat)
         window = WINDOW * correlation_length(r[part, 0])
         meats.append(long_run(steps[part], window))
         scores[k] = steps[part].sum(axis=0)
-        shares.append(window / max(part.stop - part.start, 1))
+        shares.append(window / (part.stop - part.start))
     mean_square = float(np.sum(weight * r * r)) / max(n - len(x), 1)
     return np.array(H), scores, np.array(meats), mean_square, float(np.median(shares))
 
@@ -146,7 +150,7 @@ def _at_least(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A, raised in every direction in which it is less than B."""
     scale = np.sqrt(np.maximum(np.diag(B), 1e-300))
     values, vectors = np.linalg.eigh(B / np.outer(scale, scale))
-    keep = values > 1e-12 * values[-1]
+    keep = values > 1e-12
     root = scale[:, None] * vectors[:, keep] * np.sqrt(values[keep])
     inward = (vectors[:, keep] / np.sqrt(values[keep])).T / scale
     factors, axes = np.linalg.eigh(inward @ A @ inward.T)
@@ -160,7 +164,7 @@ def inverse(A: np.ndarray) -> np.ndarray:
         raise InvalidValue("the parameters' errors are not finite numbers; check the logs' units and factors")
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
     values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(scale, scale))
-    values = np.maximum(values, 1e-13 * values[-1])
+    values = np.maximum(values, 1e-13)
     return (vectors / values) @ vectors.T / np.outer(scale, scale)
 
 

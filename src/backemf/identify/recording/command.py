@@ -8,7 +8,12 @@ import numpy as np
 
 from ...data.log import Log
 from ...findings import Finding, finding
+from .track import Track
 
+FAR = 0.06
+"""Share of the whole motion within one sample from which on the moment of a jump matters."""
+SELDOM = 0.2
+"""Share of the samples at which a command may change and still counts as one that jumps and rests."""
 TARGETS = ("position_target", "velocity_target", "voltage_target", "torque_target", "current_target")
 
 
@@ -23,9 +28,9 @@ def sign_findings(log: Log) -> Iterator[Finding]:
     name = followed(log)
     if name is None:
         return
-    t, asked, q = log.time, log[name], log["position"]
+    t, q = log.time, log["position"]
     good = np.isfinite(q) & (log["enabled"] > 0.5 if "enabled" in log else True)
-    if np.ptp(asked) == 0 or good.sum() < 50:
+    if good.sum() < 50:
         return
     answer = q if name == "position_target" else np.gradient(np.interp(t, t[good], q[good]), t)
     best = 0.0
@@ -33,7 +38,8 @@ def sign_findings(log: Log) -> Iterator[Finding]:
         held = log.signals[name].held(t - lag)[good]
         if np.ptp(held) == 0:
             continue
-        c = float(np.corrcoef(held, answer[good])[0, 1])
+        with np.errstate(invalid="ignore", divide="ignore"):  # of a motion that rests
+            c = float(np.corrcoef(held, answer[good])[0, 1])
         best = c if abs(c) > abs(best) else best
     if best <= -0.5:
         text = (
@@ -54,7 +60,7 @@ def stairs(log: Log, name: str) -> np.ndarray:
     usual = float(np.median(runs))
     ticks = np.abs(runs / usual - np.maximum(np.round(runs / usual), 1.0)) * usual <= 1.0
     steps = np.diff(asked[changes])
-    smooth = np.mean(steps[1:] * steps[:-1] > 0) if len(steps) > 2 else 0.0
+    smooth = np.mean(steps[1:] * steps[:-1] > 0)
     small = float(np.percentile(np.abs(steps), 90)) < 0.3 * float(np.ptp(asked))
     regular = usual >= 2 and np.mean(ticks) > 0.9 and np.mean(runs <= 1.5 * usual) > 0.6
     return changes if regular and smooth > 0.7 and small else np.zeros(0, int)
@@ -73,3 +79,52 @@ def command_findings(log: Log) -> Iterator[Finding]:
             " it was logged more coarsely than it was sent."
         )
         yield finding("coarse_command", text, "draw the command between its changes", sure=0.0, step=step)
+
+
+def jumps(log: Log, name: str) -> np.ndarray:
+    """Samples at which a command jumps, if it does nothing else: few and large changes, rest between them."""
+    asked = log[name]
+    size = np.abs(np.diff(asked))
+    changes = np.flatnonzero(size > 0)
+    rests = 0 < len(changes) < SELDOM * len(asked)
+    return changes + 1 if rests and np.min(size[changes]) > 0.05 * np.ptp(asked) else np.zeros(0, int)
+
+
+def jump_findings(log: Log) -> Iterator[Finding]:
+    """A command that jumps, known only on the samples of a position that runs far from one to the next."""
+    name = followed(log)
+    if name is None or name in log.commands or len(log.signals[name].time) > 1.5 * len(log):
+        return
+    places, track = jumps(log, name), Track.of(log)
+    if not len(places) or len(track) < 20 or not track.span:
+        return
+    far = float(np.percentile(np.abs(track.steps), 98))
+    if far < max(FAR * track.span, 5.0 * track.noise):
+        return
+    unit = "m" if log.motion == "linear" else "rad"
+    text = (
+        f"{name} jumps {len(places)} times and is known every {1e3 * track.step:.3g} ms only, in which the"
+        f" position runs by up to {far:.2g} {unit}: when it jumped is open by a sample."
+    )
+    remedy = (
+        "name the command as a function of time, with the moments at which it really jumped:"
+        f" be.read(..., command=...), or --command {_words(log, name, places)!r}; or record it faster"
+    )
+    yield finding("coarse_jumps", text, remedy, step=track.step, jumps=float(len(places)), far=far)
+
+
+def _words(log: Log, name: str, places: np.ndarray) -> str:
+    """A command like the one that was sampled, as far as its samples tell."""
+    asked, t = log[name], log.time
+    levels = np.unique(asked)
+    first = float(asked[0])
+    if len(levels) != 2 or len(places) < 3:
+        return f"step from={first:.5g} to={float(asked[places[0]]):.5g} at={t[places[0]]:.4g}s"
+    high = float(levels[levels != first][0])
+    rises = places[::2]
+    period = float(t[rises[-1]] - t[rises[0]]) / (len(rises) - 1)
+    falls = places[1::2]
+    n = len(falls)
+    share = float(np.mean(t[falls] - t[rises[:n]])) / period
+    duty = "" if abs(share - 0.5) < 0.05 else f" duty={share:.2g}"
+    return f"square from={first:.5g} to={high:.5g} period={period:.4g}s at={t[rises[0]]:.4g}s{duty}"

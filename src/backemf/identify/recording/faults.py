@@ -10,7 +10,7 @@ from ...data.log import Log
 from ...findings import Finding
 from ...model.actuator import Actuator
 from . import mend
-from .command import command_findings, sign_findings
+from .command import command_findings, jump_findings, sign_findings
 from .motion import clock_findings, encoder_findings, motion_findings, supply_findings, temperature_findings
 from .rows import row_findings
 from .samples import odd_findings, repeat_findings, wrap_findings
@@ -67,7 +67,7 @@ def limits_of(log: Log, mended: Log | None = None) -> list[Finding]:
     """What a log cannot tell well, without being wrong; of its position as it is mended."""
     rows, mended = [*clock_findings(log)], mended or log
     if "position" in log:
-        rows += [*encoder_findings(mended), *motion_findings(mended)]
+        rows += [*encoder_findings(mended), *motion_findings(mended), *jump_findings(mended)]
     return [_of(log, f) for f in [*rows, *supply_findings(log), *temperature_findings(log)]]
 
 

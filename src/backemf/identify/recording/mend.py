@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...data.log import ASKED, Log, Signal
+from ...data.log import Log, Signal
 from .command import followed, stairs
 from .rows import whole_clock
 from .samples import odd_ones, repeated, wraps
@@ -18,7 +18,9 @@ Numbers = Mapping[str, float]
 
 def _with(log: Log, words: str, **signals: Signal) -> Log:
     """The log with other signals, and a word on it among what was done."""
-    return replace(log, signals={**log.signals, **signals}, conversions=(*log.conversions, words))
+    words_ = (*log.conversions, words)
+    kept = {name: command for name, command in log.commands.items() if name not in signals}
+    return replace(log, signals={**log.signals, **signals}, commands=kept, conversions=words_)
 
 
 def _masked(log: Log, places: np.ndarray, words: str) -> Log:
@@ -97,17 +99,19 @@ def turned(log: Log, numbers: Numbers | None = None) -> Log:
 def interpolated(log: Log, numbers: Numbers | None = None) -> Log:
     """With a command that goes straight from each of its changes to the next."""
     name = followed(log)
-    places = stairs(log, name) if name in ASKED else np.zeros(0, int)
-    if name is None or not len(places):
+    if name is None:
+        return log
+    places = stairs(log, name)
+    if not len(places):
         return log
     knots = np.unique([0, *places])
     values = np.interp(log.time, log.time[knots], log[name][knots])
     # Where it rests for long it rests: only steps of the usual length are drawn.
     usual = float(np.median(np.diff(log.time[places])))
-    place = np.clip(np.searchsorted(knots, np.arange(len(log)), side="right") - 1, 0, len(knots) - 1)
+    place = np.searchsorted(knots, np.arange(len(log)), side="right") - 1
     end = log.time[knots[np.minimum(place + 1, len(knots) - 1)]]
     resting = end - log.time[knots[place]] > 1.6 * usual
-    late = np.clip((log.time - (end - usual)) / usual, 0.0, 1.0)
+    late = np.maximum((log.time - (end - usual)) / usual, 0.0)
     after = log[name][knots[np.minimum(place + 1, len(knots) - 1)]]
     values = np.where(resting, log[name] + late * (after - log[name]), values)
     return _with(log, f"{name} drawn between its changes", **{name: Signal(time=log.time, values=values)})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...data.log import Log
-from ...data.logs.start import noise_of
+from ...data.logs.start import LONG_GAP, noise_of
 from ...findings import Finding, finding
 from ...model.thermal import COPPER
 
@@ -26,7 +26,7 @@ def clock_findings(log: Log) -> Iterator[Finding]:
             f"{len(gaps)} gaps in time, the longest {longest:.3g} s against a step of {step:.3g} s;"
             f" {lost:.3g} s are missing.",
             "lower the rate or shorten the bus so that no sample is lost; a fit holds the command across"
-            " gaps",
+            f" gaps, and behind one of more than {LONG_GAP:.0f} steps it starts anew from the recording",
             gaps=float(len(gaps)),
             longest=longest,
         )

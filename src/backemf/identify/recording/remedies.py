@@ -46,6 +46,11 @@ ASSUMED, UNDERSTOOD = "unit_assumed", "units_understood"
 
 Build = Callable[[Sequence[Log]], Problem]
 """Logs as the problem that a fit would solve."""
+Errors = tuple[float, float, float]
+"""Of the faulty logs where they were not fitted: as they are, mended, and what one of the first is in units
+of the second."""
+Judge = Callable[[Sequence[Log], Sequence[Log], Finding], Errors | None]
+"""What a remedy comes to: logs as they are, logs mended, the fault; None where that cannot be told."""
 
 
 class Inspection(NamedTuple):
@@ -88,15 +93,19 @@ def _read_as(log: Log, unit: Finding) -> Log:
     return replace(rescaled(log, numbers), findings=(*kept, code))
 
 
-def tried(build: Build, logs: Sequence[Log], seen: Sequence[Finding]) -> Inspection:
-    """Try the remedy of every fault in turn, each on what the ones before it left."""
+def tried(
+    build: Build, logs: Sequence[Log], seen: Sequence[Finding], *, judge: Judge | None = None
+) -> Inspection:
+    """Try the remedy of every fault in turn, each on what the ones before it left; the model is the judge
+    where no other is given."""
+    judge = judge or judged_by(build)
     given = logs = list(logs)
     said, left = [], False
     order = list(REMEDIES)
     for fault in sorted(seen, key=lambda f: order.index(f.code)):
         sure = fault.numbers.get("sure", 1.0) > 0
         mended = [mend(fault, log) if log.name in fault.logs else log for log in logs]
-        trial = _trial(build, logs, mended, fault)
+        trial = judge(logs, mended, fault)
         if trial is None:
             # Nobody can say: what is certain by itself is named, and mended if the user wants it.
             if sure:
@@ -105,7 +114,7 @@ def tried(build: Build, logs: Sequence[Log], seen: Sequence[Finding]) -> Inspect
             continue
         before, after, scale = trial
         bound = NO_HARM if REMEDIES[fault.code].leaves_out else CLEARLY
-        offered = math.isfinite(after) and after <= bound * before * scale
+        offered = after <= bound * before * scale
         if offered:
             logs = mended
         if offered or sure:
@@ -170,25 +179,29 @@ def _mrad(error: float) -> str:
     return f"{1e3 * error:,.0f} mrad" if error > 1 else f"{1e3 * error:.3g} mrad"
 
 
-def _trial(
-    build: Build, logs: Sequence[Log], mended: Sequence[Log], fault: Finding
-) -> tuple[float, float, float] | None:
-    """(error as it is, error mended, what one of the first is in units of the second), on the faulty logs
-    where they were not fitted; None where that cannot be told."""
+def judged_by(build: Build) -> Judge:
+    """Judged by how well the model foretells what it was not shown."""
+
+    def judge(logs: Sequence[Log], mended: Sequence[Log], fault: Finding) -> Errors | None:
+        faulty, others = on_trial(logs, fault)
+        chosen = [*faulty, *others]
+        scale = fault.numbers.get("position", 1.0) if fault.code in RADIANS else 1.0
+        try:
+            before, after = (
+                _held_out(build, [some[k] for k in chosen], [mended[k] for k in chosen], len(faulty))
+                for some in (logs, mended)
+            )
+        except BackemfError:
+            return None
+        return None if before is None or after is None else (before, after, scale)
+
+    return judge
+
+
+def on_trial(logs: Sequence[Log], fault: Finding) -> tuple[list[int], list[int]]:
+    """Places of the logs that a remedy is tried on: some with the fault, and some without."""
     faulty = [k for k, log in enumerate(logs) if log.name in fault.logs][: MOST_LOGS // 2]
-    others = [k for k in range(len(logs)) if k not in faulty][: MOST_LOGS - len(faulty)]
-    chosen = [*faulty, *others]
-    scale = fault.numbers.get("position", 1.0) if fault.code in RADIANS else 1.0
-    try:
-        errors = [
-            _held_out(build, [some[k] for k in chosen], [mended[k] for k in chosen], len(faulty))
-            for some in (logs, mended)
-        ]
-    except BackemfError:
-        return None
-    if errors[1] is None or errors[0] is None or not math.isfinite(errors[1]):
-        return None
-    return errors[0], errors[1], scale
+    return faulty, [k for k in range(len(logs)) if k not in faulty][: MOST_LOGS - len(faulty)]
 
 
 def _held_out(build: Build, logs: list[Log], clean: list[Log], n_judged: int) -> float | None:

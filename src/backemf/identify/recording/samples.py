@@ -64,7 +64,7 @@ def _return(q: np.ndarray, k: int, far: float) -> int | None:
         return None
     out, back = q[k + 1] - q[k], q[end] - q[end - 1]
     clear = min(abs(out), abs(back))
-    goes_on = abs(q[end] - q[k]) < max(0.4 * clear, far / 4)
+    goes_on = abs(q[end] - q[k]) < 0.4 * clear
     sharp = clear > 5.0 * min(abs(q[k] - q[k - 1]), abs(q[end + 1] - q[end]))
     return end if out * back < 0 and clear > far and goes_on and sharp else None
 
@@ -119,8 +119,9 @@ def repeated(track: Track) -> np.ndarray:
             continue
         made_up = d[b] / (rate * (t[b + 1] - t[a]))
         before = d[a - 1] / (rate * (t[a] - t[a - 1]))
-        after = 1.0 if b + 2 >= len(q) or d[b + 1] == 0 else d[b + 1] / (rate * (t[b + 2] - t[b + 1]))
-        if 0.6 < made_up < 1.6 and before > 0.5 and after > 0.4:
+        rests = b + 2 >= len(q) or d[b + 1] == 0
+        goes_on = rests or d[b + 1] / (rate * (t[b + 2] - t[b + 1])) > 0.4
+        if 0.6 < made_up < 1.6 and before > 0.5 and goes_on:
             places += range(a + 1, b + 1)
     return np.array(places, int)
 

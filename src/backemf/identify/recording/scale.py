@@ -107,10 +107,10 @@ def _travel(log: Log, track: Track) -> float:
     if "enabled" in log:
         driven = log["enabled"][track.places] > 0.5
         asked, track = asked[driven], Track(track.places[driven], track.time[driven], track.values[driven])
-    if len(asked) < 40 or np.subtract(*np.percentile(asked, (99, 1))) <= 0 or track.span == 0:
+    if len(asked) < 40:
         return 1.0
-    span = float(np.subtract(*np.percentile(asked, (99, 1))))
-    return track.span / span if _follows(asked, track) > 0.8 else 1.0
+    low, high = np.percentile(asked, (1, 99))
+    return track.span / float(high - low) if high > low and _follows(asked, track) > 0.8 else 1.0
 
 
 def _follows(asked: np.ndarray, track: Track) -> float:
@@ -118,7 +118,8 @@ def _follows(asked: np.ndarray, track: Track) -> float:
     best = 0.0
     for lag in {0, *(round(s / track.step) for s in (0.02, 0.05, 0.1, 0.2))}:
         if lag < len(asked) // 2:
-            pair = np.corrcoef(asked[: len(asked) - lag], track.values[lag:])
+            with np.errstate(invalid="ignore", divide="ignore"):  # where one of them rests
+                pair = np.corrcoef(asked[: len(asked) - lag], track.values[lag:])
             best = max(best, abs(float(pair[0, 1])) if np.isfinite(pair).all() else 0.0)
     return best
 
