@@ -32,6 +32,8 @@ from .segments import Segment, segments_of
 from .trials import CONTROLS, MECHANISMS, Trial, runs_from, tests_in
 
 METHODS = ("simulation", "sysid", "one-step")
+LONG = 100.0
+"""A time constant of more than so many test lengths is none that a test has shown."""
 _THRESHOLD = 0.1
 """Velocity below which method="one-step" leaves a sample out, in the chosen unit per second."""
 
@@ -168,7 +170,7 @@ def _one(
         name: Gain(value=value, low=low, high=high, unit=unit[name])
         for name, (value, low, high) in intervals.items()
     }
-    findings += motion_findings(segments, gains, told["delay"], told["window"]) if segments else ()
+    findings += motion_findings(segments, gains, told["delay"], told["window"], size) if segments else ()
     findings += gain_findings(gains, kind, runs)
     known = {name: g.value for name, g in gains.items()}
     if known["kV"] is not None and known["kV"] < 0 <= (gains["kV"].high or -1.0):
@@ -182,11 +184,20 @@ def _one(
         gains=gains,
         feedback=_feedback(known, controller, limit, settling),
         findings=tuple(findings),
-        timescale=kA / kV if kA is not None and kV else math.nan,
+        timescale=_timescale(gains["kV"], kV, kA, runs),
         limit=limit,
         tests=tuple(tests_in(runs)),
         **told,
     )
+
+
+def _timescale(gain: Gain, kV: float | None, kA: float | None, runs: Sequence[Trial]) -> float:
+    """kA / kV [s]; NaN where kV cannot be told from 0, or is so small that no test was long enough to show
+    it."""
+    if kA is None or not kV or (gain.low is not None and gain.low <= 0):
+        return math.nan
+    longest = max(float(run.time[-1] - run.time[0]) for run in runs)
+    return kA / kV if kA / kV < LONG * longest else math.nan
 
 
 def _regressed(

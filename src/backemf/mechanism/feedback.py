@@ -236,12 +236,7 @@ def _damped(kV: float, kA: float, time: float, most: float, lag: float) -> tuple
     pole = 0.5 * (kV - math.sqrt(max(kV * kV - 4 * kA * K_0, 0.0))) / kA
     if pole >= 0.99 * 4.0 / time:
         return K_0, ""
-    if slow == 0.3 / lag:
-        why = "the delay"
-    elif slow == kV / (2 * kA) and most > K_0:
-        why = "the mechanism's own damping"
-    else:
-        why = "the limit of the input"
+    why = "the limit of the input" if most == K_0 else "the delay"
     return K_0, f"{why} allows {4.0 / pole:.3g} s, not {time:g} s"
 
 

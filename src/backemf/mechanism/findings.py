@@ -13,7 +13,8 @@ from ..data.characterization import Gain
 from ..findings import Finding, finding
 from ..tables import number
 from .model import DELAY_ASSUMED
-from .segments import Segment
+from .motion import motion
+from .segments import Segment, averaged, input_before, moving
 from .trials import Trial, tests_in
 
 _FACTORS = {
@@ -28,6 +29,10 @@ _FACTORS = {
     100.0: "centi",
     10.0: "one is per 100 ms",
 }
+STICKS = 0.3
+"""Friction at rest that exceeds that in motion by more than this share of it is a finding."""
+NOISY = 3.0
+"""Noise may hide a motion until it is this many of its scatters above what counts as motion."""
 _BROWN_OUT = 6.8
 """An FRC controller cuts its outputs below this supply [V]."""
 
@@ -193,9 +198,14 @@ def _supply(runs: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def motion_findings(
-    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, window: float | None
+    segments: Sequence[Segment],
+    gains: Mapping[str, Gain],
+    delay: float,
+    window: float | None,
+    size: float = 1.0,
 ) -> Iterator[Finding]:
-    """What the simulation of the mechanism shows: delays, and a mechanism that sticks."""
+    """What the simulation of the mechanism shows: delays, and a mechanism that sticks. `size` is the unit of
+    the gains in SI."""
     if all(s.run.slow for s in segments):
         text = (
             f"from ramps alone a delay looks like friction: it was taken to be 0 +- {1e3 * DELAY_ASSUMED:.0f}"
@@ -211,21 +221,81 @@ def motion_findings(
         )
         text = f"measured velocity lags {1e3 * delay:.0f} ms behind the input{mean}."
         yield finding("delay", text, remedy, delay=delay)
-    kS, kG = gains["kS"].value, gains["kG"].value if "kG" in gains else 0.0
-    if kS is None or kG is None or "offset" in gains:
+    yield from _stiction(segments, gains, delay, size)
+
+
+def _stiction(
+    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, size: float
+) -> Iterator[Finding]:
+    """A slow test that is seen to move later than dry friction alone lets it."""
+    kS, kV, kA = (gains[name].value for name in ("kS", "kV", "kA"))
+    kG = gains["kG"].value if "kG" in gains else 0.0
+    if kS is None or kV is None or kA is None or kG is None or "offset" in gains or kA <= 0:
         return
-    held = [abs(s.breakaway - kG) for s in segments if math.isfinite(s.breakaway) and s.run.slow]
-    if held and np.median(held) > 1.5 * abs(kS) + 0.05 * max(held):
-        breakaway = float(np.median(held))
+    known = (max(kS, 0.0), max(kV, 0.0) / size, kA / size)
+    late = [x for s in segments if s.run.slow and (x := _later(s, known, kG, delay)) is not None]
+    if not late:
+        return
+    excess, least = (float(np.median(values)) for values in zip(*late, strict=True))
+    high = gains["kS"].high
+    unsure = 0.0 if high is None else max(high - kS, 0.0)
+    if least > STICKS * abs(kS) + unsure:
         text = (
-            f"a slow test breaks away at {breakaway:.3g}, while friction in motion is {kS:.3g}: it sticks at"
-            " rest."
+            f"a slow test breaks away at {kS + excess:.3g}, while friction in motion is {kS:.3g}: it sticks"
+            " at rest."
         )
         remedy = (
             "nothing for the gains: the start of slow tests is left out. To start from rest, add the"
             " difference"
         )
-        yield finding("stiction", text, remedy, breakaway=breakaway)
+        yield finding("stiction", text, remedy, breakaway=kS + excess)
+
+
+def _later(
+    s: Segment, gains: tuple[float, float, float], kG: float, delay: float
+) -> tuple[float, float] | None:
+    """(by how much more input than dry friction a slow test breaks away, the least that noise leaves of it):
+    the same test simulated from rest and looked at in the same way, let go so late that it is seen to move
+    when it was."""
+    run, t, kS = s.run, s.run.velocity_time, gains[0]
+    way = math.copysign(1.0, s.breakaway)
+    push = way * (run.input - kG)
+    if not math.isfinite(s.breakaway) or not np.any(push >= 0):
+        return None
+
+    def seen(held: float, clear: float) -> float:
+        """The push at which it is seen to move, where it is held up to another one."""
+        at = np.flatnonzero(push >= held)
+        if not len(at):
+            return math.inf
+        v, _ = motion(
+            run.time,
+            run.input,
+            start=(float(run.time[at[0]]), 0.0, 0.0),
+            velocity_time=t,
+            position_time=t[:0],
+            gains=gains,
+            gravity=(kG, 0.0, 0.0),
+            velocity_delay=delay,
+        )
+        first = moving(averaged(v, s.width), clear)
+        if first is None:
+            return math.inf
+        first = min(first + s.width // 2, len(t) - 1) if s.width > 1 else first
+        return way * (input_before(run, float(t[first])) - kG)
+
+    def excess(clear: float) -> float:
+        was = way * (s.breakaway - kG)
+        low, high = kS, max(was, kS)
+        if seen(low, clear) >= was:
+            return 0.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if seen(middle, clear) < was else (low, middle)
+        return high - kS
+
+    noise = s.noise_velocity / math.sqrt(s.width)
+    return excess(s.clear), excess(s.clear + NOISY * noise)
 
 
 def gain_findings(gains: Mapping[str, Gain], mechanism: str, runs: Sequence[Trial]) -> Iterator[Finding]:

@@ -133,7 +133,7 @@ class Model:
             return self.one(x, k)[0]
         s, (_, d) = self.segments[k], self._delay(x, k)
         step = float(np.median(np.diff(s.position_time)))
-        between = len(s.velocity) and np.min(np.abs(s.position_time - s.velocity_time[0])) > 0.25 * step
+        between = len(s.velocity) and np.min(np.abs(s.position_time - s.velocity_time[-1])) > 0.25 * step
         ends = s.velocity_time - d + (0.5 * step if between else 0.0)
         new, old = positions(s.time, s.input, moments=[ends, ends - step], **self._driven(x, k))
         return (new - old) / step

@@ -11,11 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import InvalidValue, MissingValue
+from ..errors import MissingValue
 from ..findings import Finding, finding
-from ..model.gearbox import Gearbox
+from ..model import conversion
+from ..model.actuator import Actuator
+from ..model.conversion.feedforward import geared
+from ..model.friction import Coulomb
 from ..model.motor import Motor
-from ..model.steady import Feedforward, Line
+from ..model.steady import Feedforward
 from .characterize import UNITS, Characterization
 
 _SLIPS = {
@@ -56,21 +59,6 @@ def motor_named(motor: str | Motor) -> Motor:
     return sheet(motor).actuator().motor
 
 
-def _line(motor: Motor, ratio: float, n_motors: int) -> Line:
-    """The motors' line at the output."""
-    if ratio == 0 or n_motors < 1:
-        raise InvalidValue(
-            f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
-            " motor"
-        )
-    return Line(motor.resistance, motor.torque_constant, motor.back_emf_at(None)).reflected(ratio, n_motors)
-
-
-def _rotors(motor: Motor, ratio: float, n_motors: int) -> float:
-    """Inertia of all rotors at the output."""
-    return float(Gearbox(ratio=ratio, n_motors=n_motors).output_inertia(motor.rotor_inertia))
-
-
 def theoretical(
     motor: str | Motor,
     *,
@@ -85,12 +73,16 @@ def theoretical(
 ) -> Feedforward:
     """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
     linear axis ratio is rotor radians per metre."""
-    m = motor_named(motor)
-    line = _line(m, ratio, n_motors)
-    dry = n_motors * abs(ratio) * motor_friction + output_friction
-    line = line._replace(dry=dry, viscous=viscous)
-    J = inertia + _rotors(m, ratio, n_motors)
-    gains = line.voltage_gains(J) if control == "voltage" else line.current_gains(J)
+    one = Actuator(motor=motor_named(motor), friction=Coulomb(coulomb=motor_friction))
+    gains = conversion.gains(
+        one,
+        ratio=ratio,
+        inertia=inertia,
+        n_motors=n_motors,
+        control=control,
+        friction=output_friction,
+        viscous=viscous,
+    )
     size = UNITS[units][0]
     return Feedforward(gains.kS, gains.kV * size, gains.kA * size)
 
@@ -106,7 +98,7 @@ def physics(
     """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
     gives the effective resistance."""
     m = motor_named(motor)
-    line, rotors = _line(m, ratio, n_motors), _rotors(m, ratio, n_motors)
+    line, rotors = geared(Actuator(motor=m), ratio, n_motors)
     size = UNITS[measured.units][0]
     values = {name: gain.value for name, gain in measured.gains.items()}
     kS, kV, kA = values.get("kS"), values.get("kV"), values.get("kA")

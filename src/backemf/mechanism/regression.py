@@ -105,12 +105,9 @@ def filtered(
 ) -> tuple[dict[str, Resampled], float]:
     """The four tests filtered and trimmed, and the mean velocity delay of the dynamic ones."""
     tests = {test: resampled(run) for test, run in runs.items()}
-    slow, fast = (
-        [rows for test, rows in tests.items() if test.startswith(kind)] for kind in ("quasistatic", "dynamic")
-    )
+    slow = [rows for test, rows in tests.items() if test.startswith("quasistatic")]
     if threshold is None:
         threshold = min((noise_floor(rows.velocity) for rows in slow), default=0.0)
-    longest = max((float(rows.time[-1] - rows.time[0]) for rows in fast), default=0.0)
     duration, shortest, delays, out, least = 0.0, math.inf, [], {}, max(3, median)
     for test, rows in sorted(tests.items()):
         if test.startswith("quasistatic"):
@@ -121,7 +118,7 @@ def filtered(
             )
         rows = differentiate(replace(rows, velocity=median_filter(rows.velocity, median)))
         if test.startswith("dynamic"):
-            rows, delay, shortest, duration = _trim_step(test, rows, shortest, longest, duration)
+            rows, delay, shortest, duration = _trim_step(test, rows, shortest, duration)
             delays.append(delay)
         rows = rows.keep(rows.acceleration != 0)
         if len(rows) == 0:
@@ -133,7 +130,7 @@ def filtered(
 
 
 def _trim_step(
-    test: str, rows: Resampled, shortest: float, longest: float, duration: float
+    test: str, rows: Resampled, shortest: float, duration: float
 ) -> tuple[Resampled, float, float, float]:
     on = np.flatnonzero(np.abs(rows.input) > 0)
     if len(on) == 0:
@@ -150,7 +147,7 @@ def _trim_step(
     if duration == 0:
         fast = np.flatnonzero(np.abs(rows.velocity) > 0.9 * np.max(np.abs(rows.velocity)))
         if len(fast):
-            duration = min(float(rows.time[fast[0]] - rows.time[0]) + shortest, longest)
+            duration = float(rows.time[fast[0]] - rows.time[0]) + shortest
     return rows.keep(rows.time - rows.time[0] <= duration), delay, shortest, duration
 
 

@@ -73,7 +73,8 @@ def segment(run: Trial) -> Segment | None:
     # Differences of a coarse position see motion only where it crosses a few of its steps while they are
     # averaged.
     coarse = 3 * resolution_of(p) / (width * float(np.median(np.diff(t_v)))) if derived else 0.0
-    first = _moving(smooth, calm_noise, max(top, 50 * coarse) if run.slow else top)
+    clear = max(4 * calm_noise, 0.02 * (max(top, 50 * coarse) if run.slow else top))
+    first = moving(smooth, clear)
     if first is None or top <= 5 * calm_noise or top <= 0:
         return None
     stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
@@ -86,9 +87,7 @@ def segment(run: Trial) -> Segment | None:
     still = abs(float(np.mean(before))) <= min(4 * noise / math.sqrt(len(before)), 0.2 * top) + 0.02 * top
     rests = not run.slow and still
     first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
-    breakaway = math.nan
-    if run.slow:
-        breakaway = float(run.input[np.clip(np.searchsorted(run.time, t_v[first]) - 1, 0, len(u) - 1)])
+    breakaway = input_before(run, t_v[first]) if run.slow else math.nan
     if not rests:
         t_v, v, smooth = t_v[first:], v[first:], smooth[first:]
     if len(v) < 8:
@@ -119,6 +118,8 @@ def segment(run: Trial) -> Segment | None:
         resolution=resolution_of(p),
         derived=derived,
         breakaway=breakaway,
+        clear=clear,
+        width=width,
         stopped=stopped,
         stale=stale,
     )
@@ -147,21 +148,30 @@ def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
     for width in (1, 3, 7, 15, 31, 61):
         if width > len(v) // 8:
             break
-        ends = np.concatenate([np.full(width // 2, v[0]), v, np.full(width // 2, v[-1])])
-        smooth = np.convolve(ends, np.full(width, 1.0 / width), mode="valid")
+        smooth = averaged(v, width)
         noise = scatter_of(smooth[::width])
         if noise < 0.01 * float(np.max(np.abs(smooth))):
             break
     return smooth, noise, width
 
 
-def _moving(v: np.ndarray, noise: float, top: float) -> int | None:
+def averaged(v: np.ndarray, width: int) -> np.ndarray:
+    """Each sample with its neighbours, as many as there are."""
+    ends = np.concatenate([np.full(width // 2, v[0]), v, np.full(width // 2, v[-1])])
+    return np.convolve(ends, np.full(width, 1.0 / width), mode="valid")
+
+
+def moving(v: np.ndarray, clear: float) -> int | None:
     """The first sample from which the mechanism keeps moving,
     clear of noise and of the creep before it breaks away."""
-    clear = np.abs(v) > max(4 * noise, 0.02 * top)
-    steady = np.convolve(clear, np.ones(4), mode="full")[3:] >= 3
+    steady = np.convolve(np.abs(v) > clear, np.ones(4), mode="full")[3:] >= 3
     where = np.flatnonzero(steady)
     return int(where[0]) if len(where) else None
+
+
+def input_before(run: Trial, time: float) -> float:
+    """The input in force just before a moment."""
+    return float(run.input[np.clip(np.searchsorted(run.time, time) - 1, 0, len(run.input) - 1)])
 
 
 def _hard_stop(run: Trial, t_v: np.ndarray, v: np.ndarray, top: float, noise: float) -> float:
