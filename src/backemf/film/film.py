@@ -114,7 +114,8 @@ def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
     from ..targets.replay import replay
 
     actuator, _ = fitted_drive(actuator, [log])
-    return replay(export(actuator, "mujoco", replay=False), log, refine=False).cases[0].target
+    (case,) = replay(export(actuator, "mujoco", replay=False), log, refine=False).cases
+    return np.interp(log.time - log.time[0], case.time, case.target)
 
 
 class Stage:

@@ -33,8 +33,7 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
         if ki > 0:
             raise InvalidValue(
                 "era 1's velocity input with ki > 0 has no equivalent in era 2: its integral runs on the"
-                " commanded velocity, era 2's on the position error; send the integrated command as pos, with"
-                " kp = ki K/R and kd = K (kp + K)/R"
+                f" commanded velocity, era 2's on the position error; {recipe(dcmotor)}"
             )
         if kp == 0:
             raise InvalidValue(
@@ -59,6 +58,35 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
     if limit is None and control.slew is None:
         return _with(dcmotor, 1.0, inputs=("voltage",), kd=0.0, **none)
     return _with(dcmotor, K / R, inputs=("ff",), kd=K * K / R, **none)
+
+
+class Recipe(NamedTuple):
+    """What to write and to send from 3.12 on for era 1's velocity input with an integral. Exactly the same
+    voltage comes of it; what is lost is that the engine keeps the integral."""
+
+    kp: float
+    kd: float
+    share: float
+    """Of the commanded velocity, sent as vel."""
+    voltage_limit: float | None
+    gear: float
+
+    def __str__(self) -> str:
+        limit = f" 0 0 {self.voltage_limit:.6g}" if self.voltage_limit is not None else ""
+        return (
+            f'write gear="{self.gear:g}" input="pos vel" controller="{self.kp:.6g} 0 {self.kd:.6g}{limit}"'
+            " (kp = ki K/R and kd = K (kp + K)/R of the old gains), send the integrated command as pos, begun"
+            f" at 0, and {self.share:.6g} = kp/(kp + K) of the command as vel; slew and ctrlrange of the"
+            " command are then yours to keep"
+        )
+
+
+def recipe(dcmotor: DcMotor) -> Recipe:
+    """V = kp (u - w) + ki (x - l), with x the integral of u, as era 2's law of two inputs."""
+    control, R, K = dcmotor.controller, dcmotor.motor.resistance, dcmotor.motor.torque_constant
+    kp, ki = control.kp, control.ki or 0.0
+    share = kp / (kp + K) if kp != -K else 0.0
+    return Recipe(ki * K / R, K * (kp + K) / R, share, control.voltage_limit, dcmotor.gear)
 
 
 def gains_to_era1(dcmotor: DcMotor) -> Converted:
@@ -88,6 +116,38 @@ def gains_to_era1(dcmotor: DcMotor) -> Converted:
             " without an inductance; no equivalent: put the limit on the command instead"
         )
     return _with(dcmotor, a, inputs="voltage", kp=0.0, ki=None, kd=0.0)
+
+
+PRINTED = 1e-5
+"""A saved model has six digits: to so much a derivative gain that only makes up for the back-EMF is that."""
+
+
+def in_volts(dcmotor: DcMotor) -> Converted:
+    """The same law with gains in volts, as servos have it, where one input and gains from 0 on say it; else
+    the dcmotor as it is."""
+    control, motor = dcmotor.controller, dcmotor.motor
+    R, K = motor.resistance, motor.torque_constant
+    if isinstance(control.inputs, str) or len(control.inputs) != 1 or control.inputs == ("voltage",):
+        return Converted(dcmotor, 1.0)
+    least = K * K / R
+    if abs(control.kd - least) <= PRINTED * least:
+        control = dataclasses.replace(control, kd=least)
+    limit, given = control.voltage_limit, control.ctrlrange[0] if control.ctrlrange else None
+    raw = control.inputs == ("ff",) and control.kp == 0 and control.kd == least
+    if raw and limit is not None and control.slew is None and motor.inductance is None:
+        low, high = given or (-float("inf"), float("inf"))
+        most = limit * K / R
+        given, limit = (max(low, -most), min(high, most)), None
+        control = dataclasses.replace(control, ctrlrange=(given,), voltage_limit=None)
+    try:
+        made = gains_to_era1(dataclasses.replace(dcmotor, controller=control))
+    except InvalidValue:
+        return Converted(dcmotor, 1.0)
+    law = made.dcmotor.controller
+    law = dataclasses.replace(law, kd=law.kd if abs(law.kd) > 1e-12 * K else 0.0)
+    if min(law.kp, law.kd, law.ki or 0.0) < 0:
+        return Converted(dcmotor, 1.0)
+    return Converted(dataclasses.replace(made.dcmotor, controller=law), made.ctrl_scale)
 
 
 def _with(dcmotor: DcMotor, scale: float, **changes: object) -> Converted:

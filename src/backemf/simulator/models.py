@@ -64,8 +64,8 @@ def same_era(path: Path) -> None:
     version = load_mujoco().__version__
     raise InvalidValue(
         f"{path.name} is written for MuJoCo {written}{given}; the installed {version} does not take its"
-        f" words: write it anew with `backemf export {path} --to mujoco@{version} -o NEW.xml`, or install a"
-        f" MuJoCo of {written}"
+        f" words: write it anew with `backemf export {path} --to mujoco@{version} --into {path} -o NEW.xml`,"
+        f" or install a MuJoCo of {written}"
     )
 
 

@@ -15,10 +15,12 @@ from ..model import steady
 from ..simulator.arrays import joint_inertia, load_mujoco, without_log
 from ..simulator.models import Loaded, load
 from ..simulator.plain import actuator_names, driven, kind_of
-from .explained import compare, findings as found
+from .explained import bristle as bristles, compare, findings as found
+from .explained.bristle import Bristle as Bristle
 from .explained.compare import Compared as Compared, Part as Part, Parts as Parts
 from .explained.law import Law, law_of
 from .explained.text import text as text
+from .sources import split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class Explained:
     natural_frequency: float | None = None
     """Hz."""
     damping_ratio: float | None = None
+    bristle: Bristle | None = None
+    """Of a dcmotor with LuGre friction."""
     part: str | None = None
     """What it was compared with."""
     compared: tuple[Compared, ...] = ()
@@ -58,13 +62,13 @@ class Explained:
 
 @without_log()
 def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
-    """A row for every actuator of an MJCF file.
+    """A row for every actuator of an MJCF file; of "arm.xml#elbow" for that joint or actuator alone.
 
     parts   what drives the joints: a part of the catalogue, an identified set, a file, or an Actuator, for
             all of them or by patterns of their names, as {"shoulder_.*": "sts3215-12v"}; each actuator is
             then compared with its own.
     """
-    path = Path(path)
+    path, wanted = split(path)
     given, loaded, pairs = compare.parts_of(parts), load(path), _merged(path)
     mujoco, model = load_mujoco(), loaded.model
     data = mujoco.MjData(model)
@@ -74,6 +78,12 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
     rows: list[Explained] = []
     for i, name in enumerate(actuator_names(model)):
         rows.append(_row(loaded, data, i, name, pairs, given, path, any(r.command for r in rows)))
+    if wanted is not None:
+        some = [r for r in rows if wanted in _names(r)]
+        if not some:
+            known = dict.fromkeys(name for r in rows for name in _names(r))
+            raise UnknownName(f"actuator or joint in {path.name}", wanted, known)
+        rows = some
     _all_used(given, rows)
     return rows
 
@@ -123,11 +133,13 @@ def _row(
         friction=law.friction,
         natural_frequency=steady.natural_frequency(k, M) / (2 * math.pi) if swings else None,
         damping_ratio=steady.damping_ratio(k, law.damping, M) if swings else None,
+        bristle=bristles.bristle(law, M, model),
     )
     row, told = _beside(row, law, compare.part_for(given, name, at.name), path, made)
     told += found.of_dcmotor(law, at.slides)
     told += found.merged(pairs.get(name, pairs.get(at.name)))
     told += found.of_the_step(law, M, float(model.opt.timestep))
+    told += bristles.findings(row.bristle, float(model.opt.timestep), found.units(at.slides)[2])
     return replace(row, findings=tuple(replace(f, text=f"{name}: {f.text}") for f in told))
 
 
@@ -166,11 +178,13 @@ def _merged(path: Path) -> dict[str, tuple[float, float]]:
 
 def summary(rows: list[Explained]) -> dict[str, Any]:
     """As plain data: the object of `--json`."""
-    plain = [f for f in Explained.__dataclass_fields__ if f not in ("findings", "compared")]
+    apart = ("findings", "compared", "bristle")
+    plain = [f for f in Explained.__dataclass_fields__ if f not in apart]
     return {
         "actuators": [
             {
                 **{f: getattr(r, f) for f in plain},
+                "bristle": None if r.bristle is None else r.bristle._asdict(),
                 "compared": [c._asdict() for c in r.compared],
                 "findings": [f.to_dict() for f in r.findings],
             }

@@ -7,9 +7,10 @@ from pathlib import Path
 from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..model.actuator import Actuator
 from ..simulator.arrays import dcmotors, without_log
-from ..simulator.models import load
+from ..simulator.models import load, same_era
 from .export import Export, parse_target
 from .mujoco.interface import Old, old_of
+from .sources import MODELS, split
 
 MARKS = {
     ".py": (("mjlab", "from mjlab"), ("newton", "import newton"), ("torch", "PARAMETERS = {")),
@@ -20,18 +21,22 @@ MARKS = {
 
 
 def is_exported(source: str) -> bool:
-    """Whether a source is a file of a target rather than something to export."""
-    path = Path(source)
-    return path.suffix.lower() in (".xml", ".mjcf", *MARKS) and path.is_file()
+    """Whether a source is a file of a target rather than something to export; a joint of an Isaac Lab file,
+    which is not run here, is to be exported."""
+    path, name = split(source)
+    if path.suffix.lower() == ".py" and name is not None:
+        return False
+    return path.suffix.lower() in (*MODELS, *MARKS) and path.is_file()
 
 
 @without_log()
 def exported(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
     """A file as an export. An MJCF says itself what its actuator is; the others need the actuator that they
     were made from, to be compared with."""
-    path = Path(source)
-    if path.suffix.lower() in (".xml", ".mjcf"):
-        return _mjcf(path, actuator, joint)
+    path, name = split(source)
+    if path.suffix.lower() in MODELS:
+        same_era(path)
+        return _mjcf(path, actuator, name, joint)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -39,7 +44,10 @@ def exported(source: str, actuator: Actuator | None = None, joint: str | None = 
     target = next((name for name, mark in MARKS[path.suffix.lower()] if mark in text), None)
     if target is None:
         if "isaaclab" in text:
-            raise NotAvailable(f"{path.name} is for Isaac Lab, which needs Isaac Sim and is not run here")
+            raise NotAvailable(
+                f"{path.name} is for Isaac Lab, which needs Isaac Sim and is not run here; what it says can"
+                f" be run elsewhere: backemf replay {path}#JOINT --to mujoco"
+            )
         raise InvalidValue(
             f"{path.name} is for no target that is known here; expected a file of `backemf export`"
         )
@@ -76,10 +84,10 @@ def _joint(text: str, path: Path, target: str) -> str:
     return several[0]
 
 
-def _mjcf(path: Path, actuator: Actuator | None, joint: str | None) -> Export:
+def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | None) -> Export:
     from .mujoco.source import read
 
-    loaded, source = load(path), read(path, None, joint)
+    loaded, source = load(path), read(path, name, joint)
     if joint is not None and source.joint != joint:
         raise InvalidValue(f"{path.name} has no actuator on the joint {joint!r}; expected one to replay")
     made, old = source.actuator if actuator is None else actuator, old_of(loaded, source.joint)

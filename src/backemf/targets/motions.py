@@ -127,7 +127,8 @@ def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
 
 
 def recorded(actuator: Actuator, log: Log) -> Motion:
-    """A log's commands, start, settings and measurements."""
+    """A log's commands, start, settings and measurements; where a command is known as a function, at every
+    moment too at which it changes."""
     bench = bench_of(log)
     if bench.locked:
         raise InvalidValue(
@@ -141,12 +142,12 @@ def recorded(actuator: Actuator, log: Log) -> Motion:
     settings = {k: float(v) for k, v in log.settings.items() if k in actuator.parameters}
     if "supply" in log and drive.supply is not None:
         settings["drive.supply"] = float(np.nanmedian(log["supply"]))
-    q = log["position"]
-    if np.isfinite(q).sum() < 2:
+    if np.isfinite(log["position"]).sum() < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position")
     first, speed = start_of(log)
-    command, start = {n: log[n] for n in names}, {"position": first, "velocity": speed}
-    return Motion(log.name, bench, log.time - log.time[0], command, start, q, settings)
+    fine, _ = log.refined()
+    command, start = {n: fine[n] for n in names}, {"position": first, "velocity": speed}
+    return Motion(log.name, bench, fine.time - fine.time[0], command, start, fine["position"], settings)
 
 
 def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:

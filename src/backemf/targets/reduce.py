@@ -21,7 +21,7 @@ from ..simulator.attributes import motor_limits
 from .approximate import Difference, best, difference, near, positions
 from .export import NOTHING_LOST, Account, Request, moved
 from .losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
-from .motions import Motion, motions_of, reach, reference_inertia
+from .motions import Motion, Reach, motions_of, reach, reference_inertia
 from .mujoco.finding import integrator_finding
 
 BETTER = 0.9
@@ -244,6 +244,13 @@ class Refitted(NamedTuple):
     left: Difference
 
 
+def floors_of(able: Reach) -> dict[str, float]:
+    """Frictions that count as small: 2 % of the stall torque, at full speed for a drag."""
+    small = 0.02 * able.stall
+    drag = small / max(able.speed, 1e-9)
+    return {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
+
+
 def refitted(
     poor: Actuator,
     touched: set[str],
@@ -253,8 +260,7 @@ def refitted(
     request: Request,
 ) -> Refitted:
     """A candidate with its best numbers."""
-    able, friction = reach(actuator, request.amplitude), poor.friction
-    small, drag = 0.02 * able.stall, 0.02 * able.stall / max(able.speed, 1e-9)
+    friction = poor.friction
     paths: list[str] = []
     if "friction" in touched:
         paths += ["friction.viscous", *(["friction.coulomb"] if friction.dry else [])]
@@ -264,7 +270,7 @@ def refitted(
     x0 = [poor.parameters[path] for path in paths]
     if "friction.static" in paths:  # what is added at rest
         x0[paths.index("friction.static")] -= poor.parameters["friction.coulomb"]
-    floors = {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
+    floors = floors_of(reach(actuator, request.amplitude))
     scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
     bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
     bottom |= {"friction.coulomb": 1e-9 if friction.bristle else 0.0, "friction.stribeck_velocity": 1e-6}

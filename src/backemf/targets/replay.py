@@ -46,6 +46,9 @@ class Replayed:
     target: np.ndarray = field(repr=False)
     native: np.ndarray = field(repr=False)
     measured: np.ndarray | None = field(repr=False)
+    """NaN at moments that are not the recording's own."""
+    asked: np.ndarray | None = field(repr=False)
+    """The position that was asked for, where one was."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +94,19 @@ class Replay:
         )
         return float(file), float(native)
 
+    def differences(self) -> str:
+        """From backemf, and from the recordings where there are some, in words."""
+        u, pair = f"m{self.unit}", self.against_logs()
+        seen = f"{1e3 * self.rms:.3g} {u} RMS from backemf's own simulation, at most {1e3 * self.worst:.3g}"
+        if pair is None:
+            return seen
+        return f"{seen}; {1e3 * pair[0]:.3g} {u} from the recordings, backemf itself {1e3 * pair[1]:.3g}"
+
     def sentence(self) -> str:
         """What was run and what came of it, for a file's header."""
-        u, n = f"m{self.unit}", len(self.cases)
-        seen = f"{1e3 * self.rms:.3g} {u} RMS from backemf's own simulation, at most {1e3 * self.worst:.3g}"
-        pair = self.against_logs()
-        if pair is not None:
-            seen += f"; {1e3 * pair[0]:.3g} {u} from the recordings, backemf itself {1e3 * pair[1]:.3g}"
+        n = len(self.cases)
         cases = ", ".join(c.name for c in self.cases[:4]) + (f" and {n - 4} more" if n > 4 else "")
-        return f"Run in {self.simulator} at {1e3 * self.timestep:g} ms ({cases}): {seen}."
+        return f"Run in {self.simulator} at {1e3 * self.timestep:g} ms ({cases}): {self.differences()}."
 
 
 def _milli(value: float | None) -> str:
@@ -199,6 +206,7 @@ def _replayed(
         target=target,
         native=native,
         measured=q,
+        asked=case.command.get("position_target"),
     )
 
 
@@ -230,7 +238,7 @@ def stated(files: Mapping[str, str], line: str) -> dict[str, str]:
 
 def summary(run: Replay) -> dict[str, Any]:
     """As plain data: the key `replay` of `--json`; differences in rad or m."""
-    series = ("time", "target", "native", "measured")
+    series = ("time", "target", "native", "measured", "asked")
     keys = [f.name for f in fields(Replayed) if f.name not in series]
     return {
         "simulator": run.simulator,

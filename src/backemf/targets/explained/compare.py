@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...data.sheets import parts as catalogue
+from ...data.sheets.interface import has_gain
 from ...errors import InvalidValue
 from ...findings import Finding, finding
 from ...model.actuator import Actuator
@@ -40,12 +41,14 @@ class Part(NamedTuple):
 
 def _gain_known(name: str) -> bool:
     """Whether the sheet behind a name says what its servo's gain is; what is no sheet knows its own."""
+    if not catalogue.is_part(name):
+        return True
     if not name.endswith(".toml"):
         name = name.partition("/")[0].lower()
         if name not in catalogue.names():
             return True
     sheet = catalogue.sheet(name)
-    return sheet.kind != "servo" or {"error_gain", "proportional"} <= set(sheet.firmware)
+    return sheet.kind != "servo" or has_gain(sheet)
 
 
 Parts = Mapping[str, Part | Actuator | str] | Part | Actuator | str

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...errors import InvalidValue
 from ...findings import Finding, finding
 from ...model import steady
 from ...model.actuator import linear_unit
+from ...simulator.dcmotor import DcMotor
+from ...simulator.eras import gains_to_era2, recipe
 from ...tables import number
 from . import servos
 from .law import LONG, Law
@@ -135,17 +138,16 @@ def of_dcmotor(law: Law, slides: bool) -> Iterator[Finding]:
     R, K = motor.resistance, motor.torque_constant
     if control.inputs == "velocity" and control.ki is not None:
         _, stiffness, _, _ = units(slides)
-        kp, kd = control.ki * K / R, K * (control.kp + K) / R
         text = (
             f"a velocity loop with an integral, {control.ki:.3g} V/rad at the actuator: it holds the position"
             f" that the command adds up to, with {law.stiffness:.3g} {stiffness}; only MuJoCo 3.7 to 3.11 has"
             " it."
         )
-        remedy = (
-            f'from 3.12 on send the integrated command to input="pos" with controller kp {kp:.4g}, ki 0, kd'
-            f" {kd:.4g}"
-        )
-        yield finding("velocity_integral", text, remedy, kp=kp, kd=kd)
+        x = recipe(law.dcmotor)
+        numbers = {"kp": x.kp, "kd": x.kd, "share": x.share}
+        yield finding("velocity_integral", text, f"from 3.12 on {x}", **numbers)
+    elif control.era == 1:
+        yield from _no_exact_form(law.dcmotor)
     least = steady.Line(R, K, K).damping
     if control.era == 2 and control.regulates and control.kd < 0.999 * least and control.kp > 0:
         text = (
@@ -154,6 +156,16 @@ def of_dcmotor(law: Law, slides: bool) -> Iterator[Finding]:
         )
         remedy = f"kd {control.kd + least:.3g}, K^2 / R more, for a servo that sends a plain voltage"
         yield finding("damping_below_back_emf", text, remedy, damping=control.kd)
+
+
+def _no_exact_form(dcmotor: DcMotor) -> Iterator[Finding]:
+    """A law of 3.7 to 3.11 that 3.12 and later cannot be given."""
+    try:
+        gains_to_era2(dcmotor)
+    except InvalidValue as refused:
+        reason, _, remedy = str(refused).partition("; ")
+        text = f"it does not pass to MuJoCo 3.12 and later: {reason}."
+        yield finding("no_exact_form", text, remedy or "write another law for these versions")
 
 
 def merged(pair: tuple[float, float] | None) -> Iterator[Finding]:
@@ -169,7 +181,7 @@ def merged(pair: tuple[float, float] | None) -> Iterator[Finding]:
 
 
 def of_the_step(law: Law, inertia: float, h: float) -> Iterator[Finding]:
-    """A time step too long for the loop, or for a bristle."""
+    """A time step too long for the loop."""
     if law.regulates_position and inertia > 0:
         w = steady.natural_frequency(law.stiffness, inertia)
         if w * h > LONG:
@@ -178,9 +190,3 @@ def of_the_step(law: Law, inertia: float, h: float) -> Iterator[Finding]:
                 f"natural frequency {w / 2 / math.pi:.3g} Hz, step {1e3 * h:g} ms: {w * h:.2g} rad per step."
             )
             yield finding("step_too_long", text, f"a step of at most {most:.2g} ms, or armature", timestep=h)
-    bristle = None if law.dcmotor is None else law.dcmotor.lugre
-    if bristle is not None and inertia > 0:
-        w = steady.natural_frequency(bristle.stiffness * law.gear**2, inertia)
-        if w * h > LONG:
-            text = f"its bristle rings at {w / 2 / math.pi:.3g} Hz: {w * h:.2g} rad per step."
-            yield finding("step_too_long", text, "a shorter step or a softer bristle", timestep=h)

@@ -30,6 +30,8 @@ class Law(NamedTuple):
     armature: float
     friction: float
     dcmotor: DcMotor | None = None
+    viscous: float = 0.0
+    """Of a dcmotor and its joint: what of the damping is neither back-EMF nor controller."""
 
     @property
     def regulates_position(self) -> bool:
@@ -79,4 +81,5 @@ def _dcmotor(model: Any, dcmotor: DcMotor, dof: int) -> Law:
         armature=motor.rotor_inertia * g * g + float(model.dof_armature[dof]),
         friction=float(model.dof_frictionloss[dof]) + (0.0 if bristle is None else g * bristle.coulomb),
         dcmotor=dcmotor,
+        viscous=at.viscous,
     )

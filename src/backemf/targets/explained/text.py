@@ -64,6 +64,7 @@ def text(rows: list[Explained], width: int = WIDTH) -> str:
         return "the model has no actuators"
     kinds = [[r for r in rows if r.slides == slides] for slides in (False, True)]
     parts = [_table(some, width) for some in kinds if some]
+    parts += [_bristles(some, width) for some in kinds]
     parts += _comparisons(rows, width)
     parts += [_told(rows, width)]
     return "\n\n".join(part for part in parts if part)
@@ -86,6 +87,24 @@ def _table(rows: list[Explained], width: int) -> str:
     ]
     columns = [names, kinds, *([joints] if joints.cells != names.cells else [])]
     columns += [Column(head, unit, _cells(v)) for head, unit, v in numbers if any(x is not None for x in v)]
+    return laid_out(columns, width)
+
+
+def _bristles(rows: list[Explained], width: int) -> str:
+    """Those that bend before they slip."""
+    bent = [(r.actuator, r.bristle) for r in rows if r.bristle is not None]
+    if not bent:
+        return ""
+    damping, step = units(rows[0].slides)[2], f"ms, {bent[0][1].integrator}"
+    columns = [
+        Column("bristle", "", [name for name, _ in bent], right=False),
+        Column("natural", "Hz", _cells(b.natural_frequency for _, b in bent)),
+        Column("damping", "ratio", _cells(b.damping_ratio for _, b in bent)),
+        Column("sigma_1", damping, _cells(b.damping for _, b in bent)),
+        Column("critical", damping, _cells(b.critical_damping for _, b in bent)),
+        Column("passive below", damping, _cells(b.passive_limit for _, b in bent)),
+        Column("stable below", step, _cells(b.largest_step and 1e3 * b.largest_step for _, b in bent)),
+    ]
     return laid_out(columns, width)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...model import drive as drives
 from ...model.actuator import Actuator
+from ...model.conversion import isaac_constants
 from ...model.friction import Coulomb
 from ...model.maths import is_number
 from ...model.motor import Limits, Motor
@@ -17,10 +19,22 @@ from .motor import NAMES
 
 
 class Configured(NamedTuple):
-    """An actuator read from a configuration, and where its numbers came from."""
+    """An actuator read from a configuration, where its numbers came from, and the joint asked for."""
 
     actuator: Actuator
     notes: tuple[str, ...]
+    joint: str | None = None
+
+
+class Call(NamedTuple):
+    """One configuration in a file: its class, its arguments as they are written, and its joints' patterns."""
+
+    kind: str
+    arguments: dict[str, Any]
+    patterns: tuple[str, ...]
+
+    def drives(self, joint: str | None) -> bool:
+        return joint is not None and any(_matches(pattern, joint) for pattern in self.patterns)
 
 
 IDEAL = ("IdealPDActuatorCfg", "ImplicitActuatorCfg", "DelayedPDActuatorCfg")
@@ -31,27 +45,39 @@ def read(path: Path | str, name: str | None = None, hint: str | None = None) -> 
     """The actuator of a `DCMotorCfg(...)`, or of a configuration without a torque-speed line, in a file.
 
     Nothing is run: the arguments must be plain numbers. `name` chooses among several by the variable or key
-    they are given to, `hint` too where it is one of those.
+    they are given to, or by a joint that they drive; `hint` too where it is one of those.
     """
     path = Path(path)
     calls = _configurations(path)
-    wanted = name if name is not None else hint if hint in calls else None
-    if wanted is None and len(calls) != 1:
+    word = name if name is not None else hint
+    chosen = [word] if word in calls else [key for key, call in calls.items() if call.drives(word)]
+    joint = word if chosen and word not in calls else None
+    if not chosen and name is not None:
+        patterns = [pattern for call in calls.values() for pattern in call.patterns]
+        raise UnknownName(f"configuration or joint in {path.name}", name, dict.fromkeys([*calls, *patterns]))
+    chosen = chosen or [*calls]
+    if len(chosen) != 1:
         raise MissingValue(
-            f"{path.name} has {len(calls)} actuator configurations ({', '.join(calls) or 'none'}); expected"
-            f" one, or say which, as {path.name}:{next(iter(calls), 'ACTUATOR')}"
+            f"{path.name} has {len(chosen)} actuator configurations{f' for {joint}' if joint else ''}"
+            f" ({', '.join(chosen) or 'none'}); expected one, or say which, as"
+            f" {path.name}#{next(iter(chosen), 'ACTUATOR')}"
         )
-    chosen = next(iter(calls)) if wanted is None else wanted
-    if chosen not in calls:
-        raise UnknownName(f"configuration in {path.name}", chosen, calls)
-    kind, x = calls[chosen]
-    return Configured(
-        _actuator(path.name, kind, x), (f"Isaac Lab: {path.name}, {kind} {chosen}", *_untold(kind, x))
-    )
+    (key,) = chosen
+    call = calls[key]
+    x = _numbers(path.name, call, joint)
+    words = f"Isaac Lab: {path.name}, {call.kind} {key}" + (f" on {joint}" if joint else "")
+    return Configured(_actuator(path.name, call.kind, x), (words, *_untold(call.kind, x)), joint)
 
 
-def _configurations(path: Path) -> dict[str, tuple[str, dict[str, float]]]:
-    """Name -> (class, numbers) of every actuator configuration in a Python text."""
+def _matches(pattern: str, joint: str) -> bool:
+    try:
+        return pattern == joint or re.fullmatch(pattern, joint) is not None
+    except re.error:
+        return False
+
+
+def _configurations(path: Path) -> dict[str, Call]:
+    """Name -> every actuator configuration in a Python text."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -67,43 +93,56 @@ def _configurations(path: Path) -> dict[str, tuple[str, dict[str, float]]]:
         elif isinstance(node, ast.Dict):
             keys = zip(node.keys, node.values, strict=True)
             named |= {id(v): str(k.value) for k, v in keys if isinstance(k, ast.Constant)}
-    calls: dict[str, tuple[str, dict[str, float]]] = {}
+    calls: dict[str, Call] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             kind = ast.unparse(node.func).rpartition(".")[2]
             if kind == "DCMotorCfg" or kind in IDEAL:
-                name = named.get(id(node), f"line {node.lineno}")
-                calls[name] = (kind, _literals(path.name, node))
+                calls[named.get(id(node), f"line {node.lineno}")] = _call(kind, node)
     return calls
 
 
-def _literals(file: str, call: ast.Call) -> dict[str, float]:
-    """The numbers among a call's arguments, in the names of 2.3; a dictionary of joints must have one number
-    for all of them."""
+def _call(kind: str, node: ast.Call) -> Call:
+    arguments = {word.arg: word.value for word in node.keywords if word.arg is not None}
+    joints, patterns = arguments.pop("joint_names_expr", None), ()
+    if joints is not None:
+        try:
+            given = ast.literal_eval(joints)
+            patterns = tuple(str(p) for p in ([given] if isinstance(given, str) else given))
+        except (ValueError, TypeError, RecursionError):
+            patterns = ()
+    return Call(kind, arguments, patterns)
+
+
+def _numbers(file: str, call: Call, joint: str | None) -> dict[str, float]:
+    """The numbers among a call's arguments, in the names of 2.3; of a dictionary by joints the one of
+    `joint`, or the one that all of them have."""
     old = {new: NAMES["2.3"][key] for key, new in NAMES["3.0"].items()}
     numbers: dict[str, float] = {}
-    for word in call.keywords:
-        if word.arg is None or word.arg == "joint_names_expr":
-            continue
+    for name, node in call.arguments.items():
         try:
-            value = ast.literal_eval(word.value)
+            value = ast.literal_eval(node)
         except (ValueError, TypeError, RecursionError):
             raise InvalidValue(
-                f"{file}: {word.arg} is {ast.unparse(word.value)}; expected a plain number: nothing is run"
+                f"{file}: {name} is {ast.unparse(node)}; expected a plain number: nothing is run"
             ) from None
         if isinstance(value, dict):
-            first, *others = [*value.values()] or [None]
-            if any(other != first for other in others):
-                raise InvalidValue(
-                    f"{file}: {word.arg} is {value}; expected one number: joints that differ need"
-                    " configurations of their own"
-                )
-            value = first
+            value = _of_joint(file, name, value, joint)
         if is_number(value) and math.isfinite(value):
-            numbers[old.get(word.arg, word.arg)] = float(value)
+            numbers[old.get(name, name)] = float(value)
         elif value is not None:
-            raise InvalidValue(f"{file}: {word.arg} is {value!r}; expected a number")
+            raise InvalidValue(f"{file}: {name} is {value!r}; expected a number")
     return numbers
+
+
+def _of_joint(file: str, name: str, values: dict[Any, Any], joint: str | None) -> Any:
+    """One joint's number of a dictionary by patterns; without a joint they must all be one."""
+    mine = values if joint is None else {k: v for k, v in values.items() if _matches(str(k), joint)}
+    first, *others = [*mine.values()] or [None]
+    if any(other != first for other in others):
+        said = f"say which joint, as {file}#JOINT" if joint is None else f"{joint} has {len(mine)} of them"
+        raise InvalidValue(f"{file}: {name} is {values}; expected one number: {said}")
+    return first
 
 
 def _actuator(file: str, kind: str, x: dict[str, float]) -> Actuator:
@@ -123,8 +162,8 @@ def _actuator(file: str, kind: str, x: dict[str, float]) -> Actuator:
                 f"{file}: DCMotorCfg without {' and '.join(missing)}; expected both above 0: the stall torque"
                 " and the no-load speed"
             )
-        K = x["saturation_effort"] / x["velocity_limit"]
-        motor = {"resistance": K, "torque_constant": K}  # a newton-metre a volt
+        line = (x["saturation_effort"], x["velocity_limit"])
+        motor = isaac_constants(*line, voltage=x["saturation_effort"])._asdict()  # a newton-metre a volt
         gains |= {"through": "voltage", "voltage_limit": x["saturation_effort"]}
         effort = None if effort is None or effort >= x["saturation_effort"] else effort
     return Actuator(

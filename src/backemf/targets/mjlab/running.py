@@ -46,7 +46,7 @@ def moved(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
         q, w = arm.data.joint_pos[0, 0].item(), arm.data.joint_vel[0, 0].item()
         positions[k] = q
         for name, values in case.command.items():
-            send[name](torch.full((1, 1), float(values[k])))
+            send[name](torch.tensor([[float(values[k])]]))
         arm.write_data_to_sim()
         simulation.data.qfrc_applied[0, 0] = case.load(k, q, w)
         simulation.step()

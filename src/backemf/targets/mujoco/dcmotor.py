@@ -15,6 +15,7 @@ from ...simulator.actuator import AsDcMotor, from_actuator, to_actuator
 from ...simulator.arrays import dcmotors, load_mujoco, place
 from ...simulator.attributes import DcMotorAttributes
 from ...simulator.dcmotor import DcMotor, rules
+from ...simulator.eras import in_volts
 from ...simulator.models import Loaded, load
 from ..export import Export, Request, complete, header, number, request_of, xml_comment
 from ..motions import reference_inertia
@@ -80,7 +81,10 @@ class Text(NamedTuple):
 
 def write(actuator: Actuator, request: Request) -> Export:
     best, costs = carried(actuator, request, rules(request.version).era)
-    made = parts(seen(best, request), request.version, request.timestep)
+    at_gear = seen(best, request)
+    made = parts(at_gear, request.version, request.timestep)
+    if best.drive.loop is None and best.gearbox.ratio * at_gear.gearbox.ratio < 0:  # a mirrored rotor
+        made = made._replace(ctrl={name: -factor for name, factor in made.ctrl.items()})
     load = reference_inertia(actuator, request)
     finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
     findings = [] if finding is None else [finding]
@@ -261,7 +265,9 @@ def _read(loaded: Loaded, actuator: str | int | None) -> Read:
         actuator = motors[0]
     at = place(model, actuator)
     slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
-    made, targets = to_actuator(loaded.dcmotor(actuator), motion="linear" if slide else "rotary")
+    dcmotor, scale = in_volts(loaded.dcmotor(actuator))
+    made, targets = to_actuator(dcmotor, motion="linear" if slide else "rotary")
+    targets = {name: factor * scale for name, factor in targets.items()}
     friction, motor, drive, unknown = made.friction, made.motor, made.drive, UNKNOWN
     # The engine adds the actuator's armature and damping on its own; these are the joint's.
     loss, damping, armature = (

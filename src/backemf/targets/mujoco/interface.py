@@ -11,6 +11,7 @@ from ...model import drive as drives, steady
 from ...model.actuator import Actuator
 from ...model.drive import Drive
 from ...simulator.arrays import dcmotors
+from ...simulator.eras import in_volts
 from ...simulator.models import Loaded
 from ...simulator.plain import driven, plain
 
@@ -52,6 +53,10 @@ class Old(NamedTuple):
     armature: float = 0.0
     damping: float = 0.0
     frictionloss: float = 0.0
+    inputs: tuple[str, ...] = ()
+    """Those of a dcmotor of 3.12 and later."""
+    scale: float = 1.0
+    """What a dcmotor's law with gains in volts follows, over gear times ctrl."""
 
 
 def old_of(loaded: Loaded, joint: str) -> Old:
@@ -74,8 +79,16 @@ def old_of(loaded: Loaded, joint: str) -> Old:
     common: dict[str, Any] = {"joint": joint, "dof": dof, "actuator": i, "ctrl": ctrl, **own}
     common |= {"gear": x.gear, "limit": x.limit, "ctrlrange": x.ctrlrange}
     if i in dcmotors(model):
-        inputs = loaded.dcmotor(i).controller.inputs
+        dcmotor = loaded.dcmotor(i)
+        inputs, volts = dcmotor.controller.inputs, in_volts(dcmotor)
+        if inputs == ("ff",) and volts.dcmotor.controller.inputs == "voltage":
+            raise InvalidValue(
+                f"{joint!r}: its ff input with kd = K^2 / R is a plain voltage, ctrl times R / K; expected"
+                ' input="voltage" with ctrl in volts: write it so first'
+            )
         names = [inputs] if isinstance(inputs, str) else list(inputs)
+        several = () if isinstance(inputs, str) else tuple(inputs)
+        common |= {"inputs": several, "scale": volts.ctrl_scale}
         return Old(follows=OF_INPUT.get(names[0], "") if names else "", **common)
     moves = "velocity_target" if x.derivative > 0 and x.gain else "torque_target"
     follows = "position_target" if x.stiffness > 0 else moves

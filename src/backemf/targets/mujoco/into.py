@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from ...findings import Finding
 from ...model.actuator import Actuator
 from ...simulator.arrays import engine_of, installed_era, load_mujoco, without_log
 from ...simulator.dcmotor import rules
-from ...simulator.models import Loaded
+from ...simulator.models import Loaded, era_of, load
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
 from ...tables import table
 from ..export import Export, Request, number
@@ -106,12 +106,9 @@ def matched(pattern: str, names: Mapping[str, Any], path: Path) -> list[str]:
 
 
 def model_of(path: Path | str) -> Model:
-    """A user's MJCF, compiled by the installed MuJoCo."""
+    """A user's MJCF of either era, compiled by the installed MuJoCo."""
     path = Path(path)
-    elements = scan(path)
-    return Model(
-        path, elements, Loaded(compiled(load_mujoco(), path, {path: path.read_bytes()}), installed_era())
-    )
+    return Model(path, scan(path), load(path))
 
 
 def named_joints(elements: list[Element], parent: str, path: Path) -> dict[str, Element]:
@@ -140,7 +137,9 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
     files = applied(edits)
     new, verified = _verified(model, chosen, files)
     rows: list[Moved] = []
-    if drive and new is not None:
+    if new is not None and model.loaded.era != installed_era():
+        verified += "; not driven beside the old model, whose words this MuJoCo does not take"
+    elif drive and new is not None:
         pairs = [(one.old, old_of(Loaded(new, installed_era()), one.old.joint)) for one in chosen]
         rows = moved(model.loaded.model, new, pairs)
     dead = [m for m in rows if m.dead]
@@ -152,7 +151,8 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
             f"with the new actuator a joint no longer follows its command: {words}. Nothing was written; is"
             " this the part for that joint, at its supply?"
         )
-    findings = {f.code + f.text: f for one in chosen for f in one.export.findings}
+    told = [f for one in chosen for f in (*one.export.findings, *_scaled(one))]
+    findings = {f.code + f.text: f for f in told}
     return Edited(
         files,
         tuple(changes),
@@ -161,6 +161,21 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
         tuple(findings.values()),
         tuple({id(one.export): one.export for one in chosen}.values()),
     )
+
+
+def _scaled(one: Placed) -> Iterator[Finding]:
+    """A command that the new actuator takes in another scale than the joint's own."""
+    old, factor = one.old, one.export.ctrl.get(one.old.follows)
+    if factor is None or old.actuator is None or old.follows not in ("position_target", "velocity_target"):
+        return
+    share = factor * old.scale / old.gear
+    if abs(share - 1) > 1e-9:
+        text = (
+            f"{old.joint}: MuJoCo {one.export.version} compensates the back-EMF, so the same law follows ctrl"
+            f" times {share:.6g}; its ctrlrange is as before."
+        )
+        remedy = f"send {share:.6g} of what was sent before, or change the gains"
+        yield Finding(code="command_scaled", text=text, remedy=remedy, numbers={"factor": share})
 
 
 @without_log()
@@ -271,8 +286,8 @@ def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) ->
         kept["name"] = old.joint
     fresh = {**kept, "joint": old.joint}
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
-    if fresh.get("input") == "pos vel ff" and old.follows == "position_target":
-        fresh["input"] = "pos"  # as many inputs as before
+    if fresh.get("input") == "pos vel ff" and (old.inputs or old.follows == "position_target"):
+        fresh["input"] = " ".join(old.inputs) or "pos"  # as many inputs as before
     if old.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
         fresh.setdefault("ctrlrange", " ".join(map(number, old.ctrlrange)))
         fresh.setdefault("ctrllimited", "true")
@@ -331,6 +346,19 @@ def _inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
     return Edit(root, at, at, b"  <actuator>\n    " + element + b"\n  </actuator>\n")
 
 
+def _all_of_one_era(model: Model, chosen: Sequence[Placed]) -> None:
+    """Refuse to leave dcmotors of the other era beside the new ones."""
+    done = {one.old.joint for one in chosen}
+    left = [e for e in model.elements if e.parent == "actuator" and _of(e) not in done]
+    if model.loaded.era == installed_era() or era_of(left) in (None, installed_era()):
+        return
+    names = ", ".join(str(_of(e)) for e in left if e.tag in ("dcmotor", "general"))
+    raise InvalidValue(
+        f"{model.path.name} is written for another era of MuJoCo, and {names} would stay so; expected all of"
+        f" them at once: backemf export {model.path} --to mujoco --into {model.path} -o NEW.xml"
+    )
+
+
 def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) -> tuple[Any, str]:
     """(the edited model compiled, how its numbers were compared with the exports'); None where the installed
     MuJoCo reads the file otherwise."""
@@ -338,6 +366,7 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
     if export.target == "mujoco" and rules(mujoco.__version__).era != rules(export.version).era:
         reads = f"the installed MuJoCo {mujoco.__version__} reads <dcmotor> otherwise than {export.version}"
         return None, f"not compiled: {reads}"
+    _all_of_one_era(model, chosen)
     new = compiled(mujoco, model.path, files)
     wrong: list[str] = []
     for one in chosen:

@@ -22,6 +22,8 @@ from ..clocked import Clocked
 
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""
+NO_INTEGRAL = 1e-300
+"""Gain of an integral that does nothing, whose activation stays: the engine refuses to lose one."""
 INERT = {
     "mass": "the bench's inertia takes the place of the stand-in body's",
     "diaginertia": "the bench's inertia takes the place of the stand-in body's",
@@ -134,11 +136,12 @@ def placed(spec: Any, joint: str, case: Clocked) -> Placed:
 
 
 def _alone(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
-    """A model of one body with a joint's own attributes and actuators, options as in the file."""
+    """A model of one body, still without mass, with a joint's own attributes and actuators; options as in the
+    file."""
     mine, alone = spec.joint(joint), mujoco.MjSpec()
-    alone.option.integrator, alone.compiler.degree = spec.option.integrator, False
-    body = alone.worldbody.add_body(name=f"{joint}_load", mass=1.0, inertia=[1.0, 1.0, 1.0])
-    hinge = body.add_joint(name=joint, type=mine.type, axis=[0.0, 0.0, 1.0])
+    alone.option.integrator, alone.compiler.degree = spec.option.integrator, spec.compiler.degree
+    body = alone.worldbody.add_body(name=f"{joint}_load", explicitinertial=True)
+    hinge = body.add_joint(name=joint, type=mine.type)  # about z, like every other axis of such a body
     for field in OF_JOINT:
         setattr(hinge, field, getattr(mine, field))
     for field in OF_JOINT_ROWS:
@@ -201,8 +204,9 @@ def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
     if enabled:
         return
     if dcmotors(model):
-        model.actuator_gainprm[:, 0] = OPEN
-        model.actuator_gainprm[:, 4:7] = 0.0
+        gains = model.actuator_gainprm
+        gains[:, 0], gains[:, [4, 6]] = OPEN, 0.0
+        gains[:, 5] = np.where(gains[:, 5] > 0, NO_INTEGRAL, 0.0)
     else:
         model.actuator_gainprm[:] = 0.0
         model.actuator_biasprm[:] = 0.0
@@ -211,7 +215,7 @@ def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
 def opened(dcmotor: DcMotor) -> DcMotor:
     """The dcmotor with its winding open."""
     control = dcmotor.controller
-    loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else 1e-300)
+    loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else NO_INTEGRAL)
     return replace(dcmotor, motor=replace(dcmotor.motor, resistance=OPEN), controller=loop)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...model import drive as drives, steady
+from ...model import drive as drives
 from ...model.actuator import Actuator
 from ...model.drive import Drive
 from ...model.friction import Coulomb
@@ -18,11 +18,6 @@ from ...simulator.models import Loaded, load
 from ...simulator.plain import Driven, Plain, actuator_names, driven, kind_of, plain
 from . import dcmotor
 from .classic import Numbers, stand_in
-
-PRINTED = 1e-5
-"""A saved model has six digits: to so much a derivative gain that only makes up for the back-EMF is 0."""
-KEPT = ("voltage_limit", "command_low", "command_high", "slew", "delay", "integral_limit")
-"""What one position drive takes over from another."""
 
 
 class Source(NamedTuple):
@@ -43,28 +38,35 @@ def read(path: Path | str, name: str | None = None, hint: str | None = None) -> 
     kind, label = kind_of(loaded.model, i), actuator_names(loaded.model)[i]
     if i in dcmotors(loaded.model):
         found = dcmotor.read(path, i)
-        made = _plain_voltage(found.actuator) if tuple(found.targets) == ("position_target",) else None
         notes = [f"model: {path.name}, <dcmotor> {label} on {at.name}, {_era(loaded)}"]
+        notes += [
+            f"the model's ctrl is {1 / factor:g} times {target}"
+            for target, factor in found.targets.items()
+            if factor and abs(factor - 1) > 1e-9
+        ]
         notes += [f"not in the model: {x}" for x in found.unknown]
-        return Source(made or found.actuator, at.name, tuple(notes))
+        return Source(found.actuator, at.name, tuple(notes))
     made, how = _ideal(loaded.model, i, at, label)
     return Source(made, at.name, (f"model: {path.name}, <{kind}> {label} on {at.name}", *how))
 
 
-def _plain_voltage(actuator: Actuator) -> Actuator | None:
-    """Era 2's torque law of one position, where it brakes at least as its back-EMF does: the same voltage as
-    that of a servo with gains in volts, which every target knows. None where it is no such law."""
-    drive, loop, at = actuator.drive, actuator.drive.loop, steady.line(actuator)
-    if loop is None or loop.effort == "V":
-        return None
-    k_p, k_i, k_d = (k / at.torque_per_volt for k in (loop.proportional, loop.integral, loop.derivative))
-    if k_d < (1 - PRINTED) * at.K_e:
-        return None
-    kept = {name: getattr(drive, name) for name in KEPT}
-    gains = {"volts_per_radian": k_p, "volts_per_radian_second": k_i}
-    left = k_d - at.K_e
-    gains["volt_seconds_per_radian"] = left if left > PRINTED * at.K_e else 0.0
-    return replace(actuator, drive=drives.Position(**gains, **kept))
+@without_log()
+def joints(path: Path | str) -> dict[str, str]:
+    """Joint -> actuator of every dcmotor of a model; where it has none, of every actuator on a joint."""
+    path = Path(path)
+    model = load(path).model
+    names, found = actuator_names(model), {}
+    for i in dcmotors(model) or range(len(names)):
+        at = driven(model, i)
+        if not isinstance(at, Driven):
+            continue
+        if at.name in found:
+            raise InvalidValue(
+                f"{path.name} has several actuators on {at.name!r} ({found[at.name]}, {names[i]}); expected"
+                f" one: say which, as {path.name}#{names[i]}"
+            )
+        found[at.name] = names[i]
+    return found
 
 
 def _era(loaded: Loaded) -> str:
@@ -95,7 +97,7 @@ def _chosen(model: Any, path: Path, name: str | None, hint: str | None) -> tuple
     if len(wanted) > 1:
         raise MissingValue(
             f"{path.name} has {len(wanted)} actuators to choose from ({listed}); say which one, as"
-            f" {path.name}:{names[wanted[0]]}"
+            f" {path.name}#{names[wanted[0]]}"
         )
     return wanted[0], joints[wanted[0]]
 

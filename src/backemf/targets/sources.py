@@ -1,0 +1,91 @@
+"""Where an actuator may come from: a stored one or a fit, a part of the catalogue, a BAM file, a joint of an
+MJCF model, a configuration of Isaac Lab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..data import store
+from ..errors import InvalidValue, MissingValue
+from ..model.actuator import Actuator
+
+MODELS = (".xml", ".mjcf")
+"""Endings of MJCF models."""
+SEVERAL = (*MODELS, ".py")
+"""Endings of files that may hold several actuators: the one meant stands behind a #."""
+
+
+class Source(NamedTuple):
+    """An actuator that was read, where its numbers came from, and its joint where the source names one."""
+
+    actuator: Actuator
+    notes: tuple[str, ...]
+    joint: str | None = None
+
+
+def split(source: Path | str) -> tuple[Path, str | None]:
+    """The file, and the joint or actuator behind its #: `arm.xml#elbow`."""
+    head, sharp, name = str(source).rpartition("#")
+    if not sharp or Path(source).is_file() or not head.lower().endswith((*SEVERAL, ".json", ".toml")):
+        return Path(source), None
+    if not head.lower().endswith(SEVERAL):
+        raise InvalidValue(f"{str(source)!r}: {Path(head).name} holds one actuator; expected no # behind it")
+    if not name:
+        raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
+    return Path(head), name
+
+
+def is_model(source: Path | str) -> bool:
+    """Whether a source is an MJCF model, or a joint of one."""
+    return split(source)[0].suffix.lower() in MODELS
+
+
+def read(source: Path | str, hint: str | None = None) -> Source:
+    """An actuator from whatever holds one. `hint` helps to choose where a model has several and the source
+    itself names none."""
+    path, name = split(source)
+    if path.suffix.lower() in MODELS:
+        from .mujoco import source as mjcf
+
+        found = mjcf.read(path, name, hint)
+        return Source(found.actuator, found.notes, found.joint)
+    if path.suffix.lower() == ".py":
+        from .isaaclab import source as isaaclab
+
+        configured = isaaclab.read(path, name, hint)
+        return Source(configured.actuator, configured.notes, configured.joint)
+    text = str(source)
+    if not text.endswith(".json"):
+        note = f"datasheet: {path.name}" if text.endswith(".toml") else f"catalogue: {text}"
+        return Source(store.actuator(source), (note,))
+    content = _content(path)
+    if isinstance(content, dict) and "backemf" not in content and "kt" in content:
+        return _bam(text)
+    if isinstance(content, dict) and content.get("noun") == "Fit":
+        from ..data.fit import Fit
+
+        fit = Fit.read(text)
+        return Source(fit.actuator, (f"fit: {path.name}", *fit.summary()))
+    return Source(store.actuator(source), (f"actuator: {path.name}",))
+
+
+def _content(path: Path) -> Any:
+    """A JSON file's content; None where it is none, which whoever reads it says."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingValue(f"there is no file {str(path)!r}") from None
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _bam(file: str) -> Source:
+    from . import bam
+
+    found = bam.read(file)
+    notes = [f"BAM parameters {Path(file).name}, model {found.model} of {found.name}"]
+    if found.offset is not None:
+        notes.append(f"q_offset {found.offset:g} rad of the recordings is not part of the actuator")
+    return Source(found.actuator, tuple(notes))
