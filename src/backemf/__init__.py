@@ -4,7 +4,8 @@ A *Datasheet* suggests an *Actuator*; *Logs* recorded on a *Bench* turn it into 
 becomes an *Export*, and every Export is replayed and compared with the Logs.
 
 The parts of an actuator and what surrounds it live in namespaces: `be.motor.Motor`, `be.gearbox.Gearbox`,
-`be.friction.LuGre`, `be.drive.Servo`, `be.bench.Pendulum`, `be.signal.step`; closed forms in `be.steady`.
+`be.friction.LuGre`, `be.drive.Servo`, `be.bench.Pendulum`, `be.signal.step`; closed forms in `be.steady`,
+curves in `be.curves`, conversions between units of gains and constants in `be.convert`.
 """
 
 from __future__ import annotations
@@ -40,14 +41,19 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "errors": ("BackemfError",),
 }
 _SPACES = {
-    **{name: f"model.{name}" for name in ("motor", "gearbox", "friction", "drive", "bench", "steady")},
+    **{name: f"model.{name}" for name in ("motor", "gearbox", "friction", "drive", "bench")},
+    **{name: f"model.{name}" for name in ("steady", "curves")},
+    "convert": "model.conversion",
     "signal": "signal",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = ["__version__", *_HOME, *_SPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 model.store = lambda: importlib.import_module(".data.store", __name__)
-tables.drawing.append(lambda noun: importlib.import_module(".report.figures.show", __name__).drawing(noun))
+model.sources = lambda: importlib.import_module(".targets.sources", __name__)
+tables.drawing.append(
+    lambda *noun, **more: importlib.import_module(".report.figures.show", __name__).drawing(*noun, **more)
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -93,6 +99,8 @@ if TYPE_CHECKING:
     from .mechanism.characterize import characterize as characterize
     from .model import (
         bench as bench,
+        conversion as convert,  # noqa: F401  # the one name that differs from its room's
+        curves as curves,
         drive as drive,
         friction as friction,
         gearbox as gearbox,

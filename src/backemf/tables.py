@@ -30,6 +30,14 @@ def number(value: float, digits: int = 4) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
+def interval(low: float, high: float, between: str = "..", digits: int = 3) -> str:
+    """Both ends with so many digits that they differ in two of them."""
+    size, width = max(abs(low), abs(high)), abs(high - low)
+    if width and math.isfinite(width) and math.isfinite(size):
+        digits = max(digits, 2 + math.floor(math.log10(size)) - math.floor(math.log10(width)))
+    return f"{number(low, digits)} {between} {number(high, digits)}"
+
+
 def table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
     """Rows under a header: text to the left, numbers to the right, two spaces between columns."""
     cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in rows]
@@ -64,7 +72,7 @@ class Overview(NamedTuple):
     findings: Sequence[Finding] = ()
 
 
-drawing: list[Callable[[Any], Any]] = []
+drawing: list[Callable[..., Any]] = []
 """Gives the figure of a noun: bound by the package, because drawing is another room's work."""
 
 

@@ -3,19 +3,23 @@ an actuator for a simulator, what was lost, and the proof."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .identify import read_logs
-from .sources import SOURCE, Control, Firmware, Sets, Voltage, chosen, parts_of
+from .inputs.benches import Bench
+from .inputs.commands import Named
+from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen, parts_of
 from .terminal import (
     Force,
     Json,
     Maps,
     Strict,
     answer,
+    drawable,
     folder,
     is_folder,
     keep,
@@ -63,13 +67,15 @@ def export(
         Path | None,
         option(
             "Put it into this MJCF or URDF for the joints' old actuators; with -o the result is another file,"
-            " with --force this one."
+            " with --force this one. A model as the source, without --joint, gives each joint its own."
         ),
     ] = None,
     set: Sets = None,
     voltage: Voltage = None,
     firmware: Firmware = None,
     control: Control = None,
+    ratio: Ratio = 1.0,
+    motors: Motors = 1,
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
@@ -102,13 +108,16 @@ def export(
 
     if len(to) > 1 and into is not None:
         raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
+    if len(to) > 1 and output is None and not json:
+        raise InvalidValue(f"{len(to)} targets were given, and stdout takes one file; expected -o FOLDER/")
     if len(to) > 1 and output is not None and not is_folder(output):
         wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
         raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
     if output is not None and (into is not None or not is_folder(output)):
         keep(output, force)
     wanted = _wanted(source, joint, joints, into)
-    asked = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
+    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
+    asked |= {"ratio": ratio, "motors": motors}
     sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json) if log else None
     notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
@@ -124,11 +133,12 @@ def export(
             _edited(edited, output, force, strict, json)
             return
         ((name, one),) = sources.items()
+        on = one.joint if one.joint and not (joint or joints) else name
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
             drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] == "torch" else {}
-            made.append(run(one.actuator, target, joint=name, **drawn, **settings))
+            made.append(run(one.actuator, target, joint=on, **drawn, **settings))
         written = _written(made, output, force)
     if json:
         rows = [_plain(one) for one in made]
@@ -150,6 +160,10 @@ def _wanted(
     from ..errors import InvalidValue, MissingValue
 
     rows: dict[str, str] = {} if joints is None else _mapping(joints)
+    if into is not None and source is not None and not (joint or joints):
+        rows = _all_of(source)
+        if rows:
+            return rows
     for words in joint or ([] if rows else ["joint"]):
         pattern, equals, name = words.partition("=")
         if not equals and source is None:
@@ -166,6 +180,18 @@ def _wanted(
             f"{len(rows)} joints were given; expected one, or --into with a model that has them"
         )
     return rows
+
+
+def _all_of(source: str) -> dict[str, str]:
+    """Every actuator of a model, each for the joint that it drives there; nothing for any other source."""
+    from ..targets.mujoco.source import joints
+    from ..targets.sources import is_model, split
+
+    path, name = split(source)
+    if not is_model(source):
+        return {}
+    all_ = {joint: f"{path}#{actuator}" for joint, actuator in joints(path).items()}
+    return {k: v for k, v in all_.items() if name is None or name in (k, v.rpartition("#")[2])}
 
 
 def _mapping(path: Path) -> dict[str, str]:
@@ -234,8 +260,14 @@ def _written(made: list[Any], output: Path | None, force: bool) -> list[Path]:
     if output is None:
         return []
     with folder(output):
-        files = {path: text for one in made for path, text in one.places(output).items()}
-        return write_all(files, force=force)
+        each = [one.places(output) for one in made]
+        taken = Counter(path for places in each for path in places)
+        for k, one in enumerate(made):  # those that would have one name are told apart by their targets
+            if any(taken[path] > 1 for path in each[k]):
+                first = next(iter(each[k]))
+                own = f"{first.stem}_{one.target}_{one.version}".removesuffix("_any")
+                each[k] = one.places(first.with_stem(own))
+        return write_all({path: text for places in each for path, text in places.items()}, force=force)
 
 
 def _plain(made: Any) -> dict[str, Any]:
@@ -259,8 +291,8 @@ def replay(
     source: Annotated[
         str,
         typer.Argument(
-            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf), or anything that can be"
-            " exported: a fit, a part, an identified set."
+            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf; model.xml#JOINT where it"
+            " has several actuators), or anything that can be exported: a fit, a part, an identified set."
         ),
     ],
     logs: Annotated[
@@ -285,7 +317,14 @@ def replay(
     method: Method = "simulation",
     timestep: Timestep = 0.002,
     integrator: Integrator = "implicitfast",
+    bench: Bench = None,
+    command: Named = None,
     map: Maps = None,
+    plot: Annotated[
+        Path | None,
+        place("Draw target, recording and replay into this file (.png, .svg, .pdf, .html).", "--plot"),
+    ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Run an exported file in its real simulator, and compare it with recordings and with backemf.
@@ -296,7 +335,10 @@ def replay(
     from ..targets.files import exported, is_exported
     from ..targets.replay import replay as again
 
-    recordings, fitted = (read_logs(given, map, not json) if given else None for given in (logs, log))
+    drawable(plot, force)
+    recordings, fitted = (
+        read_logs(given, map, not json, bench, command) if given else None for given in (logs, log)
+    )
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     with working("exporting", not json) as say:
         if is_exported(source):
@@ -306,19 +348,25 @@ def replay(
             one = chosen(source, joint, **asked)
             how: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
             how |= {"notes": one.notes, "logs": fitted, "replay": False, "findings": one.findings}
-            made = run(one.actuator, to, joint=joint or "joint", **how)
+            made = run(one.actuator, to, joint=joint or one.joint or "joint", **how)
         say("replaying")
-        made = made.with_replay(again(made, recordings))
-    answer(json, lambda: _plain(made), lambda: f"{made}\n\n{made.replayed}")
+        ran = again(made, recordings)
+        made = made.with_replay(ran)
+    if plot is not None:
+        from ..report import picture
+        from ..report.figures.runs import replayed
+
+        picture.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
+    answer(json, lambda: _plain(made), lambda: f"{made}\n\n{ran}", written=[plot])
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="An MJCF file.")],
+    model: Annotated[str, typer.Argument(help="An MJCF file; model.xml#JOINT for one of its actuators.")],
     with_: Annotated[
         list[str] | None,
         option(
-            "What drives the joints, to compare with: a part, an identified set, a fit or actuator file;"
-            ' for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
+            "What drives the joints, to compare with: a part, an identified set, a fit or actuator file, a"
+            ' joint of a model; for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
             "--with",
             metavar="TEXT",
         ),

@@ -8,17 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
+from .inputs.benches import Bench
+from .inputs.commands import Named
 from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, under, working
 
 Apply = Annotated[
     bool, option("Mend what a check finds wrong with the recordings and has tried to mend.", "--apply")
 ]
+Only = Annotated[
+    list[str] | None,
+    option("Exactly these are free, by path: a,b or given several times; nothing of the bench moves either."),
+]
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
     str,
     option(
-        "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet, or a"
-        " stored actuator or fit.",
+        "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet, a"
+        " stored actuator or fit, or a joint of a model (arm.xml#elbow).",
         "--start",
     ),
 ]
@@ -27,23 +33,41 @@ StartFrom = Annotated[
 def named_start(name: str) -> tuple[Any, Any]:
     """(actuator, its datasheet or None) for what --start names."""
     from ..data.sheets import parts
-    from ..data.store import actuator
+    from .inputs.sources import actuator_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
-    return actuator(name), parts.sheet(name) if is_sheet else None
+    return actuator_of(name)[0], parts.sheet(name) if is_sheet else None
 
 
-def read_logs(files: list[str], maps: list[str] | None, shown: bool = True) -> list[Any]:
+def read_logs(
+    files: list[str],
+    maps: list[str] | None,
+    shown: bool = True,
+    bench: str | None = None,
+    command: str | None = None,
+) -> list[Any]:
     from ..data.logs.read import read
+    from .inputs.benches import bench_of
+    from .inputs.commands import command_of
 
+    told: dict[str, Any] = {"bench": bench_of(bench)} if bench is not None else {}
+    told |= {"command": command_of(command)} if command is not None else {}
     with working("reading", shown) as say:
-        return read(*files, map=maps or None, progress=say)
+        return read(*files, map=maps or None, progress=say, **told)
+
+
+def only_paths(given: list[str] | None) -> list[str] | None:
+    """["a,b", "c"] -> ["a", "b", "c"]; nothing where nothing was given."""
+    return [path.strip() for text in given for path in text.split(",") if path.strip()] if given else None
 
 
 def check(
     logs: Logs,
     start: StartFrom,
     friction: Annotated[str | None, option("Another friction model than the start's.")] = None,
+    only: Only = None,
+    bench: Bench = None,
+    command: Named = None,
     map: Maps = None,
     apply: Apply = False,
     strict: Annotated[bool, option("Exit with 1 if the verdict is not 'fit'.", "--strict")] = False,
@@ -56,16 +80,17 @@ def check(
     from ..identify.check import check as run
     from ..identify.frictions import with_friction
 
-    recordings = read_logs(logs, map, not json)
+    recordings = read_logs(logs, map, not json, bench, command)
     actuator, sheet = named_start(start)
     if friction is not None:
         actuator = with_friction(actuator, friction)
-    verdict = run(actuator, recordings, prior=sheet)
+    options: dict[str, Any] = {"prior": sheet, "free_paths": only_paths(only)}
+    verdict = run(actuator, recordings, **options)
     words = []
     if apply:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
-        verdict = run(actuator, mended, prior=sheet) if words else verdict
+        verdict = run(actuator, mended, **options) if words else verdict
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
@@ -123,9 +148,12 @@ def fit(
         list[str] | None,
         option("Parameters to free, by path, beside the usual ones. May be given several times."),
     ] = None,
+    only: Only = None,
     hold_out: Annotated[
         list[str] | None, option("Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")
     ] = None,
+    bench: Bench = None,
+    command: Named = None,
     map: Maps = None,
     apply: Apply = False,
     starts: Annotated[int, option("How many starts at most.")] = 6,
@@ -140,25 +168,36 @@ def fit(
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
     from ..data.log import actuator_and_logs
+    from ..errors import InvalidValue
     from ..identify.check import inspection
     from ..identify.fit import fit as run
     from ..identify.ladder import ladder
 
     keep(output, force)
-    recordings = read_logs(logs, map, not json)
+    exactly = only_paths(only)
+    if exactly and free:
+        raise InvalidValue(
+            f"--only and --free are given; --only names all that is free: add {', '.join(free)}"
+        )
+    recordings = read_logs(logs, map, not json, bench, command)
     actuator, sheet = named_start(start)
-    _, looked = inspection(*actuator_and_logs("fit", actuator, recordings), prior=sheet)
+    given = actuator_and_logs("fit", actuator, recordings)
+    _, looked = inspection(*given, free_paths=exactly, prior=sheet)
     recordings, read = looked.mended if apply else looked.logs, recordings
     words = what_was_done(read, recordings)
     freed = free or []
+    late = "drive.delay" in (exactly or freed)
     options: dict[str, Any] = {
         "prior": sheet,
         "hold_out": parse_hold_out(hold_out),
         "n_starts": starts,
         "seed": seed,
         "also": [path for path in freed if path != "drive.delay"],
-        "delay": "drive.delay" in freed,
+        "delay": late,
     }
+    if exactly is not None:  # not even the bench and the clock may move
+        exactly = [path for path in exactly if path != "drive.delay"]
+        options |= {"free_paths": exactly, "tolerances": False, "offset": False}
     steps = None
     with working("fitting", not json) as say:
         options["progress"] = best_so_far(say)

@@ -11,7 +11,21 @@ import typer
 
 from .. import __version__
 from ..errors import BackemfError
-from . import characterize, conform, demo, exports, identify, logs, measure, render, report, sheets
+from . import (
+    characterize,
+    conform,
+    convert,
+    demo,
+    exports,
+    identify,
+    logs,
+    measure,
+    plot,
+    render,
+    report,
+    sheets,
+    simulate,
+)
 from .terminal import option, print_json
 
 FLOW = """\
@@ -42,8 +56,10 @@ app = typer.Typer(
     epilog=f"Exit codes: {CODES}.",
 )
 app.add_typer(measure.app, name="measure")
+app.add_typer(convert.app, name="convert")
 for commands in (
-    (sheets.catalog, sheets.datasheet, logs.log, identify.check, identify.fit),
+    (sheets.catalog, sheets.datasheet, simulate.simulate, plot.plot),
+    (logs.log, identify.check, identify.fit),
     (characterize.characterize, exports.export, exports.replay, exports.explain),
     (report.report, render.render, conform.conform, demo.demo),
 ):

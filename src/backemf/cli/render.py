@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from .sources import ActuatorFrom
+from .inputs.benches import bench_of
+from .inputs.commands import Named, command_of
+from .inputs.sources import ActuatorFrom
 from .terminal import Json, Maps, answer, keep, option, place, working
 
 
@@ -19,28 +21,9 @@ def _size(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _bench(text: str) -> Any:
-    """ "pendulum,mass=0.5,length=0.1" -> that bench."""
-    from ..errors import InvalidValue, UnknownName
-    from ..model.bench import BENCHES
-
-    name, *given = (word.strip() for word in text.split(","))
-    if name not in BENCHES:
-        raise UnknownName("bench", name, BENCHES)
-    fields = {}
-    for one in given:
-        key, _, value = one.partition("=")
-        try:
-            fields[key.strip()] = float(value)
-        except ValueError:
-            wanted = "expected a number in SI behind the =, as in mass=0.5"
-            raise InvalidValue(f"--bench has {one!r}; {wanted}") from None
-    return BENCHES[name](**fields)
-
-
 def _fit_or_actuator(text: str) -> Any:
     """A stored fit as it is (its bench is known better), anything else as an actuator."""
-    from .sources import actuator_of
+    from .inputs.sources import actuator_of
 
     actuator, notes = actuator_of(text)
     if notes and notes[0].startswith("fit: "):
@@ -65,8 +48,9 @@ def render(
     ] = None,
     bench: Annotated[
         str | None,
-        option("What the output carried, where the log does not say: pendulum,mass=0.5,length=0.1 in SI."),
+        option('What the output carried, where the log does not say: "pendulum mass=0.5kg length=0.1m".'),
     ] = None,
+    command: Named = None,
     map: Maps = None,
     force: Annotated[bool, option("Overwrite the film if it exists.", "--force")] = False,
     json: Json = False,
@@ -82,7 +66,10 @@ def render(
     keep(output, force)
     writable(output, force)
     wanted = _size(size)
-    logs = read(log, bench=_bench(bench) if bench else None, map=map or None, between=between)
+    asked = None if command is None else command_of(command)
+    logs = read(
+        log, bench=bench_of(bench) if bench else None, map=map or None, between=between, command=asked
+    )
     if len(logs) != 1:
         names = ", ".join(one.name for one in logs[:8])
         raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")

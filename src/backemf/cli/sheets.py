@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .sources import Firmware, Sets, values_of
+from .inputs.sources import Firmware, Sets, values_of
 from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
 
 
@@ -103,8 +103,9 @@ def datasheet(
 
 def describe(sheet: Any, voltage: float | None, control: str | None = None) -> dict[str, Any]:
     """The datasheet as plain values: the keys of `--json`."""
+    from ..data.sheets.interface import default_control
     from ..data.sheets.reconcile import STALL, derived_at
-    from ..data.sheets.suggest import CONTROLS, default_control
+    from ..data.sheets.toml import CONTROLS
     from ..errors import UnknownName
 
     if control is not None and control not in CONTROLS:
@@ -186,14 +187,12 @@ def _gross(sheet: Any) -> str:
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
-    from ..report.figures import draw as render, sheet as sheet_figures
+    from ..report.figures import draw as render, plots, sheet as sheet_figures
 
-    most, rated = sheet.get("max_winding_temperature"), sheet.get("nominal_current")
     figure = sheet_figures.overview(
         sheet.actuator(voltage=voltage, control="voltage"),
         sheet.voltage if voltage is None else voltage,
         f"{sheet.name}, {sheet.maker}",
-        None if most is None else most.value,
-        None if rated is None or rated.kind == "peak" else rated.value,
+        *plots.Shown.rated(sheet).values(),
     )
     render.save(figure, path)

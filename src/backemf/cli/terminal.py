@@ -110,6 +110,14 @@ def is_folder(path: Path) -> bool:
     return path in _FOLDERS or path.is_dir()
 
 
+def drawable(path: Path | None, force: bool) -> None:
+    """Refuse, before any work is done, a figure that cannot be written."""
+    if path is not None:
+        from ..report.picture import drawable as check
+
+        check(path, force=force)
+
+
 def keep(path: Path | None, force: bool) -> None:
     """Refuse, before any work is done, to write over a file of the user's or where a folder was named."""
     if path in _FOLDERS and not path.is_dir():

@@ -7,6 +7,7 @@ import hashlib
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from ..files import write_all
 from ..findings import Finding
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from .contents import Report
+from .figures.figure import Figure, Panel
 from .figures.plotly import dumps, library, plots, points_each
+from .figures.svg import svg
 from .page_style import SCRIPT, STYLE
 from .sections import sections
 
@@ -26,19 +29,36 @@ def page(report: Report) -> str:
     parts = sections(report)
     drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
+    contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
+    inside = f"""<div class="columns">
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+<main>
+{body}
+</main>
+</div>"""
+    return _document(f"Actuator report: {report.name}", _origin(report), inside, drawn, report.version)
+
+
+def figure_page(figure: Figure, note: str, version: str) -> str:
+    """A page with one figure and a line about it."""
+    drawn = Drawn(points_each([figure]))
+    inside = f'<main class="figures">\n{_drawing(Drawing(figure=figure, text=figure.note), drawn)}\n</main>'
+    return _document(figure.title, note, inside, drawn, version)
+
+
+def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) -> str:
+    """The frame of every page: what it may run, its style, its figures."""
     scripts = [library(), SCRIPT]
     hashes = (hashlib.sha256(text.encode("utf-8")).digest() for text in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(h).decode('ascii')}'" for h in hashes)
     policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-    contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
-    title = f"Actuator report: {report.name}"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=True)}">
-<meta name="generator" content="backemf {_text(report.version)}">
+<meta name="generator" content="backemf {_text(version)}">
 <title>{_text(title)}</title>
 <link rel="icon" href="data:,">
 <style>{STYLE}</style>
@@ -46,14 +66,9 @@ def page(report: Report) -> str:
 <body>
 <header>
 <h1>{_text(title)}</h1>
-<p class="note">{_text(_origin(report))}</p>
+<p class="note">{_text(note)}</p>
 </header>
-<div class="columns">
-<nav aria-label="Contents"><ol>{contents}</ol></nav>
-<main>
-{body}
-</main>
-</div>
+{inside}
 <noscript><p class="missing">The figures need JavaScript, which this browser does not run;
 the tables do not.</p></noscript>
 <script type="application/json" id="figures">{dumps(drawn.plots)}</script>
@@ -123,12 +138,7 @@ def _finding(f: Finding) -> str:
 
 
 def _drawing(block: Drawing, drawn: Drawn) -> str:
-    made = plots(block.figure, drawn.most)
-    titles = [panel.title for panel in block.figure.panels] if len(made) > 1 else [""]
-    cells = "".join(
-        f"<div>{f'<h4>{_text(t)}</h4>' if t else ''}{drawn.add(p)}</div>"
-        for t, p in zip(titles, made, strict=True)
-    )
+    cells = _cells(block.figure, drawn)
     heading = f"<h4>{_text(block.heading)}</h4>" if block.heading else ""
     most = max(
         (len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"),
@@ -139,7 +149,28 @@ def _drawing(block: Drawing, drawn: Drawn) -> str:
         less = f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples."
     stop = "." if block.text and less and not block.text.endswith(".") else ""
     words = f"<figcaption>{_text(block.text + stop + less)}</figcaption>"
-    return f'<figure>{heading}<div class="{"pair" if len(made) > 1 else "one"}">{cells}</div>{words}</figure>'
+    kind = "pair" if len(cells) > 1 else "one"
+    return f'<figure>{heading}<div class="{kind}">{"".join(cells)}</div>{words}</figure>'
+
+
+def _cells(figure: Figure, drawn: Drawn) -> list[str]:
+    """Plots, each with its title and what stands under it; panels that share their x axis are one plot."""
+    apart = not figure.shared_x and (len(figure.panels) > 1 or figure.panels[0].diagram is not None)
+    if not apart:
+        return [f"<div>{drawn.add(p)}{_under(figure.panels[0])}</div>" for p in plots(figure, drawn.most)]
+    cells = []
+    for panel in figure.panels:
+        title = f"<h4>{_text(panel.title)}</h4>" if panel.title else ""
+        if panel.diagram is not None:
+            cells.append(f'<div class="wide">{title}<div class="scroll">{svg(panel.diagram)}</div></div>')
+        else:
+            (one,) = plots(replace(figure, panels=[panel]), drawn.most)
+            cells.append(f"<div>{title}{drawn.add(one)}{_under(panel)}</div>")
+    return cells
+
+
+def _under(panel: Panel) -> str:
+    return f'<p class="note">{"<br>".join(map(_text, panel.note.splitlines()))}</p>' if panel.note else ""
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:

@@ -29,6 +29,8 @@ figure { margin: 16px 0 22px; }
 figcaption { margin-top: 2px; max-width: 90ch; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr));
   gap: 12px 20px; }
+.figures .pair { grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
+.wide { grid-column: 1 / -1; }
 .plot { width: 100%; }
 .plot.bar { max-width: 820px; }
 .scroll { overflow-x: auto; margin: 10px 0; }

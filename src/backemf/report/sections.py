@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..findings import Finding
 from ..identify.predict import ROLES
-from ..tables import number
+from ..tables import interval, number
 from .behaviour import envelope, friction, hysteresis, identifiability, thermal
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from .contents import LogRow, Report
@@ -108,7 +108,7 @@ def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str
             z = f"{p.z:+.1f}".replace("-0.0", "+0.0")
         cell = [p.name, number(p.value, digits), number(p.error, 2)]
         if p.low is not None and p.high is not None:
-            cell.append(f"{number(p.low, digits)} to {number(p.high, digits)}")
+            cell.append(interval(p.low, p.high, "to", digits))
         cells.append([*cell, p.unit, *[stated, ratio, z] * against, *[p.told_by] * fitted])
     return Table(head=head, rows=cells, caption=caption)
 

@@ -14,7 +14,8 @@ from ...engine.trajectory import Trajectory
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """One curve. `style` is 'solid', 'dashed', 'thin' (context behind the others) or 'dots'."""
+    """One curve. `style` is 'solid', 'dashed', 'thin' (context behind the others), 'dots' (samples), 'points'
+    (single readings) or 'crosses' (those that stand apart)."""
 
     x: Any
     y: Any
@@ -65,8 +66,53 @@ class Grid:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A point with a few words beside it."""
+
+    x: float
+    y: float
+    text: str
+    color: int = 0
+    """Place in the palette."""
+    below: bool = False
+    """Whether its words stand below it, as beside a rising curve."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A box of a diagram with a title and lines of text, around its middle; `color` is a place in the
+    palette."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    lines: Sequence[str] = ()
+    color: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrow:
+    """From corner to corner of a path, with a word at its middle."""
+
+    path: Sequence[tuple[float, float]]
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagram:
+    """Boxes and arrows on a sheet of this size, from its lower left corner; in inches at full width."""
+
+    width: float
+    height: float
+    blocks: Sequence[Block]
+    arrows: Sequence[Arrow]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One set of axes: curves, bars or a grid."""
+    """One set of axes: curves, bars or a grid; or a diagram without axes."""
 
     lines: Sequence[Curve] = field(default_factory=tuple)
     x_label: str
@@ -76,9 +122,17 @@ class Panel:
     regions: Sequence[Region] = field(default_factory=tuple)
     bars: Bars | None = None
     grid: Grid | None = None
+    marks: Sequence[Mark] = field(default_factory=tuple)
+    diagram: Diagram | None = None
+    note: str = ""
+    """Lines of text under the axes."""
+    names: Sequence[str] = ()
+    """Rows of the y axis from 0 downwards, where it has names for numbers."""
     x_log: bool = False
     y_range: tuple[float, float] | None = None
     """Where the axis ends; without it, where the data does."""
+    legend_above: bool = False
+    """Whether the names of its curves stand above it, where curves fill the whole panel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +144,15 @@ class Figure:
     shared_x: bool = True
     columns: int = 1
     note: str = ""
+
+
+def middle(arrow: Arrow) -> tuple[float, float]:
+    """Where an arrow's word stands: in the middle of its longest stretch."""
+    stretches = [*zip(arrow.path, arrow.path[1:], strict=False)]
+    (x, y), (u, v) = max(
+        stretches, key=lambda ends: abs(ends[0][0] - ends[1][0]) + abs(ends[0][1] - ends[1][1])
+    )
+    return 0.5 * (x + u), 0.5 * (y + v)
 
 
 def over_time(y_label: str, *lines: Curve, bands: Sequence[Band] = ()) -> Panel:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...data.fit import Fit, Tried
 from ...data.log import Log
-from ...identify.frictions import friction_size
 from ...identify.predict import Prediction, run
 from ...model.actuator import Actuator
+from ...model.curves import friction_size
 from .figure import Bars, Curve, Figure, Grid, Panel, over_time
 
 TOLD = {"data": 0, "both": 4, "prior": 1}

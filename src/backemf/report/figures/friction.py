@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...data.fit import Fit
-from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
+from ...model.curves import Reversals, friction_size, reach, reversals
 from ...model.steady import ideal_speed
 from .figure import Band, Curve, Figure, Panel, Region
 
@@ -37,7 +37,7 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
     for k, x in enumerate(_told_apart(fit.actuator, load)):
         middle = friction_size(fit.actuator, w, x, -x)
         low, high = np.percentile([friction_size(a, w, x, -x) for a in drawn], [2.5, 97.5], axis=0)
-        words = f"carrying {x:.3g} {torque}" if x else "no load"
+        words = carrying(x, torque)
         lines.append(Curve(x=w, y=middle, label=words, color=k))
         regions.append(Region(x=w, low=low, high=high, label=f"95 % band, {words}", color=k))
     bands = [Band(low=-top, high=-seen), Band(low=seen, high=top)] if seen else []
@@ -57,18 +57,23 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
-    loops = _bristle_loops(actuator) if actuator.friction.bristle else _sliding_loops(actuator, load)
-    over_q, over_w = [], []
-    for k, (label, q, w, tau) in enumerate(loops):
-        lost = abs(float(np.trapezoid(tau, q)))
-        over_q.append(Curve(x=1e3 * q, y=tau, label=f"{label}: {_joules(lost)} a cycle", color=k))
-        over_w.append(Curve(x=w, y=tau, label=label, color=k))
+    loops = bristle_reversals(actuator) if actuator.friction.bristle else _sliding_loops(actuator, load)
+    over_q = [loop_curve(label, loop, k) for k, (label, loop) in enumerate(loops)]
+    over_w = [
+        Curve(x=loop.velocity, y=loop.torque, label=label, color=k) for k, (label, loop) in enumerate(loops)
+    ]
     y_label = f"friction [{torque}]"
     panels = [
         Panel(lines=over_q, x_label=f"position [m{position}]", y_label=y_label, title="Over position"),
         Panel(lines=over_w, x_label=f"velocity [{speed}]", y_label=y_label, title="Over velocity"),
     ]
     return Figure(title=title, panels=panels, shared_x=False, columns=2)
+
+
+def loop_curve(label: str, loop: Reversals, color: int) -> Curve:
+    """A loop over milliradians, with what a cycle loses."""
+    label = f"{label}: {_joules(loop.lost)} a cycle"
+    return Curve(x=1e3 * loop.position, y=loop.torque, label=label, color=color)
 
 
 def _joules(energy: float) -> str:
@@ -78,7 +83,7 @@ def _joules(energy: float) -> str:
     return f"{energy:.2g} J"
 
 
-def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, Reversals]]:
     """A sine of position, once without and once with a load carried."""
     amplitude = STROKE if actuator.motion == "rotary" else 0.01 * STROKE
     fades_at = actuator.friction.fades_at
@@ -87,9 +92,13 @@ def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, np.ndarra
     q, w = -amplitude * np.cos(phase), top * np.sin(phase)
     torque = units(actuator)[2]
     return [
-        (f"carrying {x:.3g} {torque}" if x else "no load", q, w, friction_size(actuator, w, x, -x))
+        (carrying(x, torque), Reversals(q, w, friction_size(actuator, w, x, -x)))
         for x in _told_apart(actuator, load)
     ]
+
+
+def carrying(load: float, unit: str) -> str:
+    return f"carrying {load:.3g} {unit}" if load else "no load"
 
 
 def _told_apart(actuator: Actuator, load: float) -> list[float]:
@@ -99,23 +108,9 @@ def _told_apart(actuator: Actuator, load: float) -> list[float]:
     return [0.0] if np.allclose(loaded, bare, rtol=1e-9) else [0.0, load]
 
 
-def _bristle_loops(actuator: Actuator) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-    """Two slow sines without load, the last cycle of each:
-    one that breaks away, one so small that it never does."""
+def bristle_reversals(actuator: Actuator) -> list[tuple[str, Reversals]]:
+    """Slow reversals, by what they do: one that breaks away, one so small that it never does."""
     friction = actuator.friction
-    straight = tuple(0.0 for _ in friction.bristles)
-    _, stiffness, _ = friction.spring(straight, 0.0)
-    away = float(friction.level(friction.stribeck(0.0), 0.0, 0.0, 1.0) / stiffness)
     top = 0.01 * usual_speed(actuator) if friction.fades_at is None else 0.1 * friction.fades_at
-    loops = []
-    for label, amplitude in (("breaks away", 6.0 * away), ("presliding", 0.6 * away)):
-        n, cycles = 800, 6  # by then the loop is closed
-        h = 2 * np.pi * amplitude / top / n
-        phase = (np.arange(cycles * n + 1) + 0.5) * 2 * np.pi / n
-        q, w, z, tau = -amplitude * np.cos(phase), top * np.sin(phase), straight, np.zeros(len(phase))
-        for k, speed in enumerate(w):
-            level = friction.level(friction.stribeck(speed), 0.0, 0.0, 1.0 if speed >= 0 else -1.0)
-            z, bent = friction.deflect(z, speed, level, h)
-            tau[k] = bent + friction.drag(speed)
-        loops.append((label, q[-n - 1 :], w[-n - 1 :], tau[-n - 1 :]))
-    return loops
+    sizes = (("breaks away", 6.0), ("presliding", 0.6))
+    return [(label, reversals(friction, size * reach(friction), top)) for label, size in sizes]

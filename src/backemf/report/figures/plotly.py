@@ -14,7 +14,7 @@ import numpy as np
 
 from ...tables import number
 from .draw import PALETTE
-from .figure import Band, Bars, Curve, Figure, Grid, Panel, Region
+from .figure import Band, Bars, Curve, Figure, Grid, Mark, Panel, Region
 
 MOST_POINTS = 3000
 """Points of a curve that a page keeps: more than a screen is wide."""
@@ -44,6 +44,8 @@ STYLES = {
     "thin": {"width": 1.2, "color": "#8d8d88"},
 }
 
+MARKERS = {"dots": {"size": 4, "opacity": 0.6}, "points": {"size": 8}, "crosses": {"size": 12, "symbol": "x"}}
+
 
 def library() -> str:
     """The text of plotly.js, to be put into a page once."""
@@ -60,7 +62,7 @@ def points_each(figures: list[Figure]) -> int:
 
 def plots(figure: Figure, most: int = MOST_POINTS) -> list[dict[str, Any]]:
     """Plots (`data`, `layout`) of a figure: one of stacked panels where they share their x axis,
-    else one a panel."""
+    else one a panel. Diagrams are no plots."""
     if figure.shared_x or len(figure.panels) == 1:
         return [_plot(list(figure.panels), most)]
     return [_plot([panel], most) for panel in figure.panels]
@@ -130,11 +132,14 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         axis = layout[f"yaxis{ordinal}"] = {**_axis(panel.y_label), "domain": domain, "anchor": "x"}
         if panel.y_range is not None:
             axis["range"] = [float(v) for v in panel.y_range]
+        if panel.names:
+            axis |= _named([name.replace("\n", ": ") for name in panel.names])
         layout["shapes"] += [_band(band, f"y{ordinal}") for band in panel.bands]
         for region in panel.regions:
             traces += _region(region, f"y{ordinal}", most)
         for j, line in enumerate(panel.lines):
             traces.append(_line(line, j, f"y{ordinal}", most, labels))
+        traces += [_mark(mark, f"y{ordinal}") for mark in panel.marks]
         if panel.bars is not None:
             traces.append(_bars(panel.bars))
             layout["yaxis"] |= _named([*panel.bars.names])
@@ -212,9 +217,9 @@ def _line(line: Curve, place: int, y: str, most: int, labels: set[str]) -> dict[
     labels.add(line.label)
     trace: dict[str, Any] = {"type": "scatter", "xaxis": "x", "yaxis": y, "name": name, "legendgroup": name}
     trace["showlegend"] = first
-    if line.style == "dots":
+    if line.style in MARKERS:
         xs, ys = line.x, line.y
-        look = {"mode": "markers", "marker": {"size": 4, "color": color, "opacity": 0.6}}
+        look = {"mode": "markers", "marker": {**MARKERS[line.style], "color": color}}
     else:
         xs, ys = thinned(line.x, line.y, most)
         look = {"mode": "lines", "line": {"color": color, **STYLES[line.style]}}
@@ -279,3 +284,11 @@ def _grid(grid: Grid) -> dict[str, Any]:
         "colorscale": COLD_TO_WARM,
         "colorbar": {"thickness": 10, "len": 0.9, "tickvals": [-1, -0.5, 0, 0.5, 1], "outlinewidth": 0},
     }
+
+
+def _mark(mark: Mark, y: str) -> dict[str, Any]:
+    color = _color(mark.color)
+    text: dict[str, Any] = {"text": [html.escape(mark.text)], "textfont": {"color": color}}
+    text["textposition"] = "bottom right" if mark.below else "top right"
+    point = {"type": "scatter", "xaxis": "x", "yaxis": y, "x": [mark.x], "y": [mark.y], "showlegend": False}
+    return {**point, **text, "mode": "markers+text", "marker": {"color": color, "size": 7}}

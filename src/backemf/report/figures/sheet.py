@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...identify.frictions import friction_size
 from ...model.actuator import Actuator
-from ...model.steady import continuous_current, electrical_torque, ideal_speed, net_torque, steady_current
-from ...model.thermal import Heat
+from ...model.curves import friction_size, heating, operation, time_to
+from ...model.curves.heating import slowest
+from ...model.steady import continuous_current, ideal_speed, no_load_speed, steady_current
 from .figure import Curve, Figure, Panel, Region
 
 RPM = 60.0 / (2.0 * np.pi)
+HOTTEST = 400.0
+"""Where a curve of temperature ends [degC]."""
 
 
 def _speeds(actuator: Actuator, v: float) -> np.ndarray:
@@ -26,20 +28,27 @@ def _speeds(actuator: Actuator, v: float) -> np.ndarray:
 def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
     """Torque over speed at the full voltage and below (MuJoCo's DC-motor note, figures 1 and 3), first
     quadrant."""
-    lines = []
+    lines, (_, label) = [], speed_axis(actuator)
     for k, share in enumerate((1.0, 0.75, 0.5, 0.25)):
         v = share * voltage
-        w = _speeds(actuator, v)
-        electrical, net = (np.maximum(f(actuator, v, w), 0) for f in (electrical_torque, net_torque))
-        lines.append(Curve(x=RPM * w, y=electrical, style="dashed", color=k))
-        lines.append(Curve(x=RPM * w, y=net, label=f"{v:.3g} V", color=k))
+        lines += torque_curves(actuator, v, f"{v:.3g} V", k)
     panel = Panel(
         lines=lines,
-        x_label="speed at the output [rpm]",
-        y_label="torque at the output [N m]",
+        x_label=label,
+        y_label=torque_label(actuator),
         title="solid: at the output; dashed: before friction and gears",
     )
     return Figure(title=title, panels=[panel])
+
+
+def torque_curves(actuator: Actuator, voltage: float, label: str, color: int) -> list[Curve]:
+    """Torque over speed before losses (dashed) and after them, each down to nothing."""
+    scale, _ = speed_axis(actuator)
+    ends = ideal_speed(actuator, voltage), no_load_speed(actuator, voltage)
+    ideal, real = (operation(actuator, voltage, np.linspace(0.0, end, 300)) for end in ends)
+    before = Curve(x=scale * ideal.speed, y=np.maximum(ideal.electrical, 0.0), style="dashed", color=color)
+    after = np.maximum(real.torque, 0.0)
+    return [before, Curve(x=scale * real.speed, y=after, label=label, color=color)]
 
 
 def speed_axis(actuator: Actuator) -> tuple[float, str]:
@@ -64,20 +73,19 @@ def envelope(
     scale, label = speed_axis(actuator)
     w = np.linspace(-reach * top, reach * top, 601)
     w = w[w != 0]
-    high, low = electrical_torque(actuator, voltage, w), electrical_torque(actuator, -voltage, w)
+    back, ahead = (operation(actuator, v, w) for v in (-voltage, voltage))
     # With points the figure is about them: braking beyond what they need may leave the picture.
-    stall = float(electrical_torque(actuator, voltage, 0.0))
+    stall = float(operation(actuator, voltage, 0.0).electrical)
     most = max(stall, *(float(np.max(np.abs(line.y))) for line in points), 0.0)
-    least, greatest = (net_torque(actuator, v, w) for v in (-voltage, voltage))
     drag, x = friction_size(actuator, w, 0.0, 0.0), scale * w
     panel = Panel(
         lines=[
-            Curve(x=x, y=high, style="dashed", color=0, label="electrical, full voltage forward"),
-            Curve(x=x, y=low, style="dashed", color=1, label="electrical, full voltage backward"),
+            Curve(x=x, y=ahead.electrical, style="dashed", color=0, label="electrical, full voltage forward"),
+            Curve(x=x, y=back.electrical, style="dashed", color=1, label="electrical, full voltage backward"),
             Curve(x=x, y=drag, style="thin", label="friction and drag"),
             *(dataclasses.replace(line, x=scale * np.asarray(line.x)) for line in points),
         ],
-        regions=[Region(x=x, low=least, high=greatest, label="reachable at the output")],
+        regions=[Region(x=x, low=back.torque, high=ahead.torque, label="reachable at the output")],
         x_label=label,
         y_label=torque_label(actuator),
         y_range=None if not points else (-1.3 * most, 1.3 * most),
@@ -87,56 +95,45 @@ def envelope(
 
 def power(actuator: Actuator, voltage: float, title: str) -> Figure:
     """Mechanical power and efficiency over torque, and the current drawn."""
-    w: Any = _speeds(actuator, voltage)
-    tau = net_torque(actuator, voltage, w)
-    keep = tau >= 0
-    w, tau = w[keep], tau[keep]
-    motor, gearbox = actuator.motor, actuator.gearbox
-    i = steady_current(actuator, voltage, w)
-    taken = gearbox.n_motors * i * (motor.resistance * i + motor.back_emf_at(None) * gearbox.rotor_speed(w))
-    given = tau * w
+    at = operation(actuator, voltage, _speeds(actuator, voltage))
+    drives = at.torque >= 0
+    tau = at.torque[drives]
     powers = [
-        Curve(x=tau, y=given, label="mechanical power"),
-        Curve(x=tau, y=taken, label="electrical power", style="dashed"),
+        Curve(x=tau, y=at.given[drives], label="mechanical power"),
+        Curve(x=tau, y=at.taken[drives], label="electrical power", style="dashed"),
     ]
-    efficiency = Curve(x=tau, y=100 * given / np.maximum(taken, 1e-12), color=2)
     panels = [
-        Panel(lines=lines, x_label="torque at the output [N m]", y_label=label)
+        Panel(lines=lines, x_label=torque_label(actuator), y_label=label)
         for lines, label in (
             (powers, "power [W]"),
-            ([efficiency], "efficiency [%]"),
-            ([Curve(x=tau, y=i, color=3)], "current per motor [A]"),
+            ([Curve(x=tau, y=100 * at.efficiency[drives], color=2)], "efficiency [%]"),
+            ([Curve(x=tau, y=at.current[drives], color=3)], "current per motor [A]"),
         )
     ]
     return Figure(title=title, panels=panels)
 
 
-def _slowest(thermal: Heat) -> float:
-    """Time constant of its outermost node [s]."""
-    return [*thermal.time_constants.values()][-1]
-
-
 def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
     """How the winding warms at a few constant currents, or None where nothing is known of its heating."""
-    thermal, motor = actuator.motor.thermal, actuator.motor
+    thermal = actuator.motor.thermal
     if thermal is None:
         return None
-    end = 4.0 * _slowest(thermal)
+    t = np.linspace(0.0, 4.0 * slowest(thermal), 800)
     rated = continuous_current(actuator, most or 100.0)
-    t = np.linspace(0.0, end, 800)
+    currents = rated * np.array([0.5, 0.75, 1.0, 1.25])
+    nodes = heating(actuator, t, current=currents, most=HOTTEST).temperatures
     lines = []
-    for share in (0.5, 0.75, 1.0, 1.25):
-        T, winding = tuple(thermal.ambient for _ in thermal.nodes), []
-        for _ in t:
-            winding.append(T[0])
-            T = thermal.advance(T, motor.resistance_at(T[0]) * (share * rated) ** 2, 0.0, t[1])
-        lines.append(Curve(x=t / 60.0, y=np.minimum(winding, 400.0), label=f"{share * rated:.3g} A"))
+    for name, rows in nodes.items():
+        style = "solid" if name == thermal.nodes[0] else "dashed"
+        for k, (i, row) in enumerate(zip(currents, rows, strict=True)):
+            label = f"{i:.3g} A" if style == "solid" else ""
+            lines.append(Curve(x=t / 60.0, y=row, label=label, style=style, color=k))
     if most is not None:
-        ends, limit = np.array([0.0, end / 60.0]), np.array([most, most])
+        ends, limit = np.array([0.0, t[-1] / 60.0]), np.array([most, most])
         lines.append(Curve(x=ends, y=limit, style="thin", label="greatest winding temperature"))
-    nodes = "one node" if len(thermal.nodes) == 1 else "two nodes"
-    note = f"{nodes}, {thermal.total_resistance:.3g} K/W in all"
-    panel = Panel(lines=lines, x_label="time [min]", y_label="winding [degC]", title=note)
+    words = "one node" if len(nodes) == 1 else "two nodes (dashed: housing)"
+    note = f"{words}, {thermal.total_resistance:.3g} K/W in all"
+    panel = Panel(lines=lines, x_label="time [min]", y_label="temperature [degC]", title=note)
     return Figure(title=title, panels=[panel])
 
 
@@ -151,16 +148,7 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
     by_voltage = steady_current(actuator, supply, 0.0) if supply else np.inf
     most = min(6.0 * held, by_voltage, (motor.limits and motor.limits.current) or np.inf)
     i: Any = np.linspace(1.01, max(most / held, 1.5), 120) * held
-    t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * _slowest(thermal)])
-    T: Any = tuple(np.full_like(i, thermal.ambient) for _ in thermal.nodes)
-    reached = np.full_like(i, np.nan)
-    for k in range(1, len(t)):
-        before = T[0]
-        heat = motor.resistance_at(before) * i**2
-        T = tuple(np.minimum(x, 1e5) for x in thermal.advance(T, heat, 0.0, t[k] - t[k - 1]))
-        now = np.isnan(reached) & (T[0] >= limit)
-        share = (limit - before) / np.maximum(T[0] - before, 1e-12)
-        reached[now] = (t[k - 1] + (t[k] - t[k - 1]) * share)[now]
+    reached = time_to(actuator, limit, i)
     seen = np.isfinite(reached) & (reached > 0)
     if not seen.any():
         return None
@@ -193,18 +181,19 @@ def regions(
     if nominal_current is None and (actuator.motor.thermal is None or most is None):
         return None
     i_c = nominal_current if nominal_current is not None else continuous_current(actuator, most or 0.0)
-    w = _speeds(actuator, voltage)
-    full = np.maximum(net_torque(actuator, voltage, w), 0.0)
-    rated = float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None)))
+    scale, label = speed_axis(actuator)
+    at = operation(actuator, voltage, _speeds(actuator, voltage))
+    x, full = scale * at.speed, np.maximum(at.torque, 0.0)
+    rated = abs(float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None))))
     held = np.minimum(full, rated * (actuator.gearbox.efficiency or 1.0))
     panel = Panel(
-        lines=[Curve(x=RPM * w, y=full, label=f"at {voltage:.3g} V")],
+        lines=[Curve(x=x, y=full, label=f"at {voltage:.3g} V")],
         regions=[
-            Region(x=RPM * w, low=np.zeros_like(w), high=held, label=f"continuous, {i_c:.3g} A", color=2),
-            Region(x=RPM * w, low=held, high=full, label="intermittent", color=1),
+            Region(x=x, low=np.zeros_like(x), high=held, label=f"continuous, {i_c:.3g} A", color=2),
+            Region(x=x, low=held, high=full, label="intermittent", color=1),
         ],
-        x_label="speed at the output [rpm]",
-        y_label="torque at the output [N m]",
+        x_label=label,
+        y_label=torque_label(actuator),
     )
     return Figure(title=title, panels=[panel])
 

@@ -14,12 +14,16 @@ from ...data.log import UNITS, Log
 from ...data.sheets.datasheet import Datasheet
 from ...engine.trajectory import Trajectory
 from ...errors import MissingValue
+from ...model.actuator import Actuator
+from ...readings.constants import Constants
+from ...readings.measured import Measured
 from ...targets.approximate import positions
 from ...targets.export import Export
 from ...targets.motions import reference_motions
-from . import draw
+from . import draw, plots
 from .figure import Curve, Figure, Panel, motion
 from .fit import relative_errors
+from .measure import measured, several
 from .mechanism import test_runs
 from .sheet import overview
 
@@ -35,8 +39,11 @@ class Drawn(NamedTuple):
         return draw.drawn(self.figure)
 
 
-def drawing(noun: Any) -> Drawn:
-    """The drawing of a noun."""
+def drawing(noun: Any, *what: str, **more: Any) -> Drawn:
+    """The drawing of a noun; of an actuator what is named, or an overview."""
+    if isinstance(noun, Actuator):
+        name = more.pop("name", "") or f"{noun.drive.kind}, {noun.friction.kind}"
+        return Drawn(plots.figure([plots.Shown(name, noun, **more)], what))
     figure = next(FIGURES[cls] for cls in type(noun).__mro__ if cls in FIGURES)(noun)
     if figure is None:
         raise MissingValue(f"{noun!r} has nothing to draw yet")
@@ -83,7 +90,7 @@ def _export(export: Export) -> Figure:
 
 
 def _sheet(sheet: Datasheet) -> Figure:
-    return overview(sheet.actuator(), sheet.voltage, sheet.name)
+    return overview(sheet.actuator(), sheet.voltage, sheet.name, *plots.Shown.rated(sheet).values())
 
 
 FIGURES: dict[type, Callable[[Any], Figure | None]] = {
@@ -93,4 +100,6 @@ FIGURES: dict[type, Callable[[Any], Figure | None]] = {
     Characterization: test_runs,
     Export: _export,
     Datasheet: _sheet,
+    Measured: measured,
+    Constants: several,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -10,8 +9,8 @@ import typer
 
 SOURCE = (
     "A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6, a BAM"
-    " parameter file, an MJCF model (model.xml:JOINT where it has several actuators), or an Isaac Lab"
-    " configuration (.py)."
+    " parameter file, an MJCF model (model.xml#JOINT where it has several actuators), or an Isaac Lab"
+    " configuration (robot.py#JOINT)."
 )
 """What an actuator may be read from."""
 ActuatorFrom = Annotated[str, typer.Argument(help=SOURCE)]
@@ -38,6 +37,11 @@ Control = Annotated[
     ),
 ]
 
+Ratio = Annotated[
+    float, typer.Option("--ratio", help="Rotor turns per output turn, behind the source's own gears.")
+]
+Motors = Annotated[int, typer.Option("--motors", help="Number of motors on one output.")]
+
 
 class Chosen(NamedTuple):
     """An actuator as a command was asked for it."""
@@ -48,6 +52,8 @@ class Chosen(NamedTuple):
     """What nobody printed or measured about it, and what it is used outside of."""
     unknown: list[str]
     """Paths of what it does not really know."""
+    joint: str | None = None
+    """Its joint, where the source names one."""
 
 
 def chosen(
@@ -58,22 +64,27 @@ def chosen(
     voltage: float | None = None,
     firmware: str | None = None,
     control: str | None = None,
+    ratio: float = 1.0,
+    motors: int = 1,
 ) -> Chosen:
-    """A source with a supply, a firmware profile and single numbers of the user's own."""
-    from ..data.sheets import parts
+    """A source with a supply, a firmware profile and single numbers of the user's own, behind gears."""
+    from ...data.sheets import parts
 
-    findings, unknown = [], []
+    findings, unknown, own = [], [], None
     if parts.is_part(source):
         made = parts.part(source, voltage=voltage, firmware=firmware, control=control)
         note = f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"
         actuator, notes, findings, unknown = made.actuator, [note], list(made.findings), list(made.unknown)
         notes += [f"firmware profile: {firmware}"] if firmware else []
     else:
-        actuator, notes = actuator_of(source, joint)
-        actuator = _at_supply(actuator, voltage, source)
+        from ...targets.sources import read
+
+        found = read(source, joint)
+        notes, own = list(found.notes), found.joint
+        actuator = _at_supply(found.actuator, voltage, source)
         for word, given in (("firmware", firmware), ("control", control)):
             if given is not None:
-                from ..errors import InvalidValue
+                from ...errors import InvalidValue
 
                 raise InvalidValue(
                     f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
@@ -89,11 +100,33 @@ def chosen(
         unknown = [path for path in unknown if path not in given]
         loops = [path for path in values if path.startswith("drive.")]
         findings = [f for f in findings if not (f.code == "assumed_gain" and loops)]
-    return Chosen(actuator, notes, findings, unknown)
+    if ratio != 1.0 or motors != 1:
+        actuator = _geared(actuator, ratio, motors, source)
+        notes.append(f"{motors} of it behind {ratio:g}:1")
+    return Chosen(actuator, notes, findings, unknown, own)
+
+
+def _geared(actuator: Any, ratio: float, motors: int, source: str) -> Any:
+    """Several of an actuator on one output, behind further gears; what it is told stays volts or amperes."""
+    from dataclasses import replace
+
+    from ...errors import InvalidValue
+    from ...model.gearbox import Gearbox
+
+    if actuator.drive.followed not in ("voltage_target", "current_target") or actuator.motion == "linear":
+        raise InvalidValue(
+            f"--ratio is {ratio:g} and --motors {motors}, but {source} has a {actuator.drive.kind} on a"
+            f" {actuator.motion} axis; expected a rotary source that is told volts or amperes: a part with"
+            " --control voltage"
+        )
+    further = Gearbox(ratio=ratio, n_motors=motors)
+    return replace(
+        actuator, gearbox=actuator.gearbox.behind(further), friction=further.reflect(actuator.friction)
+    )
 
 
 def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
-    from ..errors import InvalidValue
+    from ...errors import InvalidValue
 
     if voltage is None:
         return actuator
@@ -105,8 +138,8 @@ def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
 
 def values_of(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` gave: path=number, with or without a unit."""
-    from ..errors import InvalidValue
-    from ..units import parse
+    from ...errors import InvalidValue
+    from ...units import parse
 
     values = {}
     for words in sets or ():
@@ -123,59 +156,16 @@ def values_of(actuator: Any, sets: list[str] | None) -> dict[str, float]:
 def actuator_of(source: str, joint: str | None = None) -> tuple[Any, list[str]]:
     """(the actuator, notes on where it came from). `joint` helps to choose where a model has several and the
     source itself names none."""
-    from ..model.actuator import Actuator
+    from ...targets.sources import read
 
-    name = Path(source).name
-    place, chosen = _split(source)
-    if place.suffix.lower() in (".xml", ".mjcf"):
-        from ..targets.mujoco.source import read
-
-        read_ = read(place, chosen, joint)
-        return read_.actuator, list(read_.notes)
-    if place.suffix.lower() == ".py":
-        from ..targets.isaaclab import source as isaaclab
-
-        configured = isaaclab.read(place, chosen, joint)
-        return configured.actuator, list(configured.notes)
-    if not source.endswith(".json"):
-        note = f"datasheet: {name}" if source.endswith(".toml") else f"catalogue: {source}"
-        return Actuator.read(source), [note]
-    from ..errors import MissingValue
-
-    try:
-        content = json_.loads(Path(source).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MissingValue(f"there is no file {source!r}") from None
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if isinstance(content, dict) and "backemf" not in content and "kt" in content:
-        from ..targets import bam
-
-        bam_file = bam.read(source)
-        notes = [f"BAM parameters {name}, model {bam_file.model} of {bam_file.name}"]
-        if bam_file.offset is not None:
-            notes.append(f"q_offset {bam_file.offset:g} rad of the recordings is not part of the actuator")
-        return bam_file.actuator, notes
-    if isinstance(content, dict) and content.get("noun") == "Fit":
-        from ..data.fit import Fit
-
-        fit = Fit.read(source)
-        return fit.actuator, [f"fit: {name}", *fit.summary()]
-    return Actuator.read(source), [f"actuator: {name}"]
-
-
-def _split(source: str) -> tuple[Path, str | None]:
-    """The file, and the joint or actuator behind its colon: `arm.xml:elbow`, but not the one of `C:`."""
-    head, colon, name = source.rpartition(":")
-    if colon and head.lower().endswith((".xml", ".mjcf", ".py")):
-        return Path(head), name
-    return Path(source), None
+    found = read(source, joint)
+    return found.actuator, list(found.notes)
 
 
 def parts_of(given: list[str] | None) -> dict[str, Any] | None:
     """What `--with` gave: `part` for all joints, `pattern=part` for some."""
-    from ..errors import InvalidValue
-    from ..targets.explain import Part
+    from ...errors import InvalidValue
+    from ...targets.explain import Part
 
     if not given:
         return None

@@ -1,0 +1,1 @@
+"""What a command was given: actuators, benches, commands."""
