@@ -23,7 +23,14 @@ from .film.benches import needs_renderer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-WALKED = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+GALLERY = ROOT / "docs" / "gallery.md"
+WALKED = [
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "convert.md",
+    GALLERY,
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    *sorted((ROOT / "docs" / "documents").glob("*.md")),
+]
 """Pages whose commands are run too, in order, in one folder."""
 BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?^```(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -197,6 +204,14 @@ def test_links_and_anchors_exist(page):
             assert anchor in anchors(there), (
                 f"{name(page)} links to {target}#{anchor}; there is: {', '.join(sorted(anchors(there)))}"
             )
+
+
+def test_the_gallery_shows_what_its_commands_make():
+    made = re.findall(r" -o (\S+\.png)$", GALLERY.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = re.findall(r"\]\(img/gallery/(\S+)\)", GALLERY.read_text(encoding="utf-8"))
+    assert shown == made
+    assert {p.name for p in (ROOT / "docs" / "img" / "gallery").iterdir()} == set(shown)
+    assert all((ROOT / "docs" / "img" / "gallery" / name).stat().st_size < 90_000 for name in shown)
 
 
 def test_the_functions_named_beside_the_equations_exist():

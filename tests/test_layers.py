@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "statistics": set(),
     "files": {"errors"},
     "units": {"errors"},
-    "signal": {"errors"},
+    "signal": {"errors", "units"},
     "model": BASE,
     "engine": BASE | {"model"},
     "data": BASE | {"model"},

@@ -20,13 +20,15 @@ def runner(*commands: Callable[..., None]) -> Callable[..., Output]:
     for command in commands:
         app.command()(command)
 
-    def run(*words: object) -> Output:
-        result = CliRunner().invoke(app, [str(word) for word in words])
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        printed = Output(result.stdout)
-        printed.said = result.stderr
-        return printed
+    return lambda *words: invoked(app, *words)
 
-    return run
+
+def invoked(app: typer.Typer, *words: object) -> Output:
+    """What an app printed for a command line's words; its errors are raised."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    printed = Output(result.stdout)
+    printed.said = result.stderr
+    return printed

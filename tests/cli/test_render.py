@@ -88,7 +88,14 @@ def test_a_film_as_text_and_as_json(files):
         ),
         (
             ("--bench", "flywheel,inertia=some"),
-            "--bench has 'inertia=some'; expected a number in SI behind the =, as in mass=0.5",
+            "bench.inertia is 'some'; expected a number and a unit of an inertia",
+        ),
+        (
+            ("--command", "squar from=0 to=1 period=2s"),
+            (
+                "unknown command 'squar'; did you mean 'square'? Valid: chirp, constant, ramp, random-binary,"
+                " sine, square, step"
+            ),
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_command_speaks_json_and_says_what_its_options_do(name):
 def test_an_unknown_command_suggests_the_nearest(word, nearest):
     done = run(word)
     assert done.returncode == 2
-    assert f"Did you mean '{nearest}'?" in done.stderr.decode()
+    assert f"Did you mean '{nearest}'" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,9 @@ def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interruption_ends_cleanly():
     code = (
-        "import time\nfrom backemf.cli import main as m\ndef slow(**how):\n    print('ready', flush=True)\n"
+        "import signal, time\nfrom backemf.cli import main as m\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background ignores it
+        "def slow(**how):\n    print('ready', flush=True)\n"
         "    time.sleep(60)\nm.app = slow\nm.main()"
     )
     with subprocess.Popen(

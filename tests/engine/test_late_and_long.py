@@ -119,6 +119,21 @@ def test_a_motion_that_runs_away_is_said():
     assert [f.code for f in run.findings] == ["not_finite"]
 
 
+def test_the_first_sample_that_is_no_number_is_named():
+    states = np.zeros((9, 2))
+    states[4:, 1] = np.nan
+    states[6, 0] = np.inf
+    (said,) = simulate._findings(states, None, 1e-4)
+    assert "from sample 4 on" in said.text
+    states[0, 0] = np.nan
+    assert "from sample 0 on" in simulate._findings(states, None, 1e-4)[0].text
+
+
+@pytest.mark.parametrize(("change", "codes"), [(1.1e-4, ["tolerance_missed"]), (0.9e-4, []), (None, [])])
+def test_a_change_beyond_the_tolerance_is_said(change, codes):
+    assert [f.code for f in simulate._findings(np.zeros((9, 2)), change, 1e-4)] == codes
+
+
 def test_a_coarse_overflow_is_refined_away():
     """Where the first, coarse runs overflow, finer ones are tried; before, NaN came back in silence."""
     asked = []

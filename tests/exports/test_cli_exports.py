@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -9,8 +10,10 @@ import pytest
 
 import backemf as be
 from backemf.cli import exports
+from backemf.data.sheets import parts
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.model import steady
+from backemf.targets.export import TARGETS
 
 from ..cli.runner import runner
 
@@ -135,6 +138,50 @@ def test_a_gain_that_nobody_printed_is_said_in_the_file(part):
         "drive.volts_per_radian=50",
     )
     assert "assumed_gain" not in told
+
+
+@pytest.mark.parametrize("name", [n for n in parts.names() if parts.sheet(n).kind == "servo"])
+def test_every_servo_says_where_its_gain_is_from(name):
+    """A gain of the position loop is printed, or a finding says that it is not."""
+    made, sheet = parts.part(name), parts.sheet(name)
+    printed = {"error_gain", "proportional"} <= {*sheet.firmware}
+    assert printed != ("assumed_gain" in [f.code for f in made.findings])
+    assert printed != any("firmware gain" in text for text in sheet.reconciled.assumed)
+
+
+def test_a_velocity_gain_that_nobody_printed_is_said():
+    out = run("export", "neo", "--control", "velocity", "--to", "mujoco", "--no-replay")
+    assert "Finding: assumed_gain: no sheet prints the gain of the velocity loop of NEO; 0.198 V s/rad" in out
+    made = ("export", "neo", "--control", "velocity", "--to", "mujoco", "--no-replay", "--set")
+    assert "assumed_gain" not in run(*made, "drive.volt_seconds_per_radian=0.1")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_printed_is_the_file_alone(target):
+    out = run("export", "sg90", "--to", target, "--method", "formula", "--no-replay")
+    name = out.said.splitlines()[0].split(": ")[1].split(",")[0]
+    {"xml": ElementTree.fromstring, "urdf": ElementTree.fromstring, "sdf": ElementTree.fromstring}.get(
+        name.rpartition(".")[2], json.loads if name.endswith("json") else ast.parse
+    )(out)
+
+
+def test_stdout_takes_one_file(tmp_path):
+    words = ("export", "sg90", "--to", "mujoco-classic", "--to", "urdf", "--method", "formula", "--no-replay")
+    with pytest.raises(InvalidValue, match="2 targets were given, and stdout takes one file; expected -o FO"):
+        run(*words)
+    run(*words, "-o", f"{tmp_path}/")
+    assert {p.suffix for p in tmp_path.iterdir()} == {".xml", ".urdf"}
+
+
+def test_targets_with_one_file_name_are_told_apart(tmp_path):
+    targets = ("--to", "mujoco@3.11", "--to", "mujoco@4.0", "--to", "mujoco-classic", "--to", "urdf")
+    run(
+        "export", "sg90", *targets, "--joint", "k", "--method", "formula", "--no-replay", "-o", f"{tmp_path}/"
+    )
+    made = {p.name: p.read_text(encoding="utf-8") for p in tmp_path.iterdir()}
+    assert set(made) == {"k_mujoco_3.11.xml", "k_mujoco_4.0.xml", "k_mujoco-classic.xml", "k.urdf"}
+    assert "for mujoco 3.11." in made["k_mujoco_3.11.xml"]
+    assert "<dcmotor" not in made["k_mujoco-classic.xml"]
 
 
 def test_many_joints_of_a_model(tmp_path):

@@ -41,6 +41,13 @@ def inputs(tmp_path_factory, valid):
     t = 0.01 * np.arange(200)
     for name, title, values in (
         ("coast.csv", "velocity [rad/s]", np.maximum(0.0, 5.0 - 2.0 * t - 0.3 * t**2)),
+        ("coast_disc.csv", "velocity [rad/s]", np.maximum(0.0, 5.0 - t - 0.15 * t**2)),
+        ("rise.csv", "current [A],velocity [rad/s]", np.stack([1 - np.exp(-5 * t)] * 2, axis=1)),
+        (
+            "axis.csv",
+            "position [rad],torque [N m]",
+            np.stack([np.sin(6 * t), -36 * np.sin(6 * t) + 3 * np.cos(6 * t)], axis=1),
+        ),
         ("heating.csv", "temperature [degC]", 25.0 + 40.0 * (1.0 - np.exp(-t))),
         (
             "reversal.csv",

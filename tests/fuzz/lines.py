@@ -156,11 +156,49 @@ BENCHES = (
     "flywheel,inertia=0",
     "pendulum,mass=1e308,length=1e308",
     "pendulum,,",
+    "pendulum mass=1 parsec length=1m",
+    "pendulum mass=1+-kg length=1m",
+    "flywheel inertia=",
     "locked",
     "elevator,mass=1",
     ",",
     "recorded,torque=1",
     "flywheel,inertia=1e-300",
+)
+COMMANDS = (
+    "",
+    "square",
+    "square amplitude=1 period=0",
+    "square amplitude=1 frequency=1e308",
+    "square amplitude=nan period=1",
+    "square amplitude=1e308 period=1 offset=1e308",
+    "step size=1parsec",
+    "step size=1 rad at=inf",
+    "ramp rate=1e308",
+    "sine amplitude=1 frequency=-1",
+    "random-binary amplitude=1 hold=1e-300 seed=1",
+    "random-binary amplitude=1 hold=0.1 seed=-1",
+    "random-binary amplitude=1 hold=0.1 seed=1.5",
+    "chirp amplitude=1 low=0 high=1e308 duration=1",
+    "nonsense a=1",
+    "constant value=1 value=2",
+    "= = =",
+    "not-there.csv",
+    "{in}/table.csv",
+    "{in}/pendulum.json.csv",
+)
+SWEPT = (
+    "",
+    "motor.resistance",
+    "motor.resistance=",
+    "motor.resistance=1,,2",
+    "motor.nothing=1,2",
+    "bench.mass=-1,1",
+    "command.amplitude=1,nan",
+    "drive=1",
+    "motor.resistance=" + ",".join(["1"] * 200),
+    "motor.resistance=1,2parsec",
+    "command.seed=1",
 )
 SIZES = (
     "",
@@ -192,6 +230,31 @@ TARGETS = (
     "mujoco@" + "9" * 5000,
 )
 
+UNITS = (
+    *NUMBERS,
+    "3 parsec",
+    "-1 N m",
+    "nan V",
+    "1e999 ohm",
+    "1e308 rpm",
+    "1e-308 V/deg",
+    "0 rpm",
+    "1 N m/rad",
+    "2 V s/rad",
+    "1e300 N m",
+    "1e-300 A",
+    "0 s/60deg",
+    "1 1/rad",
+    "3 m",
+    "5 kg",
+)
+CONVERTED = (
+    *("volts", "amperes", "torque", "firmware_gain", "radius", "viscous", "ks", "kv", "ka", "kg"),
+    *("stall_torque", "stall_current", "no_load_speed", "no_load_current", "speed_constant"),
+    *("back_emf_constant", "rotor_inertia", "saturation_effort", "velocity_limit", "effort_limit"),
+    *("stiffness", "damping"),
+)
+"""Options of `convert` that take a number with its unit."""
 VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
@@ -200,8 +263,12 @@ VALUES: dict[str, tuple[str, ...]] = {
             "log",
             "part",
             "source",
+            "sources",
             "model",
             "fit",
+            "file",
+            "slow",
+            "fast",
             "into",
             "joints",
             "actuator",
@@ -211,7 +278,7 @@ VALUES: dict[str, tuple[str, ...]] = {
         ),
         PLACES,
     ),
-    **dict.fromkeys(("output", "plot", "save"), OUTPUTS),
+    **dict.fromkeys(("output", "plot", "save", "data"), OUTPUTS),
     **dict.fromkeys(
         (
             "mass",
@@ -229,10 +296,43 @@ VALUES: dict[str, tuple[str, ...]] = {
         NUMBERS,
     ),
     **dict.fromkeys(
-        ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step"), NUMBERS
+        ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step", "decimation"),
+        NUMBERS,
     ),
     **dict.fromkeys(("steps", "median", "motors", "starts", "seed"), COUNTS),
-    **dict.fromkeys(("current", "directions", "error", "register", "duty"), COLUMNS),
+    **dict.fromkeys(
+        ("current", "directions", "error", "register", "duty", "frequency", "impedance", "acceleration"),
+        COLUMNS,
+    ),
+    **dict.fromkeys(("torque",), COLUMNS),
+    **dict.fromkeys(("coulomb", "viscous", "added", "after", "until", "cutoff", "angle_error"), NUMBERS),
+    "reading": (
+        *WORDS,
+        "resistance",
+        "resistance current=1,2",
+        "resistance current=1,2 voltage=1,2,3",
+        "resistance current=1,x voltage=1,2",
+        "fall mass=1 length=1 angle=1",
+        "fall mass=1 length=1 angle=64deg",
+        "thermal log=/dev/null",
+        "nothing a=1",
+        "resistance 'current=1",
+        "no-load voltage=1,2,3 speed=1,2,3 current=1,2",
+        "name x=1",
+    ),
+    "stated": (
+        *WORDS,
+        "motor.resistance",
+        "motor.resistance=",
+        "motor.resistance=x",
+        "motor.resistance=-1",
+        "motor.resistance=nan",
+        "motor.resistance=2+-nan",
+        "motor.resistance=2 +- -1",
+        "motor.nothing=2",
+        "motor.resistance=2.3+-0.1 multimeter",
+        "=2",
+    ),
     **dict.fromkeys(("joint", "note"), NAMES),
     **dict.fromkeys(
         (
@@ -255,8 +355,25 @@ VALUES: dict[str, tuple[str, ...]] = {
     "to": (*WORDS, *TARGETS),
     "map": MAPS,
     "bench": BENCHES,
+    "command": COMMANDS,
+    "what": ("", "nothing", "friction,,power", "hysteresis", "heating-power", "friction friction", "1"),
+    "vary": SWEPT,
+    "only": (
+        "",
+        ",",
+        "motor",
+        "motor.nothing",
+        "motor.resistance,motor.resistance",
+        "drive.delay",
+        "bench.mass",
+    ),
+    **dict.fromkeys(("duration", "start_temperature"), NUMBERS),
+    **dict.fromkeys(("start_angle", "start_speed"), (*NUMBERS, "90deg", "1 parsec", "1kg")),
     "size": SIZES,
     "between": SPANS,
+    **dict.fromkeys(CONVERTED, UNITS),
+    **dict.fromkeys(("of", "side"), WORDS),
+    "duty_limit": NUMBERS,
     "voltage": NUMBERS,
     "load": NUMBERS,
     "with_": (
@@ -299,7 +416,14 @@ VALUES: dict[str, tuple[str, ...]] = {
 ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     **{
         (f"measure {command}", name): COLUMNS
-        for command, name in (("resistance", "voltage"), ("no-load", "voltage"), ("no-load", "speed"))
+        for command, name in (
+            ("resistance", "voltage"),
+            ("no-load", "voltage"),
+            ("no-load", "speed"),
+            ("no-load-current", "speed"),
+            ("back-emf", "speed"),
+            ("back-emf", "voltage"),
+        )
     },
     **{("measure torque-constant", name): COLUMNS for name in ("load", "voltage")},
     ("demo", "output"): (
@@ -312,11 +436,17 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
 SWITCHES = ("json", "strict", "force", "full", "replay", "backlash", "exports", "apply")
+NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")
 WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "catalog": ((), ()),
     "datasheet": (("{in}/sheet.toml",), ()),
     "log": (("{in}/table.csv",), ()),
+    "simulate": (
+        ("{in}/actuator.json",),
+        (*RIG, "--command", "step size=0.1", "--duration", "0.1", "--timestep", "0.01"),
+    ),
+    "plot": (("{in}/actuator.json",), ("--what", "friction", "-o", "curve.png")),
     "check": (("{in}/pendulum.json",), ("--start", "{in}/actuator.json")),
     "fit": (("{in}/pendulum.json",), ("--start", "{in}/actuator.json", "--starts", "1")),
     "characterize": (("{in}/sysid.json",), ()),
@@ -330,6 +460,11 @@ WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "conform": (("{in}/export.xml",), ("--steps", "5")),
     "demo": ((), ("-o", "old.json")),
+    "convert gain": (("{in}/actuator.json",), ("--torque", "2 N m/rad")),
+    "convert servo": ((), ("--volts", "12 V/deg", "--stall-torque", "30 kg cm", *NAMEPLATE)),
+    "convert gains": (("{in}/actuator.json",), ("--ratio", "3", "--inertia", "0.1 kg m^2")),
+    "convert isaac": ((), ("--saturation-effort", "3 N m", "--velocity-limit", "6 rad/s")),
+    "convert constants": ((), NAMEPLATE),
     "measure fall": ((), ("--mass", "0.33", "--length", "0.15", "--angle", "64")),
     "measure slip": ((), ("--mass", "0.33", "--length", "0.15", "--angle", "60")),
     "measure resistance": ((), ("--current", "0.6,1.2", "--voltage", "1.25,2.46")),
@@ -339,11 +474,24 @@ WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--load", "1.94,2.35", "--voltage", "3,3.5", "--resistance", "2.1", "--static", "0.212"),
     ),
     "measure firmware-gain": ((), ("--error", "0.14,0.28", "--register", "5,5", "--duty", "0.106,0.214")),
+    "measure current-step": (("{in}/rise.csv",), ("--voltage", "2")),
+    "measure impedance": ((), ("--frequency", "50,100,400", "--impedance", "2.02,2.1,3.2")),
+    "measure back-emf": ((), ("--speed", "50,100,150", "--voltage", "2.5,5.1,7.4")),
+    "measure no-load-current": (
+        (),
+        ("--speed", "50,100,150", "--current", "0.1,0.12,0.14", "--torque-constant", "0.05+-0.001"),
+    ),
+    "measure inertia": (("{in}/coast_disc.csv", "{in}/coast.csv"), ("--added", "1e-4")),
+    "measure run-up": (("{in}/rise.csv",), ("--resistance", "2", "--torque-constant", "0.05")),
+    "measure acceleration": ((), ("--acceleration", "1,2,3", "--torque", "0.1,0.2,0.31")),
+    "measure inverse-dynamics": (("{in}/axis.csv",), ("--cutoff", "20", "--decimation", "2")),
+    "measure constants": ((), ("--reading", "resistance current=0.6,1.2 voltage=1.25,2.46")),
     "measure coast-down": (("{in}/coast.csv",), ("--inertia", "2e-4")),
     "measure thermal": (("{in}/heating.csv",), ("--power", "4.5")),
     "measure backlash": (("{in}/reversal.csv",), ()),
 }
 """Command -> (its arguments, its options): what works, and what every line below is made from."""
+MEASURED_LOGS = ("coast-down", "run-up", "current-step", "inverse-dynamics", "thermal", "backlash")
 KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{
         key: ("pendulum", "table", "yaml", "arrays", "mat", "npz", "parquet", "mcap", "wpilog", "sysid")
@@ -352,9 +500,10 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{(command, "start"): ("actuator", "sheet") for command in ("check", "fit")},
     **{
         (command, "source"): ("actuator", "fit", "bam", "isaac", "mjcf source")
-        for command in ("export", "replay", "render")
+        for command in ("export", "replay", "render", "convert gain", "convert isaac")
     },
-    **{("measure " + name, "log"): ("table", "pendulum") for name in ("coast-down", "thermal", "backlash")},
+    ("plot", "sources"): ("actuator", "fit", "mjcf source"),
+    **{("measure " + name, "log"): ("table", "pendulum") for name in MEASURED_LOGS},
     **{(command, "map"): ("mapping",) for command in ("log", "fit", "characterize")},
     **{
         key: ("pendulum", "table")
@@ -435,6 +584,16 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "--voltage",
     ),
     "catalog": ("--help", "a b", "--version"),
+    "convert gain": (
+        "neo --register 3",
+        "{in}/actuator.json --volts 1V/rad --duty 1/rad",
+        "--torque-constant 1e-308N*m/A --resistance 1e308ohm --torque 1N*m/rad",
+        "--torque-constant 1N*m/A --resistance 1ohm --register 1e308 --firmware-gain 1e308/rad --voltage 9",
+    ),
+    "convert servo": ("mx-106 --stall-torque 3N*m", "", "--register 3 --voltage 1e308"),
+    "convert gains": ("neo --kV 1V*s/rad", "neo --mechanism arm --inertia 1kg*m^2", "neo --ratio nan"),
+    "convert isaac": ("", "{in}/actuator.json --damping 1N*m*s/rad", "--velocity-limit 1rpm"),
+    "convert constants": ("", "neo --friction 1N*m", "--stall-torque 1e-308N*m --stall-current 1e308A"),
 }
 """Options that do not go together, and words too many or too few."""
 

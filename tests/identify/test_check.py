@@ -1,133 +1,207 @@
-"""The gate: planted defects are found, sound logs raise no alarm, and expected errors are honest."""
+"""The gate without recordings: what a known curvature tells of each number, which combinations it leaves
+open, and what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.check import identifiability, identifiability_problem
+from backemf.findings import finding
+from backemf.identify import check
+from backemf.identify.check import Check, Expectation, identifiability, identifiability_problem
+from backemf.identify.free import Free, Parameter
 
-from .recordings import SERVO, changed, clean, record, sines
-
-TRUE = {"only_in_combination", "not_determined"}
-"""Findings that are true of these sound logs: position and voltage alone do not tell R, K and B apart."""
-
-
-def with_position(change: Callable[[np.ndarray], np.ndarray]) -> list[be.Log]:
-    log = record(0)
-    return [changed(log, position=be.Signal(time=log.time, values=change(log["position"])))]
+from .recordings import SERVO, record, steps
 
 
-def with_drifting_clock() -> list[be.Log]:
-    log = record(0)
-    return [changed(log, position_target=be.Signal(time=1.02 * log.time, values=log["position_target"]))]
+def number(path: str, start: float = 1.0, **more: Any) -> Parameter:
+    given = {"unit": "1", "low": 1e-6, "high": 1e6, "prior": (math.log(start), 2.0)} | more
+    return Parameter(path=path, start=start, **given)
 
 
-def with_holes() -> list[be.Log]:
-    log, lost = record(0), np.r_[100:110, 400:420]
-    return [
-        changed(
-            log,
-            **{
-                n: be.Signal(time=np.delete(s.time, lost), values=np.delete(s.values, lost))
-                for n, s in log.signals.items()
-            },
-        )
-    ]
-
-
-DEFECTS: dict[str, Callable[[], list[be.Log]]] = {
-    "wrong_sign": lambda: with_position(lambda q: -q),
-    "delay": lambda: [record(5, delay=0.007), record(6, delay=0.007, gain=8.0, mass=0.5)],
-    "clock_drift": with_drifting_clock,
-    "gaps": with_holes,
-    "wrapped_counter": lambda: with_position(lambda q: (q + np.pi + 2.6) % (2 * np.pi)),
-    "coarse_encoder": lambda: [record(3, grain=2 * np.pi / 256)],
-    "no_reversal": lambda: [record(4, command=lambda t: 0.4 * t)],
-    "one_load": lambda: [record(4), record(5, gain=8.0)],
-}
-"""The finding that a defect deserves, and logs with the defect:
-a delay of 7 ms, a clock 2 % slow, an encoder of 8 bits."""
-
-
-@pytest.mark.parametrize("code", DEFECTS)
-def test_planted_defects_are_found(code):
-    checked = be.check(SERVO, DEFECTS[code]())
-    assert code in [f.code for f in checked.findings]
-    if code == "delay":
-        (late,) = [f for f in checked.findings if f.code == "delay"]
-        assert late.numbers["delay"] == pytest.approx(0.007, abs=0.0015)
-    if code in ("wrapped_counter", "clock_drift"):  # the counter's zero is elsewhere: unwrapping does not do
-        assert checked.verdict == "record more"
-
-
-@pytest.mark.slow
-def test_sound_logs_raise_no_alarm():
-    for seed in range(0, 1000, 10):
-        alarms = {f.code for f in be.check(SERVO, clean(seed, rig=-seed - 1)).findings} - TRUE
-        assert not alarms, f"seed {seed}: {alarms}"
-
-
-def test_r_k_and_b_are_only_known_in_combination_from_position_alone():
-    checked = be.check(SERVO, clean(0))
-    (combined,) = [f for f in checked.findings if f.code == "only_in_combination"]
-    assert set(combined.numbers) == {"motor.resistance", "motor.torque_constant", "friction.viscous"}
-    assert "current" in combined.remedy
-    assert checked.verdict == "fit with priors"
-    by = {p.path: p for p in checked.parameters}
-    assert by["motor.rotor_inertia"].determined
-    assert not by["motor.resistance"].determined
-    assert "friction.viscous" in str(checked)
-
-
-def test_a_phase_with_the_drive_off_separates_them():
-    logs = [*clean(0), record(7, off_after=2.0), record(8, off_after=2.0, mass=0.5)]
-    checked = be.check(SERVO, logs)
-    assert "only_in_combination" not in [f.code for f in checked.findings]
-    assert checked.verdict == "fit"
-
-
-def test_a_current_channel_separates_them():
-    logs = []
-    for log in clean(0):
-        actuator = SERVO.replace(**{"drive.proportional": log.settings["drive.proportional"]})
-        run = be.simulate(actuator, log.bench, log["position_target"], time=log.time, substeps=10)
-        current = run.current + 0.01 * np.random.default_rng(1).standard_normal(len(run))
-        logs.append(changed(log, current=be.Signal(time=log.time, values=current)))
-    by = {p.path: p for p in be.check(SERVO, logs).parameters}
-    assert by["motor.resistance"].determined
-    assert by["motor.torque_constant"].determined
-
-
-def test_expected_errors_agree_with_the_spread_of_fits():
-    """Fit 12 noisy copies on benches of their own; the scatter of each determined parameter is what the check
-    expects of it."""
-    p = identifiability_problem(clean(0), SERVO, None, None)
-    expected = {e.path: e.relative_error for e in identifiability(p)[0]}
-    spread: dict[str, list[float]] = {
-        path: [] for path in ("motor.rotor_inertia", "friction.coulomb", "friction.static")
-    }
-    for seed in range(12):
-        fit = be.fit(SERVO, clean(1000 + 10 * seed, rig=seed), n_starts=1, offset=False)
-        for path, values in spread.items():
-            values.append(fit.parameters[path].value)
-    for path, values in spread.items():
-        spread = np.std(values, ddof=1) / np.mean(values)
-        assert 0.4 < spread / expected[path] < 2.2, path
-
-
-def test_too_little_motion_and_no_bench_are_said():
-    t = np.arange(0, 3, 0.005)
-    still = be.log(
-        "still",
-        t,
-        position=1e-4 * np.random.default_rng(0).standard_normal(len(t)),
-        position_target=sines(t),
-        bench=be.bench.Pendulum(mass=0.3, length=0.1),
+def told(H: Any, *numbers: Parameter, **fixed: float) -> tuple:
+    """What a problem with this curvature would say."""
+    p: Any = SimpleNamespace(
+        free=Free(numbers), first=np.zeros(len(numbers)), normal=lambda x: (np.array(H), 0, 0), fixed=fixed
     )
-    assert "no_motion" in [f.code for f in be.check(SERVO, [still]).findings]
-    with pytest.raises(be.BackemfError, match="has no bench"):
-        be.check(SERVO, [be.log("x", t, position=sines(t), position_target=sines(t))])
+    rows, combinations = identifiability(p)
+    return {row.path: row for row in rows}, combinations
+
+
+def test_errors_to_expect_are_those_of_the_curvature_and_the_prior():
+    rows, combinations = told(np.diag([1e4, 4.0]), number("a", 3.0), number("b"))
+    assert rows["a"].value == 3.0
+    assert rows["a"].from_data == pytest.approx(0.01, rel=1e-3)
+    assert rows["a"].relative_error == pytest.approx(1 / math.sqrt(1e4 + 0.25))
+    assert rows["b"].from_data == pytest.approx(0.5, rel=1e-3)
+    assert rows["b"].relative_error == pytest.approx(1 / math.sqrt(4.25))
+    assert combinations == []
+
+
+def test_a_number_of_which_the_data_say_nothing():
+    rows, _ = told(np.diag([1e4, 1e-9]), number("a"), number("b", prior=(0.0, 0.1)))
+    assert rows["b"].from_data == math.inf
+    assert rows["b"].relative_error == pytest.approx(0.1)
+    for curvature, known in ((1 / 9.8**2, True), (1 / 10.4**2, False)):  # a factor of e^10 is nothing
+        rows, _ = told(np.diag([1e4, curvature]), number("a"), number("b"))
+        assert math.isfinite(rows["b"].from_data) is known
+
+
+def test_what_the_bench_leaves_of_it():
+    """The bench's number is held by its tolerance of 0.1: what it may explain does not count."""
+    mass = number("bench.mass", prior=(0.0, 0.1), beside=True)
+    H = np.array([[400.0, 300.0], [300.0, 300.0]])
+    rows, _ = told(H, number("a"), mass)
+    left = 400.0 - 300.0**2 / (300.0 + 100.0)
+    assert set(rows) == {"a"}
+    assert rows["a"].from_data == pytest.approx(1 / math.sqrt(left), rel=1e-3)
+    assert rows["a"].relative_error == pytest.approx(1 / math.sqrt(left + 0.25))
+
+
+def test_the_error_of_an_excess_counts_of_the_whole():
+    """Static friction of 5 stands on one of 4: the excess is a fifth of it."""
+    rows, _ = told(np.diag([1e4, 100.0]), number("c", 4.0), number("s", 5.0, above="c"))
+    assert rows["s"].from_data == pytest.approx(0.1 / 5, rel=1e-3)
+    assert rows["s"].relative_error == pytest.approx(1 / math.sqrt(100.25) / 5)
+    alone, _ = told(np.diag([100.0]), number("s", 5.0, above="c"), c=4.0)
+    assert alone["s"].from_data == pytest.approx(0.1 / 5, rel=1e-3)
+    none, _ = told(np.diag([1e-12]), number("s", 5.0, above="c"), c=4.0)
+    assert none["s"].from_data == math.inf
+
+
+def tied(weight: float = 1e6, weak: float = 0.0) -> np.ndarray:
+    """Only the sum of the first two is told, and the third by itself."""
+    H = np.diag([weak, weak, 1e4])
+    H[:2, :2] += weight
+    return H
+
+
+def test_a_combination_that_the_data_leave_open():
+    numbers = number("a"), number("b"), number("c")
+    rows, combinations = told(tied(), *numbers)
+    (open_,) = combinations
+    assert set(open_) == {"a", "b"}
+    assert abs(open_["a"]) == pytest.approx(math.sqrt(0.5), rel=1e-3)
+    assert open_["a"] == pytest.approx(-open_["b"])
+    assert not rows["a"].determined
+    assert rows["c"].determined
+    # apart to 10 % each, by something else
+    _, none = told(tied(weak=200.0), *numbers)
+    assert none == []
+
+
+def test_a_direction_of_one_number_is_no_combination():
+    _, combinations = told(np.diag([0.0, 1e4]), number("a"), number("b"))
+    assert combinations == []
+
+
+@pytest.mark.parametrize(("weak", "there"), [(0.7, True), (0.8, False)])
+def test_a_direction_is_open_where_the_data_tell_less_than_the_prior(weak, there):
+    """Three times the prior's own curvature, 1 / 4 for a factor of e^2, or less."""
+    _, combinations = told(tied(weak=weak), number("a"), number("b"), number("c"))
+    assert bool(combinations) is there
+
+
+@pytest.mark.parametrize(
+    ("error", "determined"), [(0.0, True), (0.15, True), (0.151, False), (np.inf, False)]
+)
+def test_what_counts_as_determined(error, determined):
+    row = Expectation(path="x", value=1.0, unit="1", relative_error=0.01, from_data=error)
+    assert row.determined == determined
+
+
+def test_what_is_said_of_numbers_that_the_logs_leave_open():
+    def row(path: str, from_data: float) -> Expectation:
+        return Expectation(path=path, value=1.0, unit="1", relative_error=0.5, from_data=from_data)
+
+    rows = [row("motor.resistance", 0.4), row("a", 0.1), row("b", 0.3), row("c", math.inf)]
+    combined, some, nothing = check._identifiability_findings(rows, [{"motor.resistance": 0.7, "d": -0.7}])
+    assert (combined.code, combined.numbers) == ("only_in_combination", {"motor.resistance": 0.7, "d": -0.7})
+    assert combined.text == "the data tells motor.resistance, d only in combination, not apart."
+    assert combined.remedy.startswith("record the current")
+    assert (some.code, some.text) == ("not_determined", "b is determined to 30 % by these logs.")
+    assert some.numbers == {"relative_error": 0.3}
+    assert nothing.text == "c is determined not at all by these logs."
+    assert nothing.numbers == {"relative_error": 1e9}
+    assert nothing.remedy == "add a log in which it matters, or give a prior"
+
+
+def test_remedies_are_those_of_the_first_group_that_is_concerned():
+    assert check._remedy(["motor.rotor_inertia"], "x") == "record fast reversals with a light load"
+    assert check._remedy(["friction.load", "a"], "x").startswith("record with a heavier arm")
+    assert check._remedy(["a"], "x") == "x"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.05, "5 %"), (0.123, "12 %"), (2.9, "290 %"), (3.1, "open"), (math.inf, "open")]
+)
+def test_errors_in_per_cent(share, text):
+    assert check._percent(share) == text
+
+
+def test_a_check_in_words():
+    rows = (
+        Expectation(path="a", value=2.0, unit="ohm", relative_error=0.02, from_data=0.05),
+        Expectation(path="b", value=3.0, unit="1", relative_error=0.3, from_data=math.inf),
+    )
+    said = finding("gaps", "there are gaps.", "leave none")
+    text = str(Check(verdict="fit", findings=(said,), parameters=rows, n_logs=2, n_samples=300))
+    assert text.startswith("2 logs, 300 samples. Verdict: fit.")
+    by = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+    assert by["a"] == ["a", "2", "ohm", "5", "%", "2", "%", "yes"]
+    assert by["b"][-1] == "no"
+    assert "  - gaps: there are gaps.\n    leave none" in text
+    assert "Findings" not in str(Check(verdict="fit", findings=(), parameters=rows))
+
+
+def test_what_no_fit_survives():
+    assert check._fatal([finding("gaps", "a.", "b"), finding("no_motion", "a.", "b")])
+    assert not check._fatal([finding("gaps", "a.", "b")])
+
+
+def test_the_fits_own_problem():
+    logs = [record(0, duration=0.5)]
+    p = identifiability_problem(logs, SERVO, None, None)
+    own = [q.path for q in p.free.parameters if not q.beside]
+    assert own == [
+        "motor.resistance",
+        "motor.torque_constant",
+        "motor.rotor_inertia",
+        *(f"friction.{name}" for name in ("viscous", "coulomb", "static", "stribeck_velocity")),
+    ]
+    beside = [q.path for q in p.free.parameters if q.beside]
+    assert beside == ["bench.mass", "bench.length", "bench.arm_mass", "drive.supply"]
+    some = identifiability_problem(logs, SERVO, ["motor.resistance"], {"motor.resistance": (4.0, 0.1)})
+    (R,) = [q for q in some.free.parameters if not q.beside]
+    assert R.stated
+    light = SERVO.replace(**{"motor.rotor_inertia": 0.0, "friction.viscous": 0.0})
+    started = identifiability_problem(logs, light, None, None).actuator.parameters
+    assert started["motor.rotor_inertia"] == pytest.approx(0.2 * 0.31 * 0.01)
+    assert started["friction.viscous"] > 0
+    kept = identifiability_problem(logs, light, ["motor.resistance"], None).actuator
+    assert kept.motor.rotor_inertia == 0.0
+    volts = replace(SERVO, drive=be.drive.Position(volts_per_radian=5.0, supply=7.0))
+    assert "drive.firmware_gain" in identifiability_problem(logs, volts, None, None).free.paths
+
+
+def test_sound_short_logs():
+    """Position alone tells R and K only together, and a resting joint nothing."""
+    logs = [record(0, duration=1.5), record(1, mass=0.5, gain=8.0, command=steps, duration=1.5)]
+    checked = be.check(SERVO, logs)
+    assert checked.verdict in ("fit with priors", "record more")
+    assert (checked.n_logs, checked.n_samples) == (2, sum(map(len, logs)))
+    assert "only_in_combination" in [f.code for f in checked.findings]
+    assert len(checked.open_combinations) == 1
+    one = be.check(SERVO, logs, free_paths=["motor.resistance"])
+    assert one.verdict == "fit"
+    assert [p.path for p in one.parameters] == ["motor.resistance"]
+    still = record(2, command=lambda t: 0.0 * t, duration=1.5)
+    resting = be.check(SERVO, [still])
+    assert resting.verdict == "record more"
+    assert resting.parameters == ()

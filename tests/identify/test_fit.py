@@ -1,227 +1,269 @@
-"""Recovery: a known actuator, noisy logs, and the fit that finds it again, with errors that hold."""
+"""What a fit reports of an optimum: errors, intervals, what tells each number, the bench, and held-out logs;
+and what it predicts of a log."""
 
 from __future__ import annotations
 
-import json
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.frictions import LADDER, with_friction
-from backemf.identify.select import split
+from backemf.data.fit import BenchNumber
+from backemf.identify import predict
+from backemf.identify.bench_numbers import angles, measured
+from backemf.identify.fit import _bench, _fitted, _held_out, _start
+from backemf.identify.free import free
+from backemf.identify.residual import Problem, mean_absolute_errors, problem
+from backemf.identify.search import Ended
+from backemf.identify.uncertainty import Uncertainty
+from backemf.model.quantity import parameters
 
-from .recordings import SERVO, clean, record, steps, sweep
+from .recordings import SERVO, record, steps
 
-
-def logs_with_off(seed: int, **more) -> list[be.Log]:
-    """Logs that determine everything: several loads and gains, and phases with the drive off."""
-    return [
-        record(seed, **more),
-        record(seed + 1, mass=0.5, gain=8.0, command=steps, **more),
-        record(seed + 2, length=0.15, gain=32.0, command=sweep, **more),
-        record(seed + 3, off_after=2.0, **more),
-        record(seed + 4, off_after=2.0, mass=0.5, gain=8.0, **more),
-    ]
-
-
-def start_from(truth: be.Actuator, factor: float = 1.6) -> be.Actuator:
-    """Every free number off by a factor, up and down in turn."""
-    off = {}
-    for k, (path, value) in enumerate(truth.parameters.items()):
-        if path.startswith(("motor.", "friction.")):
-            off[path] = value * (factor if k % 2 else 1 / factor)
-    if "friction.static" in off:
-        off["friction.static"] = (
-            off["friction.coulomb"]
-            + (truth.parameters["friction.static"] - truth.parameters["friction.coulomb"]) * factor
-        )
-    return truth.replace(**off)
+PATHS = ["motor.resistance", "friction.viscous", "friction.coulomb", "friction.static", "drive.duty_limit"]
+PRIOR = {"motor.resistance": (3.6, 0.4), "friction.static": (0.06, 0.01)}
 
 
-def test_a_known_servo_is_found_again_with_its_errors():
-    fitted = be.fit(start_from(SERVO), logs_with_off(0), n_starts=2)
-    assert fitted.training_mae < 1.08 * fitted.noise_floor
-    for path, p in fitted.parameters.items():
-        truth = SERVO.parameters.get(path)
-        if truth is not None:
-            assert abs(p.value - truth) < 4 * p.error + 1e-9, path
-            assert p.low <= p.value <= p.high
-    # R goes with the square of the supply, which is known to 2 %, and with the mass, to 1 %.
-    assert 0.04 * 4.0 < fitted.parameters["motor.resistance"].error < 0.06 * 4.0
-    known = be.fit(SERVO, logs_with_off(0), n_starts=1, tolerances=False)
-    assert known.parameters["motor.resistance"].error < 0.03 * 4.0
-    assert not [f.code for f in fitted.findings if f.code in ("at_bound", "model_error", "worse_held_out")]
-    text = str(fitted)
-    assert "motor.resistance" in text
-    assert "told by" in text
+def made(prior: Any = None) -> Problem:
+    logs = [record(0, duration=0.6), record(1, mass=0.5, gain=8.0, command=steps, duration=0.6)]
+    masses = [q for q in measured(logs) if q.path == "bench.mass"]
+    return problem(SERVO, logs, free(SERVO, PATHS, prior=prior).with_(masses))
 
 
-def test_it_is_deterministic():
-    a, b = (be.fit(start_from(SERVO), clean(0), n_starts=2, seed=3) for _ in range(2))
-    assert {k: p.value for k, p in a.parameters.items()} == {k: p.value for k, p in b.parameters.items()}
+def sure(p: Problem, *errors: float, quantile: float = 2.5, right: float = 0.5) -> Uncertainty:
+    """Errors of the coordinates, and half of them if the model is right."""
+    V = np.diag(np.square([*errors, *[0.01] * (len(p.free) - len(errors))]))
+    return Uncertainty(covariance=V, if_right=right**2 * V, scatter=1.0, quantile=quantile)
 
 
-def test_open_combinations_stay_where_the_prior_puts_them_and_are_said_to():
-    prior = {"motor.resistance": (3.6, 0.1)}
-    fitted = be.fit(SERVO, clean(0), prior=prior, n_starts=1)
-    R = fitted.parameters["motor.resistance"]
-    assert R.value == pytest.approx(3.6, abs=0.15)
-    assert R.error == pytest.approx(0.1, rel=0.3)
-    assert "not_identifiable" in [f.code for f in fitted.findings]
-    ratio = fitted.actuator.motor.torque_constant / fitted.actuator.motor.resistance
-    assert ratio == pytest.approx(0.9 / 4.0, rel=0.02)  # what the data tells is found all the same
+def test_errors_and_intervals_are_those_of_the_coordinates():
+    """A positive number: R exp(+- error); one that may vanish: (knee + v) exp(...) - knee."""
+    p = made()
+    rows = _fitted(p, p.first, sure(p, 0.1, 0.3))
+    R = rows["motor.resistance"]
+    assert (R.value, R.start, R.unit, R.prior, R.knee) == (pytest.approx(4.0), 4.0, "ohm", None, 0.0)
+    assert R.error == pytest.approx(0.4)
+    assert (R.low, R.high) == pytest.approx((4 * math.exp(-0.25), 4 * math.exp(0.25)))
+    assert R.error_if_right == pytest.approx(0.2)
+    assert (R.low_if_right, R.high_if_right) == pytest.approx((4 * math.exp(-0.098), 4 * math.exp(0.098)))
+    B = rows["friction.viscous"]
+    assert B.knee == pytest.approx(0.002)
+    assert B.error == pytest.approx(0.3 * 0.022)
+    assert B.high == pytest.approx(0.022 * math.exp(0.75) - 0.002)
+    assert set(rows) == set(PATHS)  # what is beside the actuator is told elsewhere
 
 
-def test_held_out_logs_are_judged_and_never_fitted():
-    logs = logs_with_off(0)
-    fitted = be.fit(SERVO, logs, hold_out={"gain": 32}, n_starts=1)
-    assert set(fitted.held_out) == {"log 2"}
-    assert "log 2" not in fitted.training
-    assert fitted.held_out_mae < 1.35 * fitted.noise_floor
-    with pytest.raises(be.BackemfError, match="matches none"):
-        be.fit(SERVO, logs, hold_out={"gain": 31})
-    with pytest.raises(be.BackemfError, match="unknown way to choose logs 'gian'; did you mean 'gain'"):
-        be.fit(SERVO, logs, hold_out={"gian": 32})
+def test_static_friction_errs_with_what_it_stands_on():
+    p = made()
+    rows = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.2, 0.3))
+    knee = {q.path: q.knee for q in p.free.parameters}
+    coulomb = 0.2 * (0.04 + knee["friction.coulomb"])
+    excess = 0.3 * (0.03 + knee["friction.static"])
+    assert rows["friction.coulomb"].error == pytest.approx(coulomb)
+    assert rows["friction.static"].error == pytest.approx(math.hypot(coulomb, excess))
 
 
-def test_logs_of_one_name_are_held_out_by_their_settings():
-    logs = [replace(log, name="run") for log in clean(0)]
-    fitted, judged = split(logs, {"gain": 8})
-    assert [log.settings["drive.proportional"] for log in fitted] == [16.0, 32.0]
-    assert len(judged) == 1
-    assert judged[0] is logs[1]
+def test_no_interval_goes_beyond_the_most_that_a_number_can_be():
+    p = made()
+    wide = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.5))["drive.duty_limit"]
+    assert (wide.high, wide.high_if_right) == (1.0, 1.0)
+    assert wide.low < 0.4
+    narrow = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.001))["drive.duty_limit"]
+    assert narrow.high == pytest.approx(0.97 * math.exp(0.0025))
 
 
-def test_a_delay_is_found():
-    logs = [
-        record(k, delay=0.0083, gain=g, mass=m)
-        for k, (g, m) in enumerate([(16.0, 0.3), (8.0, 0.5), (32.0, 0.3)])
-    ]
-    fitted = be.fit(SERVO, logs, delay=True, n_starts=1)
-    assert fitted.parameters["drive.delay"].value == pytest.approx(0.0083, abs=4e-4)
+@pytest.mark.parametrize(
+    ("path", "error", "told"),
+    [
+        ("friction.viscous", 1.39, "data"),  # of 2, which is what nothing but its start says
+        ("friction.viscous", 1.41, "prior"),
+        ("motor.resistance", 0.032, "data"),  # of 0.4 / 3.6, which is what was stated
+        ("motor.resistance", 0.034, "both"),
+        ("motor.resistance", 0.077, "both"),
+        ("motor.resistance", 0.079, "prior"),
+    ],
+)
+def test_what_tells_a_number(path, error, told):
+    """The prior where it keeps seven tenths of its width, both where it was stated and keeps three."""
+    p = made(PRIOR)
+    errors = [error if path == name else 0.01 for name in PATHS]
+    assert _fitted(p, p.first, sure(p, *errors))[path].told_by == told
 
 
-def test_an_offset_of_the_encoder_is_found():
-    logs = [
-        replace(
-            log,
-            signals={
-                n: replace(s, values=s.values + (0.05 if n != "enabled" else 0.0))
-                for n, s in log.signals.items()
-            },
-        )
-        for log in logs_with_off(0)
-    ]
-    fitted = be.fit(SERVO, logs, n_starts=1)
-    angles = [one for one in fitted.bench if one.path == "bench.hanging"]
-    assert len(angles) == len({one.group for one in angles}) > 1
-    for one in angles:
-        assert one.value == pytest.approx(0.05, abs=2e-3), one.group
-
-
-def test_a_fit_is_stored_and_read_back(tmp_path):
-    fitted = be.fit(SERVO, clean(0), n_starts=1, hold_out=["log 2"])
-    fitted.write(tmp_path / "fit.json")
-    assert be.Fit.read(tmp_path / "fit.json") == fitted
-    with pytest.raises(be.BackemfError, match="exists"):
-        fitted.write(tmp_path / "fit.json")
-    content = json.loads((tmp_path / "fit.json").read_text())
-    assert {
-        "parameters",
-        "training_mae",
-        "held_out_mae",
-        "noise_floor",
-        "findings",
-        "starts",
-        "cpu_s",
-    } <= set(content)
-    (tmp_path / "cut.json").write_text((tmp_path / "fit.json").read_text()[:-100])
-    with pytest.raises(be.BackemfError, match="not a JSON file"):
-        be.Fit.read(tmp_path / "cut.json")
-
-
-def test_bad_requests_are_refused():
-    logs = clean(0)
-    with pytest.raises(
-        be.BackemfError, match=r"unknown parameter 'motor\.resistence'; did you mean 'motor\.resistance'"
-    ):
-        be.fit(SERVO, logs, free_paths=["motor.resistence"])
-    with pytest.raises(be.BackemfError, match="expected the lower one first"):
-        be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 3.0)})
-    with pytest.raises(be.BackemfError, match="outside its bounds"):
-        be.fit(SERVO, logs, bounds={"motor.resistance": (5.0, 9.0)})
-    with pytest.raises(be.BackemfError, match="fit was given no logs; expected at least one"):
-        be.fit(SERVO, [])
-    with pytest.raises(be.BackemfError, match="unknown friction 'm7'"):
-        be.fit(SERVO, logs, friction="m7")
-
-
-@pytest.mark.parametrize("name", LADDER)
-def test_every_rung_has_a_start(name):
-    actuator = with_friction(be.Datasheet.read("mx-106").actuator(), name)
-    run = be.simulate(
-        actuator, be.bench.Pendulum(mass=1.0, length=0.1), be.signal.step(0.5), duration=1.0, dt=0.005
+def test_what_was_stated_is_told_as_it_was():
+    rows = _fitted(made(PRIOR), made(PRIOR).first, sure(made(PRIOR)))
+    assert rows["motor.resistance"].prior == pytest.approx((3.6, 0.4))
+    assert rows["friction.static"].prior == pytest.approx((0.06, 0.01))
+    assert rows["friction.viscous"].prior is None
+    signed = SERVO.replace(**{"friction.offset": 0.01})
+    p = problem(
+        signed,
+        [record(0, duration=0.5)],
+        free(signed, ["friction.offset"], prior={"friction.offset": (0.02, 0.003)}),
     )
-    assert np.all(np.isfinite(run.position))
-    # the checker knows its base class only
-    assert actuator.friction.coulomb > 0  # type: ignore[attr-defined]
+    row = _fitted(p, p.first, sure(p, 0.001))["friction.offset"]
+    assert row.prior == (0.02, 0.003)
+    assert (row.error, row.low) == (pytest.approx(0.001), pytest.approx(0.01 - 0.0025))
 
 
-def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
-    """Logs made with Stribeck friction: Coulomb is poorer, richer rungs buy nothing."""
+def test_what_was_found_of_the_bench():
+    p = made()
+    values = p.values(p.first) | {"bench.mass[0.5 kg]": 0.55}
+    x = p.free.to_x(values, p.fixed)
+    light, heavy = _bench(p, x, np.diag(np.full(len(x), 1e-4)))
+    assert (light.path, light.group, light.logs) == ("bench.mass", "0.3 kg", ("log 0",))
+    assert (heavy.stated, heavy.tolerance) == (pytest.approx(0.5), pytest.approx(0.005))
+    assert (heavy.value, heavy.error, heavy.unit) == (pytest.approx(0.55), pytest.approx(0.0055), "kg")
+    (arm,) = _bench(
+        problem(
+            SERVO,
+            [one.log for one in p.logs],
+            free(SERVO, ["motor.resistance"]).with_(
+                [
+                    replace(
+                        free(SERVO, ["bench.arm_mass"], {"bench.arm_mass": 0.02}).parameters[0], beside=True
+                    )
+                ]
+            ),
+        ),
+        np.zeros(2),
+        np.eye(2),
+    )
+    assert arm.stated == 0.0  # nobody did
+    assert arm.logs == ("log 0", "log 1")
+
+
+def test_held_out_logs_are_judged_with_what_was_found():
+    p = made()
+    assert _held_out(p, p.first, [], ()) == ({}, ())
+    other = record(5, duration=0.6)
+    errors, read = _held_out(p, p.first, [other], ())
+    alone = problem(SERVO, [other], free(SERVO, ["motor.resistance"]), substeps=p.substeps)
+    assert errors == pytest.approx(mean_absolute_errors(alone, alone.first))
+    assert read == ()
+    _, none = _held_out(p, p.first, [record(6, mass=0.4, duration=0.6)], ())
+    assert none == ()  # no angle was free, and none is read
+    # a mass that the fit found is that of the log as well
+    found = BenchNumber(
+        path="bench.mass", group="0.3 kg", stated=0.3, tolerance=1.0, value=0.6, error=0.1, unit="kg", logs=()
+    )
+    wrong, _ = _held_out(p, p.first, [other], [found])
+    assert wrong["log 5"] > 2 * errors["log 5"]
+
+
+def test_the_angle_of_a_mounting_that_was_never_fitted_is_read_from_its_log():
+    logs = [record(0, duration=1.0)]
+    hanging = problem(SERVO, logs, free(SERVO, ["motor.resistance"]).with_(angles(logs)))
+    turned = record(5, mass=0.5, duration=1.0)
+    turned = replace(
+        turned, signals={n: replace(s, values=s.values + 0.1) for n, s in turned.signals.items()}
+    )
+    errors, (read,) = _held_out(hanging, hanging.first, [turned], ())
+    assert read.value == pytest.approx(0.1, abs=0.02)
+    assert (read.path, read.stated, read.logs) == ("bench.hanging", 0.0, ("log 5",))
+    assert 0 < read.error < 0.02
+    assert errors["log 5"] < 1e-3
+    # the same mounting has the angle of the fit
+    _, none = _held_out(hanging, hanging.first, [record(6, duration=1.0)], ())
+    assert none == ()
+
+
+def test_a_start_is_remembered_as_it_ended():
+    row = _start(Ended({"a": 1.0}, 2.0, 3.0, "converged", 4))
+    assert (row.cost, row.mae, row.ended, row.n_evaluations, row.parameters) == (
+        2.0,
+        3.0,
+        "converged",
+        4,
+        {"a": 1.0},
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted() -> be.Fit:
     logs = [
-        record(k, gain=g, mass=m, command=c)
-        for k, (g, m, c) in enumerate(
-            [
-                (8.0, 0.3, steps),
-                (16.0, 0.5, sweep),
-                (32.0, 0.3, sweep),
-                (8.0, 0.5, sweep),
-                (16.0, 0.3, steps),
-                (32.0, 0.5, steps),
-            ]
-        )
+        record(0, duration=1.5),
+        record(1, mass=0.5, gain=8.0, command=steps, duration=1.5),
+        record(2, duration=1.5),
     ]
-    climbed = be.ladder(SERVO, logs, rungs=("coulomb", "stribeck", "m4"), n_starts=1)
-    assert climbed.chosen == "stribeck"
-    assert climbed.fit.friction == "stribeck"
-    assert "each held out in turn" in climbed.held_out  # one gain is one group: too few to judge on
-    assert "chosen" in str(climbed)
+    return be.fit(SERVO, logs, n_starts=1, inspect=False, hold_out=["log 2"])
 
 
-COVERED = {
-    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
-    "stribeck": SERVO.friction,
-    "m4": be.friction.M4(
-        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
-    ),
-    "lugre": be.friction.LuGre(
-        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
-    ),
-}
+def test_a_short_fit(fitted):
+    """Everything that a fit says of itself, of three seconds of sound logs."""
+    assert set(fitted.training) == {"log 0", "log 1"}
+    assert set(fitted.held_out) == {"log 2"}
+    assert fitted.noise_floor == pytest.approx(5e-4 * math.sqrt(2 / math.pi), rel=0.35)  # and its encoder's
+    assert fitted.training_mae < 1.2 * fitted.noise_floor
+    assert np.diag(fitted.correlation) == pytest.approx(np.ones(len(fitted.parameters)))
+    assert np.abs(fitted.correlation).max() <= 1 + 1e-9
+    assert fitted.read_from_held_out == ()  # the same mounting
+    assert [one.name for one in fitted.logs] == ["log 0", "log 1", "log 2"]
+    assert fitted.cpu_s > 0
+    assert not {"model_error", "worse_held_out", "interrupted"} & {f.code for f in fitted.findings}
+    assert fitted.friction == "stribeck"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", COVERED)
-def test_95_percent_intervals_cover(model):
-    """Pooled over parameters, white and correlated noise, benches as good as their tolerances, and 20 seeds
-    each; the benchmark has 200. The bench's errors are shared by a fit's parameters, so the share scatters
-    more than that of as many independent ones."""
-    truth = replace(SERVO, friction=COVERED[model])
-    inside = if_right = total = 0
-    for seed in range(20):
-        for correlated in (False, True):
-            logs = logs_with_off(
-                100 * seed, actuator=truth, correlated=correlated, noise=1e-3, grain=0.0, rig=seed
-            )
-            fitted = be.fit(truth, logs, n_starts=1, offset=False)
-            for path, p in fitted.parameters.items():
-                if path in truth.parameters:
-                    inside += p.low <= truth.parameters[path] <= p.high
-                    if_right += p.low_if_right <= truth.parameters[path] <= p.high_if_right
-                    total += 1
-    # The model is right here. The other interval allows for five logs' word on how much logs disagree.
-    assert 0.90 <= if_right / total <= 0.98, f"{if_right} of {total}"
-    assert if_right <= inside, f"{inside} of {total}"
+def test_bad_numbers_are_refused():
+    for options, said in (
+        ({"seed": -1}, "seed is -1; expected 0"),
+        ({"n_starts": 0}, "n_starts is 0; expected 1"),
+    ):
+        with pytest.raises(be.BackemfError, match=said):
+            be.fit(SERVO, [record(0, duration=0.5)], **options)
+
+
+def test_a_prediction_is_what_the_fit_says_of_its_logs(fitted):
+    for seed, role in ((0, "training"), (2, "held out")):
+        one = predict.run(fitted, record(seed, duration=1.5))
+        assert one.role == role
+        stored = {**fitted.training, **fitted.held_out}[f"log {seed}"]
+        assert one.error == pytest.approx(stored, rel=1e-4)
+        assert one.stored == stored
+        assert not one.another
+        assert one.position is one.states["position"]
+        assert one.velocity is one.states["velocity"]
+        assert predict.predict(fitted, record(seed, duration=1.5)) == pytest.approx(one.position)
+        arm: Any = one.log.bench
+        assert one.load == pytest.approx(
+            -arm.moment() * np.sin(one.position - (arm.hanging or 0.0)), rel=1e-9
+        )
+    assert predict.role(fitted, "nobody") == "not in the fit"
+    other = predict.run(fitted, replace(record(7, duration=1.5), name="log 0"))
+    assert other.another  # a log of the same name that is another
+    new = predict.run(fitted, record(8, duration=1.5))
+    assert new.stored is None
+    assert not new.another
+
+
+def test_signals_of_a_prediction_are_those_of_the_drive(fitted):
+    """The voltage is the firmware's: supply times its gain times the error, within its duty; by what had been
+    asked the latency before that the fit found."""
+    log = record(1, mass=0.5, gain=8.0, command=steps, duration=1.5)
+    one = predict.run(fitted, log)
+    (late,) = [n.value for n in fitted.bench if n.path == "drive.delay"]
+    (supply,) = [n.value for n in fitted.bench if n.path == "drive.supply"]
+    k = np.clip(np.searchsorted(log.time, log.time - late, side="right") - 1, 0, len(log) - 1)
+    duty = np.clip(0.16 * 8.0 * (log["position_target"][k] - one.position), -0.97, 0.97)
+    assert one.signals["voltage"] == pytest.approx(supply * duty)
+    assert one.actuator.drive.proportional == 8.0  # type: ignore[attr-defined]
+
+
+def test_numbers_of_the_bench_that_the_fit_found_are_those_of_the_log(fitted):
+    log = record(0, duration=1.5)
+    there = predict.as_found(fitted, log)
+    (mass,) = [n for n in fitted.bench if n.path == "bench.mass" and "log 0" in n.logs]
+    assert parameters(there.bench)["mass"] == mass.value
+    tilted = replace(
+        fitted,
+        parameters={
+            **fitted.parameters,
+            "bench.tilt": replace(fitted.parameters["motor.resistance"], value=0.2),
+        },
+    )
+    assert parameters(predict.as_found(tilted, log).bench)["tilt"] == 0.2
+    bare = replace(log, bench=None)
+    assert predict.as_found(tilted, bare).bench is None

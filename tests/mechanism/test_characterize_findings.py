@@ -105,6 +105,52 @@ def test_stiction_at_the_start_does_not_bend_the_gains():
     assert measured["kS"] == pytest.approx(0.25, abs=0.02)
 
 
+COULOMB = {
+    "a fast ramp": ((0.1105, 0.12, 0.02), "voltage", {"slow": 1.0, "T": 6.0, "dt": 0.01}),
+    "a slow ramp": ((0.1105, 2.0, 0.05), "voltage", {"slow": 0.25, "T": 5.0, "dt": 0.02, "step": 4.0}),
+    "a current": ((1.105, 0.0, 0.4), "current", {"slow": 1.0, "T": 4.0, "dt": 0.01, "step": 8.0}),
+    "a current with drag": ((1.105, 0.02, 0.1), "current", {"slow": 1.0, "T": 4.0, "dt": 0.02, "step": 8.0}),
+}
+SEEN = {
+    "clean": {},
+    "noisy": {"noise": (0.05, 0.001)},
+    "coarse": {"quantum": 0.002, "differ": True, "noise": (0.0, 0.0)},
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("mechanism", COULOMB)
+def test_dry_friction_alone_does_not_stick(mechanism, seen, seed):
+    """When a ramp is seen to move, its input is above kS by what speed, inertia and averaging take: that is
+    no stiction."""
+    gains, control, how = COULOMB[mechanism]
+    runs = recorded(gains, rng=np.random.default_rng(seed), **how, **SEEN[seen])
+    measured = characterize(runs, control=control)
+    assert "stiction" not in codes(measured)
+    assert measured["kS"] == pytest.approx(gains[0], rel=0.06)
+    # without back-EMF there is no time constant: what is left of kV is rounding
+    assert math.isnan(measured.timescale) == (gains[1] == 0.0)
+
+
+@pytest.mark.parametrize("seen", ["clean", "noisy"])
+@pytest.mark.parametrize(("mechanism", "at"), [("a fast ramp", 0.6), ("a current", 2.06)])
+def test_what_sticks_is_told_with_its_breakaway(mechanism, at, seen):
+    from backemf.mechanism.motion import motion
+
+    gains, control, how = COULOMB[mechanism]
+    rng, noise = np.random.default_rng(0), SEEN[seen].get("noise", (0.0, 0.0))[0]
+    runs = recorded(gains, rng=rng, **how, **SEEN[seen])
+    for k in (0, 1):
+        t, u, _, _ = record(TESTS[k], gains, **how)
+        held = np.where(np.abs(u) < at, 0.0, u)
+        v, p = motion(t, held, start=(0.0, 0.0, 0.0), velocity_time=t, position_time=t, gains=gains)
+        runs[k] = make_run(TESTS[k], t, u, p, v + noise * rng.standard_normal(len(v)))
+    told = next(f for f in characterize(runs, control=control).findings if f.code == "stiction")
+    # the ramp rises by 0.01 a sample, and motion is seen a few samples late
+    assert told.numbers["breakaway"] == pytest.approx(at, abs=0.04)
+
+
 def test_an_arm_in_degrees_and_an_arm_without_position():
     runs = noisy(gravity=(0.0, 0.3, 0.0))
     assert "units_suspect" in codes(

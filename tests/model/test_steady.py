@@ -7,30 +7,8 @@ import math
 import pytest
 
 import backemf as be
+from backemf.errors import BackemfError
 from backemf.model import steady
-
-STALL, AMPERES, SPEED, VOLTS = 30.0, 2.7, 45.0 * 2 * math.pi / 60.0, 12.0
-
-
-@pytest.mark.parametrize(("gravity", "kp", "kv"), [(9.8, 748.665, 2.73124), (9.80665, 749.17, 2.7331)])
-def test_servo_torque_model(gravity, kp, kv):
-    """ST-3215-C047 as its script has it: R taken as 1 ohm, the motor constants each from their own entry."""
-    K_m = STALL * gravity / 100.0 / AMPERES
-    K_b = (VOLTS - 0.18 * 1.0) / SPEED
-    assert K_b == pytest.approx(2.50828, rel=1e-5)
-    servo = steady.servo_actuator(
-        torque_constant=K_m, back_emf_constant=K_b, resistance=1.0, volts_per_degree=12.0
-    )
-    assert servo.kp == pytest.approx(kp, rel=1e-5)
-    assert servo.kv == pytest.approx(kv, rel=1e-5)
-    assert (servo.a, servo.b_1, servo.b_2) == (servo.kp, -servo.kp, -servo.kv)
-    at_16 = steady.servo_actuator(
-        torque_constant=STALL * 9.8 / 100.0 / AMPERES,
-        back_emf_constant=K_b,
-        resistance=1.0,
-        volts_per_degree=16.0,
-    )
-    assert at_16.kp == pytest.approx(998.22, rel=1e-5)
 
 
 def test_dynamixel_document_against_a_simulated_stall_and_speed():
@@ -69,3 +47,17 @@ def test_isaac_triple():
     )
     free = be.Actuator(motor=be.motor.Motor(resistance=0.5, torque_constant=0.02))
     assert steady.isaac_motor(free, 12.0).effort_limit == pytest.approx(0.48)
+
+
+def test_gears_behind_gears_are_one_train():
+    """Two stages, one after the other, do to torque, speed and inertia what the train does at once."""
+    own = be.gearbox.Gearbox(ratio=4.0, n_motors=3, efficiency=0.9)
+    further = be.gearbox.Gearbox(ratio=-2.5, n_motors=2, efficiency=0.8)
+    train = own.behind(further)
+    assert train.output_torque(0.1) == pytest.approx(further.output_torque(own.output_torque(0.1)))
+    assert train.rotor_speed(7.0) == pytest.approx(own.rotor_speed(further.rotor_speed(7.0)))
+    assert train.output_inertia(1e-5) == pytest.approx(further.output_inertia(own.output_inertia(1e-5)))
+    assert train.efficiency == pytest.approx(0.72)
+    assert be.gearbox.Gearbox().behind(be.gearbox.Gearbox(ratio=2.0)).efficiency is None
+    with pytest.raises(BackemfError, match="backlash"):
+        be.gearbox.Gearbox(backlash=0.01, contact_stiffness=100.0).behind(further)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from backemf.data.sheets.datasheet import Datasheet, Entry, missing
-from backemf.model.steady import PositionActuator, servo_actuator
+from backemf.model.conversion import PositionActuator, servo_actuator
 from backemf.units import GRAVITY
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.frictions import friction_size
 from backemf.model import steady
+from backemf.model.curves import friction_size
 from backemf.report.blocks import Drawing
 from backemf.report.figures import (
     draw as render,

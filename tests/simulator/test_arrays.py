@@ -210,3 +210,13 @@ def test_a_one_sided_force_range_is_refused(live):
     model.actuator_forcerange[2] = -1.0, 2.0
     with pytest.raises(InvalidValue, match="forcerange is -1 2; expected the same limit in both directions"):
         from_model(model, "full")
+
+
+@pytest.mark.parametrize(("before", "after"), [((4.0, 1.0), (1e-3, 2.0)), ((1e-3, 2.0), (1e-3, 5.0))])
+def test_the_engines_constants_follow_armature_and_gear(live, before, after):
+    """The reflected inertia is armature times gear squared, whatever it was before; 1 / (0.01 + it)."""
+    model, _ = live
+    full = from_model(model, "full")
+    for armature, gear in (before, after):
+        write_to(model, "full", substitute(full, {"motor.rotor_inertia": armature, "gear": gear}))
+        assert model.dof_invweight0[0] == pytest.approx(1 / (0.01 + armature * gear**2))

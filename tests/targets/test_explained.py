@@ -294,3 +294,45 @@ def test_the_command_line_compares(model):
         run("explain", path, "--with", "mx-28", "--with", "mx-64")
     with pytest.raises(InvalidValue, match="expected a part"):
         run("explain", path, "--with", "a=")
+
+
+BRISTLE = (
+    '<dcmotor name="a" joint="a" gear="2" resistance="2" motorconst="0.1" damping="0.01"'
+    ' lugre="{stiffness} {damping} 0.05 0.08 0.1"/>'
+)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "codes"),
+    [(10.0, 0.001, []), (1e3, 0.001, ["bristle_unstable"]), (10.0, 0.5, ["not_passive"])],
+)
+def test_a_dcmotors_bristle_is_explained_at_its_joint(model, stiffness, damping, codes):
+    path = model(BRISTLE.format(stiffness=stiffness, damping=damping), 'armature="0.01" damping="0.02"')
+    (row,) = explain(path)
+    one = row.bristle
+    J = 0.4 * 3 * 0.2**2 + 0.01  # a ball of 3 kg, and the armature
+    viscous, motor = 4 * 0.01 + 0.02, 4 * 0.1**2 / 2  # gear^2 times the actuator's, and the joint's own
+    assert one is not None
+    assert one.natural_frequency == pytest.approx(math.sqrt(4 * stiffness / J) / (2 * math.pi))
+    all_damping = 4 * damping + viscous + motor
+    assert one.damping_ratio == pytest.approx(all_damping / (2 * math.sqrt(4 * stiffness * J)))
+    assert one.passive_limit == pytest.approx(viscous * 0.05 / 0.03)
+    assert one.integrator == "Euler"
+    assert one.largest_step == pytest.approx(min(all_damping / (4 * stiffness), math.inf))
+    assert [f.code for f in row.findings if f.code != "no_armature"] == codes
+    assert "stable below" in text([row])
+    assert summary([row])["actuators"][0]["bristle"]["largest_step"] == one.largest_step
+
+
+def test_another_integrator_may_bear_the_step(model):
+    path = model(BRISTLE.format(stiffness=10.0, damping=40.0), 'armature="0.01" damping="0.02"')
+    (row,) = explain(path)
+    (told,) = (f for f in row.findings if f.code == "bristle_unstable")
+    assert 'integrator="implicitfast"' in told.remedy
+    path.write_text(path.read_text().replace("<mujoco>", '<mujoco><option integrator="implicitfast"/>'))
+    (row,) = explain(path)
+    assert "bristle_unstable" not in [f.code for f in row.findings]
+    path.write_text(path.read_text().replace("implicitfast", "RK4"))
+    (row,) = explain(path)
+    assert row.bristle is not None
+    assert row.bristle.largest_step is None

@@ -55,6 +55,10 @@ def test_the_remedy_helps():
     found = integrator_finding(stiff, INERTIA, 0.002, "RK4")
     assert integrator_finding(stiff, INERTIA, found.numbers["timestep_enough"], "RK4") is None
     soft = found.numbers["stiffness_enough"] * GEAR**2
+    # the same damping ratio, d / sqrt(k), as of 3 N m s/rad at 6000 N m/rad; a fourth, a sixteenth, ... of it
+    damping = 3.0 * (soft / 6000.0) ** 0.5 / GEAR**2
+    assert f"lugre stiffness {soft / GEAR**2:.2g} and damping {damping:.2g} at the actuator" in found.remedy
+    assert 6000.0 / soft in (4, 16, 64, 256, 1024)
     assert integrator_finding(servo(soft, 3.0 * (soft / 6000.0) ** 0.5), INERTIA, 0.002, "RK4") is None
 
 

@@ -13,7 +13,8 @@ pytest.importorskip("mujoco")
 import mujoco
 
 import backemf as be
-from backemf.cli import exports, sources
+from backemf.cli import exports
+from backemf.cli.inputs import sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.targets.explain import explain
 from backemf.targets.export import export
@@ -152,12 +153,14 @@ def test_a_velocity_loop_with_an_integral_is_explained_and_refused_with_its_reci
     assert row.kind == "dcmotor"
     assert row.stiffness == pytest.approx(3 * K / R * N * N)
     told = next(f for f in row.findings if f.code == "velocity_integral")
-    assert told.numbers == pytest.approx({"kp": 3 * K / R, "kd": K * (0.5 + K) / R})
+    share = 0.5 / (0.5 + K)
+    assert told.numbers == pytest.approx({"kp": 3 * K / R, "kd": K * (0.5 + K) / R, "share": share})
+    assert 'write gear="5" input="pos vel" controller="0.12 0 0.0232"' in told.remedy
     drive = source.read(path).actuator.drive
     assert drive.loop is not None
     assert (drive.loop.integral, drive.loop.proportional) == pytest.approx((3 * N, 0.5 * N))
     assert (drive.command_low, drive.command_high) == pytest.approx((-4 / N, 4 / N))
-    with pytest.raises(InvalidValue, match="send the integrated command as pos, with kp = ki K/R"):
+    with pytest.raises(InvalidValue, match=r'controller="3 0 0.58" \(kp = ki K/R and .*, begun at 0'):
         run("export", path, "--to", "mujoco@3.12")
     assert 'input="velocity"' in run("export", path, "--to", "mujoco@3.11")
 
@@ -177,9 +180,8 @@ def test_the_integral_s_recipe_is_the_same_law(tmp_path):
     )
     model = mujoco.MjModel.from_xml_string(new)
     data, q, u, n = mujoco.MjData(model), [], 0.4, 3000
-    K, kp = 0.08, 0.5
     for k in range(n):  # its vel input gets what the proportional part asks for
-        data.ctrl[:] = 5 * u * H * k, 5 * u * kp / (kp + K)
+        data.ctrl[:] = 5 * u * H * k, 5 * u * x["share"]
         mujoco.mj_step(model, data)
         q.append(data.qpos[0])
     mine = simulated(found.actuator, {"velocity_target": u}, n)
@@ -195,12 +197,12 @@ TWO = """<mujoco><worldbody>
 </actuator></mujoco>"""
 
 
-def test_one_of_several_is_named_behind_a_colon(tmp_path):
+def test_one_of_several_is_named_behind_a_sharp(tmp_path):
     path = tmp_path / "two.xml"
     path.write_text(TWO)
     kp = {"h": 10.0, "hip": 10.0, "k": 20.0}
     for name, value in kp.items():
-        actuator, notes = sources.actuator_of(f"{path}:{name}")
+        actuator, notes = sources.actuator_of(f"{path}#{name}")
         assert be.steady.plain_servo(actuator).stiffness == value
         assert notes[0].startswith("model: two.xml, <position>")
     assert be.steady.plain_servo(sources.actuator_of(str(path), "hip")[0]).stiffness == 10.0
@@ -210,11 +212,11 @@ def test_one_of_several_is_named_behind_a_colon(tmp_path):
     ):
         sources.actuator_of(str(path))
     with pytest.raises(MissingValue, match="2 actuators to choose from"):
-        sources.actuator_of(f"{path}:knee")
+        sources.actuator_of(f"{path}#knee")
     with pytest.raises(UnknownName, match="did you mean 'hip'"):
-        sources.actuator_of(f"{path}:hipp")
+        sources.actuator_of(f"{path}#hipp")
     with pytest.raises(InvalidValue, match="an activation of its own"):
-        sources.actuator_of(f"{path}:f")
+        sources.actuator_of(f"{path}#f")
 
 
 def test_a_saved_general_is_a_source(tmp_path):
@@ -319,7 +321,22 @@ def test_the_names_of_isaac_lab_3_are_read_too(tmp_path):
     assert tuple(x) == pytest.approx(tuple(y), rel=1e-9)
 
 
+def test_a_joint_chooses_its_configuration_and_its_numbers(tmp_path):
+    path = tmp_path / "robot.py"
+    path.write_text(ISAAC.replace('{".*": 25.0}', '{".*_hip_joint": 25.0, ".*_calf_joint": 40.0}'))
+    for joint, stiffness in (("FL_hip_joint", 25.0), ("FL_calf_joint", 40.0)):
+        found = sources.chosen(f"{path}#{joint}")
+        assert found.joint == joint
+        assert found.notes[0] == f"Isaac Lab: robot.py, DCMotorCfg legs on {joint}"
+        assert found.actuator.parameters["drive.newton_metres_per_radian"] == stiffness
+    assert be.steady.plain_servo(be.Actuator.read(f"{path}#tail")).stiffness == 4.0
+    with pytest.raises(InvalidValue, match=r"expected one number: say which joint, as robot\.py#JOINT"):
+        be.Actuator.read(f"{path}#legs")
+    with pytest.raises(UnknownName, match=r"unknown configuration or joint in robot\.py 'arm'"):
+        be.Actuator.read(f"{path}#arm")
+
+
 def test_a_file_that_is_not_there_is_said(tmp_path):
-    for name in ("none.xml", "none.py", "none.xml:knee"):
+    for name in ("none.xml", "none.py", "none.xml#knee"):
         with pytest.raises(MissingValue, match=r"there is no file .*none"):
             sources.actuator_of(str(tmp_path / name))

@@ -168,3 +168,20 @@ gear_ratio = "%s"
     assert wrong.constants["N"].value == pytest.approx(9.0, rel=0.01)
     (told,) = [f for f in wrong.findings if f.code == "entry_disagrees"]
     assert (told.numbers["printed"], told.numbers["factor"]) == pytest.approx((12.0, 12 / 9), rel=0.01)
+
+
+def test_errors_of_what_is_derived_follow_from_those_of_the_constants():
+    """R to 3 %, K to 2 %: V / R errs by R alone, K and 1 / K by K alone, R / K^2 by both."""
+    printed = sheet('resistance = "2.00 ohm +- 3 %"\ntorque_constant = "25.0 mN m/A +- 2 %"\n')
+    solved = printed.reconciled
+    R, K = (solved.constants[name].error / solved.constants[name].value for name in "RK")
+    shares = {
+        "stall_current": R,
+        "torque_constant": K,
+        "speed_constant": K,
+        "speed_torque_gradient": math.hypot(R, 2 * K),
+    }
+    assert R > K > 0
+    for name, share in shares.items():
+        one = solved.derived[name]
+        assert one.error / one.value == pytest.approx(share, rel=1e-3), name

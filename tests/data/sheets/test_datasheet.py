@@ -205,22 +205,6 @@ def test_sg90_article_route():
     assert sg90_article(printed).resistance == pytest.approx(10.0)
 
 
-def test_registers_volts_and_newton_metres():
-    """servos.md: duty per radian at default; stiffness = K / R x V_in x error_gain x register."""
-    gain = steady.servo_gain(
-        register=32, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
-    )
-    assert gain.volts == pytest.approx(5.056 * 15)
-    assert gain.torque == pytest.approx(1.1 * 5.056 * 15)
-    back = steady.servo_register(
-        gain.torque, firmware_gain=0.158, supply=15.0, torque_constant=2.2, resistance=2.0
-    )
-    assert back == pytest.approx(gain)
-    assert steady.servo_gain(
-        register=640, firmware_gain=0.0057548, supply=1.0, torque_constant=1.0, resistance=1.0
-    ).volts == pytest.approx(3.68, abs=0.005)
-
-
 def test_geared_sheet_gets_its_efficiency_from_torque_and_speed():
     R, K, eta, N = 4.0, 0.01, 0.7, 200.0
     body = (

@@ -78,7 +78,11 @@ def test_every_printed_number_arrives():
 
 def test_what_the_model_does_not_use_is_listed():
     solved = actuator_sheet().reconciled
-    assert solved.unused == ("mass 485 g", "firmware stiffness max 500 N m/rad")
+    assert solved.unused == (
+        "mass 485 g",
+        "firmware stiffness max 500 N m/rad",
+        "firmware velocity gain 2 N m s/rad (of another law: velocity)",
+    )
     (teeth,) = [text for text in solved.assumed if "play" in text]
     assert "neither is printed" in teeth
     bare = actuator_sheet(JOINT.replace('reflected_inertia = "4.92e-3 kg m^2"\n', "")).reconciled

@@ -16,7 +16,7 @@ from backemf.identify.recording.rows import lost
 from backemf.identify.recording.samples import odd_ones, repeated
 from backemf.identify.recording.track import Track
 
-from .recordings import (
+from ..recordings import (
     SERVO,
     clean,
     command_logged_coarsely,

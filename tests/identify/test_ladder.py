@@ -1,0 +1,365 @@
+"""The ladder without its fits: which logs are held out, and which rung is the simplest of the good ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.data.fit import Fit, Fitted
+from backemf.identify.ladder import Ladder, Rung, as_good, default_hold_out, folds_of, grouped, simplest
+from backemf.identify.select import matches, split
+
+from .recordings import SERVO, record, sweep
+
+T = np.linspace(0.0, 1.0, 11)
+
+
+def log(
+    name: str, gain: float | None = None, mass: float | None = None, length: float = 0.1, **more
+) -> be.Log:
+    bench = None if mass is None else be.bench.Pendulum(mass=mass, length=length)
+    settings = {"drive.proportional": gain} if gain is not None else {}
+    return be.log(name, T, position=T, position_target=T, bench=bench, settings={**settings, **more})
+
+
+def logs(*rows: tuple) -> list[be.Log]:
+    return [log(f"log {k}", *row) for k, row in enumerate(rows)]
+
+
+def names(some) -> list[str]:
+    return [one.name for one in some]
+
+
+ONE = log("arm 8", 8.0, 0.3, **{"drive.supply": 7.4})
+SPECS = {
+    "its gain": ({"gain": 8}, True),
+    "another gain": ({"gain": 9}, False),
+    "nearly its gain": ({"gain": 8.0 + 1e-10}, True),
+    "not so nearly": ({"gain": 8.0 + 1e-6}, False),
+    "its mass": ({"mass": 0.3}, True),
+    "its mass, to a billionth": ({"mass": 0.3 + 5e-10}, True),
+    "not to a billionth": ({"mass": 0.3 + 1.5e-9}, False),
+    "another mass": ({"mass": 0.2}, False),
+    "its length": ({"length": "0.1"}, True),
+    "its supply": ({"supply": 7.4}, True),
+    "all of it": ({"gain": 8, "mass": 0.3}, True),
+    "one of it": ({"gain": 8, "mass": 0.5}, False),
+    "the other of it": ({"gain": 9, "mass": 0.3}, False),
+    "its name": ("arm 8", True),
+    "a pattern of its name": ("arm*", True),
+    "another name": ("leg*", False),
+    "its name by key": ({"name": "arm ?"}, True),
+    "another name by key": ({"name": "leg"}, False),
+    "one of several": (["leg", {"gain": 8}], True),
+    "none of several": (["leg", {"gain": 9}], False),
+    "a function": (lambda one: one.settings["drive.proportional"] > 7, True),
+    "a function that is not true": (lambda one: 0, False),
+}
+
+
+@pytest.mark.parametrize("row", SPECS)
+def test_which_logs_are_meant(row):
+    spec, meant = SPECS[row]
+    assert matches(ONE, spec) is meant
+
+
+def test_large_numbers_are_meant_to_a_billionth_of_themselves():
+    assert matches(log("x", 800.0), {"gain": 800.0 + 5e-7})
+    assert not matches(log("x", 800.0), {"gain": 800.0 + 9e-7})
+
+
+def test_a_log_without_the_number_is_not_meant():
+    assert not matches(log("plain"), {"gain": 8})
+    assert not matches(log("plain"), {"mass": 0.3})
+    with pytest.raises(be.BackemfError, match="unknown way to choose logs 'gian'"):
+        matches(ONE, {"gian": 8})
+    with pytest.raises(be.BackemfError, match="expected a mapping"):
+        matches(ONE, 8)
+
+
+def test_logs_are_parted_into_those_to_fit_and_to_judge_on():
+    three = logs((8.0,), (16.0,), (8.0,))
+    training, judged = split(three, {"gain": 8})
+    assert (names(training), names(judged)) == (["log 1"], ["log 0", "log 2"])
+    assert split(three, None) == (three, [])
+    for spec, said in (({"gain": 9}, "matches none of the 3 logs"), ("log*", "matches every log")):
+        with pytest.raises(be.BackemfError, match=said):
+            split(three, spec)
+    with pytest.raises(be.BackemfError, match="no logs"):
+        split([], None)
+
+
+HOLD_OUTS = {
+    "the middle of three gains": (
+        [(g,) for g in (8.0, 16.0, 32.0)],
+        [{"gain": 16.0}],
+        "the logs with gain 16",
+    ),
+    "the lower middle of four": (
+        [(g,) for g in (4.0, 8.0, 16.0, 32.0)],
+        [{"gain": 8.0}],
+        "the logs with gain 8",
+    ),
+    "most logs have the middle gain: masses": (
+        [(8.0, 0.1), (16.0, 0.1), (16.0, 0.2), (16.0, 0.3), (16.0, 0.3), (32.0, 0.3)],
+        [{"mass": 0.2}],
+        "the logs with mass 0.2",
+    ),
+    "two gains: every fourth": ([(8.0,), (16.0,)] * 3, ["log 1", "log 5"], "every fourth log (2 of 6)"),
+    "four of a kind": ([(8.0,)] * 4, ["log 1"], "every fourth log (1 of 4)"),
+    "three of a kind": ([(8.0,)] * 3, ["log 1"], "one log"),
+    "two": ([(8.0,)] * 2, ["log 1"], "one log"),
+    "six tenths have the middle gain": (
+        [(8.0,), (16.0,), (16.0,), (16.0,), (32.0,)],
+        [{"gain": 16.0}],
+        "the logs with gain 16",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", HOLD_OUTS)
+def test_what_is_held_out_where_nobody_says(row):
+    rows, held, words = HOLD_OUTS[row]
+    assert default_hold_out(logs(*rows)) == (held, words)
+
+
+def test_one_log_cannot_be_parted():
+    with pytest.raises(be.BackemfError, match="1 log is too little"):
+        default_hold_out(logs((8.0,)))
+
+
+def test_logs_of_one_rig_and_settings_are_a_group():
+    four = logs((8.0, 0.3), (8.0, 0.5), (8.0, 0.3), (16.0, 0.3))
+    assert [names(members) for members in grouped(four).values()] == [
+        ["log 0", "log 2"],
+        ["log 1"],
+        ["log 3"],
+    ]
+    alike = logs((8.0, 0.3), (8.0, 0.3))
+    assert [names(members) for members in grouped(alike).values()] == [["log 0"], ["log 1"]]
+    bare = logs((8.0,), (16.0,))
+    assert len(grouped(bare)) == 2
+
+
+def test_enough_groups_are_held_out_as_asked():
+    """Three groups, or four logs of fewer."""
+    three = logs(*[(g, 0.3) for g in (4.0, 8.0, 16.0, 32.0, 64.0)])
+    assert folds_of(three, ["log 0", "log 1", "log 2"]) == ([["log 0", "log 1", "log 2"]], "")
+    many = logs(*[(8.0, 0.3)] * 4, (16.0, 0.3))
+    assert folds_of(many, {"gain": 8}) == ([["log 0", "log 1", "log 2", "log 3"]], "")
+    one = logs((8.0, 0.3), (8.0, 0.5))
+    assert folds_of(one, ["log 1"]) == ([["log 0"], ["log 1"]], "2 groups of logs, each held out in turn")
+
+
+def test_too_few_are_held_out_in_turn_with_all_others():
+    some = logs((8.0, 0.3), (8.0, 0.3), (16.0, 0.3), (8.0, 0.3))
+    folds, words = folds_of(some, {"gain": 8})  # three logs, but of one rig
+    assert folds == [["log 0", "log 1", "log 3"], ["log 2"]]
+    assert words == "2 groups of logs, each held out in turn"
+    # half a group is not one that was held out
+    halves = logs(*[(g, 0.3) for g in (4.0, 8.0, 16.0) for _ in range(2)])
+    folds, _ = folds_of(halves, ["log 0", "log 2", "log 4"])
+    assert folds == [["log 0", "log 1"], ["log 2", "log 3"], ["log 4", "log 5"]]
+
+
+def test_at_most_four_folds_the_smallest_together():
+    rows = [(4.0,)] * 3 + [(5.0,)] * 2 + [(6.0,), (7.0,)] + [(8.0,)] * 2
+    folds, words = folds_of(logs(*rows), ["log 5"])
+    assert sorted(map(len, folds)) == [2, 2, 2, 3]
+    assert ["log 5", "log 6"] in folds
+    assert words == "4 groups of logs, each held out in turn"
+    assert sorted(name for fold in folds for name in fold) == [f"log {k}" for k in range(9)]
+
+
+def fit_of(n: int, untold: bool = False, training: float = 1e-3, motion: str = "rotary") -> Fit:
+    """As much of a fit as a rung looks at: so many numbers, one of which the logs may not tell."""
+    fitted = {
+        f"friction.n{k}": Fitted(
+            path=f"friction.n{k}",
+            value=1.0,
+            error=0.1,
+            low=0.8,
+            high=1.2,
+            unit="1",
+            start=1.0,
+            told_by="prior" if untold and k == 0 else "data",
+        )
+        for k in range(n)
+    }
+    return Fit(
+        actuator=SERVO if motion == "rotary" else be.Actuator(motor=SERVO.motor, motion="linear"),
+        parameters=fitted,
+        training={"t": training},
+        held_out={},
+        noise_floor=0.0,
+        findings=(),
+        starts=(),
+        correlation=np.eye(n),
+        substeps=1,
+        seed=0,
+        cpu_s=0.0,
+        friction="coulomb",
+    )
+
+
+def rung(name: str, n: int, *errors: float, untold: bool = False) -> Rung:
+    return Rung(name=name, fit=fit_of(n, untold), errors={f"log {k}": e for k, e in enumerate(errors)})
+
+
+def test_a_rungs_error_and_how_sure_it_is():
+    one = rung("m4", 3, 1.0, 2.0, 6.0)
+    assert one.held_out == 3.0
+    assert one.standard_error == pytest.approx(math.sqrt(7.0 / 3))  # squares off the mean: 4, 1, 9
+    assert rung("m4", 3, 1.0).standard_error == np.inf
+    failed = Rung(name="m5", fit=None, reason="it ran away")
+    assert failed.held_out == np.inf
+    assert failed.untold == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "told_by", "value", "untold"),
+    [
+        ("friction.load", "prior", 0.1, True),
+        ("friction.load", "prior", 0.0, False),  # there is none of it, and that is told
+        ("friction.load", "data", 0.1, False),
+        ("friction.load", "both", 0.1, False),
+        ("motor.resistance", "prior", 4.0, False),
+    ],
+)
+def test_numbers_of_a_friction_that_nothing_tells(path, told_by, value, untold):
+    number = Fitted(
+        path=path, value=value, error=1.0, low=0.0, high=9.0, unit="1", start=1.0, told_by=told_by
+    )
+    fit = fit_of(0)
+    object.__setattr__(fit, "parameters", {path: number})
+    assert Rung(name="m4", fit=fit).untold == ((path,) if untold else ())
+
+
+BETTER = {
+    # errors of one, of the best, and whether the first is as good
+    "the same": ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], True),
+    "worse in every log alike": ([1.2, 1.2, 1.2], [1.0, 1.0, 1.0], False),
+    "within a tenth over the root of their number": ([1.057, 1.057, 1.057], [1.0, 1.0, 1.0], True),
+    "just beyond it": ([1.059, 1.059, 1.059], [1.0, 1.0, 1.0], False),
+    # worse by 0.1 on average; by -0.1, 0.1 and 0.3 its standard error is 0.2 / sqrt(3) = 0.115
+    "worse by less than it scatters": ([0.9, 1.1, 1.3], [1.0, 1.0, 1.0], True),
+    # by -0.03, 0.12, 0.27: 0.15 / sqrt(3) = 0.087
+    "worse by more than it scatters": ([0.97, 1.12, 1.27], [1.0, 1.0, 1.0], False),
+    "two logs that scatter": ([0.9, 1.3], [1.0, 1.0], True),
+    "what both find hard cancels": ([9.1, 1.09, 5.08], [9.0, 1.0, 5.0], True),
+    "one log": ([1.09], [1.0], True),
+    "one log, worse": ([1.11], [1.0], False),
+}
+
+
+@pytest.mark.parametrize("row", BETTER)
+def test_what_is_as_good_as_the_best_log_by_log(row):
+    one, best, good = BETTER[row]
+    assert as_good(rung("a", 1, *one), rung("b", 2, *best)) is good
+
+
+def test_only_logs_that_both_were_judged_on_count():
+    one, best = rung("a", 1, 1.0, 1.0), rung("b", 2, 1.0, 1.0, 0.2)
+    assert as_good(one, best)
+
+
+CHOICES = {
+    "the best": ([("a", 1, 2.0), ("b", 2, 1.0), ("c", 3, 1.5)], "b"),
+    "as good, with fewer numbers": ([("a", 1, 2.0), ("b", 2, 1.02), ("c", 3, 1.0)], "b"),
+    "of as many numbers the better": ([("a", 2, 1.02), ("b", 2, 1.0)], "b"),
+}
+
+
+@pytest.mark.parametrize("row", CHOICES)
+def test_the_simplest_rung_that_is_good_enough(row):
+    rows, chosen = CHOICES[row]
+    climbed = [rung(name, n, *[error] * 3) for name, n, error in rows]
+    failed = Rung(name="failed", fit=None, reason="it ran away")
+    assert simplest([*climbed, failed]).name == chosen
+
+
+def test_a_rung_that_is_not_told_only_where_no_other_is_left():
+    untold, told = rung("a", 1, 1.02, 1.02, untold=True), rung("b", 2, 1.0, 1.0)
+    assert simplest([untold, told]).name == "b"
+    assert simplest([untold, rung("b", 2, 1.0, 1.0, untold=True)]).name == "a"
+    with pytest.raises(be.BackemfError, match="no rung could be fitted: it ran away"):
+        simplest([Rung(name="failed", fit=None, reason="it ran away")])
+
+
+def climbed(motion: str = "rotary") -> Ladder:
+    rungs = (
+        Rung(name="coulomb", fit=fit_of(2, training=2e-3, motion=motion), errors={"a": 3e-3, "b": 5e-3}),
+        Rung(name="m4", fit=None, reason="it ran away"),
+        Rung(name="m5", fit=fit_of(4, motion=motion), errors={"a": 2e-3, "b": 2e-3}),
+        Rung(name="m6", fit=fit_of(5, motion=motion), errors={"a": 5e-3}),
+        Rung(name="lugre", fit=fit_of(3, motion=motion), errors={"a": 1e-3, "b": 2e-3}),
+    )
+    return Ladder(rungs=rungs, chosen="m5", held_out="two logs")
+
+
+def test_the_chosen_fit_remembers_the_others():
+    fit = climbed().fit
+    assert len(fit.parameters) == 4
+    assert fit.judged_on == "two logs"
+    assert [(r.friction, r.n_parameters, r.held_out_mae, r.chosen) for r in fit.rungs] == [
+        ("coulomb", 2, pytest.approx(4e-3), False),
+        ("m4", None, None, False),
+        ("m5", 4, 2e-3, True),
+        ("m6", 5, 5e-3, False),
+        ("lugre", 3, 1.5e-3, False),
+    ]
+    assert fit.rungs[0].training_mae == 2e-3
+    assert fit.rungs[1].training_mae is None
+    assert fit.rungs[0].standard_error == pytest.approx(1e-3)
+    assert fit.rungs[3].standard_error == 0.0  # one log does not tell
+
+
+def test_a_ladder_in_words():
+    """Each rung against the best before it: 2 of 4 are half, 5 of 2 are half as much again too many twice,
+    1.5 of 2 are three quarters."""
+    rows = {line.split()[0]: line for line in str(climbed()).splitlines() if line.strip()}
+    assert "4.000 +- 1.00" in rows["coulomb"]
+    assert "2.000" in rows["coulomb"]
+    assert "%" not in rows["coulomb"]
+    assert "it ran away" in rows["m4"]
+    assert "+50.0 %" in rows["m5"]
+    assert "chosen" in rows["m5"]
+    assert "-150.0 %" in rows["m6"]
+    assert "+-" not in rows["m6"]
+    assert "+25.0 %" in rows["lugre"]
+    assert "chosen" not in rows["lugre"]
+    assert "held out [mrad]" in str(climbed())
+    assert "held out [mm]" in str(climbed("linear"))
+
+
+def test_rungs_are_fitted_judged_and_the_simplest_kept():
+    """Short logs of Stribeck friction: each of two groups is held out in turn, and progress rises."""
+    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(4)]
+    told: list[tuple[str, float, float]] = []
+    climbed = be.ladder(
+        SERVO,
+        some,
+        rungs=("stribeck", "unknown", "coulomb"),
+        hold_out=["log 1", "log 3"],
+        offset=False,
+        n_starts=1,
+        progress=lambda *row: told.append(row),
+    )
+    assert climbed.chosen == "stribeck"
+    assert climbed.held_out == "2 groups of logs, each held out in turn"
+    best, unknown, poorer = climbed.rungs
+    assert set(best.errors) == {f"log {k}" for k in range(4)}
+    assert best.held_out < poorer.held_out
+    assert unknown.fit is None
+    assert "unknown friction" in unknown.reason
+    assert set(climbed.fit.held_out) == {"log 1", "log 3"}
+    assert climbed.fit.friction == "stribeck"
+    of_rungs = [row for row in told if row[0].startswith(("stribeck: ", "coulomb: "))]
+    assert all(cost > 0 for _, cost, _ in of_rungs)
+    first = [share for text, _, share in of_rungs if text.startswith("stribeck")]
+    last = [share for text, _, share in of_rungs if text.startswith("coulomb")]
+    assert 0.0 < min(first) <= max(first) <= 1 / 3
+    assert 2 / 3 < min(last) <= max(last) <= 1.0

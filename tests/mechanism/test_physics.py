@@ -1,0 +1,126 @@
+"""The mechanism behind gains, by hand: torque per input, inertia, resistance, and what is off."""
+
+from __future__ import annotations
+
+import pytest
+
+from backemf.data.characterization import Characterization, Gain
+from backemf.errors import MissingValue
+from backemf.mechanism.physics import physics, theoretical
+from backemf.model.motor import Motor
+
+MOTOR = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)
+HOW = {"ratio": 20.0, "n_motors": 2}
+"""At the output: 0.4 V s/rad, 2 * 20 * 0.02 = 0.8 N m/A, 8 N m/V, and 2 * 400 * 1e-5 = 0.008 kg m^2."""
+SIZES = {"radians": 1.0, "rotations": 6.283185, "degrees": 0.01745329, "feet": 0.3048}
+
+
+def measured(control="voltage", units="radians", **values):
+    gains = {name: Gain(value=value, low=None, high=None, unit="") for name, value in values.items()}
+    nothing = dict.fromkeys(("r2", "velocity_error", "timescale", "delay", "position_delay", "limit"), 0.0)
+    return Characterization(
+        mechanism="simple",
+        control=control,
+        method="",
+        units=units,
+        gains=gains,
+        feedback={},
+        findings=(),
+        window=None,
+        tests=(),
+        **nothing,
+    )
+
+
+@pytest.mark.parametrize("units", SIZES)
+def test_gains_in_volts(units):
+    size = SIZES[units]
+    given = measured(units=units, kS=0.05, kV=0.42 * size, kA=0.03 * size, kG=0.25)
+    back = physics(given, MOTOR, inertia=0.12, **HOW)
+    assert back.inertia == pytest.approx(0.03 * 8, rel=1e-6)
+    assert back.friction == pytest.approx(0.05 * 8)
+    assert back.viscous == pytest.approx((0.42 - 0.4) * 8, rel=1e-5)
+    assert back.gravity == pytest.approx(0.25 * 8)
+    # kA = R J / K_t
+    assert back.resistance == pytest.approx(0.03 * 0.8 / 0.12, rel=1e-6)
+    assert dict(back.predicted) == pytest.approx({"kV": 0.4 * size, "kA": 0.1 * 0.12 / 0.8 * size}, rel=1e-6)
+    assert [f.code for f in back.findings] == ["resistance_high"]
+    assert back.findings[0].text == "the effective resistance is 0.2 ohm, the motor's own 0.1 ohm."
+
+
+@pytest.mark.parametrize("units", SIZES)
+def test_gains_in_amperes(units):
+    size = SIZES[units]
+    given = measured("current", units, kS=0.5, kV=0.1 * size, kA=0.3 * size, kG=0.25)
+    back = physics(given, MOTOR, inertia=0.12, **HOW)
+    assert (back.inertia, back.friction) == pytest.approx((0.3 * 0.8, 0.5 * 0.8), rel=1e-6)
+    assert (back.viscous, back.gravity) == pytest.approx((0.1 * 0.8, 0.25 * 0.8), rel=1e-6)
+    assert dict(back.predicted) == pytest.approx({"kV": 0.0, "kA": 0.12 / 0.8 * size}, rel=1e-6)
+    assert back.resistance is None
+    assert not back.findings
+
+
+def test_what_was_not_measured_is_not_told():
+    back = physics(measured(kV=0.4, kA=0.03), MOTOR, **HOW)
+    assert (back.friction, back.gravity, back.resistance) == (None, None, None)
+    assert dict(back.predicted) == pytest.approx({"kV": 0.4})
+    assert physics(measured(kV=0.4, kA=0.03), MOTOR, ratio=20.0).inertia == pytest.approx(0.03 * 4)
+    with pytest.raises(MissingValue, match="needs kV and kA"):
+        physics(measured(kS=0.1, kV=0.4), MOTOR, **HOW)
+    with pytest.raises(MissingValue, match="needs kV and kA"):
+        physics(measured(kS=0.1, kV=None, kA=0.4), MOTOR, **HOW)
+
+
+@pytest.mark.parametrize(("share", "said"), [(1.4, False), (1.6, True)])
+def test_a_resistance_may_be_half_as_much_again(share, said):
+    back = physics(measured(kV=0.4, kA=share * 0.1 * 0.12 / 0.8), MOTOR, inertia=0.12, **HOW)
+    assert back.resistance == pytest.approx(share * 0.1)
+    assert [f.code for f in back.findings] == (["resistance_high"] if said else [])
+
+
+@pytest.mark.parametrize(("inertia", "said"), [(0.0079, True), (0.0081, False)])
+def test_an_inertia_is_at_least_that_of_the_rotors(inertia, said):
+    back = physics(measured(kV=0.4, kA=inertia / 8), MOTOR, **HOW)
+    assert [f.code for f in back.findings] == (["inertia_low"] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "slip"),
+    [
+        # a turn is 2 pi rad, a degree pi / 180 rad, a minute 60 s
+        (6.2832, "rotations read as radians"),
+        (0.15915, "radians read as rotations"),
+        (0.017453, "degrees read as radians"),
+        (0.016667, "velocity per minute, not per second"),
+        (0.10472, "rotations per minute read as radians per second"),
+        (0.86, None),
+        (1.29, None),
+        (0.84, "no"),
+        (1.31, "no"),
+        (3.0, "no"),
+        (-1.0, "no"),
+        (0.0, "no"),
+    ],
+)
+def test_a_kV_that_motor_and_gears_do_not_explain(ratio, slip):
+    found = physics(measured(kV=0.4 * ratio, kA=0.03), MOTOR, **HOW).findings
+    if slip is None:
+        assert not found
+        return
+    (only,) = found
+    assert only.code == ("kV_unexpected" if slip == "no" else "units_suspect")
+    assert (f": as {slip} gives." in only.text) == (slip != "no")
+    assert only.numbers["ratio"] == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("units", SIZES)
+def test_gains_to_expect(units):
+    size = SIZES[units]
+    load = {"inertia": 0.1, "motor_friction": 0.01, "output_friction": 0.5, "viscous": 0.05, "units": units}
+    volts = theoretical(MOTOR, **HOW, **load)
+    # friction: 2 * 20 * 0.01 + 0.5 N m, over 8 N m/V; inertia: 0.1 + 0.008
+    assert tuple(volts) == pytest.approx((0.9 / 8, (0.4 + 0.05 / 8) * size, 0.108 / 8 * size), rel=1e-6)
+    amperes = theoretical(MOTOR, **HOW, **load, control="current")
+    assert tuple(amperes) == pytest.approx((0.9 / 0.8, 0.05 / 0.8 * size, 0.108 / 0.8 * size), rel=1e-6)
+    plain = theoretical(MOTOR, ratio=20.0, inertia=0.1)
+    assert tuple(plain) == pytest.approx((0.0, 0.4, 0.104 / 4), rel=1e-6)
