@@ -21,6 +21,7 @@ from benchmarks import fit_recorded, fit_simulated
 
 RECORDED: dict[str, tuple[str, Callable[[Path], list[dict]]]] = {
     "mx106": ("mx106_pendulum", fit_recorded.mx106),
+    "regions": ("mx106_pendulum", fit_recorded.regions),
     "sts3032": ("sts3032", fit_recorded.sts3032),
     "rigs": ("sts3032", fit_recorded.rigs),
     "sg90": ("sg90", fit_recorded.sg90),

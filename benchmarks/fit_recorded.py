@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
 import backemf as be
 from backemf.identify.fit import climb_of
@@ -18,6 +19,7 @@ from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import homotopy
 from backemf.identify.residual import mean_absolute_errors, problem
 from backemf.identify.search import stages
+from tests.published.mx106 import another_servo
 from tests.published.sg90 import Article, servo
 
 from . import emps as axis
@@ -80,6 +82,28 @@ def mx106(folder: Path) -> list[dict]:
                 f"the other {len(free)}, median": float(np.median(free)),
             },
             "cpu_s": cpu,
+        }
+    ]
+
+
+def regions(folder: Path, servos: int = 12) -> list[dict]:
+    """How often the joint 95 % region of a fit from the sheet holds another servo's numbers, all of them."""
+    sheet = be.Datasheet.read("mx-106")
+    squared, coulomb, begun = [], [], time.process_time()
+    for seed in range(servos):
+        truth, logs = another_servo(folder, seed)
+        fit = be.fit(sheet.actuator(), logs, friction="m6", prior=sheet, n_starts=2)
+        squared.append(fit.distance(truth) ** 2)
+        p = fit.parameters["friction.coulomb"]
+        coulomb.append(p.low <= truth["friction.coulomb"] <= p.high)
+    return [
+        {
+            "hold": sum(d < chi2.ppf(0.95, len(truth)) for d in squared),
+            "coulomb_hold": sum(coulomb),
+            "of": servos,
+            "numbers": len(truth),
+            "median_chi2": float(np.median(squared)),
+            "cpu_s": time.process_time() - begun,
         }
     ]
 

@@ -86,7 +86,7 @@ def rooms_table(may_import: Graph, base: set[str]) -> str:
         names = [f"`{x}`" for x in may_import if x in may and not (x in base and base <= may)]
         if base <= may:
             names.insert(0, f"the {BASE}")
-        place = f"`{room}.py`" if room in base else f"`{room}/`"
+        place = f"`{room}.py`" if (ROOT / "src" / "backemf" / f"{room}.py").exists() else f"`{room}/`"
         what = sentence(room).replace("<", "&lt;")
         rows.append((place, what, ", ".join(names) or "nothing"))
     return markdown(("room", "what it is", "may import"), rows)

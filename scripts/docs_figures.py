@@ -1,12 +1,21 @@
-"""The pictures of the documentation that are simulated for it: `python scripts/docs_figures.py`."""
+"""The pictures of the documentation that are simulated for it, and those of its gallery, which the page's own
+commands make: `python scripts/docs_figures.py`, or with `gallery` those alone."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import shlex
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 import backemf as be
+from backemf.cli.main import main as command_line
 from backemf.report.figures import draw as render
 from backemf.report.figures.figure import Curve, Figure, Panel
 
@@ -86,7 +95,31 @@ def sg90_time() -> Figure:
     return Figure(panels=panels, title="214 pictures span 213 intervals (simulated)", shared_x=False)
 
 
+def gallery() -> None:
+    """Run what docs/gallery.md says, and keep its pictures, with a palette of their own colours."""
+    page = (IMAGES.parent / "gallery.md").read_text(encoding="utf-8")
+    kept, space = IMAGES / "gallery", {}
+    kept.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for language, block in re.findall(r"^```(python|sh)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+            if language == "python":
+                exec(compile(block, "gallery.md", "exec"), space)
+            for line in block.splitlines() if language == "sh" else ():
+                sys.argv = shlex.split(line)
+                quiet = contextlib.redirect_stdout(io.StringIO())
+                with contextlib.suppress(SystemExit), quiet:
+                    command_line()
+        for made in sorted(Path(folder).glob("*.png")):
+            with Image.open(made) as picture:
+                picture.convert("RGB").quantize(64).save(kept / made.name, optimize=True)
+            print(f"wrote docs/img/gallery/{made.name} ({(kept / made.name).stat().st_size // 1000} kB)")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["gallery"]:
+        gallery()
+        return
+    gallery()
     for name, figure in (("sg90-knobs", sg90_knobs()), ("sg90-time", sg90_time())):
         print(f"wrote {render.save(figure, IMAGES / f'{name}.png').relative_to(IMAGES.parent.parent)}")
 

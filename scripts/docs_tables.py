@@ -219,10 +219,33 @@ def kernel() -> str:
     return f"```text\n{step.strip()}\n```"
 
 
+def entries() -> str:
+    """Everything that a datasheet may print: names, symbols, unit, and where it goes."""
+    from backemf.data.sheets.entries import BECOMES, ENTRIES, TWICE
+    from backemf.data.sheets.toml import FIRMWARE, OTHER_UNITS, SYMBOLS
+
+    also = {name: bare for bare, names in TWICE.items() for name in names[1:]}
+    rows = []
+    for name, kind in ENTRIES.items():
+        symbols = [*kind.aliases, *([also[name]] if name in also else [])]
+        unit = "-" if kind.unit == "1" else kind.unit.replace(" ", "\u00a0")
+        goes = BECOMES.get(name, "solved with the others, and compared")
+        rows.append((f"`{name}`", " ".join(f"`{s}`" for s in symbols) or "-", unit, kind.text, goes))
+    by = {name: [s for s, names in SYMBOLS.items() if name in names] for name in FIRMWARE}
+    settings = []
+    for name, unit in FIRMWARE.items():
+        units = " or ".join(u for u in (unit, OTHER_UNITS.get(name)) if u)
+        symbols = " ".join(f"`{s}`" for s in by[name]) or "-"
+        settings.append((f"`{name}`", symbols, "-" if units == "1" else units))
+    head = ("entry", "symbols", "unit", "what it is", "where it goes")
+    return f"{markdown(head, rows)}\n\n{markdown(('firmware', 'symbols', 'unit'), settings)}"
+
+
 MADE = {
     "cli": ("cli.md", command_line),
     "parameters": ("parameters.md", parameters),
     "kernel": ("engines.md", kernel),
+    "entries": ("datasheets.md", entries),
 }
 
 
