@@ -13,7 +13,7 @@ from backemf.identify.free import free, spread
 from backemf.identify.optimize import homotopy, levenberg_marquardt
 from backemf.identify.residual import problem
 from backemf.identify.search import stages
-from tests.identify.recordings import SERVO, record, steps, sweep
+from tests.identify.recordings import COVERED, SERVO, record, steps, sweep
 
 LUGRE = be.Actuator(
     motor=be.motor.Motor(resistance=4.0, torque_constant=0.55, rotor_inertia=0.004),
@@ -81,18 +81,6 @@ def lugre(starts: int = 32) -> list[dict]:
                 }
             )
     return rows
-
-
-COVERED = {
-    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
-    "stribeck": SERVO.friction,
-    "m4": be.friction.M4(
-        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
-    ),
-    "lugre": be.friction.LuGre(
-        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
-    ),
-}
 
 
 def coverage_logs(actuator: be.Actuator, seed: int, correlated: bool) -> list[be.Log]:

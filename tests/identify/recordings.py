@@ -16,6 +16,17 @@ SERVO = be.Actuator(
     drive=be.drive.Servo(firmware_gain=0.16, proportional=16.0, supply=7.4, duty_limit=0.97),
 )
 GRAIN = 2 * np.pi / 4096
+COVERED = {
+    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    "stribeck": SERVO.friction,
+    "m4": be.friction.M4(
+        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
+    ),
+    "lugre": be.friction.LuGre(
+        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
+    ),
+}
+"""Frictions of servos whose intervals are counted."""
 
 
 def sines(t: np.ndarray) -> np.ndarray:

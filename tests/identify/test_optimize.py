@@ -181,8 +181,9 @@ def test_no_step_where_the_curvature_is_singular():
 
 def test_the_observer_is_let_go_step_by_step():
     A, b = system(2)
-    p, told = Linear(A, b), []
-    end = homotopy(p, np.zeros(3), stages=(9.0, 3.0, 0.0), robust=2.5, note=lambda *said: told.append(said))  # type: ignore[arg-type]
+    p: Any = Linear(A, b)
+    told: list[Any] = []
+    end = homotopy(p, np.zeros(3), stages=(9.0, 3.0, 0.0), robust=2.5, note=lambda *said: told.append(said))
     assert list(dict.fromkeys(p.asked)) == [(9.0, 2.5, 2), (3.0, 2.5, 2), (0.0, 2.5, 7)]  # coarse, then fine
     assert end.n_evaluations == len(p.asked)
     assert end.x == pytest.approx(np.linalg.lstsq(A, b, rcond=None)[0], abs=1e-3)
@@ -192,14 +193,14 @@ def test_the_observer_is_let_go_step_by_step():
         ("observer at 0 rad/s", 1.0),
     ]
     assert told[-1][1] == end.cost
-    coarse = Linear(A, b)
+    coarse: Any = Linear(A, b)
     coarse.substeps = 2
-    homotopy(coarse, np.zeros(3), stages=(9.0, 0.0))  # type: ignore[arg-type]
+    homotopy(coarse, np.zeros(3), stages=(9.0, 0.0))
     assert list(dict.fromkeys(coarse.asked)) == [(9.0, np.inf, 1), (0.0, np.inf, 2)]
 
 
 def test_a_stage_goes_on_where_the_one_before_ended():
-    p = Linear(np.eye(2), [3.0, -2.0])
-    homotopy(p, np.zeros(2), stages=(5.0, 0.0))  # type: ignore[arg-type]
+    p: Any = Linear(np.eye(2), [3.0, -2.0])
+    homotopy(p, np.zeros(2), stages=(5.0, 0.0))
     last = next(k for k, asked in enumerate(p.asked) if asked[0] == 0.0)
     assert p.tried[last] == pytest.approx([3.0, -2.0], abs=1e-3)

@@ -17,7 +17,7 @@ from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..tables import Displayed, Overview, number
 from .compare import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
-from .measured import Known, Measured, estimate, known
+from .measured import Measured, estimate, known
 from .routes import LOGS, READINGS, argument, known_number
 
 SUPPLIES = {
@@ -114,7 +114,7 @@ class _Bench:
             label, k = f"{route} {k}", k + 1
         ways[label] = m
 
-    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Known | None:
+    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measured | float | None:
         """What is known of a constant by now; a bound where that will do. Routes that contradict each other
         lend nothing to a reading that can do without."""
         for constant in names:
@@ -182,8 +182,9 @@ class _Bench:
             if m is None:
                 continue
             value = m.value if isinstance(m, Measured) else m
-            arguments[name] = float(value) if name == "static" else m  # type: ignore[arg-type]
-            said.append(f"{name.replace('_', ' ')} {number(float(value))} from the other readings")  # type: ignore[arg-type]
+            assert value is not None  # `supply` lends numbers only
+            arguments[name] = float(value) if name == "static" else m
+            said.append(f"{name.replace('_', ' ')} {number(float(value))} from the other readings")
         return ", ".join(said)
 
     def _keep(self, label: str, m: Measured) -> None:

@@ -12,7 +12,7 @@ import backemf as be
 from backemf.identify.frictions import LADDER, with_friction
 from backemf.identify.select import split
 
-from ..recordings import SERVO, clean, record, steps, sweep
+from ..recordings import COVERED, SERVO, clean, record, steps, sweep
 
 
 def logs_with_off(seed: int, **more) -> list[be.Log]:
@@ -189,18 +189,6 @@ def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():
     assert climbed.fit.friction == "stribeck"
     assert "each held out in turn" in climbed.held_out  # one gain is one group: too few to judge on
     assert "chosen" in str(climbed)
-
-
-COVERED = {
-    "coulomb": be.friction.Coulomb(coulomb=0.05, viscous=0.02),
-    "stribeck": SERVO.friction,
-    "m4": be.friction.M4(
-        coulomb=0.03, static=0.06, stribeck_velocity=0.3, viscous=0.02, load=0.06, load_stribeck=0.04
-    ),
-    "lugre": be.friction.LuGre(
-        coulomb=0.04, static=0.06, stribeck_velocity=0.3, viscous=0.03, stiffness=20.0, damping=0.1
-    ),
-}
 
 
 @pytest.mark.slow

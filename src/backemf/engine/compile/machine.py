@@ -64,7 +64,11 @@ def body(text: str) -> Callable[..., None]:
 
 
 class _Writer:
-    """Walks through a text and writes what it says."""
+    """Walks through a text and writes what it says.
+
+    Texts are our own and of few words, so a node's attributes are taken as what its place in the text makes
+    them; pyright, which cannot know that, is told to ignore it where it asks.
+    """
 
     def __init__(self, context: Any, builder: Any, named: dict[str, Value]):
         self.context, self.builder = context, builder
