@@ -172,3 +172,14 @@ def test_steps_are_halved_until_two_changes_in_a_row_are_small(changes, stops_af
     assert asked == [min(2**k, 100) for k in range(stops_after + 1)]
     assert n == asked[-1]
     assert change == pytest.approx(tolerance * changes[stops_after - 1])
+
+
+def test_of_three_changes_in_one_interval_the_one_before_the_last_holds_until_it():
+    """A long interval that sees three changes: from its start on the second, then the third at its own
+    moment."""
+    times = np.array([0.0, 0.010, 0.020, 0.030, 0.040, 0.100])
+    values = np.array([[0.0], [1.0], [2.0], [3.0], [3.0], [3.0]])
+    rows = Delay(values, times, 0.035, [True]).rows()
+    assert rows.before[-1, 0] == 2.0  # 1 arrives at 45 ms, 2 at 55, 3 at 65, all between 40 and 100
+    assert rows.values[-1, 0] == 3.0
+    assert rows.switch[-1] == pytest.approx((0.065 - 0.040) / 0.060)

@@ -101,3 +101,16 @@ def test_the_book_of_a_held_output_closes_whatever_the_gears_lose():
     told = response(run)
     assert told.unexplained == pytest.approx(0.0, abs=1e-12)
     assert told.energy["copper"] == pytest.approx(0.1 * 6.0**2 / 2.0)
+
+
+def test_jumps_of_a_sampled_target_are_where_it_changes():
+    """Given as samples, the command itself knows no moments; a target that changes all the time has no
+    steps."""
+    time = np.arange(0.0, 2.0, 0.005)
+    sampled = np.where(time < 0.5, 0.0, np.where(time < 1.25, 0.4, 0.1))
+    told = response(be.simulate(servo(), WHEEL, sampled, time=time), sampled)
+    assert told.step is not None
+    assert told.step.at == pytest.approx(0.5)
+    assert told.step.size == pytest.approx(0.4, abs=1e-6)
+    swaying = 0.4 * np.sin(3.0 * time)
+    assert response(be.simulate(servo(), WHEEL, swaying, time=time), swaying).step is None

@@ -12,7 +12,8 @@ joint's inertia and its armature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..model.actuator import Actuator, inertias
 from ..model.bench import Recorded
@@ -55,9 +56,45 @@ class Attached(ActuatorSystem):
         return self.moved(p, u) * (v - v_before) / h - effort
 
 
-def attached(actuator: Actuator) -> Attached:
-    """The system of an actuator on a joint that somebody else moves;
-    its inputs are inertia, load and what its drive follows."""
-    drive = actuator.drive
-    targets = drive.targets
-    return Attached(actuator=actuator, bench=Recorded(), inputs=("inertia", "load", *targets))
+def attached(actuator: Actuator, asked: Sequence[str] | None = None, *, switched: bool = False) -> Attached:
+    """The system of an actuator on a joint that somebody else moves; its inputs are inertia, load, what its
+    drive follows or those of these signals that are `asked`, and whether it is on where that may be switched.
+    """
+    targets = actuator.drive.targets if asked is None else asked
+    inputs = ("inertia", "load", *targets, *(("enabled",) if switched else ()))
+    return Attached(actuator=actuator, bench=Recorded(), inputs=inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live(Attached):
+    """The same for a simulator that asks once a step and remembers what became of the last one:
+    in place of the load come the acceleration that the joint had over the last step and the effort that acted
+    in it."""
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        asked = self.asked(u)
+        load = self.load_seen(p, u, 0.0, asked["acceleration"], asked["acted"], 1.0)
+        given = {**asked, "load": load, "enabled": 1.0 - asked.get("disabled", 0.0)}
+        known = attached(self.actuator, switched="disabled" in self.inputs)
+        return known.step(p, s, tuple(given[name] for name in known.inputs), h)
+
+
+def live(actuator: Actuator, *, switched: bool = False) -> Live:
+    """The system of an actuator inside a simulator; its inputs are the joint's inertia, what happened over
+    the last step, what its drive follows, and whether it is off where that may be switched."""
+    asked = (*actuator.drive.targets, *(("disabled",) if switched else ()))
+    return Live(actuator=actuator, bench=Recorded(), inputs=("inertia", "acceleration", "acted", *asked))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """Where states begin after a reset, and how late commands come."""
+
+    start: Mapping[str, str] = field(default_factory=dict)
+    """State -> the parameter it starts from; the others start from 0."""
+    follows: Sequence[str] = ()
+    """States that start where the joint is."""
+    asked: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """State -> limits (low, high) within which it starts from the first target."""
+    delay: str | None = None
+    """The parameter that commands are late by [s]."""

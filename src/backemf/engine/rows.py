@@ -73,7 +73,9 @@ class Delay:
 
     def _columns(self, n: int, index: np.ndarray) -> np.ndarray:
         """The first n rows, with the marked columns of what was asked at an index."""
-        return np.where(self.moved, self.asked[np.maximum(index, 0)], self.values[:n])
+        columns = self.values[:n].copy()
+        columns[:, self.moved] = self.asked[:, self.moved][np.maximum(index, 0)]
+        return columns
 
     def in_force(self) -> np.ndarray:
         """What acts from each sample on."""

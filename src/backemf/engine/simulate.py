@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,21 +62,12 @@ def simulate(
         raise InvalidValue(f"simulate was given {given}; expected simulate(actuator, bench, command)")
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    times = _times(duration, dt, time, command)
-    inputs = _inputs(actuator, bench, command, times)
-    _check_inertia(actuator, bench, inputs)
-    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
-    clock, places = _clock(times, command)
-    rows, in_force = _rows(actuator, _on(clock, inputs, times, command, actuator), clock, command)
-    s0 = actuator.initial_state({name: float(x[0]) for name, x in in_force.items()}, **(start or {}))
-    for name, value in s0.items():
-        if not (is_number(value) and np.isfinite(value)):
-            raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
-    rows, samples = split(rows)
+    times, inputs, in_force, system, s0, rows, samples = prepared(
+        actuator, bench, command, duration=duration, dt=dt, time=time, start=start
+    )
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
-    samples = samples[places]
-    states, in_force = states[samples], {name: x[places] for name, x in in_force.items()}
+    states = states[samples]
     shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
     with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
         shown.update(signals(actuator, shown, in_force))
@@ -100,6 +91,47 @@ def simulate(
         energy=book,
         findings=findings,
     )
+
+
+class Prepared(NamedTuple):
+    """What is simulated, as the engines take it."""
+
+    times: np.ndarray
+    inputs: dict[str, Any]
+    """Every input at the sample times."""
+    in_force: dict[str, Any]
+    """What of them acts from each sample on."""
+    system: ActuatorSystem
+    start: dict[str, float]
+    rows: Held
+    samples: np.ndarray
+    """Where the samples are among the rows."""
+
+
+def prepared(
+    actuator: Actuator,
+    bench: Bench,
+    command: Any,
+    *,
+    duration: float | None,
+    dt: float,
+    time: Any,
+    start: Mapping[str, float] | None,
+) -> Prepared:
+    """The arguments of `simulate`, checked and laid out."""
+    times = _times(duration, dt, time, command)
+    inputs = _inputs(actuator, bench, command, times)
+    _check_inertia(actuator, bench, inputs)
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(inputs))
+    clock, places = _clock(times, command)
+    rows, in_force = _rows(actuator, _on(clock, inputs, times, command, actuator), clock, command)
+    s0 = actuator.initial_state({name: float(x[0]) for name, x in in_force.items()}, **(start or {}))
+    for name, value in s0.items():
+        if not (is_number(value) and np.isfinite(value)):
+            raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
+    rows, samples = split(rows)
+    in_force = {name: x[places] for name, x in in_force.items()}
+    return Prepared(times, inputs, in_force, system, s0, rows, samples[places])
 
 
 def _findings(states: np.ndarray, change: float | None, tolerance: float) -> tuple[Finding, ...]:

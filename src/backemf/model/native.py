@@ -88,16 +88,15 @@ def _dry_velocity(
     (t, forward, backward), (dt, dforward, dbackward) = slope(torques, v)
 
     # From rest it moves only where the free torque exceeds what resists in that direction.
-    ahead = (v > 0) | ((v == 0) & (t.free > forward))
-    back = (v < 0) | ((v == 0) & (t.free < -backward))
-    moves = ahead | back
-    a = where(ahead, t.free - forward, t.free + backward) / mass
-    da = where(ahead, dt.free - dforward, dt.free + dbackward) / mass
+    ahead = where(v == 0, t.free, v) >= 0
+    moves = (v != 0) | (t.free > forward) | (t.free < -backward)
+    a = (t.free - where(ahead, forward, -backward)) / mass
+    da = (dt.free - where(ahead, dforward, -dbackward)) / mass
     v1 = where(moves, v + h * a * growth(h * da), 0.0)
 
     # Where the velocity would change sign it stops on the way, and the rest of the step starts from
     # standstill; it is followed like a step of its own, so that a stiff drive cannot throw it.
-    stops = ((v > 0) & (v1 < 0)) | ((v < 0) & (v1 > 0))
+    stops = v * v1 < 0
     share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
     still = Loads(t.motor - v * dt.motor, t.load - v * dt.load, t.drag - v * dt.drag, 1.0)
     forward0, backward0 = resistance(actuator, J, still, 1.0), resistance(actuator, J, still, -1.0)
@@ -106,7 +105,7 @@ def _dry_velocity(
     left = (1.0 - share) * h
     rest = left * a0 * growth(left * dt.free / mass)
     w = 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
-    return where(stops, rest, v1), where(moves, w, 0.0)
+    return where(stops, rest, v1), w  # where nothing moves both velocities are 0, and their mean
 
 
 def _bristle_velocity(

@@ -57,7 +57,7 @@ def kernel(
 ) -> Callable[..., None]:
     """A compiled loop; where that cannot be, the reference in its place (with `fallback`),
     or an error that says why."""
-    if kind in ("trajectory", "cost"):
+    if kind in ("trajectory", "cost", "lanes"):
         free, start = (), ()  # without derivatives it does not matter what is free
     if kind == "trajectory":
         structure = structure.of_states()
@@ -80,6 +80,10 @@ def _kernel(
         from .loops import kernel_source
         from .lower import lower  # imports JAX, which a kernel found on the disk does not need
 
+        if kind == "lanes":
+            from .dialects.vectors import lanes_source
+
+            return lanes_source(lower(structure.system, delayed=delayed))
         return kernel_source(kind, lower(structure.system, free=free, start=start, delayed=delayed))
 
     return _load(structure.name(kind, free, start, delayed), write)
@@ -103,6 +107,23 @@ def stepper(structure: Structure) -> Any:
 
     _warn(str(module))
     return plain.PlainStepper(structure.system)
+
+
+@functools.lru_cache(maxsize=64)
+def called(structure: Structure) -> types.ModuleType:
+    """The functions of a step that is called without Python: `prepare`, `step.address`, WIDTH."""
+
+    def write() -> str:
+        from .dialects.numba import callable_source
+        from .lower import lower
+
+        return callable_source(lower(structure.system))
+
+    structure = structure.of_states()
+    module = _load(structure.name("called"), write)
+    if isinstance(module, NotLowered):
+        raise module
+    return module
 
 
 def _load(name: str | None, write: Callable[[], str]) -> types.ModuleType | NotLowered:

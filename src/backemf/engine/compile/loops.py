@@ -40,7 +40,7 @@ _MEASURED = {
     "stride": "int64",
     "robust": "float64",
 }
-_ARGUMENTS = {
+ARGUMENTS = {
     "trajectory": {**_COMMON, "states": "float64[:,::1]"},
     "cost": {**_COMMON, **_CORRECTIONS, **_MEASURED, "cost": "float64[::1]"},
     "sensitivities": {**_COMMON, **_CORRECTIONS, "outputs": "float64[:,::1]", "tangents": "float64[:,:,::1]"},
@@ -57,13 +57,16 @@ _ARGUMENTS = {
 
 def kernel_source(kind: str, lowered: Lowered, *, fastmath: bool = True) -> str:
     """The source of a kernel: 'trajectory', 'cost', 'sensitivities' or 'normal'."""
-    return str(_Kernel(kind, lowered, fastmath).source)
+    return str(Kernel(kind, lowered, fastmath).source)
 
 
-class _Kernel:
+class Kernel:
+    words, lane = NUMBA, ""
+    """The language, and what an index of candidates ends with."""
+
     def __init__(self, kind: str, lowered: Lowered, fastmath: bool):
         self.kind, self.lowered, self.lanes = kind, lowered, lowered.lanes
-        self.observes, self.sums = kind != "trajectory", kind in ("cost", "normal")
+        self.observes, self.sums = kind != "trajectory", kind in ("cost", "lanes", "normal")
         self.pairs = [
             (lowered.states.index(q), lowered.states.index(w)) for q, w in PAIRS if q in lowered.states
         ]
@@ -75,8 +78,11 @@ class _Kernel:
             self.plan_lanes()
         self.roots: list[Node] = [*self.step_roots, *self.observe_roots]
         self.source = Source()
-        self.source.add(opening(fastmath))
+        self.source.add(self.opening(fastmath))
         self.write()
+
+    def opening(self, fastmath: bool) -> str:
+        return opening(fastmath)
 
     def plan_lanes(self) -> None:
         """Lay out the scratch array: tangents of states, of outputs, seeds,
@@ -85,14 +91,14 @@ class _Kernel:
         self.scratch = scratch = Scratch(self.lanes)
         here = scratch.take(n_states)
         self.seen_at = scratch.take(n_outputs)
-        self.step_lanes = LaneCode(NUMBA, self.lowered.step, scratch, here, here)
-        self.observe_lanes = LaneCode(NUMBA, self.lowered.observe, scratch, here, self.seen_at)
+        self.step_lanes = LaneCode(self.words, self.lowered.step, scratch, here, here)
+        self.observe_lanes = LaneCode(self.words, self.lowered.observe, scratch, here, self.seen_at)
         self.step_roots, self.observe_roots = self.step_lanes.roots, self.observe_lanes.roots
         if self.sums:
             self.jtr, self.jtj = scratch.take(1), scratch.take(self.lanes)
 
     def write(self) -> None:
-        add, block, arguments = self.source.add, self.source.block, _ARGUMENTS[self.kind]
+        add, block, arguments = self.source.add, self.source.block, ARGUMENTS[self.kind]
         scratch = self.scratch.rows * self.scratch.width if self.lanes else 0
         with decorated(self.source, "kernel", arguments, scratch), block("for c in range(first, last):"):
             self.write_start()
@@ -104,9 +110,9 @@ class _Kernel:
 
     def write_start(self) -> None:
         add, width = self.source.add, self.scratch.width if self.lanes else 0
-        add(*NUMBA.loads("p", len(self.lowered.parameters), self.roots, "P[c, {}]"))
-        add(*NUMBA.statements(self.roots, Level.CONSTANT, Level.PARAMETER))
-        add(*[f"s{i} = S[c, {i}]" for i in range(len(self.lowered.states))])
+        add(*self.words.loads("p", len(self.lowered.parameters), self.roots, f"P[c, {{}}{self.lane}]"))
+        add(*self.words.statements(self.roots, Level.CONSTANT, Level.PARAMETER))
+        add(*[f"s{i} = S[c, {i}{self.lane}]" for i in range(len(self.lowered.states))])
         add("begin, end = offsets[which[c]], offsets[which[c] + 1]", "h_known, passed = math.nan, 0.0")
         if self.lanes:
             add("Z[:] = 0.0")
@@ -128,7 +134,7 @@ class _Kernel:
         if not self.observes:
             add(*[f"states[k, {i}] = s{i}" for i in range(len(self.lowered.states))])
             return
-        add(*NUMBA.statements(self.observe_roots, Level.INPUT, Level.STATE))
+        add(*self.words.statements(self.observe_roots, Level.INPUT, Level.STATE))
         if self.lanes:
             add(*self.observe_lanes.seeds[Level.INPUT], *self.observe_lanes.seeds[Level.STATE])
             self.lane_loop(*self.observe_lanes.body)
@@ -151,7 +157,7 @@ class _Kernel:
 
     def write_outputs(self) -> None:
         for i, y in enumerate(self.lowered.observe.values):
-            self.source.add(f"outputs[k, {i}] = {NUMBA.text(y)}")
+            self.source.add(f"outputs[k, {i}] = {self.words.text(y)}")
             self.lane_loop(
                 f"tangents[k, {i}, j] = Z[{self.seen_at + i * self.scratch.width} + j]", over=str(self.lanes)
             )
@@ -164,7 +170,7 @@ class _Kernel:
             with block(f"if measured[k, {i}] == measured[k, {i}]:"):
                 add(
                     f"weight = weights[k * stride, {i}]",
-                    f"error = {NUMBA.text(y)} - measured[k, {i}]",
+                    f"error = {self.words.text(y)} - measured[k, {i}]",
                     "size = abs(weight * error)",
                 )
                 with block("if size <= robust:"):
@@ -215,10 +221,10 @@ class _Kernel:
             with block(
                 "if h != h_known:"
             ):  # most logs are sampled evenly: what depends on the step length alone is kept
-                add("h_known = h", *NUMBA.statements(self.step_roots, Level.LENGTH))
+                add("h_known = h", *self.words.statements(self.step_roots, Level.LENGTH))
                 add(*self.step_lanes.seeds[Level.LENGTH] if self.lanes else [])
         add(
-            *NUMBA.statements(self.step_roots, Level.INPUT),
+            *self.words.statements(self.step_roots, Level.INPUT),
             *self.step_lanes.seeds[Level.INPUT] if self.lanes else [],
         )
         with block("for step in range(m):"):
@@ -227,7 +233,7 @@ class _Kernel:
                 add("dh = choose(step < early, dh_early, dh_late)" if DELAY in self.lowered.free else "")
                 inputs = range(len(self.lowered.inputs))
                 add(*[f"u{i} = choose(step < early, before[k, {i}], values[k, {i}])" for i in inputs])
-            add(*NUMBA.statements(self.step_roots, Level.STATE))
+            add(*self.words.statements(self.step_roots, Level.STATE))
             if self.lanes:
                 add(*self.step_lanes.seeds[Level.STATE])
                 self.lane_loop(*self.step_lanes.body)
@@ -250,7 +256,7 @@ class _Kernel:
     def write_end(self) -> None:
         if not self.sums:
             return
-        self.source.add("cost[c] = total")
+        self.source.add(f"cost[c{self.lane}] = total")
         if self.lanes:
             with self.source.block(f"for i in range({self.lanes}):"):
                 self.source.add(f"Jtr[c, i] = Z[{self.jtr} + i]")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ...model.actuator import signals
 from ..attached import Attached
 from ..rows import DELAY
 from ..system import System
@@ -39,6 +40,7 @@ class Lowered:
     start: tuple[str, ...]
     delayed: bool
     """Whether inputs may change from one substep to the next."""
+    graph: Graph
 
     @property
     def lanes(self) -> int:
@@ -93,6 +95,7 @@ def lower(
         free=tuple(free),
         start=tuple(start),
         delayed=delayed,
+        graph=graph,
     )
 
 
@@ -147,3 +150,20 @@ def lower_attached(system: Attached) -> LoweredAttached:
         states=system.states,
         inputs=system.inputs,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoweredSignals:
+    """What an actuator shows at a moment, as nodes over the leaves p, s and u."""
+
+    names: tuple[str, ...]
+    values: list[Node]
+
+
+def lower_signals(system: Attached) -> LoweredSignals:
+    """Trace and lower the signals of an attached system: voltage, current, torque, and a temperature where it
+    has one."""
+    zeros = dict.fromkeys(system.inputs, 0.0)
+    names = tuple(signals(system.actuator, system.initial_state(), zeros))
+    lowered = lower(replace(system, outputs=names))
+    return LoweredSignals(names=names, values=lowered.observe.values)

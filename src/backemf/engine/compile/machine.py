@@ -41,7 +41,7 @@ class Value(NamedTuple):
     type: types.Type
 
 
-def body(text: str) -> Callable[..., None]:
+def body(text: str, writer: type[Writer] | None = None) -> Callable[..., None]:
     """What the function in this text does, to be called with a tuple of its arguments in one that numba
     compiles; the text is not read before it does."""
 
@@ -55,7 +55,7 @@ def body(text: str) -> Callable[..., None]:
                 name: Value(builder.extract_value(values[0], i), type_)
                 for i, (name, type_) in enumerate(zip(names, given.types, strict=True))
             }
-            _Writer(context, builder, named).write(function)
+            (writer or Writer)(context, builder, named).write(function)
             return context.get_dummy_value()
 
         return types.void(given), instructions
@@ -63,7 +63,7 @@ def body(text: str) -> Callable[..., None]:
     return run
 
 
-class _Writer:
+class Writer:
     """Walks through a text and writes what it says.
 
     Texts are our own and of few words, so a node's attributes are taken as what its place in the text makes
@@ -184,10 +184,7 @@ class _Writer:
             self.named[target.id] = value
             return
         if target.id not in self.places:
-            self.places[target.id] = (
-                cgutils.alloca_once(self.builder, self.context.get_value_type(value.type)),
-                value.type,
-            )
+            self.places[target.id] = cgutils.alloca_once(self.builder, value.is_.type), value.type
         self.keep(*self.places[target.id], value)
 
     def place(self, node: ast.Subscript) -> tuple[Any, types.Type]:
@@ -277,7 +274,9 @@ class _Writer:
 
     def Compare(self, node: ast.Compare) -> Value:
         ((op,), (right,)) = node.ops, node.comparators
-        a, b, word = self.value(node.left), self.value(right), _COMPARED[type(op)]
+        return self.compared(_COMPARED[type(op)], self.value(node.left), self.value(right))
+
+    def compared(self, word: str, a: Value, b: Value) -> Value:
         if a.type == b.type != types.float64:
             compare = self.builder.icmp_signed if a.type == types.int64 else self.builder.icmp_unsigned
             return Value(compare(word, a.is_, b.is_), types.boolean)
@@ -292,14 +291,15 @@ class _Writer:
             return self.called(function, types.boolean if function is math.isfinite else types.float64, given)
         assert isinstance(node.func, ast.Name)
         if node.func.id == "choose":
-            condition, yes, no = given
-            return Value(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
+            return self.chosen(*given)
         if node.func.id in ("min", "max"):
-            a, b = (self.number(x) for x in given)
-            second = self.builder.fcmp_ordered("<" if node.func.id == "min" else ">", b, a)
-            return Value(self.builder.select(second, b, a), types.float64)
+            a, b = (Value(self.number(x), types.float64) for x in given)
+            return self.chosen(self.compared("<" if node.func.id == "min" else ">", b, a), b, a)
         assert node.func.id == "abs"
         return self.called(abs, types.float64, given)
+
+    def chosen(self, condition: Value, yes: Value, no: Value) -> Value:
+        return Value(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
 
     def called(self, function: Any, type_: types.Type, given: list[Value]) -> Value:
         """As numba writes that function of numbers."""

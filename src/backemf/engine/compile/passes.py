@@ -10,6 +10,7 @@ keeps the digits that `after - state` would lose.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -53,6 +54,17 @@ def number(node: Node) -> float | bool | None:
         return None
     value = float(_ARITHMETIC[node.op](*values))
     return value if math.isfinite(value) else None
+
+
+TRUTHS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not", "is_finite"})
+"""Operations that give a truth value."""
+
+
+def is_truth(node: Node) -> bool:
+    """Whether a node is true or false, for languages that must say so."""
+    if node.op == "select":
+        return is_truth(node.operands[1])
+    return node.op in TRUTHS or (node.op == "constant" and isinstance(node.value, bool))
 
 
 def kept(roots: Sequence[Node], slow: Sequence[Level]) -> list[Node]:
@@ -154,11 +166,14 @@ Decision = tuple[int, bool]
 """(index of a condition, the way it falls)"""
 
 
-def branching(nodes: list[Node], roots: Iterable[Node]) -> list[Node | Branch | Copy]:
+def branching(nodes: list[Node], roots: Iterable[Node], least: int = 1) -> list[Node | Branch | Copy]:
     """The nodes in order. A selection is one operation like any other, unless a costly term is needed only
-    where it falls one way, such as a division when a joint stops: then it becomes a `Branch`."""
+    where it falls one way, such as a division when a joint stops: then it becomes a `Branch`. `least` is how
+    many terms a branch must spare."""
     needed_if = _needed_if(nodes, roots)
+    spared = Counter(decision for node in nodes for decision in needed_if[node.index])
     worth = frozenset().union(*(needed_if[node.index] for node in nodes if node.op in COSTLY))
+    worth = frozenset(decision for decision in worth if spared[decision] >= least)
     needed = {index: decisions & worth for index, decisions in needed_if.items()}
     inside = {node.index for node in nodes}
     written: dict[int, list[frozenset[Decision]]] = {node.index: [] for node in nodes}

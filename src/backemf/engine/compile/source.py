@@ -24,14 +24,15 @@ class Source:
         self.lines += ["    " * self.depth + line for line in lines]
 
     @contextlib.contextmanager
-    def block(self, header: str, end: str = "") -> Iterator[None]:
-        """What is added meanwhile goes under the header, or the header goes too if nothing was."""
+    def block(self, header: str, end: str = "", *, keep: bool = False) -> Iterator[None]:
+        """What is added meanwhile goes under the header; if nothing was, the header goes too, unless it is to
+        be kept."""
         before = len(self.lines)
         self.add(header)
         self.depth += 1
         yield
         self.depth -= 1
-        if len(self.lines) == before + 1:
+        if len(self.lines) == before + 1 and not keep:
             self.lines.pop()
         elif end:
             self.add(end)
@@ -50,11 +51,20 @@ class Words:
     false: str = "False"
     nan: str = "math.nan"
     infinity: str = "math.inf"
+    literal: str = "{0}"
+    """How a finite number is written, from Python's shortest digits."""
     assign: str = "{0} = {1}"
     decide: str = "if {0}:"
     otherwise: str = "else:"
     end: str = ""
     """Closes a block, where the language has a word for that."""
+    branches: bool = True
+    """Whether a branch around costly terms pays."""
+    spares: int = 1
+    """How many terms a branch must spare to pay."""
+    blends: bool = False
+    """Whether a condition holds in some lanes and not in others: what is usual is computed always, what a
+    branch adds where any lane needs it, and each lane takes its own."""
 
     def __post_init__(self) -> None:
         missing = PRIMITIVES - self.primitives.keys()
@@ -65,7 +75,8 @@ class Words:
             return self.true if value else self.false
         if math.isnan(value):
             return self.nan
-        written = repr(value) if math.isfinite(value) else f"{'-' if value < 0 else ''}{self.infinity}"
+        infinite = f"{'-' if value < 0 else ''}{self.infinity}"
+        written = self.literal.format(repr(value)) if math.isfinite(value) else infinite
         return f"({written})" if written.startswith("-") else written
 
     def text(self, node: Node) -> str:
@@ -86,16 +97,18 @@ class Words:
     def statements(self, roots: Sequence[Node], *levels: Level) -> list[str]:
         """The lines that compute the nodes of these levels that the roots need."""
         nodes = [n for n in reachable(roots) if n.operands and n.level in levels and number(n) is None]
-        if Level.STATE not in levels:
+        if Level.STATE not in levels or not self.branches:
             return [self.statement(node) for node in nodes]  # outside the loop over steps there is no hurry
         source = Source()
-        self._write(branching(nodes, roots), source)
+        self._write(branching(nodes, roots, self.spares), source)
         return source.lines
 
     def _write(self, steps: Iterable[Node | Branch | Copy], source: Source) -> None:
         for step in steps:
             if isinstance(step, Copy):
                 source.add(self.assign.format(self.text(step.node), self.text(step.operand)))
+            elif isinstance(step, Branch) and self.blends:
+                self._blend(step, source)
             elif isinstance(step, Branch):
                 with source.block(self.decide.format(self.text(step.condition))):
                     self._write(step.yes, source)
@@ -103,6 +116,16 @@ class Words:
                     self._write(step.no, source)
             else:
                 source.add(self.statement(step))
+
+    def _blend(self, step: Branch, source: Source) -> None:
+        _, no, yes = step.node.operands
+        self._write(step.no[:-1], source)
+        with source.block(self.decide.format(self.text(step.condition))):
+            self._write(step.yes[:-1], source)
+            chosen = self.formula("select", *map(self.text, (step.condition, no, yes)))
+            source.add(self.assign.format(self.text(step.node), chosen))
+        with source.block(self.otherwise, self.end):
+            source.add(self.assign.format(self.text(step.node), self.text(no)))
 
     def loads(self, letter: str, n: int, roots: Iterable[Node], array: str) -> list[str]:
         """`p0 = P[c, 0]` and so on, for the leaves that the roots need."""

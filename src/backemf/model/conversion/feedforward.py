@@ -19,7 +19,7 @@ from ..actuator import Actuator, linear_unit
 from ..steady import DrivenLoad, Feedforward, Line, armature, line
 from .table import Converted, computable, needed, number, positive, si
 
-MECHANISMS = ("simple", "elevator", "arm", "drivetrain")
+MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 LINEAR = ("elevator", "drivetrain")
 CONTROLS = {"voltage": "V", "current": "A"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from ..ir import Level
+from ..ir import Level, Node
 from ..lower import Lowered
 from ..passes import kept
 from ..source import Source, Words
@@ -76,6 +76,9 @@ NUMBA = Words(
 )
 """`choose` is one machine instruction; `a if c else b` would be a branch."""
 
+_MATRIX = "float64[:,::1]"
+_STEP = {"n": "int64", "H": _MATRIX, "S": _MATRIX, "U": _MATRIX, "h": "float64", "after": _MATRIX}
+
 
 def opening(fastmath: bool) -> str:
     """The first lines of every source. Division by zero gives infinity, and other threads may
@@ -102,32 +105,61 @@ def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int
 def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:
     """Two functions: `prepare(P, H)` for what the parameters alone decide, and `step(n, H, S, U, h, after)`,
     which reads it from H; what a step gives besides the states is averaged over its n parts."""
-    values, n_states, text = lowered.step.values, len(lowered.states), NUMBA.text
+    source, slow_terms = _prepared(lowered, fastmath)
+    with decorated(source, "step", _STEP), source.block("for c in range(S.shape[0]):"):
+        _write_step(source, lowered, slow_terms)
+    return str(source)
+
+
+def callable_source(lowered: Lowered, *, fastmath: bool = True) -> str:
+    """The same for callers without Python: `prepare(P, H)`, and `step`, whose address takes n, pointers to
+    one
+    row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself, if
+    need be."""
+    source, slow_terms = _prepared(lowered, fastmath)
+    source.add("from numba import carray, cfunc", "", 'step_body = body("""')
+    with source.block("def step(n, H, S, U, h, after):"), source.block("for c in range(S.shape[0]):"):
+        _write_step(source, lowered, slow_terms)
+    widths = len(slow_terms), len(lowered.states), len(lowered.inputs), len(lowered.step.values)
+    rows = [f"carray({x}, (1, {w}))" for x, w in zip(("H", "S", "U", "after"), widths, strict=True)]
+    pointer = "CPointer(float64)"
+    source.add('""")', "", "")
+    source.add(f'@cfunc("void(int64, {pointer}, {pointer}, {pointer}, float64, {pointer})", **CALLED)')
+    with source.block("def step(n, H, S, U, h, after):"):
+        source.add(f"step_body((n, {rows[0]}, {rows[1]}, {rows[2]}, h, {rows[3]}))")
+    return str(source)
+
+
+def _prepared(lowered: Lowered, fastmath: bool) -> tuple[Source, list[Node]]:
+    """A source that begins with `prepare`, and the terms that it gives."""
     slow = (Level.CONSTANT, Level.PARAMETER)
-    slow_terms = kept(values, slow)
-    states, more = range(n_states), range(n_states, len(values))
-    matrix = "float64[:,::1]"
+    slow_terms = kept(lowered.step.values, slow)
     source = Source()
-    source.add(opening(fastmath), f"WIDTH = {len(slow_terms)}")
+    source.add(opening(fastmath), "CALLED = {k: v for k, v in FLAGS.items() if k != 'nogil'}")
+    source.add(f"WIDTH = {len(slow_terms)}")
     with (
-        decorated(source, "prepare", {"P": matrix, "H": matrix}),
+        decorated(source, "prepare", {"P": _MATRIX, "H": _MATRIX}),
         source.block("for c in range(P.shape[0]):"),
     ):
         source.add(*NUMBA.loads("p", len(lowered.parameters), slow_terms, "P[c, {}]"))
         source.add(*NUMBA.statements(slow_terms, *slow))
-        source.add(*[f"H[c, {i}] = {text(x)}" for i, x in enumerate(slow_terms)])
-    arguments = {"n": "int64", "H": matrix, "S": matrix, "U": matrix, "h": "float64", "after": matrix}
-    with decorated(source, "step", arguments), source.block("for c in range(S.shape[0]):"):
-        source.add(*[f"{text(x)} = H[c, {i}]" for i, x in enumerate(slow_terms)])
-        source.add(*[f"s{i} = S[c, {i}]" for i in states], *[f"mean{i} = 0.0" for i in more])
-        source.add(*[f"u{i} = U[c, {i}]" for i in range(len(lowered.inputs))])
-        source.add(*NUMBA.statements(values, Level.LENGTH, Level.INPUT))
-        with source.block("for _ in range(n):"):
-            source.add(*NUMBA.statements(values, Level.STATE))
-            source.add(*[f"mean{i} += {text(values[i])} / n" for i in more])
-            source.add(assignment(lowered))
-        source.add(*[f"after[c, {i}] = s{i}" for i in states], *[f"after[c, {i}] = mean{i}" for i in more])
-    return str(source)
+        source.add(*[f"H[c, {i}] = {NUMBA.text(x)}" for i, x in enumerate(slow_terms)])
+    return source, slow_terms
+
+
+def _write_step(source: Source, lowered: Lowered, slow_terms: list[Node]) -> None:
+    """Row c's n steps of h."""
+    values, n_states, text = lowered.step.values, len(lowered.states), NUMBA.text
+    states, more = range(n_states), range(n_states, len(values))
+    source.add(*[f"{text(x)} = H[c, {i}]" for i, x in enumerate(slow_terms)])
+    source.add(*[f"s{i} = S[c, {i}]" for i in states], *[f"mean{i} = 0.0" for i in more])
+    source.add(*[f"u{i} = U[c, {i}]" for i in range(len(lowered.inputs))])
+    source.add(*NUMBA.statements(values, Level.LENGTH, Level.INPUT))
+    with source.block("for _ in range(n):"):
+        source.add(*NUMBA.statements(values, Level.STATE))
+        source.add(*[f"mean{i} += {text(values[i])} / n" for i in more])
+        source.add(assignment(lowered))
+    source.add(*[f"after[c, {i}] = s{i}" for i in states], *[f"after[c, {i}] = mean{i}" for i in more])
 
 
 def assignment(lowered: Lowered) -> str:

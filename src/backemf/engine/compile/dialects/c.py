@@ -1,0 +1,243 @@
+"""C99: a traced step as functions without allocation, in double or, with carried roundings, in float."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir import Level, Node
+from ..lower import LoweredAttached, LoweredSignals
+from ..passes import is_truth, kept, leaves, number, reachable
+from ..source import Source, Words
+
+_SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
+_FAST = (Level.INPUT, Level.STATE)
+
+
+def words(real: str) -> Words:
+    """C's words for numbers of this type: double or float."""
+    f = {"double": "", "float": "f"}[real]
+
+    def called(*names: str) -> dict[str, str]:
+        return {name: f"{name}{f}({{0}})" for name in names}
+
+    zero, one = "0.0" + f, "1.0" + f
+    return Words(
+        true="1",
+        false="0",
+        nan="NAN",
+        infinity="INFINITY",
+        literal=f"{{0}}{f}",
+        assign="{0} = {1};",
+        decide="if ({0}) {{",
+        otherwise="} else {",
+        end="}",
+        primitives={
+            **called("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "floor", "ceil"),
+            **called("sin", "cos", "tan", "asin", "acos", "atan"),
+            **called("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+            "add": "{0} + {1}",
+            "sub": "{0} - {1}",
+            "mul": "{0} * {1}",
+            "div": "{0} / {1}",
+            "neg": "-{0}",
+            "rem": f"fmod{f}({{0}}, {{1}})",
+            "pow": f"pow{f}({{0}}, {{1}})",
+            "abs": f"fabs{f}({{0}})",
+            "sign": f"({{0}} > {zero} ? {one} : {{0}} < {zero} ? -{one} : {{0}})",
+            "max": "({0} >= {1} || {0} != {0} ? {0} : {1})",
+            "min": "({0} <= {1} || {0} != {0} ? {0} : {1})",
+            "round_even": f"rint{f}({{0}})",
+            "round_away": f"round{f}({{0}})",
+            "rsqrt": f"{one} / sqrt{f}({{0}})",
+            "logistic": f"{one} / ({one} + exp{f}(-{{0}}))",
+            "atan2": f"atan2{f}({{0}}, {{1}})",
+            "lt": "{0} < {1}",
+            "le": "{0} <= {1}",
+            "gt": "{0} > {1}",
+            "ge": "{0} >= {1}",
+            "eq": "{0} == {1}",
+            "ne": "{0} != {1}",
+            "and": "{0} && {1}",
+            "or": "{0} || {1}",
+            "xor": "{0} != {1}",
+            "not": "!{0}",
+            "is_finite": "isfinite({0})",
+            "number": f"({{0}} ? {one} : {zero})",
+            "select": "({0} ? {2} : {1})",
+        },
+    )
+
+
+def declarations(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+    """The header's lines: sizes and functions; arrays are in the order of the system's names."""
+    sizes = {
+        "PARAMETERS": len(lowered.parameters),
+        "STATES": len(lowered.states),
+        "INPUTS": len(lowered.inputs),
+        "KEPT": len(kept(lowered.advance, _SLOW)),
+        "KEPT_LOAD": len(kept(lowered.load_seen, _SLOW)),
+    }
+    lines = [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
+    lines += ["", *(f"{about}\n{head};" for head, about in _functions(name, real).values())]
+    return "\n".join(lines) + "\n"
+
+
+def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
+    """Every function's head and what it does."""
+    return {
+        "prepare": (
+            f"void {name}_prepare(const double *p, double h, {real} *kept)",
+            "/* What parameters and step length [s] alone decide: call it again when one of them changed. */",
+        ),
+        "advance": (
+            f"{real} {name}_advance(const {real} *kept, {real} *s, {real} *carried, const {real} *u)",
+            "/* One step: the states move on, and the mean effort over it comes back. `carried`, as long"
+            "\n   as the states and 0 at first, holds what additions rounded away. */",
+        ),
+        "prepare_load": (
+            f"void {name}_prepare_load(const double *p, double h, {real} *kept)",
+            "/* The same for the load. */",
+        ),
+        "load_seen": (
+            f"{real} {name}_load_seen(const {real} *kept, const {real} *u, {real} v_before, {real} v,"
+            f" {real} effort)",
+            "/* The load over the last step, in which an effort took the joint from v_before to v. */",
+        ),
+        "armature": (
+            f"double {name}_armature(const double *p)",
+            "/* Inertia that whoever moves the joint must add to it [kg m^2]. */",
+        ),
+    }
+
+
+def emit(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+    """The functions' bodies. What changes slowly is computed in double and rounded once."""
+    heads = {key: head for key, (head, _) in _functions(name, real).items()}
+    step, load = lowered.advance, lowered.load_seen
+    source = Source()
+    _prepare(source, heads["prepare"], kept(step, _SLOW), real)
+    _advance(source, heads["advance"], lowered, real)
+    _prepare(source, heads["prepare_load"], kept(load, _SLOW), real)
+    with _function(source, heads["load_seen"]):
+        _computed(source, load, kept(load, _SLOW), ("u",), words(real), real)
+        source.add(f"return {words(real).text(load[0])};")
+    with _function(source, heads["armature"]):
+        _slow(source, lowered.armature)
+        source.add(f"return {words('double').text(lowered.armature[0])};")
+    return str(source)
+
+
+def signal_declarations(name: str, lowered: LoweredSignals, real: str = "double") -> str:
+    """The header's lines of what `emit_signals` writes."""
+    sizes = {"SIGNALS": len(lowered.names), "KEPT_SIGNALS": len(kept(lowered.values, _SLOW))}
+    lines = [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
+    lines += ["", *(f"{about}\n{head};" for head, about in _signal_functions(name, real))]
+    return "\n".join(lines) + "\n"
+
+
+def _signal_functions(name: str, real: str) -> tuple[tuple[str, str], ...]:
+    return (
+        (f"void {name}_prepare_signals(const double *p, {real} *kept)", "/* The same for the signals. */"),
+        (
+            f"void {name}_signals(const {real} *kept, const {real} *s, const {real} *u, {real} *seen)",
+            "/* What can be seen from outside at a moment. */",
+        ),
+    )
+
+
+def emit_signals(name: str, lowered: LoweredSignals, real: str = "double") -> str:
+    """The signals' functions."""
+    (prepare, _), (signals, _) = _signal_functions(name, real)
+    source, known, c = Source(), kept(lowered.values, _SLOW), words(real)
+    _prepare(source, prepare, known, real, length=False)
+    with _function(source, signals):
+        _computed(source, lowered.values, known, ("s", "u"), c, real)
+        source.add(*[f"seen[{i}] = {c.text(x)};" for i, x in enumerate(lowered.values)])
+    return str(source)
+
+
+def _function(source: Source, head: str):
+    source.add("")
+    return source.block(head + " {", "}", keep=True)
+
+
+def _prepare(source: Source, head: str, results: Sequence[Node], real: str, *, length: bool = True) -> None:
+    with _function(source, head):
+        _slow(source, results)
+        text = words("double").text
+        source.add(*[f"kept[{i}] = ({real}){text(x)};" for i, x in enumerate(results)])
+        if not results:
+            source.add("(void)kept;")
+        if length and "h" not in leaves(results):
+            source.add("(void)h;")
+
+
+def _slow(source: Source, results: Sequence[Node]) -> None:
+    """Terms of the parameters and the step length, in double."""
+    double = words("double")
+    source.add(*declared(results, _SLOW, "double", double))
+    used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
+    source.add(*(f"const double {x} = p[{x[1:]}];" for x in sorted(used - {"h"}, key=lambda x: int(x[1:]))))
+    source.add(*double.statements(results, *_SLOW))
+    if not used - {"h"}:
+        source.add("(void)p;")
+
+
+def _advance(source: Source, head: str, lowered: LoweredAttached, real: str) -> None:
+    c, changes, effort = words(real), lowered.advance[:-1], lowered.advance[-1]
+    with _function(source, head):
+        _computed(source, lowered.advance, kept(lowered.advance, _SLOW), ("s", "u"), c, real)
+        carries = real == "float" and any(lowered.summed)
+        if carries:
+            source.add("float change, moved;")
+        for i, (node, summed) in enumerate(zip(changes, lowered.summed, strict=True)):
+            if summed and carries:
+                # What this addition rounds away is added to the next change.
+                source.add(f"change = {c.text(node)} + carried[{i}];", f"moved = s[{i}] + change;")
+                source.add(f"carried[{i}] = change - (moved - s[{i}]);", f"s[{i}] = moved;")
+            else:
+                source.add(f"s[{i}] += {c.text(node)};")
+        if not carries:
+            source.add("(void)carried;")
+        source.add(f"return {c.text(effort)};")
+
+
+def _computed(
+    source: Source,
+    results: Sequence[Node],
+    known: Sequence[Node],
+    letters: Sequence[str],
+    c: Words,
+    real: str,
+) -> None:
+    """Declarations, what is known, and the lines that compute the results."""
+    source.add(*declared(results, _FAST, real, c))
+    used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
+    for letter in letters:
+        own = sorted((x for x in used if x[0] == letter and x[1:].isdigit()), key=lambda x: int(x[1:]))
+        source.add(*(f"const {real} {x} = {letter}[{x[1:]}];" for x in own))
+        if not own:
+            source.add(f"(void){letter};")
+    source.add(*(f"const {_type(x, real)} {c.text(x)} = {_cast(x)}kept[{i}];" for i, x in enumerate(known)))
+    if not known:
+        source.add("(void)kept;")
+    source.add(*c.statements(results, *_FAST))
+
+
+def declared(results: Sequence[Node], levels: Sequence[Level], real: str, c: Words) -> list[str]:
+    """A line for each type of what is computed at these levels."""
+    nodes = [n for n in reachable(results) if n.operands and n.level in levels and number(n) is None]
+    lines = []
+    for kind, zero in (("int", "0"), (real, c.constant(0.0))):
+        names = [f"{c.text(n)} = {zero}" for n in nodes if _type(n, real) == kind]
+        lines += [f"{kind} {', '.join(names[k : k + 8])};" for k in range(0, len(names), 8)]
+    return lines
+
+
+def _type(node: Node, real: str) -> str:
+    return "int" if is_truth(node) else real
+
+
+def _cast(node: Node) -> str:
+    """Truths are kept among the numbers."""
+    return "(int)" if is_truth(node) else ""
