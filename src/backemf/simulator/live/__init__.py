@@ -1,0 +1,1 @@
+"""Our actuators inside the real MuJoCo: compiled code that its engine calls at every step."""
