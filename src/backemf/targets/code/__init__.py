@@ -1,0 +1,1 @@
+"""Actuators as C: source for firmware and real-time loops, and what is built from it."""

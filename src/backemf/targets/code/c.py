@@ -1,0 +1,194 @@
+"""C99: one header and one source file without allocation, for firmware and real-time loops.
+
+The step is the engine's own, traced and written as C (`engine/compile/dialects/c.py`). `NAME_torque` gives
+the torque on a joint that somebody else moves, `NAME_step` moves a joint of its own; a struct holds
+parameters, states and the commands under way. `c@float` computes in 32 bits and carries what additions round
+away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import InvalidValue, NotAvailable
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ..clocked import Clocked
+from ..export import Export, Request, complete, header
+from . import cc
+from .frame import framed, line_for
+from .names import identifier, literal, macro
+
+UNITS = (
+    "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
+)
+OWN_STEP = True
+"""It takes the engine's own steps."""
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("every parameter of the actuator", "`p[KNEE_P_...]`", "by path, in double, with every digit"),
+    ("the engine's time step", "knee_prepare, knee_advance", "traced, so the physics is the engine's"),
+    ("every state", "`s[KNEE_S_...]`", "by name; position and velocity are yours in knee_torque"),
+    ("voltage, current, torque, temperature", "knee_observe, `KNEE_O_...`", "of the last step's commands"),
+    ("n N^2 motor.rotor_inertia", "knee_armature", "your joint must have it; 0 with backlash"),
+    ("drive.delay", "a line of KNEE_LINE commands", "mixed where a command arrives inside a step"),
+    (
+        "drive.period",
+        "states held_effort, until_sample, travel_...",
+        "looks once a step where that is longer",
+    ),
+    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
+    ("how sure a fit is", "not carried", "the torch file draws from it"),
+)
+"""Ours -> theirs, for the documentation page; of a joint named knee."""
+DRIVER = """
+#include <stdlib.h>
+#include "{name}.h"
+#if defined(_WIN32)
+#define SHOWN __declspec(dllexport)
+#else
+#define SHOWN __attribute__((visibility("default")))
+#endif
+SHOWN void *driver_made(double h, double position, double velocity) {{
+    {name}_actuator *a = malloc(sizeof *a);
+    if (a == NULL) {{
+        return NULL;
+    }}
+    (void){name}_init(a, h, ({real})position);
+    {adjusted}
+    {name}_reset(a, ({real})position);
+    if ({name}_changed(a) != 0) {{
+        free(a);
+        return NULL;
+    }}
+    a->s[{VELOCITY}] = ({real})velocity;
+    return a;
+}}
+SHOWN void driver_freed(void *a) {{
+    free(a);
+}}
+SHOWN void driver_moved(void *of, double inertia, double load, const double *asked, double *after) {{
+    {name}_actuator *a = of;
+    (void)asked;
+    {name}_step(a, ({real})inertia, ({real})load{asked});
+    after[0] = a->s[{POSITION}];
+    after[1] = a->s[{VELOCITY}];
+}}
+"""
+"""What a replay adds to the two files, to call them from Python."""
+
+
+def simulator() -> str:
+    """The compiler and its version; the file moves a joint of its own."""
+    return f"C built by {cc.compiler()}"
+
+
+def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
+    """A recording's own settings: the parameters have them."""
+    return dict(other)
+
+
+def run(
+    files: Mapping[str, str], joint: str, case: Clocked, adjust: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """Positions [rad or m] at the case's moments when the files themselves are compiled and run,
+    with other parameters where some are given."""
+    return run_all(files, joint, [case], adjust)[0]
+
+
+def run_all(
+    files: Mapping[str, str], joint: str, cases: Sequence[Clocked], adjust: Mapping[str, float] | None = None
+) -> list[np.ndarray]:
+    """Several cases, one after the other, of one build."""
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable("a C file has no switch for its drive, and a recording was disabled")
+    source = next((name for name in files if name.endswith(".c")), None)
+    if source is None or f"{source[:-2]}.h" not in files:
+        raise InvalidValue(f"{', '.join(files)}: expected a source file NAME.c and its header NAME.h")
+    name, real = _named(files[source])
+    targets = [*cases[0].ctrl]
+    driver = DRIVER.format(
+        name=name,
+        real=real,
+        adjusted=" ".join(
+            f"a->p[{macro(name, 'p', path)}] = {literal(value)};" for path, value in (adjust or {}).items()
+        ),
+        asked="".join(f", ({real})asked[{i}]" for i in range(len(targets))),
+        POSITION=macro(name, "s", "position"),
+        VELOCITY=macro(name, "s", "velocity"),
+    ).replace(f'"{name}.h"', f'"{source[:-2]}.h"')
+    with cc.laid_out({**files, "driver.c": driver}) as folder:
+        path = cc.build(folder, [source, "driver.c"], f"driver{cc.ending()}")
+        library: Any = ctypes.CDLL(str(path))
+        return [case.check(simulator(), _moved(library, case)) for case in cases]
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The beginning of a file's names, and the type of its numbers."""
+    found = re.search(r"^int (\w+)_init\(\w+ \*a, double h, (double|float) position\)", text, re.MULTILINE)
+    if found is None:
+        raise InvalidValue("the C file has no NAME_init; expected a file of `backemf export --to c`")
+    return found[1], found[2]
+
+
+def _moved(library: Any, case: Clocked) -> np.ndarray:
+    real, pointer = ctypes.c_double, ctypes.c_void_p
+    library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3
+    library.driver_freed.argtypes = [pointer]
+    library.driver_moved.argtypes = [pointer, real, real, pointer, pointer]
+    one = library.driver_made(case.timestep, case.position, case.velocity)
+    if not one:
+        raise InvalidValue(
+            f"the C file takes no step of {1e3 * case.timestep:g} ms: its line of commands is too short for"
+            " the delay; export with this --timestep"
+        )
+    sent = np.ascontiguousarray(case.mean_inputs)
+    positions, after = np.empty(len(case.moments)), np.array([case.position, case.velocity])
+    try:
+        for k in range(len(positions)):
+            positions[k] = after[0]
+            load = case.load(k, float(after[0]), float(after[1]))
+            row = sent[k].ctypes.data if sent.size else None
+            library.driver_moved(one, case.inertia, load, row, after.ctypes.data)
+    finally:
+        library.driver_freed(one)
+    return positions
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    findings = findings_of(actuator)
+    top = header(request, UNITS, findings=findings)
+    made = framed(
+        actuator,
+        request.joint,
+        [*top, "", *usage(actuator, request)],
+        real=request.version,
+        line=line_for(actuator, request.timestep, 2),
+    )
+    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
+    return complete(request, actuator, files=made.files, findings=findings, **same)
+
+
+def usage(actuator: Actuator, request: Request) -> list[str]:
+    """How the files are used, in two lines."""
+    name = identifier(request.joint)
+    targets = "".join(f", {target}" for target in actuator.drive.targets)
+    return [
+        f"Use: {name}_actuator a; {name}_init(&a, {request.timestep:g}, position); and then once a step",
+        f"     torque = {name}_torque(&a, position, velocity, inertia{targets});",
+        f"Compile {name}.c as C99 with the mathematical library (-lm); with -ffp-contract=off it computes",
+        "     what backemf computes, to the last digits.",
+    ]
+
+
+def findings_of(actuator: Actuator) -> list[Finding]:
+    """What whoever uses the files must know."""
+    if actuator.motor.rotor_inertia != 0:
+        return []
+    text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
+    remedy = "give motor.rotor_inertia, or an inertia above 0 for the joint"
+    return [Finding(code="no_rotor_inertia", text=text, remedy=remedy)]

@@ -1,0 +1,240 @@
+"""A co-simulation FMU, version 2.0 or 3.0 of the standard: the C export, a description of its variables, and
+a binary for this machine.
+
+A communication step is cut into equal inner steps, none longer than the parameter `step`. What a simulation
+changes stands in one struct without pointers, so a state is saved by copying it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import platform
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...errors import InvalidValue, NotAvailable
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ..archive import BROKEN, packed, unpacked
+from ..clocked import Clocked
+from ..export import Export, Request, complete, header, xml_comment
+from ..motions import reference_inertia
+from . import cc
+from .c import UNITS, findings_of
+from .fmi import three, two
+from .fmi.description import build_description, description
+from .fmi.instance import INSTANCE
+from .fmi.variables import Variable, ordered, variables
+from .frame import Framed, framed, line_for
+from .names import comment, literal, quoted
+
+OWN_STEP = True
+"""It takes the engine's own steps."""
+MAPPING: tuple[tuple[str, str, str], ...] = (
+    ("every parameter of the actuator", "parameters, by path", "tunable, with unit, range and every digit"),
+    ("the drive's targets", "inputs position_target, ...", "held over a communication step"),
+    ("the bench's load", "input load", "every other torque on the joint"),
+    ("the bench's inertia", "parameter inertia", "without the rotor's share, which the FMU adds"),
+    ("the engine's time step", "parameter step", "the longest inner step"),
+    ("where it starts", "parameters start.position, start.velocity", "at rest and cold otherwise"),
+    ("position, velocity", "outputs position, velocity", "of the joint"),
+    ("torque on the joint", "output effort", "mean over the last inner step, friction included"),
+    ("voltage, current, torque, temperature", "outputs of these names", "at the end of a communication step"),
+    ("drive.delay", "a line of commands", "mixed where a command arrives inside a step"),
+    ("every state", "fmi2GetFMUstate, fmi3GetFMUState", "saved, restored and serialised to the bit"),
+    ("how sure a fit is", "not carried", "the torch file draws from it"),
+)
+"""Ours -> theirs, for the documentation page."""
+LEAST_LINE = 1024
+"""Commands that an FMU's line holds at least: its user chooses the steps."""
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+def platform_of(version: str) -> str:
+    """The folder of this machine's binary in an FMU."""
+    system = platform.system()
+    if version == "2.0":
+        return {"Windows": "win64", "Darwin": "darwin64"}.get(system, "linux64")
+    machine = platform.machine().lower()
+    return f"{MACHINES.get(machine, machine)}-{system.lower()}"
+
+
+def write(actuator: Actuator, request: Request) -> Export:
+    findings, binary = findings_of(actuator), None
+    made = _framed(actuator, request, ())
+    rows = _variables(actuator, request, made)
+    token = _token(request, [made.header, made.source, repr(rows)])
+    bare = {**made.files, "fmu.c": _interface(actuator, request, made, rows, token, ())}
+    try:
+        binary = _built(bare)
+    except NotAvailable as error:
+        text = f"The FMU holds no binary, only sources: {error}."
+        remedy = "export again with a compiler, or let the tool that imports it compile the sources"
+        findings.append(Finding(code="no_binary", text=text, remedy=remedy))
+    top = header(request, UNITS, findings=findings)
+    named = _framed(actuator, request, top)
+    sources = {**named.files, "fmu.c": _interface(actuator, request, named, rows, token, top)}
+    compiled = [name for name in sources if name.endswith(".c")]
+    told = description(
+        request.version,
+        rows,
+        model=request.joint,
+        identifier=named.name,
+        token=token,
+        tool=f"backemf {__version__}",
+        about=f"{actuator.drive.kind} with {actuator.friction.kind}, {actuator.motion}",
+        sources=compiled,
+        comment=xml_comment(top),
+        step=request.timestep,
+    )
+    files: dict[str, str | bytes] = {"modelDescription.xml": told}
+    if binary is not None:
+        files[f"binaries/{platform_of(request.version)}/{named.name}{cc.ending()}"] = binary
+    files |= {f"sources/{name}": text for name, text in sources.items()}
+    if request.version != "2.0":
+        files["sources/buildDescription.xml"] = build_description(named.name, compiled)
+    files["documentation/index.html"] = _page(request, top, rows)
+    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
+    whole = {f"{named.name}.fmu": packed(files)}
+    return complete(request, actuator, files=whole, findings=findings, **same)
+
+
+def _framed(actuator: Actuator, request: Request, top: Sequence[str]) -> Framed:
+    line = max(line_for(actuator, request.timestep, 4), LEAST_LINE)
+    return framed(actuator, request.joint, top, real="double", line=line)
+
+
+def _variables(actuator: Actuator, request: Request, made: Framed) -> list[Variable]:
+    inertia = reference_inertia(actuator, request)
+    return variables(actuator, made.targets, made.signals, step=request.timestep, inertia=inertia)
+
+
+def _token(request: Request, texts: Sequence[str]) -> str:
+    """The same for the same model: it ties the description to the binary."""
+    digest = hashlib.sha256("\0".join([request.version, request.joint, *texts]).encode()).digest()
+    return f"{{{uuid.UUID(bytes=digest[:16], version=4)}}}"
+
+
+def _interface(
+    actuator: Actuator,
+    request: Request,
+    made: Framed,
+    rows: Sequence[Variable],
+    token: str,
+    top: Sequence[str],
+) -> str:
+    """fmu.c: the standard's functions around the actuator's."""
+    pairs = ordered(actuator)
+    own = {row.name: row.start for row in rows[1:5]}
+    words = {
+        "top": comment(top),
+        "name": made.name,
+        "NAME": made.name.upper(),
+        "token": quoted(token),
+        "n_inputs": str(1 + len(made.targets)),
+        "n_outputs": str(3 + len(made.signals)),
+        "n_variables": str(len(rows)),
+        "variables": "\n".join(row.row for row in rows),
+        "n_ordered": str(len(pairs)),
+        "ordered": ", ".join(f"{{{low}, {high}}}" for low, high in pairs or [(0, 0)]),
+        "own": ", ".join(literal(value) for value in own.values()),
+        "targets": "".join(f", now->input[{k}]" for k in range(1, 1 + len(made.targets))),
+    }
+    text = INSTANCE
+    for word, meant in words.items():
+        text = text.replace(f"@{word}@", meant)
+    return text + (two if request.version == "2.0" else three).source()
+
+
+def _built(sources: Mapping[str, str]) -> bytes:
+    with cc.laid_out(sources) as folder:
+        names = [name for name in sources if name.endswith(".c")]
+        return cc.build(folder, names, f"fmu{cc.ending()}", *_stripped()).read_bytes()
+
+
+def _stripped() -> tuple[str, ...]:
+    return () if platform.system() == "Darwin" else ("-s",)
+
+
+def _page(request: Request, top: Sequence[str], rows: Sequence[Variable]) -> str:
+    """The FMU's own documentation: the header, and its variables."""
+    said = html.escape("\n".join(top), quote=False)
+    cells = "".join(
+        "<tr>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in (r.name, r.kind, r.unit, r.about))
+        + "</tr>\n"
+        for r in rows
+    )
+    title = html.escape(request.joint)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
+        f"<body>\n<h1>{title}</h1>\n<pre>\n{said}\n</pre>\n"
+        f"<table>\n<tr><th>variable</th><th>kind</th><th>unit</th><th>what it is</th></tr>\n{cells}</table>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _fmpy() -> Any:
+    try:
+        import fmpy
+    except ImportError:
+        raise NotAvailable("FMPy is not installed; install it with: pip install 'backemf[fmu]'") from None
+    return fmpy
+
+
+def simulator() -> str:
+    """FMPy and its version."""
+    return f"FMPy {_fmpy().__version__}"
+
+
+def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
+    """A recording's own settings: the parameters have them."""
+    return dict(other)
+
+
+def run(
+    files: Mapping[str, str | bytes], joint: str, case: Clocked, adjust: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """Positions [rad or m] at the case's moments when FMPy runs the FMU itself, with other parameters where
+    some are given."""
+    return run_all(files, joint, [case], adjust)[0]
+
+
+def run_all(
+    files: Mapping[str, str | bytes],
+    joint: str,
+    cases: Sequence[Clocked],
+    adjust: Mapping[str, float] | None = None,
+) -> list[np.ndarray]:
+    """Several cases, one after the other, each after a reset of one instance."""
+    from .fmi.running import opened
+
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable("an FMU has no switch for its drive, and a recording was disabled")
+    name, content = next(iter(files.items()))
+    if not isinstance(content, bytes):
+        raise InvalidValue(f"{name} is a text; expected an FMU")
+    _fmpy()
+    with cc.laid_out(_checked(name, content)) as folder, opened(folder, name) as fmu:
+        return [case.check(simulator(), fmu.moved(case, adjust or {})) for case in cases]
+
+
+def _checked(name: str, content: bytes) -> dict[str, bytes]:
+    try:
+        inside = unpacked(content)
+    except BROKEN as error:
+        raise InvalidValue(f"{name} is no FMU: {error}") from None
+    for part in map(PurePosixPath, inside):
+        if part.is_absolute() or ".." in part.parts:
+            raise InvalidValue(f"{name} is no FMU: its file {str(part)!r} would lie outside of it")
+    if "modelDescription.xml" not in inside:
+        raise InvalidValue(f"{name} is no FMU: it holds no modelDescription.xml")
+    if not any(part.startswith("binaries/") for part in inside):
+        raise NotAvailable(f"{name} holds no binary for this machine, only sources")
+    return inside
