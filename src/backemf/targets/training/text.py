@@ -5,6 +5,18 @@ CLASS = '''
 RANDOMISATIONS = ("parameter_error", "unit_spread", "held_out")
 
 
+def moved(kept, states, carried, u):
+    """States after a step, what their sums rounded away, and the effort: one function for torch.compile."""
+    *changes, effort = advance(kept, list(states.values()), u)
+    after, left = {{}}, {{}}
+    for (name, state), change in zip(states.items(), changes):
+        total = change + carried[name] if name in SUMMED else change
+        after[name] = state + total
+        if name in SUMMED:  # what the addition rounded away belongs to the next step
+            left[name] = total - (after[name] - state)
+    return after, left, effort
+
+
 class Actuator:
     """The torque of {what} on joints that a simulator moves (`compute`), or the motion of joints of its
     own (`step`).
@@ -13,9 +25,22 @@ class Actuator:
     its axis, without the rotor's share, which the simulator must add as `armature` [kg m^2]; better too small
     than too large.
     `randomise` names what is drawn: "parameter_error", "unit_spread", "held_out", or none.
+    `compiled` gives the step to torch.compile at the first call; where that is not possible, a warning says
+    so and every step runs eagerly.
     """
 
-    def __init__(self, n_envs, n_joints, *, inertia, device="cpu", dtype=torch.float32, randomise=(), seed=0):
+    def __init__(
+        self,
+        n_envs,
+        n_joints,
+        *,
+        inertia,
+        device="cpu",
+        dtype=torch.float32,
+        randomise=(),
+        seed=0,
+        compiled=False,
+    ):
         for name in randomise:
             if name not in RANDOMISATIONS:
                 raise ValueError(f"unknown randomisation {{name!r}}; valid: {{', '.join(RANDOMISATIONS)}}")
@@ -32,6 +57,7 @@ class Actuator:
             dtype,
             tuple(randomise),
         )
+        self.compiled, self.function = compiled, None
         self.inertia = self.tensor(inertia)
         self.generator = torch.Generator(device=self.device).manual_seed(seed)
         self.parameters = {{
@@ -173,16 +199,29 @@ class Actuator:
 
     def moved(self, u, dt, own):
         """Advance the states, all or the hidden ones; give the effort."""
-        *changes, effort = advance(self.terms(dt)[0], [self.state[name] for name in STATES], u)
-        for name, change in zip(STATES, changes):
-            if not own and name in ("position", "velocity"):
-                continue
-            state = self.state[name]
-            total = change + self.carried[name] if name in SUMMED else change
-            self.state[name] = state + total
-            if name in SUMMED:  # what the addition rounded away belongs to the next step
-                self.carried[name] = total - (self.state[name] - state)
+        after, left, effort = self.advanced(self.terms(dt)[0], dict(self.state), dict(self.carried), u)
+        foreign = () if own else ("position", "velocity")
+        self.state.update({{name: x for name, x in after.items() if name not in foreign}})
+        self.carried.update({{name: x for name, x in left.items() if name not in foreign}})
         return effort.expand(self.shape)
+
+    def advanced(self, kept, states, carried, u):
+        if self.compiled:
+            try:
+                self.function = self.function or torch.compile(moved, dynamic=False)
+                # laid out alike at every call, or it would be compiled again
+                states, carried = (
+                    {{name: x.contiguous() for name, x in some.items()}} for some in (states, carried)
+                )
+                return self.function(kept, states, carried, [x.contiguous() for x in u])
+            except Exception as error:  # no compiler, or one that torch cannot use
+                self.compiled = False
+                warnings.warn(
+                    f"torch.compile is not possible here ({{type(error).__name__}}: {{str(error)[:200]}});"
+                    " every step runs eagerly, some ten times slower on a GPU",
+                    stacklevel=4,
+                )
+        return moved(kept, states, carried, u)
 
     def delayed(self, given, dt):
         """The command as it arrives: `drive.delay` late, mixed where it changes inside a step.

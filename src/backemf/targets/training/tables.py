@@ -1,0 +1,170 @@
+"""What the training files for torch and for Warp have in common: the numbers at their top, with where they
+came from, what is drawn from them, and where states begin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ...data.spread import Spread
+from ...engine.attached import Attached, Beginning
+from ...errors import InvalidValue
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ...model.quantity import quantities
+
+FLOOR = 0.05
+"""Share of its value that a parameter keeps which must stay above a bound:
+a winding with no resistance is no winding."""
+LOOSE = 0.5
+"""Relative error from which on draws pile up at the edge of the range."""
+
+
+def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
+    findings, values = [], actuator.parameters
+    if actuator.motor.rotor_inertia == 0:
+        text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
+        remedy = "give motor.rotor_inertia, or an inertia above 0 for every joint"
+        findings.append(Finding(code="no_rotor_inertia", text=text, remedy=remedy))
+    shares = {path: error / abs(values[path]) for path, error in spread.errors.items() if values[path]}
+    loose = {path: share for path, share in shares.items() if share > LOOSE}
+    if loose:
+        text = (
+            f"{', '.join(f'{path} to {share:.0%}' for path, share in loose.items())}: so loosely known that"
+            " draws pile up at the edge of the range."
+        )
+        remedy = "record what tells them, give the fit a prior, or leave them out of the errors"
+        findings.append(Finding(code="loosely_known", text=text, remedy=remedy, numbers=loose))
+    return findings
+
+
+def numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Iterable[str]) -> str:
+    """The tables at the top of the file, each with where it came from."""
+    known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
+    ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
+    errors = {path: error for path, error in spread.errors.items() if error > 0}
+    kept = Spread(errors=errors, correlation=_rows(spread, errors))
+    begin, by_position = beginning(actuator, system), follows_position(actuator)
+    held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
+    origin = "the fit's standard errors" if errors else "none was given"
+    assumed = "an assumption of backemf, not a measurement: give your own"
+    stated = assumed if spread.units is None else "stated with the export"
+    lines = [
+        "",
+        "# The actuator's numbers, by path.",
+        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
+        f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
+        *_table("RANGES", ranges),
+        (
+            f"# Standard errors, in each parameter's unit: {origin}. CHOLESKY times independent draws is"
+            " their correlation."
+        ),
+        *_table("PARAMETER_ERROR", errors),
+        "CHOLESKY = [" + "".join(f"\n    {row!r}," for row in kept.cholesky()) + ("\n]" if errors else "]"),
+        (
+            f"# Relative spread from unit to unit, the standard deviation of the logarithm: {stated}. A row"
+            " moves together."
+        ),
+        *_table("UNIT_SPREAD", spread.units_of(actuator)),
+        (
+            "# Standard deviation of a constant error of the position target [rad or m]: the fit's mean"
+            " absolute held-out error"
+        ),
+        f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
+        f"HELD_OUT = {held!r}",
+        f"ORDERED = {_ordered(actuator)!r}",
+        (
+            "# States, those that are sums of small changes, what they start from, and which start where the"
+            " joint is, or at the first target within these limits."
+        ),
+        f"STATES = {system.states!r}",
+        f"SUMMED = {_set(summed)}",
+        f"START = {begin.start!r}",
+        f"FOLLOWS = {begin.follows!r}",
+        f"ASKED = {begin.asked!r}",
+        f"DELAY = {begin.delay!r}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def beginning(actuator: Actuator, system: Attached) -> Beginning:
+    """Where states begin after a reset, and how late commands come."""
+    thermal = actuator.motor.thermal
+    begin = ("rotor_position", "setpoint") if follows_position(actuator) else ("rotor_position",)
+    follows = tuple(name for name in begin if name in system.states)
+    paths = ("drive.command_low", "drive.command_high")
+    limits = tuple(path if path in actuator.parameters else None for path in paths)
+    asked = {"lagged_setpoint": limits} if "lagged_setpoint" in system.states else {}
+    if "setpoint" in follows:  # which follows what is asked at its own pace
+        follows, asked = (*follows, *asked), {}
+    return Beginning(
+        start={} if thermal is None else dict.fromkeys(thermal.nodes, "motor.thermal.ambient"),
+        follows=follows,
+        asked=asked,
+        delay=None if actuator.drive.delay is None else "drive.delay",
+    )
+
+
+def follows_position(actuator: Actuator) -> bool:
+    return actuator.drive.error_of == "position"
+
+
+def _range(meta: Any, value: float) -> tuple[float, float]:
+    above, least = meta["above"], meta["least"]
+    low, most = least if above is None else above + FLOOR * (value - above), meta["most"]
+    return -math.inf if low is None else float(low), math.inf if most is None else float(most)
+
+
+def _rows(spread: Spread, errors: dict[str, float]) -> list[list[float]] | None:
+    """The correlation of the errors that are not 0."""
+    if spread.correlation is None:
+        return None
+    at = [i for i, path in enumerate(spread.errors) if path in errors]
+    return [[float(spread.correlation[i][j]) for j in at] for i in at]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _table(name: str, rows: dict[Any, Any], remarks: dict[Any, str] | None = None) -> list[str]:
+    if not rows:
+        return [f"{name} = {{}}"]
+    after = {k: f"  # {remarks[k]}" if remarks else "" for k in rows}
+    lines = [f"    {_literal(k)}: {_literal(v)},{after[k]}" for k, v in rows.items()]
+    return [f"{name} = {{", *lines, "}"]
+
+
+def _set(names: Iterable[str]) -> str:
+    rows = [f"    {_literal(name)}," for name in names]
+    return "\n".join(["frozenset((", *rows, "))"]) if rows else "frozenset()"
+
+
+def _ordered(actuator: Actuator) -> tuple[tuple[str | None, str], ...]:
+    """(lower, higher): pairs that a draw must not swap."""
+    known = actuator.parameters
+    return tuple((actuator.over(path), path) for path in known if actuator.over(path) in known)
+
+
+def class_name(joint: str) -> str:
+    """A joint's name as the beginning of a class's: left_knee -> LeftKnee."""
+    words = "".join(c if c.isalnum() else " " for c in joint).split()
+    return "".join(word.capitalize() for word in words) or "Joint"
+
+
+def check_targets(
+    actuator: Actuator, targets: Iterable[str], theirs: Iterable[str], version: str, plain: str
+):
+    """InvalidValue where a simulator has no place for what the drive follows."""
+    given, known = tuple(targets), tuple(theirs)
+    if not given or any(name not in known for name in given):
+        raise InvalidValue(
+            f"{version} asks for positions, velocities and efforts; {actuator.drive.kind}"
+            f" follows {', '.join(given) or 'nothing'}: export with {plain}, and call `compute`"
+            " yourself"
+        )
