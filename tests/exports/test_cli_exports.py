@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -156,13 +157,53 @@ def test_a_velocity_gain_that_nobody_printed_is_said():
     assert "assumed_gain" not in run(*made, "drive.volt_seconds_per_radian=0.1")
 
 
-@pytest.mark.parametrize("target", TARGETS)
+def whole(text: str) -> None:
+    """A source file of C: its header's comment first, the last function's brace last."""
+    assert text.startswith("/* Written by backemf ")
+    assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize("target", [name for name, row in TARGETS.items() if row.printable])
 def test_what_is_printed_is_the_file_alone(target):
     out = run("export", "sg90", "--to", target, "--method", "formula", "--no-replay")
+    if target == "c":
+        assert out.said.endswith("joint.h is not printed; give -o to write every file\n")
+        whole(out)
+        return
+    if target == "mujoco-plugin":
+        assert out.said.endswith("Makefile, joint_plugin.xml is not printed; give -o to write every file\n")
+        assert out.startswith("/* Written by backemf")
+        assert out.endswith("backemf_register(); }\n#endif\n")
+        return
     name = out.said.splitlines()[0].split(": ")[1].split(",")[0]
     {"xml": ElementTree.fromstring, "urdf": ElementTree.fromstring, "sdf": ElementTree.fromstring}.get(
         name.rpartition(".")[2], json.loads if name.endswith("json") else ast.parse
     )(out)
+
+
+def test_what_is_no_text_is_not_printed(tmp_path):
+    with pytest.raises(
+        InvalidValue, match=r"an export for fmu is no text to be printed; expected -o FILE\.fmu"
+    ):
+        run("export", "sg90", "--to", "fmu")
+    report = json.loads(run("export", "sg90", "--to", "fmu", "--no-replay", "--json"))
+    run("export", "sg90", "--to", "fmu", "--no-replay", "-o", tmp_path / "joint.fmu")
+    content = (tmp_path / "joint.fmu").read_bytes()
+    assert base64.b64decode(report["files"]["joint.fmu"]) == content
+    assert content[:2] == b"PK"
+
+
+def test_a_c_export_keeps_its_files_together(tmp_path):
+    run("export", "sg90", "--to", "c", "--to", "c@float", "--joint", "k", "--no-replay", "-o", f"{tmp_path}/")
+    made = {p.name: p.read_text(encoding="utf-8") for p in tmp_path.iterdir()}
+    assert set(made) == {f"k_c_{kind}.{end}" for kind in ("double", "float") for end in "ch"}
+    for kind in ("double", "float"):
+        assert f'#include "k_c_{kind}.h"' in made[f"k_c_{kind}.c"]
+    run("export", "sg90", "--to", "c", "--joint", "k", "--no-replay", "-o", tmp_path / "motor.h")
+    assert (tmp_path / "motor.h").read_text(encoding="utf-8").count("#ifndef K_H") == 1
+    assert '#include "motor.h"' in (tmp_path / "motor.c").read_text(encoding="utf-8")
+    with pytest.raises(BackemfError, match="exists"):
+        run("export", "sg90", "--to", "c", "--joint", "k", "--no-replay", "-o", tmp_path / "motor.c")
 
 
 def test_stdout_takes_one_file(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -34,14 +35,24 @@ class Clocked(NamedTuple):
     position: float = 0.0
     velocity: float = 0.0
     motion: str = "rotary"
+    means: Mapping[str, np.ndarray] = MappingProxyType({})
+    """The targets' means over each step, for what acts at a command's own moment inside a step."""
 
     @property
     def inputs(self) -> np.ndarray:
         """What is sent to the file, a row for each moment."""
+        return self._sent(self.command)
+
+    @property
+    def mean_inputs(self) -> np.ndarray:
+        """The same as means over each step."""
+        return self._sent({**self.command, **self.means})
+
+    def _sent(self, command: Mapping[str, np.ndarray]) -> np.ndarray:
         sent = np.zeros((len(self.moments), len(self.ctrl)))
         for k, (name, factor) in enumerate(self.ctrl.items()):
-            if name in self.command:
-                sent[:, k] = factor * self.command[name]
+            if name in command:
+                sent[:, k] = factor * command[name]
         return sent
 
     def check(self, name: str, positions: np.ndarray) -> np.ndarray:
@@ -71,6 +82,11 @@ def clocked(case: Motion, ctrl: Mapping[str, float], h: float, motion: str) -> C
         timestep=h,
         moments=moments,
         command={k: v for k, v in held.items() if k.endswith("_target")},
+        means={
+            k: _mean(case.time, np.asarray(v, float), moments, h)
+            for k, v in case.command.items()
+            if k.endswith("_target")
+        },
         ctrl=ctrl,
         enabled=held["enabled"] > 0.5 if "enabled" in held else np.ones(n, bool),
         inertia=inertia,
@@ -79,3 +95,11 @@ def clocked(case: Motion, ctrl: Mapping[str, float], h: float, motion: str) -> C
         velocity=case.start["velocity"],
         motion=motion,
     )
+
+
+def _mean(time: np.ndarray, values: np.ndarray, moments: np.ndarray, h: float) -> np.ndarray:
+    """Of a held signal over the h seconds from each moment on."""
+    ends = np.append(time, time[-1] + 2 * h)  # the last sample holds
+    sums = np.concatenate([[0.0], np.cumsum(values * np.diff(ends))])
+    over = np.interp(moments + h, ends, sums) - np.interp(moments, ends, sums)
+    return over / h

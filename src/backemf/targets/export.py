@@ -19,7 +19,7 @@ from ..data.log import Log
 from ..data.sheets.datasheet import Datasheet
 from ..data.sheets.parts import Part, part
 from ..data.spread import Spread
-from ..errors import InvalidValue, MissingValue, UnknownName
+from ..errors import InvalidValue, MissingValue, NotAvailable, UnknownName
 from ..files import write_all
 from ..findings import Finding
 from ..model.actuator import Actuator
@@ -36,10 +36,15 @@ from .account import (
     number as number,
     xml_comment as xml_comment,
 )
+from .table import TARGETS as TARGETS, Target as Target
 
 if TYPE_CHECKING:
     from .replay import Replay
 
+DRAWING = ("torch", "warp")
+"""Targets whose files draw from a spread."""
+SEVERAL = ("mujoco-plugin",)
+"""Targets whose files hold several actuators."""
 METHODS = ("simulation", "formula")
 SHORTEST, LONGEST = 1e-5, 1.0
 """Time steps of a simulation [s]; shorter ones take for ever, longer ones see no motion."""
@@ -52,8 +57,8 @@ class Export(Displayed):
     target: str
     version: str
     joint: str
-    files: Mapping[str, str]
-    """Name -> text; the first is the main one."""
+    files: Mapping[str, str | bytes]
+    """Name -> text, or what is no text; the first is the main one."""
     actuator: Actuator
     """What was to be carried."""
     carried: Actuator
@@ -83,8 +88,11 @@ class Export(Displayed):
 
     @property
     def text(self) -> str:
-        """The main file."""
-        return next(iter(self.files.values()))
+        """The main file, where it is text."""
+        name, content = next(iter(self.files.items()))
+        if isinstance(content, bytes):
+            raise NotAvailable(f"{name} is no text; write it into a file: -o {name}")
+        return content
 
     @property
     def has_play_joint(self) -> bool:
@@ -124,14 +132,25 @@ class Export(Displayed):
         """Write every file, or none; nothing is overwritten unless `force`."""
         return write_all(self.places(path), force=force)
 
-    def places(self, path: Path | str) -> dict[Path, str]:
-        """Where each file goes: into a folder, or the main one under this name and the others beside it."""
-        path = Path(path)
+    def places(self, path: Path | str) -> dict[Path, str | bytes]:
+        """Where each file goes: into a folder, or the one that ends so under this name and the others beside
+        it. Files that name each other in quotes do so by their new names."""
+        path, names = Path(path), [*self.files]
         if path.is_dir():  # "left/knee" names a joint, not a folder
-            return {path / name.replace("/", "_").lstrip("."): text for name, text in self.files.items()}
-        _, *others = self.files
-        beside = {path.with_name(path.stem + n.removeprefix(self.joint)): self.files[n] for n in others}
-        return {path: self.text, **beside}
+            new = {name: path / name.replace("/", "_").lstrip(".") for name in names}
+        else:
+            main = next((name for name in names if Path(name).suffix == path.suffix), names[0])
+            own = main.removesuffix(Path(main).suffix)
+            beside = {n: path.stem + n.removeprefix(own) if n.startswith(own) else n for n in names}
+            new = {n: path if n == main else path.with_name(beside[n]) for n in names}
+        return {new[name]: _renamed(content, new) for name, content in self.files.items()}
+
+
+def _renamed(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
+    if isinstance(content, str):
+        for name, path in new.items():
+            content = content.replace(f'"{name}"', f'"{path.name}"') if len(new) > 1 else content
+    return content
 
 
 class Request(NamedTuple):
@@ -155,45 +174,6 @@ class Request(NamedTuple):
     """MuJoCo's gear of an actuator that is replaced: ctrl stays in its units."""
     findings: tuple[Finding, ...] = ()
     """What is already known about the actuator's numbers, such as a gain that nobody printed."""
-
-
-class Target(NamedTuple):
-    """A row of the table of targets."""
-
-    module: str
-    versions: tuple[str, ...]
-    default: str
-    what: str
-
-
-TARGETS: dict[str, Target] = {
-    "mujoco": Target("mujoco.dcmotor", VERSIONS, "installed", "MJCF with <dcmotor>"),
-    "mujoco-classic": Target(
-        "mujoco.classic",
-        ("any",),
-        "any",
-        "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
-    ),
-    "mjlab": Target("mjlab.configuration", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
-    "isaaclab": Target(
-        "isaaclab.motor",
-        ("2.3", "3.0", "bam"),
-        "2.3",
-        "Python with DCMotorCfg or DelayedPDActuatorCfg; bam: with BamActuatorCfg of its main branch",
-    ),
-    "newton": Target("newton.drive", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"),
-    "drake": Target("description.drake", ("1",), "1", "URDF with Drake's rotor inertia and controller gains"),
-    "urdf": Target("description.urdf", ("any",), "any", "URDF with a transmission"),
-    "sdf": Target("description.sdf", ("any",), "any", "SDF with a joint's limits, damping and friction"),
-    "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
-    "torch": Target(
-        "training.torch",
-        ("plain", "isaaclab", "mjlab"),
-        "plain",
-        "a Python file that imports only torch, for learning environments",
-    ),
-}
-"""Every target by name."""
 
 
 def module_of(target: str) -> Any:
@@ -247,8 +227,9 @@ def export(
     unknown: Mapping[str, Sequence[str]] | None = None,
     findings: Sequence[Finding] = (),
 ) -> Any:
-    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-classic", "mjlab",
-    "isaaclab@3.0", "isaaclab@bam", "newton", "drake", "urdf", "sdf", "bam" or "torch".
+    """Write an actuator for a target, such as "mujoco", "mujoco@3.12", "mujoco-live", "mujoco-plugin",
+    "mujoco-classic", "mjlab", "isaaclab@3.0", "isaaclab@bam", "newton", "drake", "urdf", "sdf", "bam",
+    "torch", "warp@mjlab", "c@float" or "fmu@3.0".
 
     joint       name of the joint in the file.
     notes       where the numbers came from, in words; they go into the file's header.
@@ -259,7 +240,8 @@ def export(
     amplitude   of the reference motions [rad or m]; `load` is their gravity torque as a share of the stall
                 torque.
     backlash    in MuJoCo, carry the gearbox's play as an extra joint in series.
-    spread      for torch, how far the numbers may be from the truth: what a training file draws from.
+    spread      for torch and warp, how far the numbers may be from the truth: what a training file draws
+                from.
     logs        your own recordings: what the target cannot hold is then fitted to their motions instead of
                 the reference motions.
     replay      run the very file in its simulator, where that is installed, over these motions; the header
@@ -275,15 +257,18 @@ def export(
     wanted = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
     findings = [*findings, *(f for one in sheets.values() for f in one.findings)]
     unknown = {**{k: one.unknown for k, one in sheets.items()}, **(unknown or {})}
-    if isinstance(actuator, Mapping) and into is None:
-        raise InvalidValue(
-            "export got several actuators; expected one, or `into` for a model with their joints"
-        )
     if not wanted:
         raise MissingValue("export got no actuators; expected joints and their actuators")
-    if spread is not None and name != "torch":
+    if isinstance(actuator, Mapping) and into is None:
+        if name not in SEVERAL:
+            raise InvalidValue(
+                "export got several actuators; expected one, or `into` for a model with their joints"
+            )
+        joint = next(iter(wanted))
+    if spread is not None and name not in DRAWING:
         raise InvalidValue(
-            f"spread was given for {name}, which draws nothing; expected the target torch, or no spread"
+            f"spread was given for {name}, which draws nothing; expected the target torch or warp,"
+            " or no spread"
         )
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
@@ -295,8 +280,9 @@ def export(
         raise InvalidValue(f"amplitude is {amplitude!r}; expected a number above 0")
     if not 0 <= load < 1:
         raise InvalidValue(f"load is {load!r}; expected a share of the stall torque, from 0 to less than 1")
-    if into is None and (not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\")):
-        raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
+    for one in wanted if into is None else ():
+        if not one or not one.isprintable() or any(c in one for c in "<>&\"'\\"):
+            raise InvalidValue(f"joint is {one!r}; expected a name without quotes or angle brackets")
     texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
     lines = [line for text in texts for line in text.splitlines()]
     printable = tuple("".join(c if c.isprintable() else " " for c in line) for line in lines)
@@ -313,7 +299,7 @@ def export(
         from .mujoco.into import edited
 
         return edited(wanted, into, request, module, replay=replay, unknown=unknown)
-    made = module.write(wanted[joint], request)
+    made = module.write(wanted[joint], request) if len(wanted) == 1 else module.several(wanted, request)
     if not replay:
         return made
     from .replay import proven
@@ -334,7 +320,7 @@ def complete(
     actuator: Actuator,
     account: Account = NOTHING_LOST,
     *,
-    files: Mapping[str, str],
+    files: Mapping[str, str | bytes],
     carried: Actuator,
     numbers: Mapping[str, float],
     ctrl: Mapping[str, float] | None = None,

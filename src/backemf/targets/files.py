@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..model.actuator import Actuator
 from ..simulator.arrays import dcmotors, without_log
 from ..simulator.models import load, same_era
+from .archive import BROKEN, unpacked
 from .export import Export, parse_target
 from .mujoco.interface import Old, old_of
 from .sources import MODELS, split
 
 MARKS = {
-    ".py": (("mjlab", "from mjlab"), ("newton", "import newton"), ("torch", "PARAMETERS = {")),
+    ".py": (
+        ("mujoco-live", "    return be.attach(model, "),
+        ("warp", "def kernels(real):"),
+        ("torch", "PARAMETERS = {"),
+        ("mjlab", "from mjlab"),
+        ("newton", "import newton"),
+    ),
     ".urdf": (("drake", "drake:"), ("urdf", "<robot")),
     ".sdf": (("sdf", "<sdf"),),
+    ".c": (("mujoco-plugin", "BACKEMF_NAME("), ("c", "_actuator *a, double h, ")),
+    ".fmu": (("fmu", "<fmiModelDescription"),),
 }
 """By ending: which target a file is for, by a word that only such a file has."""
 
@@ -37,10 +47,7 @@ def exported(source: str, actuator: Actuator | None = None, joint: str | None = 
     if path.suffix.lower() in MODELS:
         same_era(path)
         return _mjcf(path, actuator, name, joint)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{path.name} cannot be read as text: {error}") from None
+    text, files = _read(path)
     target = next((name for name, mark in MARKS[path.suffix.lower()] if mark in text), None)
     if target is None:
         if "isaaclab" in text:
@@ -51,16 +58,18 @@ def exported(source: str, actuator: Actuator | None = None, joint: str | None = 
         raise InvalidValue(
             f"{path.name} is for no target that is known here; expected a file of `backemf export`"
         )
+    if actuator is None and target == "mujoco-live":
+        actuator = Actuator.read(path.with_name([*files][-1]))
     if actuator is None:
         raise MissingValue(
             f"{path.name} does not say which actuator it was made from; give it: --actuator SOURCE"
         )
-    _, version = parse_target(target)
+    _, version = parse_target(target + _version(text, target))
     return Export(
         target=target,
         version=version,
         joint=joint or _joint(text, path, target),
-        files={path.name: text},
+        files=files,
         actuator=actuator,
         carried=actuator,
         ctrl={name: 1.0 for name in actuator.drive.targets},
@@ -68,9 +77,43 @@ def exported(source: str, actuator: Actuator | None = None, joint: str | None = 
     )
 
 
+def _read(path: Path) -> tuple[str, dict[str, str | bytes]]:
+    """The text that says what a file is, and the file with those that belong to it."""
+    try:
+        if path.suffix.lower() == ".fmu":
+            content = path.read_bytes()
+            told = unpacked(content).get("modelDescription.xml", b"")
+            return told.decode("utf-8"), {path.name: content}
+        text, beside = path.read_text(encoding="utf-8"), path.with_suffix(".h")
+        stored = re.search(r'Path\(__file__\)\.with_name\("([^"/]+)"\)', text)
+        if path.suffix.lower() == ".py" and stored:
+            beside = path.with_name(stored[1])
+        elif path.suffix.lower() != ".c" or MARKS[".c"][0][1] in text:
+            return text, {path.name: text}
+        if not beside.is_file():
+            what = "header" if beside.suffix == ".h" else "file"
+            raise MissingValue(f"{path.name} needs its {what} {beside.name} beside it")
+        return text, {path.name: text, beside.name: beside.read_text(encoding="utf-8")}
+    except BROKEN as error:
+        raise InvalidValue(f"{path.name} is no FMU: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{path.name} cannot be read as text: {error}") from None
+
+
+def _version(text: str, target: str) -> str:
+    """@ and the version, where a file of a target says which it is for."""
+    if target == "c":
+        return "@float" if "double h, float position" in text else "@double"
+    return "@3.0" if target == "fmu" and 'fmiVersion="3.' in text else ""
+
+
 def _joint(text: str, path: Path, target: str) -> str:
-    """The joint's name: in an XML description the only one, in Python not needed."""
-    if target in ("mjlab", "newton", "torch"):
+    """The joint's name: in an XML description the only one, in code that attaches it the one said there, in
+    other code not needed."""
+    if target == "mujoco-live":
+        said = re.search(r"be\.attach\(model, \{(['\"])(.+?)\1: ACTUATOR\}", text)
+        return said[2] if said else "joint"
+    if target in ("mjlab", "newton", "torch", "warp", "mujoco-plugin", "c", "fmu"):
         words = text.partition("target_names_expr=(")[2]
         return words.split('"')[1] if words else "joint"
     from ..simulator.xml import scan

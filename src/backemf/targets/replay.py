@@ -19,9 +19,13 @@ from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding
 from ..simulator.arrays import without_log
 from ..tables import table
+from .archive import restated
 from .clocked import Clocked, clocked
 from .export import NOT_RUN, Export, given_logs, module_of
 from .motions import Motion, recorded, reference_motions
+
+FAR = 0.05
+"""Share of a motion's range, RMS, beyond which a step of the engine's own does not follow it any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +224,7 @@ def proven(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
     try:
         ran = replay(export, logs, refine=False)
         line = ran.sentence()
+        findings = (*findings, *_of_its_step(export, ran))
     except NotAvailable as error:
         line = f"Not run: {error}."
     except InvalidValue as error:
@@ -229,11 +234,31 @@ def proven(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
     return replace(export, files=stated(export.files, line), ran=line, replayed=ran, findings=findings)
 
 
-def stated(files: Mapping[str, str], line: str) -> dict[str, str]:
-    """Files whose header says what was run; two hyphens in a row would end an XML comment."""
-    while "--" in line:
-        line = line.replace("--", "- -")
-    return {name: text.replace(NOT_RUN, line, 1) for name, text in files.items()}
+def _of_its_step(export: Export, ran: Replay) -> list[Finding]:
+    """A target that takes the engine's own steps and still moves otherwise takes them too long."""
+    off = max(c.target_native / max(float(np.ptp(c.native)), 1e-9) for c in ran.cases)
+    if not getattr(module_of(export.target), "OWN_STEP", False) or off < FAR:
+        return []
+    text = (
+        f"Steps of {1e3 * ran.timestep:g} ms are too long for this actuator: {off:.0%} of the motion RMS from"
+        " backemf's own simulation, which takes shorter ones."
+    )
+    remedy = "export with a shorter timestep"
+    return [Finding(code="step_too_long", text=text, remedy=remedy, numbers={"share": off})]
+
+
+def stated(files: Mapping[str, str | bytes], line: str) -> dict[str, str | bytes]:
+    """Files whose header says what was run; nothing in it may end a comment of theirs."""
+    for end, apart in (("--", "- -"), ("*/", "* /"), ("/*", "/ *")):
+        while end in line:
+            line = line.replace(end, apart)
+    said: dict[str, str | bytes] = {}
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            said[name] = restated(content, NOT_RUN, line)
+        else:
+            said[name] = content.replace(NOT_RUN, line, 1)
+    return said
 
 
 def summary(run: Replay) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...simulator.joints import matched
 from ...simulator.xml import Edit, applied, scan, with_attributes
 from ..export import Export, number
 from ..mujoco.dcmotor import attributes
-from ..mujoco.into import Edited, matched, named_joints
+from ..mujoco.into import Edited, named_joints
 
 
 def into_urdf(export: Export, path: Path | str, joint: str) -> Edited:
@@ -16,7 +17,7 @@ def into_urdf(export: Export, path: Path | str, joint: str) -> Edited:
     elements, x = scan(path), export.numbers
     named = named_joints(elements, "robot", path)
     edits, changes, content = [], [], path.read_bytes()
-    for name in matched(joint, named, path):
+    for name in matched(joint, [*named], path.name):
         there = named[name]
         inside = {
             e.tag: e for e in reversed(elements) if e.parent == "joint" and there.start < e.start < there.end

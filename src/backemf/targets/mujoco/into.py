@@ -7,21 +7,21 @@ edited model is compiled, compared number by number, and driven beside the old o
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import BackemfError, InvalidValue, UnknownName
+from ...errors import BackemfError, InvalidValue
 from ...files import write_all
 from ...findings import Finding
 from ...model.actuator import Actuator
 from ...simulator.arrays import engine_of, installed_era, load_mujoco, without_log
 from ...simulator.dcmotor import rules
+from ...simulator.joints import by_joint, matched
 from ...simulator.models import Loaded, era_of, load
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
 from ...tables import table
@@ -54,6 +54,8 @@ class Edited:
     """How far each joint moves for the same command, before and after."""
     findings: tuple[Finding, ...] = ()
     exports: tuple[Export, ...] = ()
+    beside: Mapping[str, str | bytes] = field(default_factory=dict)
+    """Files that go into the folder of the result."""
 
     @property
     def text(self) -> str:
@@ -68,14 +70,16 @@ class Edited:
     def write(self, path: Path | str | None = None, *, force: bool = False) -> list[Path]:
         """Write in place (with `force`), or, where only the model itself changes,
         under another name in the same folder."""
+        folder = next(iter(self.files)).parent if path is None else Path(path).parent
+        beside = {folder / name: content for name, content in self.beside.items()}
         if path is None:
-            return write_all(self.files, force=force)
+            return write_all({**self.files, **beside}, force=force)
         if len(self.files) != 1:
             raise BackemfError(
                 f"{len(self.files)} files change ({', '.join(f.name for f in self.files)}); they can only be"
                 " edited in place"
             )
-        return write_all({Path(path): next(iter(self.files.values()))}, force=force)
+        return write_all({Path(path): next(iter(self.files.values())), **beside}, force=force)
 
 
 class Model(NamedTuple):
@@ -90,19 +94,7 @@ class Model(NamedTuple):
 
     def matching(self, pattern: str) -> list[str]:
         """Joints that a name or regular expression means."""
-        return matched(pattern, named_joints(self.elements, "body", self.path), self.path)
-
-
-def matched(pattern: str, names: Mapping[str, Any], path: Path) -> list[str]:
-    if pattern in names:
-        return [pattern]
-    try:
-        found = [name for name in names if re.fullmatch(pattern, name)]
-    except re.error as error:
-        raise InvalidValue(f"--joint {pattern!r} is no joint and no regular expression: {error}") from None
-    if not found:
-        raise UnknownName(f"joint in {path.name}", pattern, [*names])
-    return found
+        return matched(pattern, [*named_joints(self.elements, "body", self.path)], self.path.name)
 
 
 def model_of(path: Path | str) -> Model:
@@ -188,8 +180,8 @@ def edited(
     replay: bool = True,
     unknown: Mapping[str, Sequence[str]] | None = None,
 ) -> Edited:
-    """Actuators by name or regular expression of their joints, put into a model as a request says; a later
-    one wins. `unknown` are paths of what each actuator does not really know."""
+    """Actuators by name or regular expression of their joints, put into a model as a request says;
+    a joint's own name wins, then a later one. `unknown` are paths of what an actuator does not know."""
     from ..replay import proven
 
     if request.target == "urdf":
@@ -197,10 +189,14 @@ def edited(
 
         ((joint, actuator),) = wanted.items()
         return into_urdf(module.write(actuator, request), path, joint)
+    if request.target == "mujoco-plugin":
+        from ..code.plugin.into import into_plugin
+
+        return into_plugin(wanted, path, request, replay=replay)
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
-            f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-classic or"
-            " urdf"
+            f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
+            " mujoco-classic or urdf"
         )
     model, made = model_of(path), []
     engine = engine_of(model.loaded.model)
@@ -215,10 +211,10 @@ def edited(
         made.append((actuator, gear, proven(export, request.logs or None) if replay else export))
         return made[-1][2]
 
-    by_joint = {joint: pattern for pattern in wanted for joint in model.matching(pattern)}
+    deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
     chosen = [
         placed(model, joint, wanted[pattern], make, (unknown or {}).get(pattern, ()))
-        for joint, pattern in by_joint.items()
+        for joint, pattern in deciding.items()
     ]
     return into(model, chosen, drive=replay)
 
@@ -240,17 +236,17 @@ def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
     there = model.joint(name)
-    given = next((e for e in model.elements if e.parent == "actuator" and _of(e) == name), None)
+    given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == name), None)
     mine, wanted = _of_export(export)
     fresh = _element(mine, given.attributes if given else {}, old, model)
-    element = f"<{mine.tag} {attributes({k: _escaped(v) for k, v in fresh.items()})}/>".encode()
+    element = f"<{mine.tag} {attributes({k: escaped(v) for k, v in fresh.items()})}/>".encode()
     changes = list(one.notes)
     if given is not None:
         changes.append(f"actuator of {name}: <{given.tag}>{_words(old)} became <{mine.tag}>")
         edits = [Edit(given, given.start, given.end, element)]
     else:
         changes.append(f"actuator of {name}: new <{mine.tag}>")
-        edits = [_inserted(model.elements, element, model.path)]
+        edits = [inserted(model.elements, element, model.path)]
     stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
     body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
     before = {k: number(getattr(old, k)) for k in JOINT[:3]}
@@ -266,7 +262,7 @@ def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
     return edits, changes
 
 
-def _of(element: Element) -> str | None:
+def of_joint(element: Element) -> str | None:
     return element.attributes.get("joint") or element.attributes.get("jointinparent")
 
 
@@ -316,7 +312,7 @@ def _depth(model: Model, element: Element) -> int:
     return sum(e.start < element.start < e.end for e in around)
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
     return value.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
@@ -331,7 +327,7 @@ def _of_export(export: Export) -> tuple[Element, dict[str, str]]:
     return element, {k: v for k, v in joint.attributes.items() if k in JOINT}
 
 
-def _inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
+def inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
     """Before the end of the first actuator section, or of the model."""
     section = next(
         (e for e in elements if e.tag == "actuator" and e.parent in ("mujoco", "mujocoinclude", "")), None
@@ -349,10 +345,10 @@ def _inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
 def _all_of_one_era(model: Model, chosen: Sequence[Placed]) -> None:
     """Refuse to leave dcmotors of the other era beside the new ones."""
     done = {one.old.joint for one in chosen}
-    left = [e for e in model.elements if e.parent == "actuator" and _of(e) not in done]
+    left = [e for e in model.elements if e.parent == "actuator" and of_joint(e) not in done]
     if model.loaded.era == installed_era() or era_of(left) in (None, installed_era()):
         return
-    names = ", ".join(str(_of(e)) for e in left if e.tag in ("dcmotor", "general"))
+    names = ", ".join(str(of_joint(e)) for e in left if e.tag in ("dcmotor", "general"))
     raise InvalidValue(
         f"{model.path.name} is written for another era of MuJoCo, and {names} would stay so; expected all of"
         f" them at once: backemf export {model.path} --to mujoco --into {model.path} -o NEW.xml"
