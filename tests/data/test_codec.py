@@ -13,7 +13,9 @@ import pytest
 import backemf as be
 from backemf.data import codec, store
 from backemf.data.characterization import Feedback, Gain, Shown
-from backemf.data.fit import Fit, Fitted, FittedLog, Start, Tried
+from backemf.data.fit import Fit, Fitted, FittedLog, Score, Start, Tried
+from backemf.data.motions import Motion, Motions, SafetyLimits, Track
+from backemf.data.robot import Ground, Joint, Robot
 from backemf.data.trials import Segment, Trial
 from backemf.findings import Finding
 
@@ -118,6 +120,15 @@ def test_every_noun_comes_back():
         ),
         FITTED,
         FIT,
+        Ground(height=-0.05, x_slope=0.01, error=0.002),
+        Robot(name="arm", joints=(Joint(name="lift", low=-1.0, high=1.0),), model="<mujoco/>"),
+        Motions(
+            motions=(
+                Motion(name="up", duration=2.0, tracks={"*": Track(times=(0.0, 1.0), positions=(0.0, 0.5))}),
+            ),
+            limits=SafetyLimits(current=1.0),
+        ),
+        Score(rms=0.01, rms_free=0.005, held_out=True, joints={"lift": 0.01}, logs={"run": 0.01}),
     ]
     for noun in nouns:
         content = json.loads(json.dumps(codec.plain(noun)))
@@ -127,6 +138,10 @@ def test_every_noun_comes_back():
     missing = {name for name in codec.NOUNS if name not in {type(n).__name__ for n in nouns}}
     assert missing <= {
         "BenchNumber",
+        "Joint",
+        "Motion",
+        "Track",
+        "SafetyLimits",
         "Characterization",
         "Segment",
         "Trial",

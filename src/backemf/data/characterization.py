@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..errors import MissingValue, UnknownName
 from ..findings import Finding
-from ..tables import Displayed, Overview, number, table
+from ..tables import Displayed, Overview, digits_apart, number, table
 from . import store
 from .trials import Segment
 
@@ -68,6 +69,9 @@ class Feedback(store.Noun):
     note: str = ""
     step: float | None = None
     """What it was designed to settle, where it was."""
+    settles: float | None = None
+    """Until a position loop stays within 2 %, before friction, delay and limits [s]."""
+    controller: str = "wpilib"
     against_friction: float = 0.0
     """Input added towards the target while it is more than 1 % of the step away;
     without it friction stops the motion early."""
@@ -140,45 +144,63 @@ class Characterization(Displayed, store.Noun):
         return store.read(path, Characterization)
 
     def __str__(self) -> str:
-        rows = [
-            (
-                name,
-                "not determined" if g.value is None else g.value,
-                *("-" if x is None else x for x in (g.low, g.high)),
-                g.unit,
-            )
-            for name, g in self.gains.items()
+        rows = [(name, *_ends(gain), gain.unit) for name, gain in self.gains.items()]
+        unit = f"{UNITS[self.units][1]}/s"
+        facts = [
+            ("timescale", self.timescale, " s"),
+            ("delay", self.delay, " s"),
+            ("R^2", self.r2, ""),
+            ("velocity error", self.velocity_error, f" {unit}"),
         ]
+        known = [f"{name} {number(value)}{short}" for name, value, short in facts if math.isfinite(value)]
         lines = [
-            f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}",
+            *wrapped(f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}"),
             "",
             table(rows, ("gain", "value", "low 95%", "high 95%", "unit")),
             "",
+            *wrapped("; ".join(known)),
         ]
-        facts = [
-            ("timescale", self.timescale, "s"),
-            ("delay", self.delay, "s"),
-            ("R^2", self.r2, ""),
-            ("velocity error", self.velocity_error, f"{_short(self.units)}/s"),
-        ]
-        lines += [
-            "; ".join(
-                f"{name} {number(value)}{' ' if unit else ''}{unit}"
-                for name, value, unit in facts
-                if math.isfinite(value)
-            )
-        ]
-        for name, f in self.feedback.items():
-            lines.append(
-                f"{name} feedback: kP {number(f.kP)}"
-                + (f", kD {number(f.kD)}" if f.loop == "position" else "")
-                + f" ({f.design})"
-            )
-            if f.note:
-                lines.append(f"  {f.note}")
-        lines += [f"- {f.code}: {f.text}\n  {f.remedy}" for f in self.findings]
+        for name, loop in self.feedback.items():
+            lines += wrapped(f"{name.replace('_', ' ')} feedback: {self._loop(name, loop)}", "  ")
+        for f in self.findings:
+            lines += [*wrapped(f"- {f.code}: {f.text}", "  "), *wrapped(f"  {f.remedy}", "  ")]
         return "\n".join(lines)
 
+    def _loop(self, name: str, loop: Feedback) -> str:
+        """A loop in a sentence, with units."""
+        unit = "rad" if name.endswith("_angular") else UNITS[self.units][1]
+        effort = "V" if self.control == "voltage" else "A"
+        error = f"{unit}/s" if loop.loop == "velocity" else unit
+        gains = [("kP", loop.kP, loop.volts_per_error, error)]
+        gains += [("kD", loop.kD, loop.volts_per_rate, f"{unit}/s")] if loop.loop == "position" else []
+        own = any(abs(x - volts) > 1e-12 * abs(volts) for _, x, volts, _ in gains)
+        said = ", ".join(
+            f"{word} {number(x)}"
+            + (f" ({number(volts)} {effort} per {per})" if own else f" {effort} per {per}")
+            for word, x, volts, per in gains
+        )
+        counting = f" as {loop.controller} counts" if own else ""
+        takes = "" if loop.settles is None else f" It comes within 2 % in {number(loop.settles, 2)} s."
+        note = f" {loop.note[0].upper()}{loop.note[1:]}." if loop.note else ""
+        return f"{said}{counting}. {loop.design[0].upper()}{loop.design[1:]}.{takes}{note}"
 
-def _short(units: str) -> str:
-    return UNITS[units][1]
+
+WIDTH = 80
+"""Columns of a terminal."""
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Lines that fit a terminal; all but the first are indented."""
+    lead = text[: len(text) - len(text.lstrip())]
+    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(text.strip(), WIDTH, initial_indent=lead, subsequent_indent=indent or lead, **how)
+
+
+def _ends(gain: Gain) -> tuple[str, str, str]:
+    """Value and both ends, with so many digits that they differ in two of them."""
+    if gain.value is None:
+        return "not determined", "-", "-"
+    if gain.low is None or gain.high is None:
+        return number(gain.value), "-", "-"
+    digits = digits_apart(gain.low, gain.high, 4)
+    return number(gain.value, digits), number(gain.low, digits), number(gain.high, digits)

@@ -11,127 +11,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import UnknownName
+from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
 from ..model.actuator import Actuator
-from ..model.bench import Bench
 from ..model.quantity import quantities
 from ..statistics import Coordinate
 from ..tables import Displayed, Overview, interval, number, table
 from . import store
-from .log import Log
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fitted(store.Noun):
-    """One fitted parameter."""
-
-    path: str
-    value: float
-    error: float
-    """Standard error, by how much the recordings disagree with each other."""
-    low: float
-    high: float
-    """95 % interval that goes with it."""
-    unit: str
-    start: float
-    prior: tuple[float, float] | None = None
-    """(value, error) stated before the fit, or None."""
-    told_by: str = "data"
-    """'data', 'prior' where the data leaves it open, or 'both'."""
-    error_if_right: float | None = None
-    """Standard error if the model is right, so that only noise and the bench's tolerances count."""
-    low_if_right: float | None = None
-    high_if_right: float | None = None
-    knee: float = 0.0
-    """Size below which its error is even on the plain scale, for numbers that may vanish; 0: on the scale of
-    the logarithm."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchNumber(store.Noun):
-    """A number of the bench or of the recording that the fit found along, and whose it is."""
-
-    path: str
-    group: str
-    """What the logs that share it have in common, in words; empty where it is common to all."""
-    stated: float
-    tolerance: float
-    value: float
-    error: float
-    unit: str
-    logs: tuple[str, ...]
-
-    @property
-    def pull(self) -> float:
-        """How many tolerances the data move it."""
-        return (self.value - self.stated) / self.tolerance
-
-    def __str__(self) -> str:
-        name = self.path.partition(".")[2].replace("_", " ")
-        whose = f" ({self.group})" if self.group else ""
-        stated = f"stated {number(self.stated)} +- {number(self.tolerance, 2)}"
-        return f"{name}{whose} {number(self.value)} +- {number(self.error, 2)} {self.unit}, {stated}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Start(store.Noun):
-    """Where one start ended."""
-
-    cost: float
-    mae: float
-    """Mean absolute error of position on the training logs."""
-    ended: str
-    n_evaluations: int
-    parameters: Mapping[str, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FittedLog(store.Noun):
-    """What a fit remembers of a log: enough to find the file again and to say what it was."""
-
-    name: str
-    source: str
-    """The file it was read from, as it was given; empty where it came from arrays."""
-    bench: Bench | None
-    settings: Mapping[str, float]
-    duration: float
-    """[s]"""
-    rate: float | None
-    """Samples per second."""
-    n_samples: int
-    commands: Mapping[str, str] = field(default_factory=dict)
-    """What was asked as a function of time, by signal, in the words of `be.signal.read`."""
-
-    @staticmethod
-    def of(log: Log) -> FittedLog:
-        rate = log.signals[log.clock].rate
-        return FittedLog(
-            name=log.name,
-            source=log.source,
-            bench=log.bench,
-            settings=dict(log.settings),
-            duration=float(log.time[-1] - log.time[0]),
-            rate=rate if math.isfinite(rate) else None,
-            n_samples=len(log),
-            commands={name: str(command) for name, command in log.commands.items()},
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tried(store.Noun):
-    """One friction model of the ladder that this fit was chosen from."""
-
-    friction: str
-    n_parameters: int | None
-    training_mae: float | None
-    held_out_mae: float | None
-    standard_error: float
-    """Of the held-out error."""
-    chosen: bool
-    reason: str = ""
-    """Why there is no fit."""
-
+from .fitted import (
+    BenchNumber as BenchNumber,
+    Fitted as Fitted,
+    FittedLog as FittedLog,
+    Score as Score,
+    Start as Start,
+    Tried as Tried,
+)
+from .robot import Robot
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -169,6 +64,26 @@ class Fit(Displayed, store.Noun):
     read from the held-out logs."""
     read_from_held_out: tuple[str, ...] = ()
     """Which of them were read from the held-out logs themselves: the angle of a mounting never fitted."""
+    joints: Mapping[str, Fit] = field(default_factory=dict)
+    """Of a robot, the fit of each joint; `actuator` is then the first's, and `parameters` are those of all,
+    by joint and path: `elbow_flex.friction.coulomb`, or by path alone where all share one."""
+    score: Score | None = None
+    """Of a robot: how far its joints, simulated together, are from the recordings."""
+    robot: Robot | None = None
+    """With the ground as it was told or found."""
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        """Of a robot, each joint's."""
+        return {name: fit.actuator for name, fit in self.joints.items()}
+
+    @property
+    def delays(self) -> dict[str, float]:
+        """Of a robot, the moment at which each joint's commands count, later than their time stamp [s]."""
+        found = {
+            name: [b.value for b in fit.bench if b.path == "drive.delay"] for name, fit in self.joints.items()
+        }
+        return {name: late[0] for name, late in found.items() if late}
 
     @property
     def training_mae(self) -> float:
@@ -184,6 +99,8 @@ class Fit(Displayed, store.Noun):
         The draws are normal in the fit's own coordinates: the excess of static over Coulomb friction, and
         logarithms where an error is large.
         """
+        if self.joints:
+            raise InvalidValue("a robot's joints are drawn one by one: fit.joints[NAME].draws(...)")
         paths = list(self.parameters)
         known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
         x, T = self._coordinates()
@@ -237,7 +154,7 @@ class Fit(Displayed, store.Noun):
             excess = self.parameters[path].value - self._base(path)
             x.append(self._coordinate(path).inward(excess))
             T[k, k] = self._coordinate(path).slope(excess)
-            above = self.actuator.over(path)
+            above = self._over(path)
             if above is not None and above in self.parameters:
                 j = paths.index(above)
                 T[k, j] = self._coordinate(above).slope(self.parameters[above].value)
@@ -250,8 +167,14 @@ class Fit(Displayed, store.Noun):
         own = Coordinate(self._signed(path), p.knee)
         return Coordinate(signed=True) if p.error < EVEN * own.slope(p.value - self._base(path)) else own
 
-    def _signed(self, path: str) -> bool:
-        return self.actuator.traits(path)["signed"] is not None
+    def _signed(self, name: str) -> bool:
+        return self.actuator.traits(self.parameters[name].path)["signed"] is not None
+
+    def _over(self, name: str) -> str | None:
+        """The parameter that one stands on, by the name that it has here."""
+        path = self.parameters[name].path
+        other = self.actuator.over(path)
+        return None if other is None else name.removesuffix(path) + other
 
     def relative_error(self, path: str) -> float | None:
         """Standard error over value, where that means something."""
@@ -260,10 +183,12 @@ class Fit(Displayed, store.Noun):
 
     def _base(self, path: str, values: Mapping[str, float] | None = None) -> float:
         """What an ordered parameter stands on."""
-        above = self.actuator.over(path)
+        above = self._over(path)
         if above is None:
             return 0.0
-        return float((values or {}).get(above, self.actuator.parameters.get(above, 0.0)))
+        known = {name: p.value for name, p in self.parameters.items()} if self.joints else {}
+        known = known or self.actuator.parameters
+        return float((values or {}).get(above, known.get(above, 0.0)))
 
     def summary(self) -> list[str]:
         """One line per parameter, for the header of an export."""
@@ -284,7 +209,7 @@ class Fit(Displayed, store.Noun):
         n = len(self.training)
         title = f"{self.friction} friction, {mae} on {n} log{'s' if n != 1 else ''}{held}"
         rows = [
-            (p.path, p.value, p.error, p.low, p.high, p.unit, p.told_by) for p in self.parameters.values()
+            (name, p.value, p.error, p.low, p.high, p.unit, p.told_by) for name, p in self.parameters.items()
         ]
         return Overview(
             title, ("parameter", "value", "error", "low", "high", "unit", "told by"), rows, self.findings
@@ -292,11 +217,11 @@ class Fit(Displayed, store.Noun):
 
     def __str__(self) -> str:
         rows = []
-        for p in self.parameters.values():
+        for name, p in self.parameters.items():
             stated = "-" if p.prior is None else f"{number(p.prior[0])} +- {number(p.prior[1], 2)}"
             rows.append(
                 (
-                    p.path,
+                    name,
                     number(p.value),
                     number(p.error, 2),
                     interval(p.low, p.high),

@@ -4,7 +4,7 @@ and a record of everything that was converted or guessed."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..model.actuator import Actuator
 from ..model.bench import Bench
 from ..signal import Command, read as read_command
 from ..tables import Displayed, Overview, frame
+from .robot import Robot
 
 MEASURED = (
     "position",
@@ -147,6 +148,8 @@ class Log(Displayed):
     settings: Mapping[str, float] = field(default_factory=dict)
     """Parameters of the actuator that were set for this recording, by path: {"drive.proportional": 8.0}."""
     motion: str = "rotary"
+    mechanism: str = ""
+    """What was tested, where its file tells the tests of several mechanisms apart."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """What was asked as a function of time, by signal, where that is known: its samples then stand on a clock
     of their own, with every jump at its very moment."""
@@ -154,9 +157,13 @@ class Log(Displayed):
     """What was converted, mapped, left out or guessed while reading, in words."""
     findings: tuple[Finding, ...] = ()
     source: str = ""
+    joints: Mapping[str, Log] = field(default_factory=dict)
+    """On a robot, a log of each joint; `signals` then has what they share, or nothing."""
+    robot: Robot | None = None
+    """What the joints belong to."""
 
     def __post_init__(self) -> None:
-        if not self.signals:
+        if not self.signals and not self.joints:
             raise SignalError(f"{self.name}: no signals")
         if self.motion not in ("rotary", "linear"):
             raise InvalidValue(f"{self.name}: motion is {self.motion!r}; expected 'rotary' or 'linear'")
@@ -169,12 +176,16 @@ class Log(Displayed):
 
     @property
     def time(self) -> np.ndarray:
-        """The log's clock [s]."""
+        """The log's clock [s]; on a robot that of its first joint."""
+        if self.joints:
+            return next(iter(self.joints.values())).time
         return self.signals[self.clock].time
 
     @property
     def clock(self) -> str:
         """The signal whose times are the log's."""
+        if self.joints:
+            return next(iter(self.joints.values())).clock
         return next((name for name in MEASURED if name in self.signals), next(iter(self.signals)))
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -183,7 +194,11 @@ class Log(Displayed):
         if name == "time":
             return self.time
         if name not in self.signals:
-            raise UnknownName(f"signal in {self.name}", name, self.signals)
+            joint, _, signal = name.rpartition(".")
+            if joint in self.joints:
+                return self.joints[joint][signal]
+            there = [*self.signals, *(f"{j}.{n}" for j, one in self.joints.items() for n in one.signals)]
+            raise UnknownName(f"signal in {self.name}", name, there)
         signal = self.signals[name]
         if signal.time is self.time or np.array_equal(signal.time, self.time):
             return signal.values
@@ -197,9 +212,11 @@ class Log(Displayed):
 
     def overview(self) -> Overview:
         bench = "no bench" if self.bench is None else self.bench.kind
+        bench = bench if self.robot is None else f"{self.robot.name}, {len(self.joints)} joints"
+        own = {f"{j}.{n}": (s, n) for j, one in self.joints.items() for n, s in one.signals.items()}
         rows = [
-            (name, len(s.time), s.rate, float(np.nanmin(s.values)), float(np.nanmax(s.values)), UNITS[name])
-            for name, s in self.signals.items()
+            (name, len(s.time), s.rate, float(np.nanmin(s.values)), float(np.nanmax(s.values)), UNITS[n])
+            for name, (s, n) in (*((n, (s, n)) for n, s in self.signals.items()), *own.items())
         ]
         seconds = self.time[-1] - self.time[0]
         title = f"{self.name}, {seconds:.4g} s on {bench}, {len(self)} samples of {self.clock}"
@@ -213,18 +230,20 @@ class Log(Displayed):
 
     def between(self, start: float, end: float) -> Log:
         """The part of the log from `start` to `end` seconds."""
+        joints = {name: one.between(start, end) for name, one in self.joints.items()}
         cut = {}
         for name, signal in self.signals.items():
             keep = (signal.time >= start) & (signal.time <= end)
             if np.any(keep):
                 cut[name] = Signal(time=signal.time[keep], values=signal.values[keep])
-        if not cut:
+        if not cut and not joints:
             raise SignalError(
                 f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to"
                 f" {self.time[-1]:g} s"
             )
         cut |= {name: _sampled(one, start, end) for name, one in self.commands.items()}
-        return replace(self, signals=cut, conversions=(*self.conversions, f"cut to {start:g} .. {end:g} s"))
+        words = (*self.conversions, f"cut to {start:g} .. {end:g} s")
+        return replace(self, signals=cut, joints=joints, conversions=words)
 
     def commanded(self, command: Command, name: str = "", *, by: str = "as told") -> Log:
         """The log with what was asked as a function of time, in place of its samples; without a name its unit
@@ -303,7 +322,8 @@ def log(
     name: str,
     time: Any,
     *,
-    bench: Bench | None = None,
+    bench: Bench | Robot | None = None,
+    joints: Sequence[str] | None = None,
     settings: Mapping[str, float] | None = None,
     motion: str = "rotary",
     command: Command | str | None = None,
@@ -313,7 +333,17 @@ def log(
 
     What was asked may be a function of time instead: `position_target=be.signal.square(...)`, or `command=`,
     whose unit says what it asks for: a position where it has none. It may be in words: "step size=1rad".
+
+    On a robot (`bench=be.Robot.read(...)`) a signal is a matrix (samples, joints), whose columns are `joints`
+    or the robot's in its order, or a dictionary of arrays by joint; the time may be one by joint too.
     """
+    if isinstance(bench, Robot):
+        from .logs.arrays import of_robot
+
+        if command is not None:
+            raise InvalidValue(f"{name}: a robot has no one command; give position_target=... of its joints")
+
+        return of_robot(name, time, bench, signals, joints, settings)
     time = np.asarray(time, float)
     known = {k: v for k, v in signals.items() if isinstance(v, Command)}
     if not all(k in ASKED for k in known):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue, UnknownName
 from ..model.actuator import Actuator
+from ..model.quantity import quantities
 from .codec import Noun
 
 Paths = str | tuple[str, ...]
@@ -112,6 +113,19 @@ class Spread(Noun):
             for group, share in stated.items()
         }
         return {group: share for group, share in present.items() if group and share > 0}
+
+    def unit(self, actuator: Actuator, random: np.random.Generator) -> Actuator:
+        """Another piece from the same box: every group of parameters times a factor drawn for it."""
+        known = {path: f.metadata for path, f, _ in quantities(actuator)}
+        drawn = {}
+        for group, share in self.units_of(actuator).items():
+            factor = math.exp(share * random.standard_normal())
+            for path in group:
+                least, most = (known[path][end] for end in ("least", "most"))
+                value = actuator.parameters[path] * factor
+                value = value if least is None else max(value, least)
+                drawn[path] = value if most is None else min(value, most)
+        return actuator.replace(**drawn)
 
 
 def check_paths(actuator: Actuator, paths: Sequence[str]) -> None:

@@ -16,7 +16,12 @@ _T = TypeVar("_T")
 
 def write(owner: Any, path: Path | str, *, force: bool = False) -> Path:
     """Store a part or a noun as JSON; an existing file is kept unless `force`."""
-    return write_json({"backemf": VERSION, **plain(owner)}, path, force=force)
+    return write_json(content(owner), path, force=force)
+
+
+def content(owner: Any) -> dict[str, Any]:
+    """A part or a noun as it is stored."""
+    return {"backemf": VERSION, **plain(owner)}
 
 
 def read(path: Path | str, kind: type[_T]) -> _T:

@@ -29,7 +29,10 @@ class Trial(Noun):
     """Of a drivetrain: left, right or angular; left and right with " turning" where the sides ran against
     each other."""
     name: str = ""
-    motion: str = "rotary"
+    motion: str = ""
+    """rotary or linear; empty where nobody said."""
+    mechanism: str = ""
+    """What was tested, where the file names it."""
 
     @property
     def slow(self) -> bool:

@@ -90,7 +90,7 @@ def test_all_joints_by_the_calibration_file(dataset, tmp_path):
     ends = {joint: logs[f"set/1/{joint}"]["position"][-1] for joint in ranges}
     count = 2 * np.pi / 4096
     assert ends["shoulder_pan"] == pytest.approx(0.88 * (3320 - 884) / 2 * count)
-    assert ends["elbow_flex"] == pytest.approx(0.50 * (3061 - 868) / 2 * count)  # turned round
+    assert ends["elbow_flex"] == pytest.approx(-0.50 * (3061 - 868) / 2 * count)  # LeRobot has turned it
     assert ends["gripper"] == pytest.approx(0.90 * (3363 - 1899) * count)
 
 

@@ -9,7 +9,7 @@ import pytest
 from backemf.data.logs.mechanism import mechanism_logs
 from backemf.data.logs.recording import ReadError
 from backemf.data.readers import wpilog
-from backemf.data.readers.wpilog_runs import LOGGERS, windows_of
+from backemf.data.readers.wpilog_runs import LOGGERS, name_of, windows_of
 from backemf.errors import UnknownName
 
 TEST_NAMES = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
@@ -186,3 +186,74 @@ def test_the_same_test_twice_is_two_runs():
         (0.0, 1.0, 1, "arm"),
         (2.0, 2.5, 2, "arm"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ("sysid-test-state-arm", "arm"),
+        ("NT:/sysid-test-state-left-arm", "left-arm"),
+        ("/RealOutputs/Drive/SysIdState", "Drive"),
+        ("NT:/AdvantageKit/RealOutputs/Arm/SysIDState", "Arm"),
+        ("/RealOutputs/Intake/PivotSysIdState", "Intake/Pivot"),
+        ("SysIdSteer_State", "Steer"),
+        ("/RealOutputs/Drive/SysIdTranslation_State", "Drive/Translation"),
+        ("/RealOutputs/SysIdTestState", "SysIdTestState"),
+        ("state", "state"),
+    ],
+)
+def test_a_state_tells_whose_it_is(entry, name):
+    assert name_of(entry) == name
+
+
+def motor(prefix, ends, start, sizes=(1.0, 1.0, 1.0)):
+    """Two seconds of a step, by the names of its entries."""
+    columns = ((ends[0], lambda t: 7.0), (ends[1], lambda t: t * t), (ends[2], lambda t: 2 * t))
+    return {
+        f"{prefix}{end}": ("double", "", [(start + 0.02 * i, size * f(0.02 * i)) for i in range(100)])
+        for (end, f), size in zip(columns, sizes, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("prefix", "ends", "unit", "scale"),
+    [
+        ("NT:/URCL/Spark-1/", ("AppliedOutputVoltage", "PrimaryEncoderPosition", "PrimaryEncoderVelocity"),
+         (2 * np.pi, 2 * np.pi / 60), "rotary"),
+        ("/Arm/", ("AppliedVolts", "PositionRotations", "VelocityRotationsPerSec"),
+         (2 * np.pi, 2 * np.pi), "rotary"),
+        ("/Arm/", ("AppliedVoltage", "PositionRads", "VelocityRPM"), (1.0, 2 * np.pi / 60), "rotary"),
+        ("/Lift/", ("AppliedVolts", "PositionMeters", "VelocityMetersPerSec"), (1.0, 1.0), "linear"),
+        ("/Lift/Leader", ("AppliedVolts", "PositionInches", "VelocityInchesPerSecond"),
+         (0.0254, 0.0254), "linear"),
+    ],
+)  # fmt: skip
+def test_units_that_stand_in_names_and_the_names_of_status_frames(tmp_path, prefix, ends, unit, scale):
+    state = {"/RealOutputs/Arm/SysIdState": ("string", "", [(0.0, "dynamic-forward"), (2.0, "none")])}
+    (log,) = mechanism_logs(
+        str(wpilog.write_wpilog(tmp_path / "a.wpilog", {**state, **motor(prefix, ends, 0.0)}))
+    )
+    assert (log.mechanism, log.motion) == ("Arm", scale)
+    assert log["position"][50] == pytest.approx(unit[0] * 1.0)
+    assert log["velocity"][50] == pytest.approx(unit[1] * 2.0)
+
+
+def test_motors_are_those_that_run_in_the_tests_of_their_own_mechanism(tmp_path):
+    """A steering and a driving motor, each idle while the other is tested; one state is there twice."""
+    ends = ("MotorVoltage", "Position", "Velocity")
+    logged = {
+        "SysIdSteer_State": ("string", "", [(0.0, "dynamic-forward"), (2.0, "none")]),
+        "SysIdDrive_State": ("string", "", [(10.0, "dynamic-forward"), (12.0, "none")]),
+        "/RealOutputs/SysIdDrive_State": ("string", "", [(10.0, "dynamic-forward"), (12.0, "none")]),
+        **motor("Phoenix6/TalonFX-1/", ends, 0.0),
+        **motor("Phoenix6/TalonFX-2/", ends, 10.0),
+    }
+    logs = mechanism_logs(str(wpilog.write_wpilog(tmp_path / "swerve.wpilog", logged)))
+    assert [(log.mechanism, log.name.split()[1]) for log in logs] == [
+        ("Steer", "TalonFX-1"),
+        ("Drive", "TalonFX-2"),
+    ]
+    (drive,) = mechanism_logs(str(tmp_path / "swerve.wpilog"), name="drive")
+    assert drive.mechanism == "Drive"
+    with pytest.raises((ReadError, UnknownName), match="unknown mechanism 'arm'; valid: Drive, Steer"):
+        mechanism_logs(str(tmp_path / "swerve.wpilog"), name="arm")

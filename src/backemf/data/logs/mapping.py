@@ -4,7 +4,7 @@ in which unit and with which sign."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ ROW = "row"
 """A channel that every file has: the number of the row, from 0. `time=row[ms],5` is one row every 5 ms."""
 JOINT = ".pos"
 """Behind the name of a joint: `position=shoulder_pan.pos[deg]` is for that joint's recordings alone."""
+SHARES = {"-100..100": 200.0, "RANGE_M100_100": 200.0, "0..100": 100.0, "RANGE_0_100": 100.0}
+"""Shares of a joint's range, as LeRobot spells them: on a robot they stand for a unit."""
+WHOLE = "joint"
+"""On a robot, `elbow=Elbow_1,-1` says under which name a joint was recorded, and with which sign."""
 SIGNALS = ("time", *MEASURED, *ASKED)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
@@ -58,6 +62,17 @@ class Origin:
     """The channel with its times; empty: the recording's time."""
     by: str = "told"
     """Who says so: "told" (the mapping), "format" (the file's own layout), or "name" (recognised)."""
+    joint: str = ""
+    """On a robot, the joint that it is for: `elbow.position=enc_3[deg]`; empty: as its name says."""
+
+    calibrated: calibration.Calibrated | None = None
+    """What a calibration file says of it, where that is who says so."""
+
+    @property
+    def left(self) -> str:
+        """What stands before the equals sign."""
+        named = self.joint if self.signal == WHOLE else f"{self.joint}.{self.signal}"
+        return named if self.joint else self.signal
 
     def __str__(self) -> str:
         """The text that `parse` reads back."""
@@ -67,23 +82,26 @@ class Origin:
         if self.offset:
             numbers += ("+" if self.offset > 0 else "") + _digits(self.offset)
         clock = f"@{self.clock}" if self.clock else ""
-        return f"{self.signal}={quote}{self.channel}{quote}{unit}{numbers}{clock}"
+        return f"{self.left}={quote}{self.channel}{quote}{unit}{numbers}{clock}"
 
 
 def _digits(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def parse(text: str) -> Origin:
+def parse(text: str, joints: Collection[str] = ()) -> Origin:
     """An origin from text: `position=motor_pos[deg],-1`,
-    `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`."""
-    signal, equals, rest = (part.strip() for part in text.partition("="))
+    `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`; of a robot's `joints` also
+    `elbow.position=enc_3[deg]` and `elbow=Elbow_1,-1`."""
+    left, equals, rest = (part.strip() for part in text.partition("="))
+    joint, signal = _left(left, joints)
     match = _TEXT.match(rest)
     if not equals or not signal or match is None:
         wanted = "expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"
         raise MappingError(f"{text!r} is not a mapping; {wanted}")
-    if signal not in (*SIGNALS, NONE):
-        raise UnknownName(f"signal in {text!r}", signal, SIGNALS)
+    if signal not in (*SIGNALS, NONE) and not joint:
+        kind = "signal or joint" if joints else "signal"
+        raise UnknownName(f"{kind} in {text!r}", left, (*SIGNALS, *joints))
     channel = match["channel"]
     if channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2:
         channel = channel[1:-1]
@@ -97,10 +115,22 @@ def parse(text: str) -> Origin:
     offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
     unit, share, first = _range((match["unit"] or "").strip(), text)
     factor, offset = factor * share, offset * share + first
-    if unit and signal != NONE:
-        names.to_si(unit, signal, signal)
+    if unit in SHARES and not joints:
+        say = f"say the range as well: [{unit} is -110..110 deg]"
+        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
+    if unit and signal != NONE and unit not in SHARES:
+        names.to_si(unit, "position" if signal == WHOLE else signal, left)
     clock = (match["clock"] or "").strip()
-    return Origin(signal=signal, channel=channel, unit=unit, factor=factor, offset=offset, clock=clock)
+    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
+    return Origin(signal=signal, channel=channel, joint=joint, **said)
+
+
+def _left(text: str, joints: Collection[str]) -> tuple[str, str]:
+    """(joint, signal) of what stands before the equals sign."""
+    if text in joints:
+        return text, WHOLE
+    joint, dot, signal = text.rpartition(".")
+    return (joint, signal) if dot and joint in joints and signal in SIGNALS else ("", text)
 
 
 def _range(unit: str, text: str) -> tuple[str, float, float]:
@@ -117,62 +147,67 @@ def _range(unit: str, text: str) -> tuple[str, float, float]:
     return match["unit"].strip(), share, first - low * share
 
 
-def mapping(given: Any) -> tuple[Origin, ...]:
+def mapping(given: Any, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
-    or a mapping already."""
+    or a mapping already; a signal may have a channel for each of a robot's `joints`."""
     if given is None:
         return ()
     if isinstance(given, Origin):
         return (given,)
     if isinstance(given, Path) or (isinstance(given, str) and "=" not in given and given.endswith(".json")):
-        return read(given)
+        return read(given, joints)
     if isinstance(given, str):
-        return (parse(given),)
+        return (parse(given, joints),)
     if isinstance(given, Mapping):
         texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
-        return _checked([parse(f"{signal}={text}") for signal, text in texts])
+        return _checked([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
     if isinstance(given, Iterable):
-        return _checked([origin for item in given for origin in mapping(item)])
+        return _checked([origin for item in given for origin in mapping(item, joints)], joints)
     wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
     raise MappingError(f"the mapping is {given!r}; {wanted}")
 
 
-def _checked(origins: list[Origin]) -> tuple[Origin, ...]:
+def _checked(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
     seen: dict[str, Origin] = {}
     for origin in origins:
-        of_joints = {origin.channel, seen.get(origin.signal, origin).channel}
-        several = len(of_joints) == 2 and all(name.endswith(JOINT) for name in of_joints)
-        if origin.signal != NONE and origin.signal in seen and not several:
-            raise MappingError(f"{origin.signal} is mapped twice: {seen[origin.signal]} and {origin}")
-        seen[origin.signal] = origin
+        of_joints = {origin.channel, seen.get(origin.left, origin).channel}
+        several = len(of_joints) == 2 and (
+            (joints and not origin.joint) or all(name.endswith(JOINT) for name in of_joints)
+        )
+        if origin.signal != NONE and origin.left in seen and not several:
+            raise MappingError(f"{origin.left} is mapped twice: {seen[origin.left]} and {origin}")
+        seen[origin.left] = origin
     return tuple(origins)
 
 
-def write(origins: Any, path: Path | str, *, force: bool = False) -> Path:
+def write(origins: Any, path: Path | str, *, joints: Collection[str] = (), force: bool = False) -> Path:
     """Save a mapping for the next time, as JSON."""
     content: dict[str, Any] = {}
-    for origin in mapping(origins):
+    for origin in mapping(origins, joints):
         text = str(origin).partition("=")[2]
-        if origin.signal == NONE:
-            content.setdefault(NONE, []).append(text)
+        if origin.signal == NONE or (joints and not origin.joint):
+            content.setdefault(origin.signal, []).append(text)
         else:
-            content[origin.signal] = text
+            content[origin.left] = text
     return store.write_json({"backemf": store.VERSION, "map": content}, path, force=force)
 
 
-def read(path: Path | str) -> tuple[Origin, ...]:
+def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A saved mapping, or a robot's calibration: the range of each joint."""
     ranges = calibration.read(path)
     if ranges:
-        return tuple(
-            Origin(signal="position", channel=f"{joint}{JOINT}", unit="rev", factor=r.factor, offset=r.offset)
-            for joint, r in ranges.items()
-        )
+        return tuple(_calibrated(joint, of) for joint, of in ranges.items())
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
         wanted = "expected the one key 'map' with an object of signal: channel"
         raise MappingError(f"{path} holds no mapping; {wanted}")
-    return mapping(content["map"])
+    return mapping(content["map"], joints)
+
+
+def _calibrated(joint: str, of: calibration.Calibrated) -> Origin:
+    factor, offset = calibration.share(joint, of)
+    numbers = {"unit": "rev", "factor": factor, "offset": offset}
+    return Origin(signal="position", channel=f"{joint}{JOINT}", calibrated=of, **numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +252,7 @@ def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
         free = tuple(s for s in signals if s not in taken)
         misfit = guess.misfit and not channel.signal
         if channel.signal == NONE:
-            unused.append((channel.name, "its unit is not known"))
+            unused.append((channel.name, channel.ask or "its unit is not known"))
         elif misfit and not taken.issuperset(names.recognise(guess.bare).signals):
             cannot = f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert"
             problems.append(f"{cannot}: {_ask(channel.name, guess.bare)}")

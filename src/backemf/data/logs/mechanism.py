@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import BackemfError
 from ..log import Log, Signal
 from ..readers import reader_of, sysid_json, wpilog
-from ..readers.wpilog_runs import Window, find_runs, windows_of
+from ..readers.wpilog_runs import Window, find_runs, tests_of, windows_of
 from .mapping import mapping
 from .read import find, read
 from .recording import ReadError
@@ -23,15 +23,16 @@ def mechanism_logs(
     map: Sequence[str] | None = None,
     preset: str | None = None,
     between: tuple[float, float] | None = None,
+    name: str | None = None,
 ) -> list[Log]:
     """The runs in files: by the states of a SysId routine, by SysId's own JSON, else each file as it is.
 
     `map` names the entries, `preset` the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3";
-    `between` keeps that part of each [s].
+    `between` keeps that part of each [s], `name` the tests of that mechanism.
     """
     logs: list[Log] = []
     for path in find(*paths):
-        runs = _runs(path, map, preset)
+        runs = _runs(path, map, preset, name)
         if runs is None:
             logs += read(path, map=map or None, between=between)
         elif between is None:
@@ -42,14 +43,16 @@ def mechanism_logs(
     return logs
 
 
-def _runs(path: Path, map: Sequence[str] | None, preset: str | None) -> list[Log] | None:
+def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str | None) -> list[Log] | None:
     """The runs of a file of tests; None where it is a recording like any other."""
     try:
         reader = reader_of(path)
         if reader is wpilog:
-            return _mapped(path, map) if map else _written(path, preset)
+            return _mapped(path, map, name) if map else _written(path, preset, name)
         if reader is sysid_json and not map:
             return [to_log(recording) for recording in sysid_json.entries(path)]
+        if name is not None:
+            raise ReadError(f"the name of a mechanism, {name!r}, chooses among the tests of a WPILOG")
     except OSError as error:
         raise ReadError(f"{path}: cannot be opened: {error.strerror or error}") from None
     except BackemfError as error:
@@ -57,21 +60,22 @@ def _runs(path: Path, map: Sequence[str] | None, preset: str | None) -> list[Log
     return None
 
 
-def _written(path: Path, preset: str | None) -> list[Log]:
+def _written(path: Path, preset: str | None, name: str | None) -> list[Log]:
     """A WPILOG as its logger names things."""
     logged = wpilog.read_entries(path)
-    runs, unclear = find_runs(path, logged, preset)
+    runs, unclear = find_runs(path, logged, preset, name)
     if unclear:
         raise ReadError(unclear)
     return [to_log(recording) for recording in runs or [wpilog.whole(path, logged)]]
 
 
-def _mapped(path: Path, map: Sequence[str]) -> list[Log]:
+def _mapped(path: Path, map: Sequence[str], name: str | None) -> list[Log]:
     """A WPILOG by the names of its entries, cut where its states say that a test ran."""
     logged = wpilog.read_entries(path)
     log = to_log(wpilog.whole(path, logged), mapping(list(map)))
     t = log.time
-    runs = [_run(log, w) for w in windows_of(logged) if np.any((t >= w.start) & (t < w.end))]
+    windows = windows_of(logged) if name is None else tests_of(name, windows_of(logged))
+    runs = [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))]
     return runs or [log]
 
 
@@ -93,4 +97,4 @@ def _run(log: Log, window: Window) -> Log:
             signals[name] = Signal(time=times, values=values)
     name = f"{window.test} {window.mechanism} ({log.name} {window.number})".replace("  ", " ")
     words = (*log.conversions, f"run {window.number} of {window.test}")
-    return replace(log, name=name, signals=signals, conversions=words)
+    return replace(log, name=name, signals=signals, conversions=words, mechanism=window.name)

@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ... import data
 from ...errors import BackemfError, BackemfWarning
 from ...model.bench import Bench
 from ...signal import Command, read as read_command
 from ..log import Log
-from ..readers import SUFFIXES, ReadError, lerobot, reader_of
-from .mapping import NONE, Origin, Plan, for_each, mapping, plan
+from ..readers import SUFFIXES, ReadError, lerobot, lerobot_units, reader_of
+from ..robot import Robot
+from . import joints, plausible, shares
+from .mapping import NONE, WHOLE, Origin, Plan, for_each, mapping, plan
 from .names import TARGETS
 from .recording import Channel, Recording
 from .to_log import decided, to_log
@@ -27,7 +30,7 @@ Progress = Callable[[str, float], None]
 
 def read(
     *paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    bench: Bench | None = None,
+    bench: Bench | Robot | None = None,
     map: Any = None,
     between: tuple[float, float] | None = None,
     settings: Mapping[str, float] | None = None,
@@ -39,10 +42,12 @@ def read(
     `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
     file.
     `bench`, `settings` and `command` hold for every log and come before what the files say; `command` is what
-    was asked as a function of time, or its words: "square from=0 to=1rad period=2s". `between` keeps that
+    was asked as a function of time, or its words: "square from=0 to=1rad period=2s". On a robot
+    (`bench=be.Robot.read(...)`) a recording is one log, with one of each joint in it. `between` keeps that
     part of each [s]. Files that cannot be read are named in a warning; it is an error if none can.
     """
-    told = mapping(map)
+    robot = bench if isinstance(bench, Robot) else None
+    told = mapping(map, () if robot is None else robot.names)
     asked = read_command(command) if isinstance(command, str) else command
     if asked is not None:  # what the file sampled of it is not needed, whatever its name says
         there = {origin.signal for origin in told}
@@ -54,14 +59,18 @@ def read(
     files = find(*listed)
     for path in files:
         try:
-            recorded, left = _readable(for_each(_recordings(path, told, progress), told))
-            logs += [_finished(log, bench, between, settings, asked) for log in recorded]
+            if robot is not None:
+                recorded, left = joints.logs(wholes(path, robot, told, progress), robot)
+            else:
+                recorded, left = _readable(for_each(_recordings(path, told, progress), told))
+            there = None if isinstance(bench, Robot) else bench
+            logs += [_finished(log, there, between, settings, asked) for log in recorded]
             broken += [f"{path}: {text}" for text in left]
         except BackemfError as error:
             if len(files) == 1:
                 raise _named(path, error) from None
             broken.append(str(_named(path, error)))
-    logs = _told_apart(logs)
+    logs = _told_apart(logs if robot is None else _judged(logs, robot, told))
     if broken and not logs:
         raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
     if broken and len(files) == 1:
@@ -70,6 +79,28 @@ def read(
         said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
         warnings.warn(BackemfWarning(said), stacklevel=2)
     return logs
+
+
+def wholes(
+    path: Path, robot: Robot, told: Sequence[Origin], progress: Progress | None = None
+) -> list[joints.Whole]:
+    """A file's recordings of a robot, with the channels of each joint apart."""
+    recordings = _recordings(path, told, progress, whole=True)
+    if recordings and recordings[0].format == lerobot.FORMAT:
+        recordings, told = lerobot_units.in_radians(recordings, robot, told)
+    return joints.apart(recordings, robot, told)
+
+
+def _judged(logs: Sequence[Log], robot: Robot, told: Sequence[Origin]) -> list[Log]:
+    """Logs of a robot in radians, with what contradicts its model; an error where that was told."""
+    logs = shares.unfolded(logs)
+    answer = data.signs().contradicted(robot, logs) if logs and robot.model else None
+    wrong, said = answer or ((), None)
+    for origin in told:
+        if said is not None and origin.signal == WHOLE and origin.factor < 0 and origin.joint in wrong:
+            raise ReadError(f"'{origin}' turns {origin.joint} round, but {said.text} Leave the -1 out")
+    more = (said,) if said is not None else ()
+    return [replace(log, findings=(*log.findings, *plausible.findings(log, robot), *more)) for log in logs]
 
 
 def _readable(rows: Sequence[tuple[Recording, tuple[Origin, ...]]]) -> tuple[list[Log], list[str]]:
@@ -115,10 +146,19 @@ class Look:
     plan: Plan | None = None
     log: Log | None = None
     problem: str = ""
+    whole: joints.Whole | None = None
+    """Of a robot, the channels of each joint."""
 
 
-def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | None = None) -> list[Look]:
+def look(
+    *paths: str | os.PathLike[str],
+    map: Any = None,
+    progress: Progress | None = None,
+    robot: Robot | None = None,
+) -> list[Look]:
     """What is in recordings and what would be read, without giving up where something is unclear."""
+    if robot is not None:
+        return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
     told = mapping(map)
     looks: list[Look] = []
     for path in find(*paths):
@@ -135,6 +175,28 @@ def look(*paths: str | os.PathLike[str], map: Any = None, progress: Progress | N
             except BackemfError as error:
                 looks.append(replace(one, problem=str(error)))
     return looks
+
+
+def _look_at(
+    files: Sequence[Path], robot: Robot, told: Sequence[Origin], progress: Progress | None
+) -> list[Look]:
+    """The same of a robot, all joints of a recording at once."""
+    looks: list[Look] = []
+    for path in files:
+        try:
+            found = wholes(path, robot, told, progress)
+        except BackemfError as error:
+            looks.append(Look(file=str(path), problem=str(error)))
+            continue
+        for whole in found:
+            one = Look(file=str(path), whole=whole)
+            try:
+                looks.append(replace(one, log=joints.logs([whole], robot)[0][0]))
+            except BackemfError as error:
+                looks.append(replace(one, problem=str(error)))
+    read_well = [one.log for one in looks if one.log is not None]
+    judged = iter(_judged(read_well, robot, told) if read_well else ())
+    return [one if one.log is None else replace(one, log=next(judged)) for one in looks]
 
 
 def find(*paths: str | os.PathLike[str]) -> list[Path]:
@@ -166,16 +228,18 @@ def _inside(folder: Path) -> list[Path]:
     """The recordings directly in a folder; a ROS bag's description of itself is none."""
     there = (p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     files = sorted(p for p in there if p.suffix.lower() in SUFFIXES)
-    bag = any(p.suffix.lower() == ".mcap" for p in files)
+    bag = any(p.suffix.lower() in (".mcap", ".db3") for p in files)
     return [p for p in files if not (bag and p.name == "metadata.yaml")]
 
 
 def _recordings(
-    path: Path, told: Sequence[Origin], progress: Progress | None, strict: bool = True
+    path: Path, told: Sequence[Origin], progress: Progress | None, strict: bool = True, whole: bool = False
 ) -> list[Recording]:
-    """The raw recordings of a file, with the values that the mapping needs."""
+    """The raw recordings of a file, with the values that the mapping needs; or `whole`."""
 
     def keep(channels: Sequence[Channel]) -> Collection[str]:
+        if whole:
+            return [c.name for c in channels]
         try:
             steps = plan(channels, told)
         except BackemfError:
@@ -201,6 +265,10 @@ def _finished(
     settings: Mapping[str, float] | None,
     command: Command | None,
 ) -> Log:
+    if log.joints:
+        each = {name: _finished(one, bench, None, settings, command) for name, one in log.joints.items()}
+        log = replace(log, joints=each)
+        return log if between is None else log.between(*between)
     if command is not None:
         log = log.commanded(command)
     if bench is not None:

@@ -45,7 +45,11 @@ class Channel:
     like: str = ""
     """The channel whose unit, factor and offset are its own, where it has none and is told none."""
     ask: str = ""
-    """What to say besides, where its unit must be told."""
+    """What to say besides, where its unit must be told; or why nothing can be used untold."""
+    written: str = ""
+    """What the file calls it, where it has another name here."""
+    offers: str = ""
+    """The signal that it would be, if it were known whose it is."""
     n: int = 0
     low: float = math.nan
     high: float = math.nan
@@ -77,6 +81,11 @@ class Recording:
     """A row's place in the file, in words: "line 17"."""
     hint: str = ""
     """What to say when nothing is recognised, where the format has something to add."""
+    joint: str = ""
+    """Whose it is, where it is that of one joint: the joint's name as the file has it, and the last part of
+    the recording's."""
+    mechanism: str = ""
+    """What was tested, where the file tells the tests of several mechanisms apart."""
     optional: bool = False
     """Whether the others of its file are read without it, where it cannot be."""
     needs: Mapping[str, str] = field(default_factory=dict)

@@ -39,6 +39,7 @@ def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
         bench=recording.bench,
         settings=dict(recording.settings),
         motion=work.motion,
+        mechanism=recording.mechanism,
         conversions=(*recording.notes, *work.words),
         findings=(*recording.findings, *work.findings),
         source=recording.source,

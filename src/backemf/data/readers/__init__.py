@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ..logs.recording import Keep, ReadError, Recording, Report
-from . import delimited, json_file, lerobot, mat, mcap, npz, parquet, sysid_json, wpilog, yaml_file
+from . import delimited, json_file, lerobot, mat, npz, parquet, recorded, sysid_json, wpilog, yaml_file
+from .ros import db3, mcap
 
 HEAD = 4096
 
@@ -31,8 +32,8 @@ class Reader(Protocol):
 
 
 READERS: tuple[Reader, ...] = (
-    *(lerobot, parquet, mcap, wpilog, mat, npz),  # what begins with a mark of its own
-    *(yaml_file, sysid_json, json_file, delimited),  # text
+    *(lerobot, parquet, mcap, db3, wpilog, mat, npz),  # what begins with a mark of its own
+    *(recorded, yaml_file, sysid_json, json_file, delimited),  # text
 )
 """Asked in this order."""
 SUFFIXES = tuple(dict.fromkeys(suffix for reader in reversed(READERS) for suffix in reader.SUFFIXES))

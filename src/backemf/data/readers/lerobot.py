@@ -4,21 +4,24 @@ from `observation.state` and `action`."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...findings import finding
+from ...findings import Finding, finding
+from ..logs.calibration import grips
 from ..logs.recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
 from . import parquet
 
 FORMAT = "LeRobot"
 SUFFIXES = ()  # a folder, or its Parquet files
 STATE, ACTION = "observation.state", "action"
-GRIPPER = "gripper"
 BEYOND = 100.5
 """Beyond this a position is no share of a range."""
+LFS = b"version https://git-lfs"
+"""How a file begins that Git has not fetched."""
 ROWS = ("timestamp", "episode_index", "frame_index")
 
 
@@ -40,7 +43,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     folder = home(path)
     if folder is None:
         raise ReadError("no meta/info.json: not a LeRobot dataset")
-    features = _features(folder)
+    content = described(folder)
+    features = content["features"]
     files = [path] if path.is_file() else sorted((folder / "data").rglob("*.parquet"))
     if not files:
         raise ReadError(f"no data/**/*.parquet in {folder}: has the dataset been downloaded whole?")
@@ -59,28 +63,45 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError("the data files have no rows")
     unit, why = _unit(joined[STATE].reshape(len(joined["timestamp"]), -1), features)
     recordings = []
-    for episode in np.unique(joined["episode_index"]).astype(int):
+    episodes = np.unique(joined["episode_index"]).astype(int)
+    empty = _empty(content, episodes) if path.is_dir() else ()
+    for episode in episodes:
         rows = joined["episode_index"] == episode
         columns = {name: values[rows] for name, values in joined.items()}
         recordings += _joints(folder, features, columns, episode, unit, why)
-    return recordings
+    return [replace(r, findings=(*r.findings, *empty)) for r in recordings] if empty else recordings
 
 
-def _features(folder: Path) -> dict[str, Any]:
+def _empty(content: dict[str, Any], episodes: np.ndarray) -> tuple[Finding, ...]:
+    """Episodes that are announced and have no rows."""
+    total = content.get("total_episodes")
+    missing = sorted(set(range(total)) - set(episodes.tolist())) if isinstance(total, int) else []
+    if not missing:
+        return ()
+    some = ", ".join(map(str, missing[:8])) + (" ..." if len(missing) > 8 else "")
+    text = f"{len(missing)} of {total} episodes have no rows: {some}"
+    return (finding("empty_episodes", text, "download the dataset whole, or leave them", n=len(missing)),)
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """What meta/info.json says, with `features` that have a state."""
     where = folder / "meta" / "info.json"
     try:
-        features = json.loads(where.read_text(encoding="utf-8"))["features"]
+        content = json.loads(where.read_text(encoding="utf-8"))
+        features = content["features"]
         if not isinstance(features, dict) or STATE not in features:
             raise KeyError(STATE)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
         raise ReadError(f"{where} has no 'features' with {STATE!r} ({why})") from None
-    return features
+    return content
 
 
 def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
     """The vectors and the clock of one data file."""
     pa = parquet.pyarrow()
+    if path.stat().st_size < 1024 and path.read_bytes().startswith(LFS):
+        raise ReadError(f"{path.name} is a pointer of Git LFS, not the data: run git lfs pull in the dataset")
     with parquet.open_file(path) as file:
         there = set(file.schema_arrow.names)
         _complete(path, there)
@@ -124,7 +145,7 @@ def _unit(state: np.ndarray, features: dict[str, Any]) -> tuple[str, str]:
     """(the unit of the body's joints, why): degrees where a number is beyond 100, which a share of a range
     cannot be; otherwise it must be told."""
     joints = _names(features, STATE, state.shape[1])
-    body = [j for j, joint in enumerate(joints) if joint != GRIPPER]
+    body = [j for j, joint in enumerate(joints) if not grips(joint)]
     most = float(np.nanmax(np.abs(state[:, body]))) if body and np.isfinite(state[:, body]).any() else 0.0
     if most > BEYOND:
         return "deg", f"{STATE} reaches {most:.4g}, and a share of a range only 100: read in degrees"
@@ -144,8 +165,9 @@ def _joints(
     recordings = []
     for j, joint in enumerate(joints):
         # A gripper is from 0 to 100 of its range, whatever the others are in.
-        known = unit if joint != GRIPPER else MUST_TELL
+        known = unit if not grips(joint) else MUST_TELL
         state_is = {"signal": "position", "unit": known, "also": (f"{joint}.pos", joint), "ask": why}
+        state_is["written"] = f"{STATE}.{joint}"
         channels = [
             Channel.of("timestamp", columns["timestamp"], signal="time", unit="s"),
             Channel.of(STATE, state[:, j], **state_is),
@@ -158,21 +180,21 @@ def _joints(
         for name, values in vectors.items():
             listed = _names(features, name, values.shape[1])
             if joint in listed:
-                channels.append(_vector(name, values[:, listed.index(joint)], known))
+                channels.append(_vector(name, values[:, listed.index(joint)], known, joint))
             elif values.shape[1] == state.shape[1]:
-                channels.append(_vector(name, values[:, j], known))
+                channels.append(_vector(name, values[:, j], known, listed[j]))
                 notes.append(f"{name} has no {joint!r}; its element {j}, {listed[j]!r}, is taken")
             else:
                 notes.append(f"{name} has {values.shape[1]} elements, none of them {joint!r}: not used")
         name = f"{folder.resolve().name}/{episode}/{joint}"
         told = {"notes": (*notes, *(f.text for f in findings)), "findings": findings}
-        told |= {"where": "frame {}".format, "optional": joint == GRIPPER}
+        told |= {"where": "frame {}".format, "optional": grips(joint), "joint": joint}
         recordings.append(Recording.of(folder, FORMAT, channels, name, **told))
     return recordings
 
 
-def _vector(name: str, values: np.ndarray, unit: str) -> Channel:
+def _vector(name: str, values: np.ndarray, unit: str, joint: str) -> Channel:
     """An action is what the position was asked to be, in the unit of the state;
     anything else waits to be told."""
     known = {"signal": "position_target", "unit": unit, "like": STATE} if name == ACTION else {}
-    return Channel.of(name, values, **known)
+    return Channel.of(name, values, written=f"{name}.{joint}", **known)

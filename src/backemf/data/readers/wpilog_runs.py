@@ -4,7 +4,7 @@ and from when to when a test ran."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,11 @@ from .wpilog import FORMAT, Series, unit_of
 
 TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
 _STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
+_OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
+"""What loggers put before the names that a program gives."""
+_STATE_WORDS = re.compile(r"sys[-_ ]?id|(?:test[-_ ]?)?states?", re.IGNORECASE)
+"""What is left of an entry's name without these is the mechanism's: Drive/SysIdState,
+Intake/PivotSysIdState (AdvantageKit's templates), SysIdSteer_State (CTRE's swerve project)."""
 _GYRO = re.compile(r"gyro|imu|heading|yaw|angle|angular", re.IGNORECASE)
 _INPUTS = ("voltage", "current")
 _HELD = 0.1
@@ -39,6 +44,16 @@ class Logger:
 
 _TALON = r"^(?:.*/)?(?P<motor>TalonFXS?-\d+)/"
 _URCL = r"^(?:.*/)?URCL/(?P<motor>[^/]+)/"
+_KIT = rf"{_OUTPUTS.pattern}(?P<motor>.+?)"
+_SPELLED = {
+    "position": {"rads?": "rad", "radians": "rad", "rot(?:ation)?s?": "rev", "deg(?:ree)?s?": "deg"}
+    | {"meters?": "m", "inch(?:es)?": "in"},
+    "velocity": {"rad(?:ian)?s?per": "rad/s", "rot(?:ation)?s?per": "rev/s", "rpm": "rev/min"}
+    | {"deg(?:ree)?s?per": "deg/s", "meters?per": "m/s", "inch(?:es)?per": "in/s"},
+}
+"""How entries of AdvantageKit's end, by signal: the unit stands in the name."""
+_WHERE = "|".join(_SPELLED["position"])
+_SPEED = "|".join(f"{word}(?:sec(?:ond)?)" if word.endswith("per") else word for word in _SPELLED["velocity"])
 _ANY = ("voltage", "current", "position", "velocity")
 _LOGGERS = (
     Logger(
@@ -61,11 +76,11 @@ _LOGGERS = (
     Logger(
         name="urcl",
         about="URCL for REV Spark, exported by AdvantageScope: NT:/URCL/<device>/AppliedOutputVoltage",
-        source="docs.advantagescope.org, URCL",
+        source="docs.advantagescope.org, URCL; since 2025 entries have the names of Spark's status frames",
         entries={
             "voltage": (f"{_URCL}AppliedOutputVoltage$", "V"),
-            "position": (f"{_URCL}MotorPositionRotations$", "rev"),
-            "velocity": (f"{_URCL}MotorVelocityRPM$", "rev/min"),
+            "position": (f"{_URCL}(?:MotorPositionRotations|PrimaryEncoderPosition)$", "rev"),
+            "velocity": (f"{_URCL}(?:MotorVelocityRPM|PrimaryEncoderVelocity)$", "rev/min"),
         },
     ),
     Logger(
@@ -73,9 +88,9 @@ _LOGGERS = (
         about="AdvantageKit's template projects: <table>/<motor>AppliedVolts, PositionRad, VelocityRadPerSec",
         source="docs.advantagekit.org, SysId compatibility and template projects",
         entries={
-            "voltage": (r"^/?(?P<motor>.+?)AppliedVolts$", "V"),
-            "position": (r"^/?(?P<motor>.+?)PositionRad$", "rad"),
-            "velocity": (r"^/?(?P<motor>.+?)VelocityRadPerSec$", "rad/s"),
+            "voltage": (rf"{_KIT}Applied(?:Volts|Voltage)$", "V"),
+            "position": (rf"{_KIT}Position(?:{_WHERE})$", ""),
+            "velocity": (rf"{_KIT}Velocity(?:{_SPEED})$", ""),
         },
         changes_only=True,
     ),
@@ -92,7 +107,10 @@ class Window:
     start: float
     end: float
     mechanism: str
+    """As the entries of its motors end with it (SysIdRoutineLog); empty where they do not."""
     number: int
+    name: str = ""
+    """Of the mechanism, for people."""
 
 
 def listed() -> str:
@@ -101,24 +119,42 @@ def listed() -> str:
 
 def windows_of(logged: Sequence[Series]) -> list[Window]:
     """Every run of a test: from the first record of its name to the first of another.
-    The name is written over and over meanwhile."""
+    The name is written over and over meanwhile, by some loggers under two names."""
     windows: list[Window] = []
     for series in logged:
         if series.type != "string" or not any(value in TESTS for value in series.values):
             continue
         match = _STATE.match(series.name)
-        mechanism = (match["mechanism"] if match else None) or ""
+        what = {"mechanism": (match["mechanism"] if match else None) or "", "name": name_of(series.name)}
         times, states = series.sorted()
         count = dict.fromkeys(TESTS, 0)
         begins = [i for i in range(len(states)) if i == 0 or states[i] != states[i - 1]]
         for i, following in zip(begins, [*begins[1:], None], strict=True):
             test = states[i]
-            if test in TESTS:
-                count[test] += 1
-                end = float("inf") if following is None else float(times[following])
-                what = {"test": test, "mechanism": mechanism, "number": count[test]}
-                windows.append(Window(start=float(times[i]), end=end, **what))
+            if test not in TESTS:
+                continue
+            count[test] += 1
+            end = float("inf") if following is None else float(times[following])
+            new = Window(test=test, start=float(times[i]), end=end, number=count[test], **what)
+            if not any(_same(new, old) for old in windows):
+                windows.append(new)
     return windows
+
+
+def _same(a: Window, b: Window) -> bool:
+    """Whether two windows are one run of one mechanism."""
+    return (a.test, a.name) == (b.test, b.name) and a.start < b.end and b.start < a.end
+
+
+def name_of(entry: str) -> str:
+    """The mechanism whose tests the entry of a state tells: what is left of its name; all of it where nothing
+    is."""
+    match = _STATE.match(entry)
+    if match and match["mechanism"]:
+        return str(match["mechanism"])
+    bare = _OUTPUTS.sub("", entry)
+    words = [_STATE_WORDS.sub("", word).strip("-_ ") for word in bare.split("/")]
+    return "/".join(word for word in words if word) or bare
 
 
 def motors_of(logged: Sequence[Series], logger: Logger) -> Motors:
@@ -131,19 +167,28 @@ def motors_of(logged: Sequence[Series], logger: Logger) -> Motors:
             match = re.match(pattern, series.name, re.IGNORECASE)
             if match:
                 usual = {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
-                told = unit_of(series.metadata) or unit or usual
+                told = unit_of(series.metadata) or unit or _spelled(series.name, signal) or usual
                 motors.setdefault(match["motor"].strip("/"), {})[signal] = (series, told)
     return motors
+
+
+def _spelled(entry: str, signal: str) -> str:
+    """The unit with which an entry's name ends; empty where there is none."""
+    _, word, end = entry.lower().rpartition(signal)
+    known = _SPELLED.get(signal, {}) if word else {}
+    return next((unit for spelling, unit in known.items() if re.match(spelling, end, re.IGNORECASE)), "")
 
 
 def _complete(signals: Mapping[str, object]) -> bool:
     return bool(set(_INPUTS) & set(signals)) and bool({"position", "velocity"} & set(signals))
 
 
-def find_runs(path: Path, logged: Sequence[Series], preset: str | None = None) -> tuple[list[Recording], str]:
+def find_runs(
+    path: Path, logged: Sequence[Series], preset: str | None = None, mechanism: str | None = None
+) -> tuple[list[Recording], str]:
     """(a recording for every run and motor, what is unclear):
-    none where the log has no tests, or where its logger is not known."""
-    windows = windows_of(logged)
+    none where the log has no tests, or where its logger is not known. `mechanism` keeps the tests of one."""
+    windows = windows_of(logged) if mechanism is None else tests_of(mechanism, windows_of(logged))
     name, _, chosen = (preset or "").partition(":")
     if preset is not None and name not in LOGGERS:
         raise UnknownName("preset", name, LOGGERS)
@@ -163,18 +208,35 @@ def find_runs(path: Path, logged: Sequence[Series], preset: str | None = None) -
     if not known:
         return [], f"no logger's entry names are known here; {presets}" if windows else ""
     ((key, motors),) = known.items()
+    if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
+        windows, chosen = tests_of(chosen, windows), ""
     motors = _chosen(motors, chosen, key)
     if not windows and preset is None:
         return [], f"give --preset {key} to read its {', '.join(motors)}"
     if not windows:
         return [_whole(path, motors, LOGGERS[key])], ""
-    if not chosen and key != "sysid":
-        motors = _driven(motors, windows)
-        if len(motors) > 1:
-            first, *others = motors
+    runs: list[Recording] = []
+    for some in {w.name: [x for x in windows if x.name == w.name] for w in windows}.values():
+        mine = motors if chosen or key == "sysid" else _driven(motors, some)
+        if len(mine) > 1 and not chosen and key != "sysid":
+            first, *others = mine
             which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
             return [], f"several motors run during the tests; {which}"
-    return [r for window in windows for r in _recordings(path, window, motors, LOGGERS[key], logged)], ""
+        endings = {w.mechanism for w in windows_of(logged)}
+        runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
+    return runs, ""
+
+
+def tests_of(name: str, windows: Sequence[Window]) -> list[Window]:
+    """The tests of one mechanism, by its name in any case, or by the last part of it."""
+    if not windows:
+        raise ReadError(f"there are no states of a SysId routine that would tell the tests of {name!r} apart")
+    known = {w.name.lower(): w.name for w in windows}
+    ends = {full.rpartition("/")[2]: whole for full, whole in known.items()}
+    wanted = known.get(name.lower()) or ends.get(name.lower())
+    if wanted is None:
+        raise UnknownName("mechanism", name, known.values())
+    return [w for w in windows if w.name == wanted]
 
 
 def _chosen(motors: Motors, chosen: str, key: str) -> Motors:
@@ -219,14 +281,19 @@ def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
 
 
 def _recordings(
-    path: Path, window: Window, motors: Motors, logger: Logger, logged: Sequence[Series]
+    path: Path,
+    window: Window,
+    motors: Motors,
+    logger: Logger,
+    logged: Sequence[Series],
+    endings: Collection[str],
 ) -> list[Recording]:
     """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
     mine = {}
     for motor, signals in motors.items():
         if logger.name != "sysid":
             mine[motor] = signals
-        elif motor.endswith(window.mechanism):  # <motor>-<mechanism>
+        elif window.mechanism == _ending(motor, endings):
             mine[motor.removesuffix(window.mechanism).rstrip("-") or window.mechanism] = signals
     clock = _cycles(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
@@ -243,7 +310,14 @@ def _recordings(
     end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     note = (f"run {window.number} of {window.test}, read as {logger.name}",)
     names = {motor: f"{window.test} {motor}{words[motor]} {end}" for motor in out}
-    return [Recording.of(path, FORMAT, out[motor], name, notes=note) for motor, name in names.items()]
+    more = {"notes": note, "mechanism": window.name}
+    return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _ending(motor: str, mechanisms: Collection[str]) -> str:
+    """The mechanism that a motor of SysIdRoutineLog's is of, <motor>-<mechanism>: the longest that fits."""
+    fits = (m for m in mechanisms if m and (motor == m or motor.endswith(f"-{m}")))
+    return max(fits, key=len, default="")
 
 
 def _is_side(motor: str, side: str) -> bool:
