@@ -1,0 +1,81 @@
+"""All joints together: as one joint alone where there is one, friction that holds, a table that stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.data.log import Log
+from backemf.data.robot import Ground
+from backemf.robot.clearance import clearance
+from backemf.robot.coupled import coupled
+
+from .arms import ARM
+from .simulated import TRUTH
+
+ONE = """
+<mujoco><worldbody><body pos="0 0 0.5"><joint name="swing" axis="0 1 0"/>
+<inertial pos="0 0 -0.15" mass="0.4" diaginertia="1e-9 1e-9 1e-9"/>
+<geom type="sphere" pos="0 0 -0.15" size="0.02"/></body></worldbody></mujoco>
+"""
+"""A pendulum that hangs at 0."""
+
+
+def robot_of(tmp_path, text):
+    (tmp_path / "robot.xml").write_text(text)
+    return be.Robot.read(tmp_path / "robot.xml")
+
+
+def asked_of(robot, t, begin=0.0, **targets):
+    joints = {
+        n: be.log(
+            n, t, position=np.full(len(t), begin), position_target=targets.get(n, np.full(len(t), begin))
+        )
+        for n in robot.names
+    }
+    return Log(name="run", signals={}, joints=joints, robot=robot)
+
+
+@pytest.mark.parametrize("friction", ["coulomb", "m4"])
+def test_one_joint_moves_as_on_its_bench(tmp_path, friction):
+    from backemf.identify.frictions import with_friction
+
+    actuator = with_friction(TRUTH, friction)
+    robot, t = robot_of(tmp_path, ONE), np.arange(0, 3, 0.02)
+    target = np.where(t < 0.1, 0.0, 0.6) * np.where(t < 1.5, 1.0, -0.5)
+    q = coupled(robot, {"swing": actuator}, asked_of(robot, t, swing=target), step=5e-4)
+    bench = be.bench.Pendulum(mass=0.4, length=0.15)
+    alone = be.simulate(
+        actuator, bench, be.signal.held(t, target), duration=float(t[-1]), dt=0.02, substeps=40
+    )
+    # MuJoCo's step is of first order: half a milliradian over a swing of a radian
+    assert q[:, 0] == pytest.approx(np.interp(t, alone.time, alone["position"]), abs=1.5e-3)
+
+
+def test_dry_friction_holds_a_joint_without_creep(tmp_path):
+    robot, t = robot_of(tmp_path, ARM), np.arange(0, 20, 0.02)
+    stiff = TRUTH.replace(**{"friction.coulomb": 2.0, "drive.proportional": 0.0})
+    q = coupled(robot, dict.fromkeys(robot.names, stiff), asked_of(robot, t))
+    assert np.abs(q - q[0]).max() < 1e-4  # gravity's 1.2 N m against 2 N m
+
+
+def test_a_table_stops_the_arm_where_it_stands(tmp_path):
+    robot, t = robot_of(tmp_path, ARM), np.arange(0, 4, 0.02)
+    down = {"shoulder": np.minimum(t, 1.2)}
+    acts = dict.fromkeys(robot.names, TRUTH)
+    free = clearance(robot, coupled(robot, acts, asked_of(robot, t, **down)))
+    held = clearance(robot, coupled(robot, acts, asked_of(robot, t, **down), ground=Ground(height=0.1)))
+    assert free is not None
+    assert held is not None
+    assert free.height.min() < 0.0
+    assert held.height[-1] == pytest.approx(0.1, abs=4e-3)
+
+
+def test_joints_without_an_actuator_move_as_recorded(tmp_path):
+    robot, t = robot_of(tmp_path, ARM), np.arange(0, 2, 0.02)
+    log = asked_of(robot, t)
+    wrist = be.log("wrist", t, position=0.3 * np.sin(3 * t), position_target=0 * t)
+    log = Log(name="run", signals={}, joints={**log.joints, "wrist": wrist}, robot=robot)
+    q = coupled(robot, {n: TRUTH for n in ("shoulder", "elbow")}, log)
+    assert q[:, 2] == pytest.approx(0.3 * np.sin(3 * t), abs=5e-3)
