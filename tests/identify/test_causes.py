@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -174,6 +175,9 @@ def test_a_log_whose_command_comes_later_or_drifts():
     assert slower["position_target"][[0, 100, 150]] == pytest.approx([0.0, 80.0, 120.0], abs=1.0)
     assert slower["position_target"][101] == pytest.approx(80.0, abs=1.0)
     assert moved(log)["position_target"] == pytest.approx(np.arange(200.0), abs=1.0)
+    known = dataclasses.replace(log, commands={"position_target": be.signal.step(1.0)})
+    drifted = moved(known, shift=0.05, drift=0.25).signals["position_target"].time
+    assert drifted[[0, 100]] == pytest.approx([2.05, 2.05 + 1.25])  # a clock that begins where the log does
 
 
 PRIOR = {"motor.resistance": (4.0, 0.2), "motor.torque_constant": (0.9, 0.045)}

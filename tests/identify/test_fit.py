@@ -14,7 +14,7 @@ import backemf as be
 from backemf.data.fit import BenchNumber
 from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured
-from backemf.identify.fit import _bench, _fitted, _held_out, _start
+from backemf.identify.fit import _bench, _held_out, _start, fitted_numbers
 from backemf.identify.free import free
 from backemf.identify.residual import Problem, mean_absolute_errors, problem
 from backemf.identify.search import Ended
@@ -42,7 +42,7 @@ def sure(p: Problem, *errors: float, quantile: float = 2.5, right: float = 0.5) 
 def test_errors_and_intervals_are_those_of_the_coordinates():
     """A positive number: R exp(+- error); one that may vanish: (knee + v) exp(...) - knee."""
     p = made()
-    rows = _fitted(p, p.first, sure(p, 0.1, 0.3))
+    rows = fitted_numbers(p, p.first, sure(p, 0.1, 0.3))
     R = rows["motor.resistance"]
     assert (R.value, R.start, R.unit, R.prior, R.knee) == (pytest.approx(4.0), 4.0, "ohm", None, 0.0)
     assert R.error == pytest.approx(0.4)
@@ -58,7 +58,7 @@ def test_errors_and_intervals_are_those_of_the_coordinates():
 
 def test_static_friction_errs_with_what_it_stands_on():
     p = made()
-    rows = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.2, 0.3))
+    rows = fitted_numbers(p, p.first, sure(p, 0.1, 0.1, 0.2, 0.3))
     knee = {q.path: q.knee for q in p.free.parameters}
     coulomb = 0.2 * (0.04 + knee["friction.coulomb"])
     excess = 0.3 * (0.03 + knee["friction.static"])
@@ -68,10 +68,10 @@ def test_static_friction_errs_with_what_it_stands_on():
 
 def test_no_interval_goes_beyond_the_most_that_a_number_can_be():
     p = made()
-    wide = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.5))["drive.duty_limit"]
+    wide = fitted_numbers(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.5))["drive.duty_limit"]
     assert (wide.high, wide.high_if_right) == (1.0, 1.0)
     assert wide.low < 0.4
-    narrow = _fitted(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.001))["drive.duty_limit"]
+    narrow = fitted_numbers(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.001))["drive.duty_limit"]
     assert narrow.high == pytest.approx(0.97 * math.exp(0.0025))
 
 
@@ -90,11 +90,11 @@ def test_what_tells_a_number(path, error, told):
     """The prior where it keeps seven tenths of its width, both where it was stated and keeps three."""
     p = made(PRIOR)
     errors = [error if path == name else 0.01 for name in PATHS]
-    assert _fitted(p, p.first, sure(p, *errors))[path].told_by == told
+    assert fitted_numbers(p, p.first, sure(p, *errors))[path].told_by == told
 
 
 def test_what_was_stated_is_told_as_it_was():
-    rows = _fitted(made(PRIOR), made(PRIOR).first, sure(made(PRIOR)))
+    rows = fitted_numbers(made(PRIOR), made(PRIOR).first, sure(made(PRIOR)))
     assert rows["motor.resistance"].prior == pytest.approx((3.6, 0.4))
     assert rows["friction.static"].prior == pytest.approx((0.06, 0.01))
     assert rows["friction.viscous"].prior is None
@@ -104,7 +104,7 @@ def test_what_was_stated_is_told_as_it_was():
         [record(0, duration=0.5)],
         free(signed, ["friction.offset"], prior={"friction.offset": (0.02, 0.003)}),
     )
-    row = _fitted(p, p.first, sure(p, 0.001))["friction.offset"]
+    row = fitted_numbers(p, p.first, sure(p, 0.001))["friction.offset"]
     assert row.prior == (0.02, 0.003)
     assert (row.error, row.low) == (pytest.approx(0.001), pytest.approx(0.01 - 0.0025))
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
+import backemf as be
+from backemf.engine import population
+from backemf.identify import optimize, search
+from backemf.identify.fit import climb_of
 from backemf.identify.optimize import _step, homotopy, levenberg_marquardt
 
+from ..conftest import unavailable
 from .linear import Linear, numbers
+from .recordings import COVERED, SERVO, record, steps
 
 FREE = np.full(2, np.inf)
 
@@ -204,3 +212,51 @@ def test_a_stage_goes_on_where_the_one_before_ended():
     homotopy(p, np.zeros(2), stages=(5.0, 0.0))
     last = next(k for k, asked in enumerate(p.asked) if asked[0] == 0.0)
     assert p.tried[last] == pytest.approx([3.0, -2.0], abs=1e-3)
+
+
+# Starts scored on a GPU, here on Warp's processor device
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("warp") is None:
+        unavailable("warp-lang")
+    monkeypatch.setattr(population, "DEVICE", "cpu")
+
+
+def test_the_best_of_many_starts_are_taken_and_none_twice(here, monkeypatch):
+    monkeypatch.setattr(optimize, "DRAWN", 60)
+    climb = climb_of(SERVO, [record(1, duration=1.0)], on="gpu", n_starts=4)
+    p, _ = climb.problem_of(SERVO)
+    starts = list(climb._starts(p, np.inf))
+    assert len(starts) == 3
+    random = [optimize.spread(p.free, 3.0, np.random.default_rng(k), p.first) for k in range(40)]
+    assert p.costs(starts).max() < np.median(p.costs(random))
+    apart = [np.sqrt(np.mean((x - y) ** 2)) for x, y in [(starts[0], starts[1]), (starts[1], starts[2])]]
+    assert min(apart) > optimize.APART
+    same = optimize.screened(p, 3.0, np.random.default_rng(0), 3, robust=np.inf, on="cpu")
+    np.testing.assert_array_equal(starts, same)
+
+
+def test_costs_of_many_are_the_cost_of_each():
+    p, _ = climb_of(SERVO, [record(1, duration=1.0)]).problem_of(SERVO)
+    X = [p.first, p.first + 0.05]
+    expected = [p.normal(x, robust=3.0)[2] for x in X]
+    np.testing.assert_allclose(p.costs(X, robust=3.0), expected, rtol=1e-9)
+
+
+def test_a_fit_takes_its_further_starts_from_what_was_scored(here, monkeypatch):
+    monkeypatch.setattr(optimize, "DRAWN", 40)
+    scored = []
+    plain = search.screened
+    monkeypatch.setattr(search, "screened", lambda *a, **k: scored.append(plain(*a, **k)) or scored[-1])
+    logs = [
+        record(k, actuator=replace(SERVO, friction=COVERED["m4"]), command=steps, duration=2.0)
+        for k in (1, 2)
+    ]
+    start = replace(SERVO, friction=COVERED["coulomb"])  # it cannot follow the recording to its noise
+    fits = {on: be.fit(start, logs, n_starts=3, inspect=False, on=on) for on in ("cpu", "gpu")}
+    assert len(scored) == 1
+    assert len(fits["gpu"].starts) > 1
+    best = {on: min(s.cost for s in one.starts) for on, one in fits.items()}
+    assert best["gpu"] < 1.01 * best["cpu"]

@@ -235,6 +235,23 @@ def test_rigs_that_disagree_count_as_one_voice_each():
     assert both == pytest.approx(float(np.sum(level**2)) / 7**2, rel=1e-3)
 
 
+def test_two_partings_of_as_many_groups_both_count():
+    """By the first the groups agree, by the second they do not: equal numbers of groups are not equal
+    groups."""
+    pairs = np.array([0.5, -0.5, 0.4, -0.4])
+    places, x = np.repeat(pairs, 2), np.zeros(1)
+    differing = list("aabbccdd")
+    agreeing = list("ababcdcd")  # each holds one of +0.5 and -0.5, or of +0.4 and -0.4
+    one, both = (
+        uncertainty(disagreeing(places), x, groupings=g) for g in ((differing,), (agreeing, differing))
+    )
+    assert both.covariance[0, 0] == pytest.approx(one.covariance[0, 0])
+    assert (
+        one.covariance[0, 0]
+        > 1.5 * uncertainty(disagreeing(places), x, groupings=(agreeing,)).covariance[0, 0]
+    )
+
+
 @pytest.mark.parametrize("groups", [["a"] * 3 + ["b"] * 3, list("aabbcc"), list("abcdef")])
 def test_few_rigs_or_each_log_its_own_say_nothing_more(groups):
     x = np.array([PLACES.mean()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ..data.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from ..data.log import Log, actuator_and_logs
 from ..data.sheets.datasheet import Datasheet
+from ..engine.population import check_place
 from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
@@ -34,7 +35,7 @@ N_STARTS = 6
 
 
 def fit(
-    actuator: Actuator,
+    actuator: Any,
     logs: Sequence[Log],
     *,
     free_paths: Sequence[str] | None = None,
@@ -50,13 +51,19 @@ def fit(
     within: float = 3.0,
     substeps: int | None = None,
     seed: int = 0,
+    on: str = "cpu",
     apply: bool = False,
     inspect: bool = True,
     progress: Progress | None = None,
     climb: Climb | None = None,
     looked: Inspection | None = None,
+    share: Sequence[str] = ("motor",),
+    firmware: str | None = None,
+    gains: Any = None,
+    joints: Sequence[str] | None = None,
 ) -> Fit:
-    """Fit an actuator to logs.
+    """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's: then `actuator` may
+    be parts by pattern of joint names, {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
 
     free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the
                 logs call for
@@ -68,12 +75,42 @@ def fit(
     delay       also find a delay of the command
     offset      on a pendulum, also find the position at which the arm of each mounting hangs
     tolerances  let the bench's numbers move within their tolerances
+    on          'gpu': thousands of further starts are scored on an NVIDIA GPU through Warp, and the best of
+                them taken; 'cpu' draws as many as it takes
     within      further starts lie within this factor of the first
     apply       mend what is wrong with the recordings themselves, where that was tried and helps
     inspect     look for such faults at all
     climb       searches over the same logs that this one continues, as the ladder does
     looked      what an inspection of the logs said already
+
+    Of a robot alone:
+    share       parts or parameters that joints of equal hardware have in common: "motor", "friction.load"
+    firmware    a profile of the part's firmware settings, such as "lerobot"
+    gains       of a PD law at the encoders: {"kp": ..., "kd": ...}, one number, a list, or by joint
+    joints      those to fit; without it all that were recorded and commanded, grippers apart
+    hold_out    may be "last 40 %" of every log
+    friction    may be "ladder": the simplest that is as good as the best, all joints simulated together
     """
+    several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
+    if any(isinstance(log, Log) and log.joints for log in several):
+        from .joints.fit import Options, fit_robot
+
+        asked = {
+            "prior": prior,
+            "hold_out": hold_out,
+            "friction": friction,
+            "also": tuple(also),
+            "seed": seed,
+        }
+        options = Options(
+            share=tuple(share),
+            firmware=firmware,
+            gains=gains,
+            joints=None if joints is None else tuple(joints),
+            progress=progress,
+            **asked,
+        )
+        return fit_robot(actuator, several, options)
     begun = time.process_time()
     actuator, logs = actuator_and_logs("fit", actuator, logs)
     start = actuator
@@ -107,6 +144,7 @@ def fit(
             n_starts=n_starts,
             within=within,
             seed=seed,
+            on=on,
         )
     found = climb.to(actuator.friction.name, progress)
     if not math.isfinite(found.best.cost):
@@ -117,7 +155,7 @@ def fit(
     rigs = [numbers.words(one.log.bench) for one in p.logs if one.log.bench is not None]
     settings = [tuple(sorted(one.log.settings.items())) for one in p.logs]
     sure = uncertainty(p, best.x, robust=robust, groupings=(rigs, settings))
-    fitted, of_bench = _fitted(p, best.x, sure), _bench(p, best.x, sure.covariance)
+    fitted, of_bench = fitted_numbers(p, best.x, sure), _bench(p, best.x, sure.covariance)
     errors = mean_absolute_errors(p, best.x)
     held, read = _held_out(p, best.x, judged, of_bench)
     T, own = p.free.slopes(best.x), [k for k, q in enumerate(p.free.parameters) if not q.beside]
@@ -170,10 +208,12 @@ def climb_of(
     n_starts: int = N_STARTS,
     within: float = 3.0,
     seed: int = 0,
+    on: str = "cpu",
 ) -> Climb:
     """The searches over some logs with the options of `fit`."""
+    check_place(on)
     asked = Asked(free_paths, also, prior, bounds, delay, offset, tolerances, substeps)
-    return Climb(actuator, logs, asked, n_starts, within, seed)
+    return Climb(actuator, logs, asked, n_starts, within, seed, on)
 
 
 def _start(end: Ended) -> Start:
@@ -183,7 +223,7 @@ def _start(end: Ended) -> Start:
     )
 
 
-def _fitted(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
+def fitted_numbers(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
     """Every free parameter with its error, its interval, and what tells it."""
     values = p.values(x)
     T = p.free.slopes(x)

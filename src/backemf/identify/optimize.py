@@ -14,10 +14,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..engine.rows import DELAY
+from .free import spread
 from .residual import Problem
 
 STAGES = (120.0, 60.0, 20.0, 6.0, 2.0, 0.0)
 """Bandwidths of the observer [rad/s]; the last is the plain simulation."""
+DRAWN = 4096
+"""Starts that are drawn and scored where a GPU does it; the best of them are optimised."""
+APART = 0.2
+"""Root mean square distance, over the coordinates, below which two starts count as one."""
 LARGEST_STEP = 0.7
 """Largest change of any coordinate in one iteration: a factor of two in a positive parameter."""
 
@@ -143,3 +149,24 @@ def homotopy(
         if note is not None:
             note(f"observer at {bandwidth:g} rad/s", end.cost, (k + 1) / len(stages))
     return replace(minima[-1], n_evaluations=sum(m.n_evaluations for m in minima))
+
+
+def screened(
+    problem: Problem, within: float, rng: np.random.Generator, n: int, *, robust: float, on: str
+) -> list[np.ndarray]:
+    """The n best of many random starts, none near another: scored all at once by the plain simulation."""
+    first = problem.first
+    drawn = np.stack([spread(problem.free, within, rng, first) for _ in range(DRAWN)])
+    held = [k for k, q in enumerate(problem.free.parameters) if q.path == DELAY]
+    drawn[:, held] = first[held]  # a latency acts through the rows, which all candidates share
+    mean, precision = problem.free.prior()[0], problem.free.precision
+    pull = 0.5 * np.einsum("ni,ij,nj->n", drawn - mean, precision, drawn - mean)
+    with np.errstate(invalid="ignore", over="ignore"):
+        costs = problem.costs(list(drawn), robust, on) + pull
+    taken: list[np.ndarray] = []
+    for x in drawn[np.argsort(costs)]:  # NaN comes last
+        if all(np.sqrt(np.mean((x - y) ** 2)) > APART for y in taken):
+            taken.append(x)
+        if len(taken) == n:
+            break
+    return taken

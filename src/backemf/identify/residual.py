@@ -130,7 +130,7 @@ class Problem:
     outputs: tuple[str, ...]
     substeps: int
     sigma: np.ndarray
-    """Standard deviation of an error, by output: what weights are the inverse of."""
+    """Standard deviation of an error, by output, or by log and output: what weights are the inverse of."""
 
     def __post_init__(self) -> None:
         first, actuator = self.logs[0], self.actuator
@@ -176,13 +176,17 @@ class Problem:
         """The optimiser's x at the start parameters."""
         return self.free.to_x({q.name: q.start for q in self.free.parameters}, self.fixed)
 
-    def rows_of(self, x: np.ndarray) -> np.ndarray:
-        """Parameters of every log for the optimiser's x.
-        A free delay acts through the rows, which are laid out anew."""
+    def parameters_of(self, x: np.ndarray) -> np.ndarray:
+        """Parameters of every log for the optimiser's x."""
         values = np.array([*self.free.to_values(x, self.fixed).values(), 0.0])
         P = self.P.copy()
         own = self.index >= 0
         P[:, self.columns] = np.where(own, values[self.index], P[:, self.columns])
+        return P
+
+    def rows_of(self, x: np.ndarray) -> np.ndarray:
+        """The same; a free delay acts through the rows, which are laid out anew."""
+        P = self.parameters_of(x)
         if self.delay_free:
             late = [is_late(n) for n in self.system.inputs]
             delays = P[:, self.names.index(DELAY)]
@@ -193,6 +197,13 @@ class Problem:
                 ]
             )
         return P
+
+    @property
+    def sigma_of_rows(self) -> np.ndarray:
+        """The standard deviation of the errors, by output; by row too, where it differs from log to log."""
+        return (
+            self.sigma if self.sigma.ndim == 1 else np.repeat(self.sigma, np.diff(self.batch.offsets), axis=0)
+        )
 
     @property
     def n_measured(self) -> int:
@@ -210,7 +221,7 @@ class Problem:
         """(J'J, J'r, cost) of each log, by the columns of derivatives."""
         P, n = self.rows_of(x), self.substeps if substeps is None else substeps
         corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
-        weights = 1.0 / self.sigma
+        weights = 1.0 / self.sigma_of_rows
         return self.kernels.normal(
             P, self.S, self.batch, n, self.measured, weights, **corrections, robust=robust
         )
@@ -247,13 +258,25 @@ class Problem:
         with np.errstate(invalid="ignore", over="ignore"):
             return self.gathered(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 
+    def costs(self, X: Sequence[np.ndarray], robust: float = np.inf, on: str = "cpu") -> np.ndarray:
+        """The data's cost at many x at once, all with the delay of the first."""
+        self.rows_of(X[0])
+        P = np.stack([self.parameters_of(x) for x in X])
+        corrections = {"resets": self.resets, "robust": robust, "on": on}
+        S = np.broadcast_to(self.S, (len(X), *self.S.shape))
+        cost = self.kernels.cost(
+            P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma, **corrections
+        )
+        return cost.sum(axis=1)
+
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_paths), on the
         samples of all logs, one after the other."""
         outputs, tangents = self.kernels.sensitivities(
             self.rows_of(x), self.S, self.batch, self.substeps, resets=self.resets
         )
-        errors, tangents = (outputs - self.measured) / self.sigma, tangents / self.sigma[None, :, None]
+        sigma = self.sigma_of_rows
+        errors, tangents = (outputs - self.measured) / sigma, tangents / sigma[..., :, None]
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ settling with everything free that a tolerance allows to move."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ..model.quantity import parameters
 from . import bench_numbers as numbers
 from .free import Free, Parameter, default_paths, free, priors, sized, spread
 from .frictions import BELOW, above, with_friction
-from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt
+from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt, screened
 from .residual import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from .uncertainty import correlation_time
 
@@ -119,6 +119,8 @@ class Climb:
     n_starts: int
     within: float
     seed: int
+    on: str = "cpu"
+    """Where starts are scored: on a GPU many are, and the best are taken."""
     memory: dict[str, Found] = field(default_factory=dict)
     optima: dict[str, Settled] = field(default_factory=dict)
 
@@ -190,18 +192,27 @@ class Climb:
         p.sigma = weights.sigma
         try:
             ends.append(Ended.of(p, levenberg_marquardt(p, first.x, robust=weights.robust)))
-            rng = np.random.default_rng(self.seed)
+            starts = self._starts(p, weights.robust)
             for k in range(1, self.n_starts):
-                if agreed(ends):
+                x = None if agreed(ends) else next(starts, None)
+                if x is None:
                     break
                 note = _note(progress, f"start {k + 1} of {self.n_starts}", 0.5, 0.9)
-                x = spread(p.free, self.within, rng, p.first)
                 ends.append(Ended.of(p, homotopy(p, x, stages=stages(p), note=note, robust=weights.robust)))
         except KeyboardInterrupt:
             if not ends:
                 raise
             interrupted = True
         return Found(problem=p, ends=ends, weights=weights, guessed=guessed, interrupted=interrupted)
+
+    def _starts(self, p: Problem, robust: float) -> Iterator[np.ndarray]:
+        """Further starts around the first."""
+        rng = np.random.default_rng(self.seed)
+        if self.on != "cpu":
+            yield from screened(p, self.within, rng, self.n_starts - 1, robust=robust, on=self.on)
+            return
+        while True:
+            yield spread(p.free, self.within, rng, p.first)
 
     def _below(self, name: str) -> tuple[str, ...]:
         """Rungs to climb first: not where the start has this friction already, so that it is a start itself,

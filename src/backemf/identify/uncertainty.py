@@ -59,10 +59,15 @@ may be alike."""
 
 
 def uncertainty(
-    problem: Problem, x: np.ndarray, *, robust: float = np.inf, groupings: Sequence[Sequence[Any]] = ()
+    problem: Problem,
+    x: np.ndarray,
+    *,
+    robust: float = np.inf,
+    groupings: Sequence[Sequence[Any]] = (),
+    own: bool = False,
 ) -> Uncertainty:
     """Covariances of x at the optimum, prior included; each grouping says which logs belong together: to one
-    rig, to one setting."""
+    rig, to one setting. Numbers of some logs only are judged by these where they are enough, if `own`."""
     H_logs, scores, meats, scatter2, share = _of_logs(problem, x, robust)
     H = problem.gathered(H_logs, x)
     P = problem.free.precision
@@ -75,23 +80,26 @@ def uncertainty(
     told = bread @ meat @ bread
     if_right = told + bread @ P @ bread
     covariance, quantile = if_right.copy(), 1.96
-    shared = [k for k, q in enumerate(problem.free.parameters) if q.logs is None]
-    common = np.ix_(shared, shared)
     spread = problem.scores(scores, x)
-    own = [problem.in_x(H_logs[k], k, x) for k in range(len(spread))]
+    alone = [problem.in_x(H_logs[k], k, x) for k in range(len(spread))]
     root = _root(A)
     # Where the model misses something, what a group would pull at an optimum without it (a jackknife).
     power = 0.5 if robust == np.inf else 1.0
     tried = set()
     for groups in (range(len(spread)), *groupings):
         names = list(dict.fromkeys(groups))
-        if len(names) < FEWEST_GROUPS or len(names) in tried:
+        parted = tuple(names.index(g) for g in groups)  # the same for groups that only have other names
+        if len(names) < FEWEST_GROUPS or parted in tried:
             continue
-        tried.add(len(names))
+        tried.add(parted)
+        enough = FEWEST_GROUPS if own else np.inf
+        numbers = enumerate(problem.free.parameters)
+        shared = [k for k, q in numbers if q.logs is None or _among(q.logs, groups) >= enough]
+        common = np.ix_(shared, shared)
         moves = []
         for name in names:
             members = [k for k, g in enumerate(groups) if g == name]
-            inside = np.sum([own[k] for k in members], axis=0)
+            inside = np.sum([alone[k] for k in members], axis=0)
             moves.append(_pull(root, inside, spread[members].sum(axis=0), power))
         wider, freedom = clustered(np.array(moves)[:, shared], told[common], if_right[common])
         factor = np.ones(len(x))
@@ -103,6 +111,11 @@ def uncertainty(
     return Uncertainty(
         covariance=covariance, if_right=if_right, scatter=float(np.sqrt(scatter2)), quantile=quantile
     )
+
+
+def _among(logs: Sequence[int], groups: Sequence[Any]) -> int:
+    """Groups that some logs are of."""
+    return len({groups[k] for k in logs})
 
 
 def _root(A: np.ndarray) -> np.ndarray:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.recording.command import command_findings, followed, sign_findings, stairs
+from backemf.identify.recording.command import (
+    command_findings,
+    followed,
+    jump_findings,
+    sign_findings,
+    stairs,
+)
 
 from .hand_made import STEP, codes, log
 
@@ -112,3 +120,25 @@ def test_what_is_said_of_a_command_in_steps():
     assert list(command_findings(log(WAVE, position_target=WAVE))) == []
     assert list(command_findings(log(WAVE))) == []
     assert list(command_findings(be.log("x", T, position=WAVE))) == []
+
+
+SQUARE = np.where((T % 1.0) < 0.3, 0.5, -0.5)
+RUNNING = np.empty(400)
+for k, asked in enumerate(SQUARE):  # a third of what is left in every sample
+    RUNNING[k] = asked if k == 0 else RUNNING[k - 1] + 0.33 * (asked - RUNNING[k - 1])
+
+
+def test_a_sampled_square_is_told_with_its_period_and_share():
+    """It is high for 0.3 s of every second, and the first rise that the samples show is the second one."""
+    (f,) = jump_findings(log(RUNNING, position_target=SQUARE))
+    assert "period=1s at=0.3s duty=0.7" in f.remedy
+    assert "from=0.5 to=-0.5" in f.remedy
+
+
+def test_a_command_on_a_finer_clock_of_its_own_is_not_coarse():
+    """Sampled twice as often as the position, it is known well enough."""
+    made = log(RUNNING, position_target=SQUARE)
+    fine = be.Signal(time=0.5 * STEP * np.arange(800), values=np.repeat(SQUARE, 2))
+    finer = dataclasses.replace(made, signals={**made.signals, "position_target": fine})
+    assert list(jump_findings(finer)) == []
+    assert len(list(jump_findings(made))) == 1

@@ -1,0 +1,155 @@
+"""What stands against a robot's fit: contact, joints that borrow the scale of their torques, motions that no
+model of the actuators follows, and numbers that the recordings do not tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ...data.fit import Fit
+from ...findings import Finding, finding
+from ...model import steady
+from ...robot.contact import stretches
+from ..uncertainty import inverse
+from .along import Along
+from .search import Settled
+from .shared import errors_of, rms_by
+
+TELLS = 0.15
+"""Relative error of the stiffness up to which a joint's own recordings tell it."""
+COLLAPSED = 2.0
+"""Factor between the stiffnesses of equal servos from which on their scale has collapsed."""
+NOT_FOLLOWED = 3.0
+"""How much worse than usual a recording is followed that is named."""
+
+
+def of_contact(s: Settled, unseen: Sequence[Along]) -> Iterator[Finding]:
+    """Where the robot touched something."""
+    touching = [one for one in (*s.recordings, *unseen) if one.touched.any()]
+    if not touching:
+        return
+    rows, seconds, total = [], 0.0, 0.0
+    for one in touching:
+        t = one.motion.time
+        found = stretches(one.touched)
+        spent = sum(float(t[min(b, len(t) - 1)] - t[a]) for a, b in found)
+        shown = ", ".join(f"{t[a]:.1f} to {t[b - 1]:.1f} s" for a, b in found[:3])
+        rows.append(f"{one.log.name} ({spent:.1f} s: {shown}{', ...' if len(found) > 3 else ''})")
+        seconds += spent
+    total = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in (*s.recordings, *unseen))
+    ground = s.ground
+    where = "it is not on one plane, so that no ground was put there"
+    numbers = {"share": seconds / total}
+    if ground is not None:
+        told = "as told" if not ground.error else f"found to {1e3 * ground.error:.2g} mm"
+        where = f"the ground there is at {1e3 * ground.height:.3g} mm ({told})"
+        numbers |= {"height": ground.height, "error": ground.error}
+    text = (
+        f"the robot touches something for {100 * seconds / total:.0f} % of the time; {where}; those samples"
+        f" are not fitted: {'; '.join(rows)}."
+    )
+    remedy = "record in the air, or give the height of the table where it is known (ground=)"
+    made = finding("contact", text, remedy, **numbers)
+    yield Finding(
+        code=made.code,
+        text=text,
+        remedy=remedy,
+        numbers=made.numbers,
+        logs=tuple(one.log.name for one in touching),
+    )
+
+
+def of_scale(s: Settled, joints: Mapping[str, Fit]) -> Iterator[Finding]:
+    """Which joints tell how strong the motor is, and which borrow it; and stiffnesses that cannot be of equal
+    servos."""
+    stiffness = {name: _stiffness(fit) for name, fit in joints.items()}
+    for group, members in s.setup.groups.items():
+        known = {m: k for m in members if (k := stiffness[m])}
+        if len(known) > 1 and max(known.values()) > COLLAPSED * min(known.values()):
+            low, high = min(known, key=lambda m: known[m]), max(known, key=lambda m: known[m])
+            text = (
+                f"the servos of {group} are alike, but their stiffness runs from {known[low]:.3g} ({low}) to"
+                f" {known[high]:.3g} N m/rad ({high}): where gravity is slight, the scale of all torques of a"
+                " joint is free."
+            )
+            yield finding("scale_collapse", text, 'let them share a motor: share=["motor"]', **known)
+    errors = scale_errors(s)
+    if len(errors) > 1:
+        tell = [name for name, e in errors.items() if e <= TELLS]
+        borrow = [name for name in errors if name not in tell]
+        if tell and borrow:
+            text = (
+                f"{', '.join(tell)} tell how strong the motor is; {', '.join(borrow)} borrow it: their own"
+                f" recordings would leave it open to {100 * min(errors[n] for n in borrow):.0f} % or more."
+            )
+            yield finding("scale_borrowed", text, "nothing, where their servos are equal", **errors)
+        elif borrow:
+            text = "no joint tells how strong its motor is: gravity and inertia move them too little."
+            remedy = "lift against gravity, hold a known weight, or trust the sheet that was given as prior"
+            yield finding("scale_open", text, remedy, **errors)
+
+
+def _stiffness(fit: Fit) -> float | None:
+    """Torque at the joint for a radian of error, near rest [N m/rad]."""
+    loop = fit.actuator.drive.loop
+    if loop is None or loop.of != "position" or loop.effort != "V":
+        return None
+    return steady.plain_servo(fit.actuator).stiffness
+
+
+def scale_errors(s: Settled) -> dict[str, float]:
+    """Relative error of a common factor on all torques of a joint, by its recordings alone; by joint."""
+    p, x = s.problem, s.x
+    paths = list(p.free.paths)
+    if "motor.torque_constant" not in paths:
+        return {}
+    JtJ, _, _ = p.normal_of_logs(x, 0.0, s.robust)
+    values = list(p.values(x).values())
+    found = {}
+    for joint in dict.fromkeys(p.who):
+        mine = [k for k, w in enumerate(p.who) if w == joint]
+        H = JtJ[mine].sum(axis=0)
+        size = np.array([abs(values[i]) if i >= 0 else 1.0 for i in p.index[mine[0]]])
+        size = np.maximum(size, 1e-12)
+        H = H * np.outer(size, size)  # relative changes
+        width = np.full(len(paths), 1.0)
+        for k, path in enumerate(paths):
+            if path == "motor.resistance":  # K and R scale one another: one of them stays
+                width[k] = 1e-3
+        error = inverse(H + np.diag(1.0 / width**2))
+        k = paths.index("motor.torque_constant")
+        found[joint] = float(math.sqrt(max(error[k, k], 0.0)))
+    return found
+
+
+def of_followed(s: Settled) -> Iterator[Finding]:
+    """Recordings that are followed much worse than the others."""
+    rms = rms_by(s.problem.of, errors_of(s.problem, s.x))
+    usual = float(np.median(list(rms.values())))
+    for of, error in rms.items():
+        if error > NOT_FOLLOWED * usual and len(rms) > 2:
+            text = (
+                f"{of} is followed to {1e3 * error:.3g} mrad, the others to {1e3 * usual:.3g}: it counts"
+                " little in the fit."
+            )
+            remedy = "look for a limit of the firmware's own that it asks beyond: of acceleration, or speed"
+            yield finding("not_followed", text, remedy, error=error, usual=usual)
+
+
+def of_joints(joints: Mapping[str, Fit]) -> Iterator[Finding]:
+    """Numbers that the recordings do not tell, in one sentence."""
+    open_ = [
+        f"{name}.{path}"
+        for name, fit in joints.items()
+        for path, q in fit.parameters.items()
+        if q.told_by == "prior"
+    ]
+    open_ = list(dict.fromkeys(open_))
+    if open_:
+        shown = ", ".join(open_[:8]) + (f" and {len(open_) - 8} more" if len(open_) > 8 else "")
+        text = f"these recordings hardly tell {shown}."
+        yield finding(
+            "not_identifiable", text, "take a simpler friction, or record what separates them", n=len(open_)
+        )

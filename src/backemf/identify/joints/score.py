@@ -1,0 +1,53 @@
+"""How far all joints, simulated together, are from recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...data.fit import Score
+from ...data.robot import Ground, Robot
+from ...model.actuator import Actuator
+from ...robot.coupled import LONGEST_STEP, coupled
+from .along import Along
+
+
+def score(
+    robot: Robot,
+    actuators: Mapping[str, Actuator],
+    delays: Mapping[str, float],
+    ground: Ground | None,
+    recordings: Sequence[Along],
+    *,
+    held_out: bool,
+    step: float = LONGEST_STEP,
+) -> Score:
+    """The coupled simulation against recordings; where it runs away the score is infinite."""
+    places = [robot.place(name) for name in actuators]
+    squares = np.zeros((2, len(places)))
+    count = np.zeros((2, len(places)))
+    logs = {}
+    touched = 0
+    for one in recordings:
+        q = coupled(robot, actuators, one.log, delays=delays, ground=ground, motion=one.motion, step=step)
+        error = (q - one.motion.recorded)[:, places] ** 2
+        error = np.where(np.isfinite(one.motion.recorded[:, places]), error, np.nan)
+        lost = ~np.isfinite(q[:, places])
+        error[lost] = np.inf
+        logs[one.log.name] = float(np.sqrt(np.nanmean(error)))
+        for row, kept in enumerate((np.ones(len(q), bool), ~one.touched)):
+            squares[row] += np.nansum(error[kept], axis=0)
+            count[row] += np.sum(np.isfinite(one.motion.recorded[kept][:, places]), axis=0)
+        touched += int(one.touched.sum())
+    every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
+    names = list(actuators)
+    return Score(
+        rms=float(np.sqrt(np.sum(squares[0]) / np.sum(count[0]))),
+        rms_free=float(np.sqrt(np.sum(squares[1]) / max(np.sum(count[1]), 1))),
+        held_out=held_out,
+        joints=dict(zip(names, map(float, every), strict=True)),
+        logs=logs,
+        joints_free=dict(zip(names, map(float, free), strict=True)),
+        share_touched=touched / max(sum(len(one.motion.time) for one in recordings), 1),
+    )
