@@ -1,0 +1,371 @@
+"""Servos with control tables: Feetech and Dynamixel, over the packets of their makers' own packages."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..maps import of_model
+from ..registers import Map, Model, Register
+from .bus import Bus, BusError, Column, PortGone, Reply, Servo
+from .ports import lost, refused
+
+TRIES = 6
+"""How often a question is asked before its answer counts as lost; samples are asked once."""
+SCANNED = range(0, 33)
+QUICK = 12.0
+"""How long a scan waits for each id [ms]."""
+QUIET = 0.025
+"""After an answer that did not come, nothing is asked before the line has been quiet for so long [s]."""
+LISTEN = 0.15
+"""How long somebody else is listened for [s]."""
+
+
+class RegisterBus(Bus):
+    """One port; the control table of each servo follows from its model number."""
+
+    protocol: str
+    """The maker's packets: a key of `maps`."""
+
+    def __init__(self, port: str, baud: int | None = None):
+        self.port_name, self.baud = port, baud or 1_000_000
+        self._maps: dict[int, Map] = {}
+        self._servos: dict[int, Servo] = {}
+        self._before: dict[int, dict[str, int]] = {}
+        self._late = False
+        """Whether an answer is still on its way, perhaps."""
+        self._port: Any = None
+        self._packets: Any = None
+        self._sdk: Any = None
+
+    @abstractmethod
+    def _load(self) -> tuple[Any, Any]:
+        """(the maker's package, its packet handler)."""
+
+    def open(self) -> None:
+        self._sdk, self._packets = self._load()
+        self._port = self._sdk.PortHandler(self.port_name)
+        self._port.baudrate = self.baud
+        try:
+            opened = self._port.openPort()
+        except Exception as error:  # pyserial's, several kinds
+            raise refused(self.port_name, error) from None
+        if not opened:
+            raise BusError(f"the baud rate {self.baud} is none of this bus; expected one such as 1000000")
+        try:
+            self._port.ser.exclusive = True
+            self._port.ser.timeout = 0.002  # waits for bytes instead of asking again and again
+        except Exception as error:
+            self.close()
+            raise refused(self.port_name, error) from None
+
+    def close(self) -> None:
+        if self._port is not None and self._port.ser is not None:
+            with contextlib.suppress(OSError):
+                self._port.closePort()
+        self._port = None
+
+    def _clear(self) -> None:
+        """Forget what came late, and what an interrupted exchange left open."""
+        with lost(self.port_name):
+            if self._late:  # an answer that did not come may still come, and would pass for the next one
+                self._late, until = False, time.monotonic() + QUIET
+                while time.monotonic() < until:
+                    time.sleep(QUIET / 5)
+                    if self._port.ser.in_waiting:
+                        self._port.ser.reset_input_buffer()
+                        until = time.monotonic() + QUIET
+            self._port.ser.reset_input_buffer()
+        self._port.is_using = False
+
+    def talk(self) -> int:
+        self._clear()
+        time.sleep(LISTEN)
+        with lost(self.port_name):
+            return int(self._port.ser.in_waiting)
+
+    def _read(self, id: int, address: int, n: int, tries: int = TRIES) -> bytes | None:
+        for _ in range(tries):
+            self._clear()
+            with lost(self.port_name):
+                content, result, _ = self._packets.readTxRx(self._port, id, address, n)
+            if result == 0 and len(content) >= n:
+                return bytes(content[:n])
+            self._late = True
+        return None
+
+    def get(self, id: int, register: Register, *, big: bool = False) -> int | None:
+        content = self._read(id, register.address, register.size)
+        return None if content is None else register.decode(content, big=big)
+
+    def put(self, id: int, register: Register, value: int, *, big: bool = False) -> bool:
+        """Write, and read back whether it is there."""
+        content = register.encode(value, big=big)
+        for _ in range(TRIES):
+            self._clear()
+            with lost(self.port_name):
+                self._packets.writeTxRx(self._port, id, register.address, register.size, list(content))
+            if self._read(id, register.address, register.size, tries=1) == content:
+                return True
+        return False
+
+    def _number(self, id: int) -> int | None:
+        """Model number of the servo that answers at an id."""
+        for table in self._tables():
+            content = self._read(id, table["model_number"].address, 2, tries=2)
+            if content is None:
+                return None
+            number = int.from_bytes(content, "big" if table.big else "little")
+            if number in table.models:
+                return number
+        first = self._tables()[0]
+        content = self._read(id, first["model_number"].address, 2)
+        return None if content is None else int.from_bytes(content, "little")
+
+    def _tables(self) -> list[Map]:
+        from ..maps import MAPS
+
+        return [one for one in MAPS.values() if one.protocol == self.protocol]
+
+    def scan(self, ids: Iterable[int] = SCANNED) -> list[int]:
+        before, there = self._port.setPacketTimeout, []
+        self._port.setPacketTimeout = lambda n: self._port.setPacketTimeoutMillis(QUICK)
+        try:
+            for id in ids:
+                self._clear()
+                with lost(self.port_name):
+                    _, result, _ = self._packets.readTxRx(self._port, id, 0, 1)
+                there += [id] if result == 0 else []
+        finally:
+            self._port.setPacketTimeout = before
+        return there
+
+    def elsewhere(self, ids: Sequence[int]) -> str:
+        here = self.scan()
+        if here:
+            return f"at {self.baud} baud these ids answer: {', '.join(map(str, here))}"
+        for baud in self._tables()[0].bauds:
+            if baud == self.baud:
+                continue
+            with lost(self.port_name):
+                try:
+                    self._port.ser.baudrate = baud
+                except ValueError:
+                    continue
+            found = self.scan()
+            if found:
+                self._port.ser.baudrate = self.baud
+                return f"at {baud} baud these ids answer: {', '.join(map(str, found))}; give --baud {baud}"
+        with lost(self.port_name):
+            self._port.ser.baudrate = self.baud
+        rates = ", ".join(str(b) for b in self._tables()[0].bauds)
+        return (
+            f"nobody answers, from id {SCANNED[0]} to {SCANNED[-1]} at {rates} baud; is the supply on, and"
+            " the data wire in its place?"
+        )
+
+    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+        there = {}
+        for id in ids:
+            number = self._number(id)
+            if number is not None:
+                there[id] = self._servos[id] = self._surveyed(id, number)
+        return there
+
+    def _surveyed(self, id: int, number: int) -> Servo:
+        table = self._maps[id] = of_model(self.protocol, number)
+        model = table.model(number)
+        names = dict.fromkeys((*table.firmware, *table.gains.values(), *table.kept))
+        counts = {name: self.get(id, table[name], big=table.big) for name in names}
+        missing = [name for name, value in counts.items() if value is None]
+        if missing:
+            raise BusError(
+                f"servo {id} answers, but not when asked for {missing[0]}; is there a second master, or a bad"
+                " cable?"
+            )
+        there = {name: int(value) for name, value in counts.items() if value is not None}
+        position = table.scales["position"]
+        low, high = there.get("position_low", 0), there.get("position_high", 0)
+        supply = (there["supply_low"], there["supply_high"]) if "supply_low" in there else None
+        return Servo(
+            id=id,
+            model=model.name,
+            number=number,
+            firmware=".".join(str(there[name]) for name in table.firmware),
+            columns=columns_of(table, model),
+            settings={path: float(there[name]) for path, name in table.gains.items()},
+            registers=there,
+            low=position.si(low) if high > low else None,
+            high=position.si(high) if high > low else None,
+            resolution=position.factor,
+            supply=None if supply is None else (0.1 * supply[0], 0.1 * supply[1]),
+            temperature_limit=float(there["temperature_limit"]),
+            problems=tuple(_problems(id, table, there)),
+        )
+
+    def prepare(self, ids: Sequence[int], silence: float) -> None:
+        for id in ids:
+            table, saved = self._maps[id], self._before.setdefault(id, {})
+            wanted = dict(table.recording)
+            if table.watchdog is not None:
+                name, unit = table.watchdog
+                wanted[name] = min(127, max(1, round(silence / unit)))
+                saved[name] = 0
+                self.put(id, table[name], 0, big=table.big)  # one that has fired refuses goals
+            for name, value in wanted.items():
+                there = self.get(id, table[name], big=table.big)
+                if there == value:
+                    continue
+                if there is not None:
+                    saved.setdefault(name, there)
+                if not self.put(id, table[name], value, big=table.big):
+                    raise BusError(f"servo {id} does not take {name} = {value}; is there a second master?")
+
+    def restore(self) -> None:
+        for id, saved in self._before.items():
+            table = self._maps[id]
+            for name, value in saved.items():
+                self.put(id, table[name], value, big=table.big)
+        self._before = {}
+
+    def sample(self, ids: Sequence[int]) -> list[Reply]:
+        together = [id for id in ids if self._maps[id].sync_read]
+        replies = []
+        blocks = {self._maps[id].block for id in together}
+        for address, n in blocks:
+            asked = [id for id in together if self._maps[id].block == (address, n)]
+            if len(asked) > 1:
+                replies += self._sync_read(asked, address, n)
+            else:
+                replies += self._one(asked[0])
+        for id in ids:
+            if id not in together:
+                replies += self._one(id)
+        return replies
+
+    def _one(self, id: int) -> list[Reply]:
+        address, n = self._maps[id].block
+        self._clear()
+        with lost(self.port_name):
+            content, result, error = self._packets.readTxRx(self._port, id, address, n)
+        now = time.monotonic()
+        if result != 0 or len(content) < n:
+            self._late = True
+            return []
+        return [self._reply(id, now, bytes(content[:n]), error)]
+
+    def _sync_read(self, ids: Sequence[int], address: int, n: int) -> list[Reply]:
+        """One question, and a stamp for each answer as it comes."""
+        self._clear()
+        group = self._sdk.GroupSyncRead(self._port, self._packets, address, n)
+        for id in ids:
+            group.addParam(id)
+        replies: dict[int, Reply] = {}
+        with lost(self.port_name):
+            if group.txPacket() != 0:
+                return []
+            for _ in ids:
+                id, error, content, result = self._receive()
+                if result != 0:
+                    if result != self._sdk.COMM_RX_CORRUPT:
+                        break  # nothing comes any more
+                    continue
+                if id in ids and len(content) >= n:
+                    replies[id] = self._reply(id, time.monotonic(), content[:n], error)
+        self._port.is_using = False
+        self._late = len(replies) < len(ids)
+        return list(replies.values())
+
+    @abstractmethod
+    def _receive(self) -> tuple[int, int, bytes, int]:
+        """The next status packet: (id, error, content, result)."""
+
+    def _reply(self, id: int, now: float, content: bytes, error: int) -> Reply:
+        table = self._maps[id]
+        counts = table.in_block(content)
+        bits = error | counts.get("status", 0)
+        alarm = ", ".join(words for bit, words in table.status_bits.items() if bits >> bit & 1)
+        return Reply(id, now, tuple(float(v) for v in counts.values()), alarm)
+
+    def ask(self, goals: Mapping[int, float]) -> float:
+        by: dict[tuple[int, int], list[int]] = {}
+        for id in goals:
+            r = self._maps[id]["goal"]
+            by.setdefault((r.address, r.size), []).append(id)
+        self._clear()
+        for (address, size), ids in by.items():
+            group = self._sdk.GroupSyncWrite(self._port, self._packets, address, size)
+            for id in ids:
+                table = self._maps[id]
+                count = table.scales["position"].count(goals[id])
+                group.addParam(id, list(table["goal"].encode(count, big=table.big)))
+            with lost(self.port_name):
+                if group.txPacket() != 0:
+                    raise PortGone(f"goals cannot be sent on {self.port_name}")
+        return time.monotonic()
+
+    def given(self, id: int, goal: float) -> float:
+        """The goal that a servo gets: a whole count."""
+        scale = self._maps[id].scales["position"]
+        return scale.si(scale.count(goal))
+
+    def torque(self, ids: Iterable[int], on: bool) -> list[int]:
+        ids = list(ids)
+        for _ in range(TRIES):
+            self._switch(ids, on)
+            ids = [id for id in ids if self.is_on(id) != on]
+            if not ids:
+                break
+        return ids
+
+    def _table(self, id: int) -> Map:
+        return self._maps.get(id) or self._tables()[0]
+
+    def is_on(self, id: int) -> bool | None:
+        there = self.get(id, self._table(id)["torque_enable"])
+        return None if there is None else bool(there)
+
+    def _switch(self, ids: Sequence[int], on: bool) -> None:
+        """All at once, without waiting for an answer."""
+        self._clear()
+        for address in {self._table(id)["torque_enable"].address for id in ids}:
+            group = self._sdk.GroupSyncWrite(self._port, self._packets, address, 1)
+            for id in ids:
+                if self._table(id)["torque_enable"].address == address:
+                    group.addParam(id, [int(on)])
+            with lost(self.port_name):
+                group.txPacket()
+        self.switched = time.monotonic()
+
+
+def columns_of(table: Map, model: Model) -> tuple[Column, ...]:
+    """What the numbers of a block are."""
+    columns = []
+    for signal in table.signals:
+        scale = table.scale(signal, model)
+        if scale is None:
+            columns.append(Column("load", "1", 1e-3))
+        else:
+            columns.append(Column(signal, scale.unit, scale.factor, scale.zero))
+    return tuple(columns)
+
+
+def _problems(id: int, table: Map, there: Mapping[str, int]) -> list[str]:
+    said = []
+    if table.mode is not None:
+        name, wanted, words = table.mode
+        mode = there[name]
+        if mode != wanted and "position" not in words.get(mode, ""):
+            said.append(
+                f"servo {id} is in the {words.get(mode, f'{mode}')} mode; expected the position mode:"
+                f" with its torque off, write {wanted} to register {table[name].address}"
+            )
+    elif there.get("position_high") == there.get("position_low"):
+        said.append(
+            f"servo {id} is in the wheel mode, both of its position limits being"
+            f" {there.get('position_low')}; expected limits such as 0 and {table.counts_per_turn - 1}"
+        )
+    return said

@@ -1,0 +1,111 @@
+"""Virtual servos for tests, each in a process of its own, and what the tests ask them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import backemf as be
+from backemf.data.motions import Motion, Motions, SafetyLimits, Track, usual
+
+BACKEMF = (sys.executable, "-c", "from backemf.cli.main import main; main()")
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
+BENCH = be.bench.Pendulum(mass=0.1, length=0.1)
+SERVO = ("sts3215-12v", "--firmware", "lerobot", "--bench", "pendulum mass=0.1 length=0.1")
+PATIENCE = 60.0
+"""What may take long on a busy machine [s]; nothing is measured with it."""
+
+
+def started(*words: str, **more: Any) -> subprocess.Popen[str]:
+    """A backemf command in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
+    return subprocess.Popen([*BACKEMF, *words], stdout=subprocess.PIPE, text=True, env=env, **more)
+
+
+@contextlib.contextmanager
+def virtual(*words: str) -> Iterator[str]:
+    """The port of a virtual servo; it ends with the block."""
+    process = started("virtual", *(words if words and not words[0].startswith("-") else (*SERVO, *words)))
+    try:
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        assert port, "the virtual servo did not start"
+        yield port
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def short(*names: str, seconds: float = 4.0) -> Motions:
+    """The usual motions, or some of them, quickly."""
+    whole = usual(0.3, seconds=seconds)
+    return Motions(motions=tuple(one for one in whole.motions if one.name in names) or whole.motions)
+
+
+def hold(seconds: float = 30.0, name: str = "hold", **more: Any) -> Motions:
+    """A motion that goes on until something ends it, on a machine that may be busy."""
+    track = Track(command="sine amplitude=0.2rad frequency=0.5Hz", **more)
+    moving = (Motion(name=name, duration=seconds, tracks={"*": track}),)
+    return Motions(motions=moving, limits=SafetyLimits(silence=2.0))
+
+
+class Patient:
+    """A maker's packet handler that asks again where an answer is late, as it is on a busy machine."""
+
+    def __init__(self, port: Any, packets: Any):
+        self.port, self.packets = port, packets
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(*given: Any) -> Any:
+            for _ in range(30):
+                self.port.ser.reset_input_buffer()
+                with contextlib.suppress(IndexError):  # a late answer of another length
+                    answer = getattr(self.packets, name)(*given)
+                    if answer[1 if len(answer) == 3 else 0] == 0:
+                        return answer
+                time.sleep(0.1)
+            raise AssertionError(f"{name}{given[1:]} is not answered")
+
+        return ask
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """What a condition gives once it is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain: {what}")
+
+
+def register(port: str, address: int, id: int = 1) -> int:
+    """One byte of a Feetech servo, asked through its maker's package."""
+    import scservo_sdk
+
+    handler = scservo_sdk.PortHandler(port)
+    assert handler.openPort()
+    try:
+        for _ in range(20):
+            handler.ser.reset_input_buffer()
+            value, result, _ = scservo_sdk.PacketHandler(0).read1ByteTxRx(handler, id, address)
+            if result == 0:
+                return value
+            time.sleep(0.1)
+    finally:
+        handler.closePort()
+    raise AssertionError("the virtual servo does not answer")
+
+
+TORQUE = 40
+
+
+def torque(port: str, id: int = 1) -> int:
+    return register(port, TORQUE, id)

@@ -1,0 +1,173 @@
+"""Killed at any moment, by any means: the torque goes off, and no sample but the last is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import backemf as be
+from backemf.data.codec import plain
+from backemf.data.motions import Motions
+from backemf.data.readers.recorded import lines
+from backemf.recorder.journal import SLOT, Journal
+
+from .rig import BENCH, hold, started, torque, until, virtual
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+KILLS = int(os.environ.get("BACKEMF_KILLS", "4"))
+"""A fixed sample; `make proofs` asks for 200."""
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def servo():
+    with virtual() as port:
+        yield port
+
+
+def whole(path) -> int:
+    """Opens a log that ended early, and counts its samples against the lines that are in the file."""
+    content = path.read_bytes()
+    samples = sum(line.startswith(b'["s"') for line in content[: content.rfind(b"\n") + 1].split(b"\n"))
+    _, end, rows = lines(path)
+    assert sum(row[0] == "s" for row in rows) == samples
+    assert end.get("ended") != "complete"
+    if samples:
+        (log,) = be.read(str(path))
+        assert len(log) == samples
+        assert [f.code for f in log.findings if f.code == "ended_early"]
+    return samples
+
+
+@pytest.mark.slow
+@linux
+@pytest.mark.parametrize("k", range(KILLS))
+def test_either_process_may_be_killed_at_any_moment(servo, tmp_path, k):
+    rng = random.Random(k)
+    hold(60.0).write(tmp_path / "plan.json")
+    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
+    process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
+    log = tmp_path / "logs" / "hold.jsonl"
+    until(log.exists, "the recording")
+    (guardian,) = children(process.pid)
+    time.sleep(rng.uniform(0.0, 1.5))
+    victim = guardian if k % 2 else process.pid
+    before = os.path.getsize(log)
+    os.kill(victim, signal.SIGKILL)
+    _, error = process.communicate(timeout=60)
+    until(lambda: not alive(guardian), "the guardian's end")
+    assert torque(servo) == 0
+    assert os.path.getsize(log) >= before, "nothing that was written is lost"
+    whole(log)
+    if victim == guardian:
+        assert process.returncode == 2
+        assert "the torque was switched off in its place" in error
+        assert "signal 9" in lines(log)[1]["reason"]
+    else:
+        # where a busy machine ended it first, the torque is off for that reason
+        assert lines(log)[1]["ended"] == "early"
+        assert lines(log)[1]["reason"]
+
+
+@pytest.mark.slow
+@linux
+def test_a_guardian_that_is_frozen_is_ended_and_its_place_taken(servo, tmp_path):
+    hold(60.0).write(tmp_path / "plan.json")
+    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
+    process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
+    log = tmp_path / "logs" / "hold.jsonl"
+    until(lambda: log.exists() and b'["s"' in log.read_bytes(), "the first sample")
+    (guardian,) = children(process.pid)
+    os.kill(guardian, signal.SIGSTOP)
+    _, error = process.communicate(timeout=60)
+    assert "said nothing for 5 s and was ended" in error
+    assert torque(servo) == 0
+    assert whole(log) > 0
+
+
+def test_a_full_disk_ends_it_and_is_said_in_the_log(servo, tmp_path):
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    hold(60.0).write(tmp_path / "plan.json")
+    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
+    process = started(
+        "record", *words, "-o", str(tmp_path), "--yes", stderr=subprocess.PIPE, preexec_fn=bounded
+    )
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert torque(servo) == 0
+    assert "the log cannot be written" in error
+    assert "the log cannot be written" in lines(tmp_path / "hold.jsonl")[1]["reason"]
+    assert whole(tmp_path / "hold.jsonl") > 50
+
+
+def test_a_pulled_port_ends_it_and_calls_for_help(tmp_path):
+    with virtual() as port:
+        hold(60.0).write(tmp_path / "plan.json")
+        words = ("--bus", "feetech", "--port", port, "--motions", str(tmp_path / "plan.json"))
+        process = started("record", *words, "-o", str(tmp_path), "--yes", stderr=subprocess.PIPE)
+        log = tmp_path / "hold.jsonl"
+        until(lambda: log.exists() and b'["s"' in log.read_bytes(), "the first sample")
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "switch off its supply" in error
+    assert whole(log) > 0
+
+
+def test_what_ended_early_is_kept_and_played_again(servo, tmp_path):
+    short = Motions(motions=hold(0.5).motions)
+    (tmp_path / "hold.jsonl").write_bytes(
+        b'{"backemf_recording": 1, "motion": {}, "joints": []}\n{"ended": null}\n'
+    )
+    (log,) = be.record(bus="feetech", port=servo, motions=short, to=tmp_path, bench=BENCH, yes=True)
+    assert log.source.endswith("hold-2.jsonl")
+
+
+def test_a_log_opens_wherever_it_was_cut(tmp_path):
+    columns = [{"name": "position", "unit": "rad", "factor": 1e-3, "zero": 0.0}]
+    joint = {"name": "1", "id": 1, "model": "m", "firmware": "1", "columns": columns}
+    head = {"bus": "feetech", "began": "now", "joints": [joint], "bench": plain(BENCH)}
+    journal = Journal(tmp_path / "a.jsonl", head)
+    journal.switch(0.0, 0, True)
+    journal.goal(0.0, 0, 0.25)
+    for k in range(5):
+        journal.sample(0.004 * (k + 1), 0, (float(10 * k),))
+    content = (tmp_path / "a.jsonl").read_bytes()
+    first = content.index(b'["s"')
+    for n in range(first, len(content) + 1):
+        (tmp_path / "cut.jsonl").write_bytes(content[:n])
+        kept = sum(line.startswith(b'["s"') for line in content[:n].split(b"\n")[:-1])
+        if kept <= 0:
+            with pytest.raises(be.BackemfError, match="ended before the first sample"):
+                be.read(str(tmp_path / "cut.jsonl"))
+            continue
+        (log,) = be.read(str(tmp_path / "cut.jsonl"))
+        assert len(log) == kept
+        assert list(log["position"]) == [0.01 * k for k in range(kept)]
+    journal.end("complete")
+    whole_file = (tmp_path / "a.jsonl").read_bytes()
+    assert len(whole_file) == len(content), "how it ended had its place from the beginning"
+    assert len(whole_file.split(b"\n")[1]) == SLOT - 1
+    assert json.loads(whole_file.split(b"\n")[1])["ended"] == "complete"

@@ -1,0 +1,36 @@
+"""The whole loop: a servo whose numbers are known is recorded by its maker's package, checked, fitted."""
+
+from __future__ import annotations
+
+import pytest
+
+import backemf as be
+from backemf.data.motions import usual
+from backemf.data.sheets import parts
+
+from .rig import virtual
+
+TRUTH = "sts3215-7.4v/m1"
+FITTED = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.coulomb")
+FITTED += ("friction.viscous",)
+
+
+@pytest.mark.proof
+def test_a_recorded_servo_is_found_again(tmp_path):
+    bench = be.bench.Pendulum(mass=0.3, length=0.1)
+    with virtual(TRUTH, "--bench", "pendulum mass=0.3 length=0.1") as port:
+        logs = be.record(
+            bus="feetech", port=port, motions=usual(seconds=24.0), to=tmp_path, bench=bench, yes=True
+        )
+    truth = parts.part(TRUTH).actuator
+    wrong = {path: (1.3 if k % 2 else 0.75) * truth.parameters[path] for k, path in enumerate(FITTED)}
+    start = truth.replace(**wrong)
+    assert be.check(start, logs).verdict == "fit"
+    fit = be.fit(start, logs, n_starts=2)
+    for path in FITTED:
+        one = fit.parameters[path]
+        # 95 % intervals of five numbers: half of each again, so that one run in a thousand fails
+        wide = 0.5 * (one.high - one.low)
+        assert one.low - wide < truth.parameters[path] < one.high + wide, (path, one)
+        # and they say something: the replies' times, late by a busy machine's delays, blur a few per cent
+        assert one.high - one.low < 0.6 * truth.parameters[path], (path, one)

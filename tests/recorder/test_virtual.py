@@ -1,0 +1,174 @@
+"""The virtual servo, found and driven by the makers' own packages."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from backemf.errors import InvalidValue, UnknownName
+from backemf.recorder.virtual.faults import Faults
+
+from .rig import Patient, until, virtual
+
+COUNT = 2 * math.pi / 4096
+LEFT = 0.31 / 8.4 / COUNT + 2
+"""0.1 + 0.21 N m over 12 V 0.166/rad P 16 2.37 N m/A 0.495 / 4.46 ohm = 8.4 N m/rad; rounding [counts]."""
+
+
+def feetech(port, baud=1_000_000):
+    import scservo_sdk
+
+    handler = scservo_sdk.PortHandler(port)
+    handler.baudrate = baud
+    assert handler.openPort()
+    return handler, Patient(handler, scservo_sdk.PacketHandler(0))
+
+
+@pytest.fixture(scope="module")
+def six():
+    with virtual("--id", "1-6", "--noise", "0") as port:
+        yield port
+
+
+def test_the_makers_package_finds_six_feetech_servos(six):
+    import scservo_sdk
+
+    port, packets = feetech(six)
+    try:
+        for id in range(1, 7):
+            assert packets.ping(port, id)[:2] == (777, 0)
+        assert packets.packets.ping(port, 7)[1] == scservo_sdk.COMM_RX_TIMEOUT
+        read = scservo_sdk.GroupSyncRead(port, packets.packets, 56, 15)
+        for id in range(1, 7):
+            assert read.addParam(id)
+        until(lambda: read.txRxPacket() == 0, "an answer of all six")
+        assert [read.getData(id, 56, 2) for id in range(1, 7)] == [2048] * 6
+        assert read.getData(3, 62, 1) == 120, "12 V in tenths"
+    finally:
+        port.closePort()
+
+
+def test_a_goal_is_reached_and_torque_off_lets_the_pendulum_hang(six):
+    port, packets = feetech(six)
+
+    def position() -> int:
+        return packets.read2ByteTxRx(port, 2, 56)[0]
+
+    try:
+        packets.write2ByteTxRx(port, 2, 42, 2048 + 400)
+        assert position() == 2048, "without torque nothing moves"
+        packets.write1ByteTxRx(port, 2, 40, 1)
+        # a P law leaves at most (gravity + friction) over its stiffness, the gears' losses included
+        until(lambda: abs(position() - 2448) < LEFT, "the goal")
+        load = packets.read2ByteTxRx(port, 2, 60)[0]
+        assert load & 1023 > 0
+        assert not load >> 10, "it pushes forwards against gravity"
+        assert packets.read2ByteTxRx(port, 2, 69)[0] < 1 << 15, "and so does its current"
+        packets.write2ByteTxRx(port, 2, 42, 2048 - 400)
+        until(lambda: abs(position() - 1648) < LEFT, "the goal on the other side")
+        assert packets.read2ByteTxRx(port, 2, 60)[0] >> 10, "backwards: the sign is bit 10"
+        packets.write1ByteTxRx(port, 2, 40, 0)
+        assert packets.read2ByteTxRx(port, 2, 60)[0] == 0
+    finally:
+        port.closePort()
+
+
+def test_a_gain_that_is_written_acts(six):
+    port, packets = feetech(six)
+    try:
+        packets.write1ByteTxRx(port, 3, 21, 1)
+        packets.write2ByteTxRx(port, 3, 42, 2048 + 40)
+        packets.write1ByteTxRx(port, 3, 40, 1)
+        time.sleep(0.2)
+        # 0.061 rad at P 1 is 0.074 N m, below the friction of 0.21 N m: it sticks
+        assert packets.read2ByteTxRx(port, 3, 56)[0] == 2048
+        packets.write1ByteTxRx(port, 3, 21, 200)
+        until(lambda: packets.read2ByteTxRx(port, 3, 56)[0] > 2048 + 30, "a stiffer servo moves")
+    finally:
+        packets.write1ByteTxRx(port, 3, 40, 0)
+        port.closePort()
+
+
+def test_at_another_baud_rate_nobody_answers(six):
+    port, packets = feetech(six, baud=500_000)
+    try:
+        assert packets.packets.ping(port, 1)[1] != 0
+    finally:
+        port.closePort()
+    port, packets = feetech(six)
+    try:
+        assert packets.ping(port, 1)[1] == 0
+    finally:
+        port.closePort()
+
+
+def dynamixel(port, version):
+    import dynamixel_sdk
+
+    handler = dynamixel_sdk.PortHandler(port)
+    assert handler.openPort()
+    handler.setBaudRate(1_000_000)
+    return handler, Patient(handler, dynamixel_sdk.PacketHandler(version))
+
+
+def test_dynamixel_protocol_two_with_its_bus_watchdog():
+    with virtual("xm430-w350", "--protocol", "dynamixel", "--id", "1,4", "--noise", "0") as name:
+        port, packets = dynamixel(name, 2.0)
+        try:
+            found = until(lambda: packets.packets.broadcastPing(port)[0], "an answer")
+            assert set(found) <= {1, 4}
+            assert {model for model, _ in found.values()} == {1020}
+            assert packets.read4ByteTxRx(port, 4, 132)[0] == 2048
+            packets.write1ByteTxRx(port, 4, 98, 50)  # 1 s
+            packets.write1ByteTxRx(port, 4, 64, 1)
+            packets.write4ByteTxRx(port, 4, 116, 2200)
+            until(lambda: packets.read4ByteTxRx(port, 4, 132)[0] > 2150, "it follows while it is talked to")
+            time.sleep(1.5)
+            assert packets.read1ByteTxRx(port, 4, 64)[0] == 0, "silence has stopped it"
+        finally:
+            port.closePort()
+
+
+def test_dynamixel_protocol_one_counts_its_current_from_the_middle():
+    with virtual("mx-106", "--protocol", "dynamixel1", "--noise", "0") as name:
+        port, packets = dynamixel(name, 1.0)
+        try:
+            assert packets.ping(port, 1)[0] == 320
+            assert packets.read2ByteTxRx(port, 1, 68)[0] == 2048, "no current"
+            packets.write1ByteTxRx(port, 1, 24, 1)
+            packets.write2ByteTxRx(port, 1, 30, 1500)
+            until(lambda: packets.read2ByteTxRx(port, 1, 36)[0] < 1540, "it goes backwards")
+            assert packets.read2ByteTxRx(port, 1, 68)[0] < 2048, "holding there takes a negative current"
+        finally:
+            port.closePort()
+
+
+def test_a_stuck_joint_is_switched_off_as_overloaded():
+    words = ("--fault", "stuck=0.1", "--register", "protection_time=10", "--noise", "0")
+    with virtual(*words) as name:
+        port, packets = feetech(name)
+        try:
+            packets.write1ByteTxRx(port, 1, 40, 1)
+            time.sleep(0.2)
+            packets.write2ByteTxRx(port, 1, 42, 4000)
+            until(lambda: packets.read1ByteTxRx(port, 1, 40)[0] == 0, "its own protection")
+            assert packets.read1ByteTxRx(port, 1, 65)[0] >> 5 & 1, "overload is bit 5 of the status"
+        finally:
+            port.closePort()
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "text"),
+    [
+        ("explode", UnknownName, "unknown fault 'explode'"),
+        ("lose", InvalidValue, "expected a number: lose=0.01"),
+        ("wrapped=1", InvalidValue, "expected wrapped alone"),
+        ("stuck=-1", InvalidValue, "expected a number from 0 on"),
+    ],
+)
+def test_faults_in_words(words, kind, text):
+    with pytest.raises(kind, match=text):
+        Faults.read([words])
+    assert Faults.read(["stuck=300ms", "wrong-sign"]) == Faults(stuck=0.3, wrong_sign=True)
