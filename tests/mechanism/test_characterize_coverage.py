@@ -76,7 +76,9 @@ def trial(mechanism, seed, steps=(0.01, 0.02), spans=(3.0, 5.0)):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    "mechanism", [pytest.param(m, marks=[pytest.mark.proof] if m != "simple" else []) for m in MECHANISMS]
+)
 def test_intervals_cover_the_truth(mechanism):
     results = [
         trial(mechanism, seed, steps=(0.02,), spans=(2.5, 3.5))

@@ -23,17 +23,18 @@ from ..data.characterization import (
 )
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
-from .feedback import Feedback, position_gains, settle, velocity_gains
+from .errors import fit_findings
 from .findings import gain_findings, mended, motion_findings, recording_findings
-from .fit import fit_mechanism
-from .gains import Interval, gains_of
+from .fit import Interval, MechanismFit, fit_mechanism, gains_of, parts_of
+from .loops import LoopRequest, loops_of, slow_loop
 from .regression import one_step, sysid
 from .segments import Segment, segments_of
-from .trials import CONTROLS, MECHANISMS, Trial, runs_from, tests_in
+from .trials import CONTROLS, MECHANISMS, Trial, of_one, runs_from, tests_in
 
 METHODS = ("simulation", "sysid", "one-step")
 LONG = 100.0
 """A time constant of more than so many test lengths is none that a test has shown."""
+LENGTHS, ANGLES = ("m", "ft", "in"), "radians, degrees or rotations"
 _THRESHOLD = 0.1
 """Velocity below which method="one-step" leaves a sample out, in the chosen unit per second."""
 
@@ -45,7 +46,13 @@ def characterize(
     method: str | None = None,
     units: str | None = None,
     *,
+    name: str | None = None,
     controller: str = "wpilib",
+    max_error: float | None = None,
+    max_velocity_error: float | None = None,
+    max_effort: float | None = None,
+    period: float | None = None,
+    delay: float | None = None,
     median: int = 1,
     threshold: float | None = None,
     settling_time: float | None = None,
@@ -56,10 +63,13 @@ def characterize(
     """Characterise a mechanism from its tests: logs, runs, or rows [t, input, position, velocity] by test,
     all in SI.
 
-    `mechanism` is simple, elevator, arm or drivetrain; `units` is the unit of the gains. `median` and
-    `threshold` (in units per second) are settings of the regressions. `settling_time` asks for feedback that
-    settles a `step` of the `loop` in that time within the
-    `limit` of the input (12 V, or the largest current of the tests), beside the regulator's.
+    `mechanism` is simple, flywheel, elevator, arm or drivetrain; `units` is the unit of the gains, `name` the
+    mechanism whose tests are meant where recordings hold those of several. The regulator takes errors of
+    `max_error` and `max_velocity_error` for worth `max_effort`; it runs every `period` on measurements that
+    are `delay` late, as the `controller` does unless told [s]. `median` and `threshold` (in units per second)
+    are settings of the regressions. `settling_time` asks for feedback that settles a `step` of the `loop` in
+    that time within the `limit` of the input (12 V, or the largest current of the tests), beside the
+    regulator's.
     """
     for kind, given, valid in (
         ("mechanism", mechanism, MECHANISMS),
@@ -72,19 +82,16 @@ def characterize(
         raise MissingValue(
             "a settling time and the step that is to settle go together; one of them is missing"
         )
-    runs = runs_from(logs_or_tests, control)
-    if units is None:
-        linear = mechanism in ("elevator", "drivetrain") or any(r.motion == "linear" for r in runs)
-        units = "meters" if linear else "radians"
-    if units not in UNITS:
-        raise UnknownName("unit", units, UNITS)
+    runs = of_one(runs_from(logs_or_tests, control), name)
+    units = _units(units, mechanism, runs)
     if method != "sysid" and (median != 1 or (threshold is not None and method != "one-step")):
         raise InvalidValue(
             "median and threshold are settings of the classic regression; give method='sysid' with them"
         )
     if limit is None:
         limit = 12.0 if control == "voltage" else max(float(np.max(np.abs(r.input))) for r in runs)
-    how: dict[str, Any] = {"control": control, "method": method or "simulation", "controller": controller}
+    wanted = LoopRequest(controller, max_error, max_velocity_error, max_effort, period, delay)
+    how: dict[str, Any] = {"control": control, "method": method or "simulation", "regulator": wanted}
     how |= {"limit": limit, "median": median, "threshold": threshold}
     settling = None if settling_time is None or step is None else (settling_time, step, loop)
     if mechanism != "drivetrain":
@@ -102,6 +109,26 @@ def characterize(
     if not angular:
         return straight
     return _with_turning(straight, _one(angular, "simple", units="radians", settling=None, **how), runs)
+
+
+def _units(asked: str | None, mechanism: str, runs: Sequence[Trial]) -> str:
+    """The unit of the gains: as it is asked for, unless the recordings are of the other kind of motion."""
+    if asked is not None and asked not in UNITS:
+        raise UnknownName("unit", asked, UNITS)
+    told = {r.motion: r for r in runs if r.motion and r.part != "angular"}
+    if len(told) > 1:
+        turns, slides = told["rotary"].name, told["linear"].name
+        raise InvalidValue(f"{turns} is in a unit of angle and {slides} in one of length; expected one kind")
+    motion = next(iter(told), "linear" if mechanism in ("elevator", "drivetrain") else "rotary")
+    if asked is None:
+        return "meters" if motion == "linear" else "radians"
+    if told and (UNITS[asked][1] in LENGTHS) != (motion == "linear"):
+        is_, valid = ("a length", "meters, feet or inches") if motion == "linear" else ("an angle", ANGLES)
+        raise InvalidValue(
+            f"units is {asked!r}, but the position in {next(iter(told.values())).name} is {is_};"
+            f" expected {valid}"
+        )
+    return asked
 
 
 def _with_turning(
@@ -149,7 +176,7 @@ def _one(
     control: str,
     method: str,
     units: str,
-    controller: str,
+    regulator: LoopRequest,
     median: int,
     threshold: float | None,
     limit: float,
@@ -157,13 +184,13 @@ def _one(
 ) -> Characterization:
     size, short = UNITS[units]
     effort = "V" if control == "voltage" else "A"
-    kind = "simple" if mechanism == "drivetrain" else mechanism
+    kind = "simple" if mechanism in ("drivetrain", "flywheel") else mechanism
     unit = {"kS": effort, "kV": f"{effort}/({short}/s)", "kA": f"{effort}/({short}/s^2)", "kG": effort}
     unit["offset"] = "rad"
     findings: list[Finding] = []
     if method == "simulation":
         runs, findings = mended(runs)
-        segments, intervals, told = _simulated(runs, kind, size, findings)
+        segments, intervals, told = _simulated(runs, kind, size, findings, unit)
     else:
         segments, intervals, told = [], *_regressed(runs, kind, method, size, median, threshold)
     gains = {
@@ -176,13 +203,18 @@ def _one(
     if known["kV"] is not None and known["kV"] < 0 <= (gains["kV"].high or -1.0):
         known["kV"] = 0.0  # a current has no back-EMF to overcome: what scatters about 0 is taken as 0
     kV, kA = known["kV"], known["kA"]
+    loops = loops_of(known, regulator, units=(short, effort), limit=limit, settling=settling)
+    if mechanism == "flywheel":  # which has no position to hold
+        loops.pop("position", None)
+    if mechanism in ("arm", "elevator") and "position" in loops:
+        findings += slow_loop(loops["position"], known, regulator, units=(short, effort))
     return Characterization(
         mechanism=mechanism,
         control=control,
         method=method,
         units=units,
         gains=gains,
-        feedback=_feedback(known, controller, limit, settling),
+        feedback=loops,
         findings=tuple(findings),
         timescale=_timescale(gains["kV"], kV, kA, runs),
         limit=limit,
@@ -217,7 +249,7 @@ def _regressed(
 
 
 def _simulated(
-    runs: Sequence[Trial], kind: str, size: float, findings: list[Finding]
+    runs: Sequence[Trial], kind: str, size: float, findings: list[Finding], unit: Mapping[str, str]
 ) -> tuple[list[Segment], dict[str, Interval], dict[str, Any]]:
     """(segments, gains with intervals, how well they fit) by simulation; adds what the recordings show."""
     segments, idle = segments_of(runs)
@@ -230,10 +262,8 @@ def _simulated(
         remedy = findings[-1].remedy if findings else "record a longer test"
         raise MissingValue(f"nothing moves in {', '.join(r.name or r.test for r in runs)}; {remedy}")
     fit = fit_mechanism(segments, kind)
-    gains: dict[str, Interval] = {}
-    for name, interval in gains_of(fit, segments, kind).items():
-        value, low, high = (None if x is None else x * _scale(name, size) for x in interval)
-        gains[name] = (value, low, high)
+    gains = {n: _scaled(n, interval, size) for n, interval in gains_of(fit, segments, kind).items()}
+    findings += fit_findings(fit, _parts(fit, size, unit), gains, segments)
     pairs = zip(segments, fit.predicted, strict=True)
     shown = tuple(Shown(segment=s, velocity=v, position=p) for s, (v, p) in pairs)
     errors = np.concatenate([s.segment.velocity - s.velocity for s in shown])
@@ -251,28 +281,21 @@ def _simulated(
     )
 
 
+def _parts(
+    fit: MechanismFit, size: float, unit: Mapping[str, str]
+) -> dict[str, dict[str, tuple[Interval, Interval, str]]]:
+    """What the parts of the data that disagree say of each gain, in the chosen unit."""
+    return {
+        split: {n: (_scaled(n, a, size), _scaled(n, b, size), unit[n]) for n, (a, b) in told.items()}
+        for split, told in parts_of(fit).items()
+    }
+
+
+def _scaled(gain: str, interval: Interval, size: float) -> Interval:
+    value, low, high = (None if x is None else x * _scale(gain, size) for x in interval)
+    return value, low, high
+
+
 def _scale(gain: str, size: float) -> float:
     """From SI to the chosen unit."""
     return size if gain in ("kV", "kA") else 1.0
-
-
-def _feedback(
-    gains: Mapping[str, float | None],
-    controller: str,
-    limit: float,
-    settling: tuple[float, float, str] | None,
-) -> dict[str, Feedback]:
-    kV, kA = gains["kV"], gains["kA"]
-    if kV is None or kA is None or kV < 0 or kA <= 0:
-        return {}
-    loops = {
-        "velocity": velocity_gains(kV, kA, preset=controller),
-        "position": position_gains(kV, kA, preset=controller),
-    }
-    if settling is not None:
-        time, step, loop = settling
-        kS, left = max(gains["kS"] or 0.0, 0.0), limit - abs(gains.get("kG") or 0.0)
-        loops["settling"] = settle(
-            kV, kA, time=time, step=step, limit=left, kS=kS, loop=loop, preset=controller
-        )
-    return loops

@@ -7,6 +7,7 @@ Both come with a simulated step that includes friction, delay and the limit of t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,7 @@ class Preset:
             period=period,
             delay=delay,
             design=design,
+            controller=self.name,
             **more,
         )
 
@@ -129,17 +131,18 @@ def velocity_gains(
     period: float | None = None,
     delay: float | None = None,
     encoder_factor: float = 1.0,
+    units: tuple[str, str] = ("", ""),
 ) -> Feedback:
     """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
-    A mechanism without inertia needs none."""
+    A mechanism without inertia needs none. `units` are those of position and input, for the words."""
     _checked(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
     p, clock = _timed(preset, period, delay)
     K = 0.0
     if abs(kA) >= _NO_INERTIA:
         A, B = np.array([[-kV / kA]]), np.array([[1.0 / kA]])
         K = float(_regulator(A, B, [max_error], max_effort, **clock)[0, 0])
-    design = f"regulator, {p.name}: {max_error:g} off is worth {max_effort:g}"
-    return p.feedback("velocity", (K, 0.0), design, **clock, encoder_factor=encoder_factor)
+    off = f"{_with(max_error, units[0], '/s')} off is worth {_with(max_effort, units[1])}"
+    return p.feedback("velocity", (K, 0.0), _said(off, clock), **clock, encoder_factor=encoder_factor)
 
 
 def position_gains(
@@ -153,6 +156,7 @@ def position_gains(
     period: float | None = None,
     delay: float | None = None,
     encoder_factor: float = 1.0,
+    units: tuple[str, str] = ("", ""),
 ) -> Feedback:
     """The regulator of position and velocity."""
     _checked(
@@ -170,9 +174,35 @@ def position_gains(
         A, B = np.array([[0.0, 1.0], [0.0, -kV / kA]]), np.array([[0.0], [1.0 / kA]])
         K = _regulator(A, B, errors, max_effort, **clock)
         gains = (float(K[0, 0]), float(K[0, 1]))
-    off = f"{max_position_error:g} and {max_velocity_error:g} off are worth {max_effort:g}"
-    design = f"regulator, {p.name}: {off}"
-    return p.feedback("position", gains, design, **clock, encoder_factor=encoder_factor)
+    both = f"{_with(max_position_error, units[0])} and {_with(max_velocity_error, units[0], '/s')}"
+    more = {"settles": settling_time(kV, kA, *gains), "encoder_factor": encoder_factor}
+    design = _said(f"{both} off are worth {_with(max_effort, units[1])}", clock)
+    return p.feedback("position", gains, design, **clock, **more)
+
+
+def _with(value: float, unit: str, per: str = "") -> str:
+    return f"{value:g} {unit}{per}" if unit else f"{value:g}"
+
+
+def _said(off: str, clock: Mapping[str, float]) -> str:
+    """What a regulator was made for, in words."""
+    return f"LQR: {off}; every {1e3 * clock['period']:g} ms, measured {1e3 * clock['delay']:g} ms late"
+
+
+def settling_time(kV: float, kA: float, kP: float, kD: float) -> float:
+    """Until kA p'' + (kV + kD) p' + kP p = kP stays within 2 % [s], by its poles: without friction, delay or
+    limit. Infinite where nothing drives it."""
+    if kP <= 0:
+        return math.inf
+    if kA < _NO_INERTIA:
+        return math.log(50.0) * (kV + kD) / kP
+    a, b = np.roots([kA, kV + kD, kP]).astype(complex)
+    if abs(a - b) < 1e-6 * abs(a):
+        a *= 1.0 + 1e-6
+    slow = -max(a.real, b.real)
+    t = np.linspace(0.0, 10.0 / slow, 4001)
+    off = np.abs((b * np.exp(a * t) - a * np.exp(b * t)) / (b - a))
+    return float(t[np.flatnonzero(off > 0.02)[-1]])
 
 
 def settle(
@@ -187,6 +217,7 @@ def settle(
     preset: str | Preset = "wpilib",
     period: float | None = None,
     delay: float | None = None,
+    units: tuple[str, str] = ("", ""),
 ) -> Feedback:
     """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the
     delay forbids it; the note says so.
@@ -223,7 +254,8 @@ def settle(
         why = "the delay" if reach in (0.5 / lag, 0.3 / lag) else "the limit of the input"
         slower = (4.0 if loop == "velocity" else 5.83) / reach
         note = f"{why} allows {slower:.3g} s, not {time:g} s"
-    design = f"settles {step:g} in {time:g} s within {limit:g}"
+    size_of = _with(step, units[0], "/s" if loop == "velocity" else "")
+    design = f"settles {size_of} in {time:g} s within {_with(limit, units[1])}"
     against = kS if loop == "position" else 0.0
     return p.feedback(loop, K, design, **clock, note=note, step=step, against_friction=against)
 

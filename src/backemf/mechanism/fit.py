@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import covariance_of
+from ..data.characterization import Z
+from .errors import Split, covariance_of, disagreements
 from .model import LONGEST_DELAY, Model
 from .segments import Segment
 
@@ -23,6 +24,10 @@ _HUBER = 4.0
 """Residuals beyond this many times the scatter count less."""
 _PIECE = 0.25
 """Length of the pieces in which a drifting position is compared [s]."""
+_ROUNDING = 1e-4
+"""A delay this little below 0 is rounding [s]."""
+Interval = tuple[float | None, float | None, float | None]
+"""(value, low, high) of a gain; None where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,12 @@ class MechanismFit:
     """Of velocity, on stretches that were left out of the fit."""
     singular: np.ndarray
     """Directions of the gains the data say nothing about, one per row."""
+    early: float
+    """By how much the motion came before its cause, where the delay was free [s]; it is held at 0."""
+    unexplained: float
+    """The constant input that would move a test as much as the model leaves unexplained of it."""
+    splits: list[Split]
+    """Parts of the data that disagree."""
 
 
 def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarray:
@@ -134,7 +145,9 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
     for _ in range(2):
         weights = _weights(model, x)
         x = model.solve(x, weights, rounds=15)
-    covariance, singular = covariance_of(model, x, weights)
+    early, x = _caused(model, x, weights)
+    weights = _weights(model, x) if early else weights
+    covariance, singular, left = covariance_of(model, x, weights)
     predicted = []
     for k, s in enumerate(segments):
         v, p = model.predicted_velocity(x, k), model.one(x, k)[1]
@@ -148,13 +161,28 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
         names=model.names,
         values=values,
         covariance=stretch @ covariance[:n, :n] @ stretch,
-        velocity_delay=float(x[model.delays[0]]),
-        position_delay=None if model.i_dp is None else float(x[model.i_dp]),
+        velocity_delay=max(float(x[model.delays[0]]), 0.0),
+        position_delay=None if model.i_dp is None else max(float(x[model.i_dp]), 0.0),
         window=None if model.i_w is None else float(x[model.i_w]),
         predicted=predicted,
         r2=_held_out(model, x, weights),
         singular=singular[:, :n],
+        early=early,
+        unexplained=max(left),
+        splits=disagreements(model, x, weights),
     )
+
+
+def _caused(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
+    """(by how much the motion would come before its cause [s], the fit in which it does not): a delay of less
+    than 0 is held at 0, and unsure by as much."""
+    before = {j: -float(x[j]) for j in model.delays if x[j] < -_ROUNDING}
+    if not before:
+        return 0.0, x
+    model.held = before
+    x = x.copy()
+    x[list(before)] = 0.0
+    return max(before.values()), model.solve(x, weights, rounds=15)
 
 
 def _drifts(model: Model, x: np.ndarray) -> bool:
@@ -216,3 +244,90 @@ def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length
 
 def _stretch(t: np.ndarray, length: float, side: int) -> np.ndarray:
     return (np.floor((t - (t[0] if len(t) else 0.0)) / length).astype(int) % 2) == side
+
+
+def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
+    """(value, low, high) by gain; all None where it is not determined."""
+    effort = max(float(np.max(np.abs(s.input))) for s in segments)
+    span = max(float(np.max(np.abs(s.smooth))) for s in segments)
+    typical = {"kS": effort, "kV": effort / span, "kA": float(fit.values[2])}
+    scale = np.array([typical.get(name, effort) for name in fit.names])
+    blind = _blind(fit, scale)
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    out: dict[str, Interval] = {}
+    for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
+        value = float(fit.values[i])
+        out[name] = _interval(value, float(errors[i]), bool(blind[i]), _widest(name, value, scale[i]))
+    if mechanism == "arm":
+        out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
+    for told in parts_of(fit).values():
+        for name, parts in told.items():
+            out[name] = _hull(out[name], parts)
+    return out
+
+
+def parts_of(fit: MechanismFit) -> dict[str, dict[str, tuple[Interval, Interval]]]:
+    """What two parts of the data say of a gain, by how they were parted, where they disagree."""
+    found: dict[str, dict[str, tuple[Interval, Interval]]] = {}
+    for split in fit.splits:
+        for i in np.flatnonzero(split.apart):
+            if fit.names[i] in ("kS", "kV", "kA", "kG"):
+                a, b = (_of_part(split, side, int(i), fit.names[i] == "kA") for side in (0, 1))
+                found.setdefault(split.name, {})[fit.names[i]] = (a, b)
+    return found
+
+
+def _of_part(split: Split, side: int, i: int, logarithm: bool) -> Interval:
+    value, half = float(split.values[side][i]), Z * float(split.errors[side][i])
+    ends = value, value - half, value + half
+    return tuple(math.exp(x) for x in ends) if logarithm else ends  # type: ignore[return-value]
+
+
+def _hull(own: Interval, parts: tuple[Interval, Interval]) -> Interval:
+    """An interval that also holds what the parts say."""
+    value, low, high = own
+    if value is None or low is None or high is None:
+        return own
+    return (
+        value,
+        min(low, *(x for _, x, _ in parts if x is not None)),
+        max(high, *(x for _, _, x in parts if x is not None)),
+    )
+
+
+def _blind(fit: MechanismFit, scale: np.ndarray) -> np.ndarray:
+    """Which gains take part in a direction the data say nothing about."""
+    blind = np.zeros(len(fit.names), bool)
+    for direction in fit.singular:
+        step = np.abs(direction)
+        step = step / np.where(np.arange(len(step)) == 2, 1.0, scale)  # kA is counted by its logarithm
+        if step.max() > 0:
+            blind |= step > 1e-3 * step.max()
+    return blind
+
+
+def _widest(name: str, value: float, scale: float) -> float:
+    """Half an interval wider than this is no answer."""
+    if name == "kA":
+        return 0.75 * abs(value)
+    return 0.25 * scale if name == "kV" else 0.1 * scale
+
+
+def _interval(value: float, error: float, blind: bool, widest: float) -> Interval:
+    half = Z * error
+    if blind or not math.isfinite(half) or half > widest:
+        return None, None, None
+    return value, value - half, value + half
+
+
+def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Interval]:
+    """g_c = kG cos(offset), g_s = -kG sin(offset)."""
+    c, s = float(fit.values[3]), float(fit.values[4])
+    size = math.hypot(c, s)
+    if size == 0:
+        return (None, None, None), (None, None, None)
+    block = fit.covariance[3:5, 3:5]
+    along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
+    error, angle = (math.sqrt(max(float(way @ block @ way), 0.0)) for way in (along, across))
+    kG = _interval(size, error, blind, 0.1 * effort)
+    return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

@@ -63,6 +63,8 @@ class Model:
         # late as they usually are.
         self.assumed = 0.0 if any(not s.run.slow for s in segments) else 1.0 / DELAY_ASSUMED
         self.scale_p = max(self.scale_p, self.floor_p)
+        self.held: dict[int, float] = {}
+        """Unknowns that stay as they are, each with how unsure it is all the same."""
 
     @property
     def delays(self) -> list[int]:
@@ -140,6 +142,11 @@ class Model:
 
     def slopes(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """(prediction, its derivatives in the unknowns) of a segment, over the scatter of its channels."""
+        y, J = self.pushed(x, k)
+        return y, J[:, : self.n_all]
+
+    def pushed(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same with one more derivative: in a constant that is taken off the input."""
         s, i_v, i_p = self.segments[k], self.i_v0[k], self.i_p0[k]
         how = self._driven(x, k)
         begin, kA = how["start"], how["gains"][2]
@@ -148,7 +155,8 @@ class Model:
         a0, v0 = float(first.values[0, 2]), begin[2]
         # Gains, first position, first velocity; then the moment, and the time of the beginning.
         width = first.slopes.shape[2]
-        L = np.zeros((width + 2, self.n_all))
+        L = np.zeros((width + 2, self.n_all + 1))
+        L[3, -1] = 1.0  # as a weight does
         for i, name in enumerate(self.names):
             L[{"kG": 3, "g_c": 4, "g_s": 5}.get(name, i), i] = kA if name == "kA" else 1.0
         p_row, v_row, moment, time = width - 2, width - 1, width, width + 1
@@ -236,6 +244,9 @@ class Model:
             for j in self.delays:
                 A[j, j] += self.assumed**2
                 b[j] -= self.assumed**2 * x[j]
+            for j in self.held:
+                A[j, :], A[:, j], b[j] = 0.0, 0.0, 0.0
+                A[j, j] = np.max(np.diag(A))
             D = np.maximum(np.diag(A), 1e-12 * np.max(np.diag(A)))
             if not np.isfinite(A).all() or not D.any():
                 return x

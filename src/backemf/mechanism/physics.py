@@ -19,7 +19,7 @@ from ..model.conversion.feedforward import geared
 from ..model.friction import Coulomb
 from ..model.motor import Motor
 from ..model.steady import Feedforward
-from .characterize import UNITS, Characterization
+from .characterize import LENGTHS, UNITS, Characterization
 
 _SLIPS = {
     "rotations read as radians": 2 * math.pi,
@@ -29,6 +29,17 @@ _SLIPS = {
     "rotations per minute read as radians per second": 2 * math.pi / 60,
 }
 """Wrong units, and the factor by which kV is off."""
+
+
+ROTARY = {
+    "inertia": "kg m^2",
+    "friction": "N m",
+    "viscous": "N m s/rad",
+    "gravity": "N m",
+    "resistance": "ohm",
+}
+LINEAR = {"inertia": "kg", "friction": "N", "viscous": "N s/m", "gravity": "N", "resistance": "ohm"}
+"""What stands behind the gains of a mechanism, with its unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +59,13 @@ class Physics:
     predicted: Mapping[str, float]
     """Gains of the motor alone: kV of its back-EMF; and the others where the mechanism is known."""
     findings: tuple[Finding, ...]
+    linear: bool = False
+    """Whether it slides: then forces and masses."""
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Of what is behind the gains, by name."""
+        return LINEAR if self.linear else ROTARY
 
 
 def motor_named(motor: str | Motor) -> Motor:
@@ -141,6 +159,7 @@ def physics(
         resistance=resistance,
         predicted=predicted,
         findings=tuple(findings),
+        linear=UNITS[measured.units][1] in LENGTHS,
     )
 
 

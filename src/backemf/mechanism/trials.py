@@ -4,6 +4,7 @@ own clock."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from ..data.trials import Trial
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
 
 TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
-MECHANISMS = ("simple", "elevator", "arm", "drivetrain")
+MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 CONTROLS = ("voltage", "current")
 _SPELLINGS = {"slow": "quasistatic", "fast": "dynamic", "backward": "reverse", "backwards": "reverse"}
 _LEAST_TIME = 0.1
@@ -49,7 +50,7 @@ def make_run(
     *,
     part: str = "",
     supply: Any = (),
-    motion: str = "rotary",
+    motion: str = "",
 ) -> Trial:
     """A run from columns on one clock; missing samples are NaN.
     Rows out of order are sorted, a repeated time is kept once."""
@@ -204,9 +205,38 @@ def _cut(log: Log, test: str, t: np.ndarray, u: np.ndarray, start: float, end: f
         supply=supply,
         part=part_of(log.name),
         name=log.name,
-        motion=log.motion,
+        motion=_told_motion(log),
+        mechanism=log.mechanism,
     )
     return with_velocity(run)
+
+
+def _told_motion(log: Log) -> str:
+    """Whether its file says that it turns or slides; empty where that is assumed."""
+    if log.motion == "rotary" and (not log.source or any(f.code == "unit_assumed" for f in log.findings)):
+        return ""
+    return log.motion
+
+
+def of_one(runs: Sequence[Trial], name: str | None) -> list[Trial]:
+    """The runs of one mechanism: of the one that is named, where files hold those of several."""
+    count = Counter(run.mechanism for run in runs if run.mechanism)
+    if name is None and len(count) > 1:
+        there = ", ".join(f"{one} ({n} runs)" for one, n in count.items())
+        which = f"say which with --name {next(iter(count))} (in Python, name={next(iter(count))!r})"
+        raise MissingValue(f"these recordings are of {len(count)} mechanisms: {there}; {which}")
+    if name is None:
+        return list(runs)
+    kept = [run for run in runs if name.lower() in (run.mechanism.lower(), _last(run.mechanism.lower()))]
+    if not kept and not count:
+        raise InvalidValue(f"name is {name!r}, but the recordings do not say which mechanism they are of")
+    if not kept:
+        raise UnknownName("mechanism", name, count)
+    return kept
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def tests_in(runs: Sequence[Trial]) -> list[str]:

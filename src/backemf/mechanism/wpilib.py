@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
+from typing import Any
 
 from ..errors import MissingValue, UnknownName
 
 LANGUAGES = ("java", "c++", "python")
 _CLASSES = {
     "simple": "SimpleMotorFeedforward",
+    "flywheel": "SimpleMotorFeedforward",
     "drivetrain": "SimpleMotorFeedforward",
     "elevator": "ElevatorFeedforward",
     "arm": "ArmFeedforward",
 }
 _DIGITS = 6
+_WIDTH = 77
+"""Columns of a terminal, less a mark of comment."""
 Row = tuple[str, float | None, str]
 """(name, value, unit) of a gain."""
 
@@ -25,10 +30,14 @@ def constants(
     language: str = "java",
     units: Mapping[str, str] | None = None,
     feedback: Mapping[str, Mapping[str, float]] | None = None,
+    simulation: Mapping[str, tuple[float, str]] | None = None,
+    motor: str = "",
+    n_motors: int = 1,
     notes: str = "",
 ) -> str:
     """Source text with the gains, their units as comments, the feedforward object, and feedback gains by loop
-    ({"velocity": {"kP": ...}}).
+    ({"velocity": {"kP": ...}}). `simulation` holds what WPILib's simulations take ({"inertia": (1.2, "kg
+    m^2")}), and `motor` is the catalogue's name of what drives it.
 
     A gain that is None was not determined: it becomes a comment, never a number.
     """
@@ -43,9 +52,67 @@ def constants(
         rows += [
             (f"{name}{loop.capitalize()}", value, f"{loop} loop") for name, value in some.items() if value
         ]
+    rows += [(f"k_{name}", value, unit) for name, (value, unit) in (simulation or {}).items()]
     mark = "#" if language == "python" else "//"
     lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)
+    plant = _plant(simulation or {}, mechanism, motor, n_motors, language)
+    lines += [f"{mark} {line}".rstrip() for line in plant]
     return "\n".join([*(f"{mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
+
+
+_PLANTS = {
+    "java": (
+        "LinearSystemId.create{kind}System(DCMotor.get{motor}({n}), Constants.kInertia, {radius}",
+        "Constants.kGearing);",
+    ),
+    "c++": (
+        "frc::LinearSystemId::{kind}System(frc::DCMotor::{motor}({n}), constants::kInertia * {unit},"
+        " {radius}",
+        "constants::kGearing);",
+    ),
+    "python": ("LinearSystemId.{lower}System(DCMotor.{motor}({n}), kInertia, {radius}", "kGearing)"),
+}
+"""How WPILib makes a plant, up to the gearing (docs.wpilib.org, physics simulation)."""
+_KINDS = {"arm": "SingleJointedArm", "elevator": "Elevator", "simple": "Flywheel", "flywheel": "Flywheel"}
+_MOTORS = {
+    "neo": ("NEO", "NEO", "NEO"),
+    "neo-550": ("Neo550", "NEO550", "NEO550"),
+    "neo-vortex": ("NeoVortex", "NeoVortex", "neoVortex"),
+    "kraken-x60": ("KrakenX60", "KrakenX60", "krakenX60"),
+    "kraken-x60-foc": ("KrakenX60Foc", "KrakenX60FOC", "krakenX60FOC"),
+    "falcon-500": ("Falcon500", "Falcon500", "falcon500"),
+    "falcon-500-foc": ("Falcon500Foc", "Falcon500FOC", "falcon500FOC"),
+    "cim": ("CIM", "CIM", "CIM"),
+    "mini-cim": ("MiniCIM", "MiniCIM", "miniCIM"),
+    "775pro": ("Vex775Pro", "Vex775Pro", "vex775Pro"),
+}
+"""Names in WPILib's class DCMotor by those of the catalogue, for each of LANGUAGES."""
+
+
+def _plant(
+    simulation: Mapping[str, object], mechanism: str, motor: str, n_motors: int, language: str
+) -> list[str]:
+    """How WPILib simulates it, and what it leaves out; nothing where it has no such motor."""
+    kind = _KINDS.get(mechanism)
+    if "inertia" not in simulation or kind is None or motor not in _MOTORS:
+        return []
+    known: dict[str, Any] = {"kind": kind, "lower": kind[0].lower() + kind[1:], "n": n_motors}
+    known["motor"] = _MOTORS[motor][LANGUAGES.index(language)]
+    known["unit"] = "1_kg" if kind == "Elevator" else "1_kg_sq_m"
+    known["radius"] = ("1_m, " if language == "c++" else "1.0, ") if kind == "Elevator" else ""
+    head, last = _PLANTS[language]
+    drum = " a drum of 1 m, for a gearing per metre;" if kind == "Elevator" else ""
+    return ["", f"simulation:{drum} friction is not in it", *_broken(head.format(**known) + last)]
+
+
+def _broken(call: str) -> list[str]:
+    """A call in lines that fit a terminal behind a mark of comment."""
+    if len(call) <= _WIDTH:
+        return [call]
+    at = min((call.index(mark) for mark in "({" if mark in call), default=len(call) - 1) + 1
+    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    inside = textwrap.wrap(call[at:], _WIDTH - 4, **how)
+    return [call[:at], *(f"    {line}" for line in inside)]
 
 
 def _number(value: float) -> str:
@@ -98,7 +165,7 @@ def _java(rows: list[Row], mechanism: str) -> list[str]:
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism]
         gains = ", ".join(f"Constants.{name}" for name in _order(mechanism))
-        lines.append(f"// {kind} feedforward = new {kind}({gains});")
+        lines += [f"// {line}" for line in _broken(f"{kind} feedforward = new {kind}({gains});")]
     return lines
 
 
@@ -112,7 +179,7 @@ def _cpp(rows: list[Row], mechanism: str) -> list[str]:
         scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / {one}", "kA": f"1_V * 1_s * 1_s / {one}"}
         template = f"<{motion}>" if kind == "SimpleMotorFeedforward" else ""
         gains = ", ".join(f"constants::{name} * {scale[name]}" for name in _order(mechanism))
-        lines.append(f"// frc::{kind}{template} feedforward{{{gains}}};")
+        lines += [f"// {line}" for line in _broken(f"frc::{kind}{template} feedforward{{{gains}}};")]
     return lines
 
 
@@ -120,5 +187,6 @@ def _python(rows: list[Row], mechanism: str) -> list[str]:
     lines = _lines(rows, "#", "{name} = {value}")
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism].replace("MotorFeedforward", "MotorFeedforwardMeters")
-        lines.append(f"# feedforward = wpimath.controller.{kind}({', '.join(_order(mechanism))})")
+        call = f"feedforward = wpimath.controller.{kind}({', '.join(_order(mechanism))})"
+        lines += [f"# {line}" for line in _broken(call)]
     return lines

@@ -1,0 +1,301 @@
+"""A robot's log with the tests of two mechanisms: which one is meant, in which unit, with which loops,
+and what is printed, pasted and handed to programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from backemf.cli.characterize import characterize as command
+from backemf.data.logs.mechanism import mechanism_logs
+from backemf.data.logs.recording import ReadError
+from backemf.data.readers import wpilog
+from backemf.demo.robot import mechanisms, write_robot_log
+from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.mechanism.characterize import characterize
+from backemf.mechanism.feedback import position_gains, settling_time, step_response
+from backemf.mechanism.physics import physics
+from backemf.mechanism.trials import TESTS, make_run
+from backemf.mechanism.wpilib import constants
+
+from ..cli.runner import runner
+from .test_characterize import WEAK, codes, record, recorded
+
+SEVERAL = (
+    "these recordings are of 2 mechanisms: arm (4 runs), flywheel (4 runs); say which with --name arm (in"
+    " Python, name='arm')"
+)
+HOW = {"slow": 1.0, "T": 3.0, "dt": 0.01}
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory):
+    return write_robot_log(tmp_path_factory.mktemp("robot") / "robot.wpilog")
+
+
+def test_two_mechanisms_are_never_merged(robot):
+    logs = mechanism_logs(str(robot))
+    assert [log.mechanism for log in logs] == ["arm"] * 4 + ["flywheel"] * 4
+    with pytest.raises(MissingValue) as caught:
+        characterize(logs, "arm")
+    assert str(caught.value) == SEVERAL
+    with pytest.raises(UnknownName) as unknown:
+        characterize(logs, "arm", name="arn")
+    assert str(unknown.value) == "unknown mechanism 'arn'; did you mean 'arm'? Valid: arm, flywheel"
+    with pytest.raises(InvalidValue) as nameless:
+        characterize(recorded(WEAK, **HOW), name="arm")
+    assert str(nameless.value) == ("name is 'arm', but the recordings do not say which mechanism they are of")
+
+
+@pytest.mark.parametrize("how", [{"name": "arm"}, {"name": "ARM"}, {"preset": "sysid:arm"}])
+def test_one_of_them_is_chosen_by_name(robot, how):
+    logs = mechanism_logs(str(robot), **how)
+    assert [log.mechanism for log in logs] == ["arm"] * 4
+    measured = characterize(logs, "arm", units="rotations")
+    arm = mechanisms()["arm"].actuator
+    # back-EMF of the motor behind its gears: G K_e, and a little more for viscous friction
+    expected = 60 * arm.motor.back_emf_constant * 2 * math.pi
+    assert measured["kV"] == pytest.approx(expected, rel=0.01)
+
+
+def test_the_physics_behind_both_is_that_which_was_simulated(robot):
+    logs = mechanism_logs(str(robot))
+    arm = physics(characterize(logs, "arm", name="arm"), "neo", ratio=60.0)
+    assert arm.inertia == pytest.approx(4 * 0.6**2, rel=0.01)
+    assert arm.friction == pytest.approx(1.5, rel=0.01)
+    assert arm.gravity == pytest.approx(4 * 0.6 * 9.81, rel=0.01)
+    wheel = physics(characterize(logs, "flywheel", name="flywheel"), "kraken-x60", ratio=1.0)
+    assert wheel.inertia == pytest.approx(0.004, rel=0.01)
+    assert wheel.friction == pytest.approx(0.06, rel=0.01)
+    assert (arm.units["inertia"], arm.units["friction"]) == ("kg m^2", "N m")
+
+
+def test_in_a_script_the_question_is_an_error(robot):
+    words = ["characterize", str(robot), "--mechanism", "arm", "--constants", "java", "--json"]
+    program = "from backemf.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"backemf: {SEVERAL}\n"
+    assert json.loads(done.stdout) == {"error": SEVERAL}
+
+
+def test_at_a_terminal_it_asks(robot, monkeypatch):
+    from backemf.cli import characterize as module
+
+    asked = []
+    monkeypatch.setattr(module.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr(module.sys, "stderr", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr(module.typer, "prompt", lambda text, err: asked.append(text) or "flywheel")
+    logs = mechanism_logs(str(robot))
+    assert module._asked(logs, False) == "flywheel"
+    assert asked == ["Tests of which mechanism? There are arm, flywheel"]
+    assert module._asked(logs, True) is None
+    assert module._asked(logs[:4], False) is None
+
+
+def test_a_name_for_files_that_have_none(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("time [s],voltage [V],position [rad]\n0,0,0\n1,1,1\n")
+    with pytest.raises(ReadError) as caught:
+        mechanism_logs(str(path), name="arm")
+    assert str(caught.value) == (
+        f"{path}: the name of a mechanism, 'arm', chooses among the tests of a WPILOG"
+    )
+
+
+def test_a_mechanism_whose_name_ends_as_another_keeps_its_own_motors(tmp_path):
+    """`arm` and `forearm`, and `left-arm`: the motor m of each is in its own tests only."""
+    logged: dict = {}
+    for k, name in enumerate(("arm", "forearm", "left-arm")):
+        t, u, p, v = record(TESTS[0], (0.2, 1.0 + k, 0.1), **HOW)
+        logged[f"sysid-test-state-{name}"] = ("string", "", [(10.0 * k, TESTS[0]), (10.0 * k + 3, "none")])
+        for signal, unit, x in (("voltage", "Volt", u), ("position", "Radian", p), ("velocity", "rad/s", v)):
+            rows = [(10.0 * k + a, float(b)) for a, b in zip(t, x, strict=True)]
+            logged[f"{signal}-m-{name}"] = ("double", unit, rows)
+    path = wpilog.write_wpilog(tmp_path / "arms.wpilog", logged)
+    logs = mechanism_logs(str(path))
+    assert [log.mechanism for log in logs] == ["arm", "forearm", "left-arm"]
+    assert all(len(log.signals) == 3 for log in logs)
+
+
+def linear_log(path, unit="Meter"):
+    logged: dict = {"sysid-test-state-lift": ("string", "", [])}
+    for k, test in enumerate(TESTS):
+        t, u, p, v = record(
+            test, WEAK, (0.4, 0.0, 0.0), noise=(0.01, 0.001), rng=np.random.default_rng(k), **HOW
+        )
+        logged["sysid-test-state-lift"][2].extend([(10.0 * k, test), (10.0 * k + 4, "none")])
+        for signal, word, x in (
+            ("voltage", "Volt", u),
+            ("position", unit, p),
+            ("velocity", f"{unit} per Second", v),
+        ):
+            rows = logged.setdefault(f"{signal}-m-lift", ("double", word, []))[2]
+            rows.extend((10.0 * k + a, float(b)) for a, b in zip(t, x, strict=True))
+    return mechanism_logs(str(wpilog.write_wpilog(path, logged, force=True)))
+
+
+def test_the_files_unit_wins_over_one_of_the_other_kind(tmp_path):
+    metres, turns = linear_log(tmp_path / "m.wpilog"), linear_log(tmp_path / "rot.wpilog", "Rotation")
+    with pytest.raises(InvalidValue) as caught:
+        characterize(metres, "elevator", units="rotations")
+    assert str(caught.value) == (
+        "units is 'rotations', but the position in dynamic-reverse m (m lift 1) is a length; expected meters,"
+        " feet or inches"
+    )
+    with pytest.raises(InvalidValue) as caught:
+        characterize(turns, "elevator", units="feet")
+    assert str(caught.value) == (
+        "units is 'feet', but the position in dynamic-reverse m (rot lift 1) is an angle; expected radians,"
+        " degrees or rotations"
+    )
+    with pytest.raises(
+        InvalidValue, match=r"is in a unit of angle and .* in one of length; expected one kind"
+    ):
+        characterize([*metres[:2], *turns[2:]], "elevator")
+    assert characterize(metres, "elevator", units="feet")["kV"] == pytest.approx(1.5 * 0.3048, rel=0.01)
+    assert characterize(turns, "elevator").units == "radians"
+    assert characterize(turns, "elevator", units="rotations")["kV"] == pytest.approx(1.5, rel=0.01)
+    assert characterize(recorded(WEAK, (0.4, 0, 0), **HOW), "elevator").units == "meters"  # nobody said
+
+
+def test_what_is_asked_of_the_regulator(robot):
+    logs = mechanism_logs(str(robot), name="arm")
+    how = {"max_error": 0.1, "max_velocity_error": 2.0, "max_effort": 6.0, "period": 0.005, "delay": 0.01}
+    measured = characterize(logs, "arm", units="rotations", **how)
+    expected = position_gains(
+        measured["kV"],
+        measured["kA"],
+        max_position_error=0.1,
+        max_velocity_error=2.0,
+        max_effort=6.0,
+        period=0.005,
+        delay=0.01,
+    )
+    loop = measured.feedback["position"]
+    assert (loop.kP, loop.kD) == (expected.kP, expected.kD)
+    assert loop.design == "LQR: 0.1 rot and 2 rot/s off are worth 6 V; every 5 ms, measured 10 ms late"
+    velocity = measured.feedback["velocity"].design
+    assert velocity == "LQR: 2 rot/s off is worth 6 V; every 5 ms, measured 10 ms late"
+
+
+def test_a_slow_position_loop_is_pointed_out_with_a_remedy_that_works(robot):
+    logs = mechanism_logs(str(robot), name="arm")
+    slow = characterize(logs, "arm", units="rotations")
+    (said,) = [f for f in slow.findings if f.code == "slow_loop"]
+    assert said.text == "the position loop takes 5 s to come within 2 %, before friction and limits."
+    assert said.remedy.startswith("--max-error 0.1 [rot] makes it 0.5")
+    quick = characterize(logs, "arm", units="rotations", max_error=0.1)
+    assert "slow_loop" not in codes(quick)
+    assert quick.feedback["position"].settles < 1.0 < slow.feedback["position"].settles
+    wheel = characterize(mechanism_logs(str(robot)), "flywheel", name="flywheel")
+    assert set(wheel.feedback) == {"velocity"}
+
+
+@pytest.mark.parametrize("gains", [(3.06, 0.327, 6.4, 2.5), (3.06, 0.327, 60.0, 0.1), (0.0, 0.3, 5.0, 1.0)])
+def test_the_settling_time_is_that_of_the_simulated_loop(gains):
+    kV, kA, kP, kD = gains
+    loop = position_gains(3.0, 0.3, period=1e-4)
+    loop = type(loop)(**{**vars(loop), "volts_per_error": kP, "volts_per_rate": kD})
+    run = step_response(loop, kS=0.0, kV=kV, kA=kA, limit=1e6, duration=4.0 if kD == 2.5 else 6.0)
+    # the loop runs every 0.1 ms, and its poles are looked at every 400th of their time
+    assert settling_time(kV, kA, kP, kD) == pytest.approx(run.settling_time, rel=0.01)
+
+
+def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):
+    run = runner(command)
+    words = ("--mechanism", "arm", "--units", "rotations", "--motor", "neo", "--ratio", "60")
+    text = run(robot, "--name", "arm", *words, "--constants", "java")
+    assert max(map(len, text.splitlines())) <= 80
+    told = " ".join(text.split())
+    assert "velocity feedback: kP 1.166 V per rot/s. LQR: 1.5 rot/s off is worth 7 V; every 20 ms," in told
+    assert "behind the gains: inertia 1.439 kg m^2; friction 1.503 N m;" in told
+    rev = " ".join(run(robot, "--name", "arm", *words, "--controller", "rev-neo").split())
+    assert "V per rot/s) as rev-neo counts. LQR" in rev
+    for line in text.splitlines():
+        if line[:2] in ("kS", "kV", "kA", "kG"):
+            _, value, low, high, _ = line.split()
+            assert float(low) < float(value) < float(high)
+
+
+def test_the_documented_keys_are_those_that_are_printed(robot):
+    run = runner(command)
+    words = ("--name", "flywheel", "--mechanism", "flywheel", "--motor", "kraken-x60", "--ratio", "1")
+    out = json.loads(run(robot, *words, "--constants", "python", "--json"))
+    assert set(out) == {
+        *("mechanism", "control", "method", "units", "tests", "gains", "feedback", "findings", "r2"),
+        *(
+            "velocity_error",
+            "timescale",
+            "delay",
+            "position_delay",
+            "window",
+            "limit",
+            "constants",
+            "physics",
+        ),
+    }
+    assert set(out["gains"]["kV"]) == {"value", "low", "high", "unit"}
+    assert set(out["feedback"]["velocity"]) == {
+        *("loop", "kP", "kD", "volts_per_error", "volts_per_rate", "period", "delay", "design", "note"),
+        *("step", "settles", "controller", "against_friction"),
+    }
+    assert set(out["physics"]) == {
+        *("inertia", "friction", "viscous", "gravity", "resistance", "units", "ratio", "motors", "predicted")
+    }
+    space: dict = {}
+    exec(out["constants"], space)
+    assert space["kInertia"] == pytest.approx(0.004, rel=0.01)
+    assert space["kGearing"] == 1.0
+
+
+PLANTS = {
+    ("arm", "neo", "java"): (
+        "LinearSystemId.createSingleJointedArmSystem(",
+        "DCMotor.getNEO(2), Constants.kInertia, Constants.kGearing);",
+    ),
+    ("elevator", "kraken-x60", "java"): (
+        "LinearSystemId.createElevatorSystem(",
+        "DCMotor.getKrakenX60(2), Constants.kInertia, 1.0, Constants.kGearing);",
+    ),
+    ("flywheel", "neo-vortex", "c++"): (
+        "frc::LinearSystemId::FlywheelSystem(",
+        "frc::DCMotor::NeoVortex(2), constants::kInertia * 1_kg_sq_m, constants::kGearing);",
+    ),
+    ("simple", "neo-550", "java"): (
+        "LinearSystemId.createFlywheelSystem(",
+        "DCMotor.getNeo550(2), Constants.kInertia, Constants.kGearing);",
+    ),
+    ("flywheel", "falcon-500", "python"): (
+        "LinearSystemId.flywheelSystem(",
+        "DCMotor.falcon500(2), kInertia, kGearing)",
+    ),
+}
+"""What WPILib's documentation calls for a plant (docs.wpilib.org, physics simulation)."""
+
+
+@pytest.mark.parametrize(("mechanism", "motor", "language"), PLANTS)
+def test_constants_of_a_simulation(mechanism, motor, language):
+    gains = {"kS": 0.1, "kV": 3.0, "kA": 0.2, "kG": 0.5}
+    plant = {"gearing": (60.0, "turns"), "inertia": (1.5, "kg m^2"), "friction": (0.2, "N m")}
+    text = constants(gains, mechanism=mechanism, language=language, simulation=plant, motor=motor, n_motors=2)
+    joined = " ".join(line.lstrip("/# ") for line in text.splitlines())
+    assert "".join(PLANTS[mechanism, motor, language]).replace(" ", "") in joined.replace(" ", "")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "kFriction = 0.2" in text
+    assert "LinearSystemId" not in constants(gains, mechanism=mechanism, language=language, simulation=plant)
+
+
+def test_a_run_by_hand_says_nothing_of_its_motion():
+    assert make_run(TESTS[0], *record(TESTS[0], WEAK, **HOW)).motion == ""
