@@ -32,7 +32,7 @@ WALKED = [
     *sorted((ROOT / "docs" / "documents").glob("*.md")),
 ]
 """Pages whose commands are run too, in order, in one folder."""
-BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?^```(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?:<!-- not run: ([^\n]+) -->\n)?^```(\S*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

@@ -28,14 +28,28 @@ MAY_IMPORT = {
     "simulator": RUNS,
     "readings": RUNS,
     "mechanism": RUNS,
-    "identify": RUNS,
+    "robot": RUNS | {"simulator"},
+    "identify": RUNS | {"simulator", "robot"},
     "targets": RUNS | {"simulator"},
-    "report": RUNS | {"simulator", "readings", "mechanism", "identify", "targets"},
+    "recorder": RUNS | {"identify"},
+    "report": RUNS | {"simulator", "readings", "mechanism", "robot", "identify", "targets"},
     "film": RUNS | {"simulator", "identify", "targets", "report"},
     "demo": RUNS | {"simulator", "readings", "mechanism", "identify", "targets", "report", "film"},
-    "cli": RUNS | {"simulator", "readings", "mechanism", "identify", "targets", "report", "film", "demo"},
+    "cli": RUNS
+    | {
+        "simulator",
+        "readings",
+        "mechanism",
+        "robot",
+        "identify",
+        "targets",
+        "recorder",
+        "report",
+        "film",
+        "demo",
+    },
 }
-HEAVY = ("jax", "torch", "numba", "scipy", "mujoco", "matplotlib", "plotly", "pint")
+HEAVY = ("serial", "can", "jax", "torch", "numba", "scipy", "mujoco", "matplotlib", "plotly", "pint")
 MOST_FILES = 15
 """In one folder: what one can see at a glance."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,3 +94,37 @@ def test_a_characterization_is_stored_and_read_back(tmp_path):
     assert back == measured
     assert back["kV"] == pytest.approx(0.12, rel=1e-3)
     np.testing.assert_array_equal(back.shown[0].velocity, measured.shown[0].velocity)
+
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.name)
+def test_a_notebook_of_the_documentation_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
+    """Cell by cell, the last expression of a cell shown as a notebook shows it."""
+    content = json.loads(page.read_text(encoding="utf-8"))
+    assert all(not cell.get("outputs") for cell in content["cells"]), "commit notebooks without outputs"
+    monkeypatch.chdir(tmp_path)
+    space: dict = {}
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            tree = ast.parse("".join(cell["source"]))
+            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, page.name, "exec"), space)
+            if isinstance(last, ast.Expr):
+                shown = eval(compile(ast.Expression(last.value), page.name, "eval"), space)
+                assert shown is None or shown._repr_html_()
+    printed = capsys.readouterr().out
+    if page.name == "frc.ipynb":
+        assert "these recordings are of 2 mechanisms: arm (4 runs), flywheel (4 runs)" in printed
+        assert "createSingleJointedArmSystem" in printed
+        assert "kV is not determined by these tests (dynamic-forward, dynamic-reverse)." in printed
+        assert space["behind"].inertia == pytest.approx(1.44, rel=0.01)  # 4 kg at 0.6 m
+
+
+def test_notebooks_are_valid_where_that_can_be_told():
+    nbformat = pytest.importorskip("nbformat")
+    assert NOTEBOOKS
+    for page in NOTEBOOKS:
+        nbformat.validate(nbformat.read(page, as_version=4))

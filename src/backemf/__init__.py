@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import model, tables
+from . import data, model, tables
 
 __version__ = "0.2.0"
 
@@ -22,9 +22,14 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data.sheets.datasheet": ("Datasheet",),
     "model.actuator": ("Actuator",),
     "model.bench": ("Bench",),
+    "data.robot": ("Robot",),
     "data.log": ("Log", "Signal", "log"),
+    "data.motions": ("Motions",),
+    "recorder.record": ("record",),
+    "recorder.virtual.start": ("virtual",),
     "data.logs.read": ("read",),
     "engine.simulate": ("simulate",),
+    "engine.many": ("simulate_many", "Many"),
     "engine.trajectory": ("Trajectory",),
     "readings.measure": ("measure",),
     "identify.check": ("check",),
@@ -36,6 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data.spread": ("Spread",),
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
+    "simulator.live.attach": ("attach", "Motors"),
     "targets.explain": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
@@ -51,6 +57,8 @@ __all__ = ["__version__", *_HOME, *_SPACES]  # pyright: ignore[reportUnsupported
 
 model.store = lambda: importlib.import_module(".data.store", __name__)
 model.sources = lambda: importlib.import_module(".targets.sources", __name__)
+data.signs = lambda: importlib.import_module(".robot.signs", __name__)
+data.robots = lambda: importlib.import_module(".robot.describe", __name__)
 tables.drawing.append(
     lambda *noun, **more: importlib.import_module(".report.figures.show", __name__).drawing(*noun, **more)
 )
@@ -87,8 +95,11 @@ if TYPE_CHECKING:
     from .data.fit import Fit as Fit
     from .data.log import Log as Log, Signal as Signal, log as log
     from .data.logs.read import read as read
+    from .data.motions import Motions as Motions
+    from .data.robot import Robot as Robot
     from .data.sheets.datasheet import Datasheet as Datasheet
     from .data.spread import Spread as Spread
+    from .engine.many import Many as Many, simulate_many as simulate_many
     from .engine.simulate import simulate as simulate
     from .engine.trajectory import Trajectory as Trajectory
     from .errors import BackemfError as BackemfError
@@ -110,6 +121,8 @@ if TYPE_CHECKING:
     from .model.actuator import Actuator as Actuator
     from .model.bench import Bench as Bench
     from .readings.measure import measure as measure
+    from .recorder.record import record as record
+    from .recorder.virtual.start import virtual as virtual
     from .targets.explain import explain as explain
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay

@@ -30,11 +30,17 @@ def number(value: float, digits: int = 4) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
-def interval(low: float, high: float, between: str = "..", digits: int = 3) -> str:
-    """Both ends with so many digits that they differ in two of them."""
+def digits_apart(low: float, high: float, least: int = 3) -> int:
+    """So many digits that two numbers differ in two of them."""
     size, width = max(abs(low), abs(high)), abs(high - low)
     if width and math.isfinite(width) and math.isfinite(size):
-        digits = max(digits, 2 + math.floor(math.log10(size)) - math.floor(math.log10(width)))
+        return max(least, 2 + math.floor(math.log10(size)) - math.floor(math.log10(width)))
+    return least
+
+
+def interval(low: float, high: float, between: str = "..", digits: int = 3) -> str:
+    """Both ends with so many digits that they differ in two of them."""
+    digits = digits_apart(low, high, digits)
     return f"{number(low, digits)} {between} {number(high, digits)}"
 
 

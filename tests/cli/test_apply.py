@@ -7,6 +7,7 @@ import json
 import pytest
 
 from backemf.cli.identify import check, fit
+from backemf.errors import NotAvailable, UnknownName
 
 from ..identify.recordings import SERVO, in_degrees, record, repeating
 from .runner import runner
@@ -52,3 +53,13 @@ def test_fit_says_what_is_wrong_or_mends_it(in_degrees_untold):
 def test_a_fault_is_said_once(tmp_path):
     told = json.loads(runner(fit)(*written(repeating(record(1)), tmp_path), "--starts", 1))
     assert [f["code"] for f in told["findings"]].count("repeats") == 1
+
+
+def test_a_gpu_that_is_not_there_is_said_before_the_fit(tmp_path):
+    warp = pytest.importorskip("warp")
+    words = written(record(1), tmp_path)
+    with pytest.raises(UnknownName, match="place to run on 'tpu'"):
+        runner(fit)(*words, "--on", "tpu")
+    if not warp.is_cuda_available():
+        with pytest.raises(NotAvailable, match="no NVIDIA GPU here"):
+            runner(fit)(*words, "--on", "gpu")

@@ -170,3 +170,11 @@ def test_errors_name_what_to_do(words, kind, text):
     with pytest.raises(kind) as raised:
         run(*words)
     assert text in str(raised.value)
+
+
+def test_a_flywheel_is_a_mechanism_of_its_own_name():
+    told = [
+        json.loads(run("gains", "neo", "--mechanism", kind, "--inertia", "0.004 kg m^2", "--json"))
+        for kind in ("flywheel", "simple")
+    ]
+    assert told[0] == told[1]

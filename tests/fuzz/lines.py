@@ -275,6 +275,8 @@ VALUES: dict[str, tuple[str, ...]] = {
             "sheet",
             "start",
             "motor",
+            "robot",
+            "gains",
         ),
         PLACES,
     ),
@@ -292,9 +294,18 @@ VALUES: dict[str, tuple[str, ...]] = {
             "ambient",
             "threshold",
             "limit",
+            "ground",
+            "max_error",
+            "max_velocity_error",
+            "max_effort",
+            "period",
+            "delay",
         ),
         NUMBERS,
     ),
+    "on": (*WORDS, "gpu", "cpu", "tpu"),
+    "share": (*WORDS, "motor", "motor.resistance", "nothing"),
+    "name": (*WORDS, "arm"),
     **dict.fromkeys(
         ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step", "decimation"),
         NUMBERS,
@@ -374,6 +385,13 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(CONVERTED, UNITS),
     **dict.fromkeys(("of", "side"), WORDS),
     "duty_limit": NUMBERS,
+    **dict.fromkeys(("rate", "noise", "seconds"), NUMBERS),
+    **dict.fromkeys(("bus", "protocol", "interface", "channel", "zero"), WORDS),
+    **dict.fromkeys(("port", "motions"), PLACES),
+    "link": ("", ".", "old.json", "a folder/", "no/such/folder/x", LONG, "a folder/x", "\udcff"),
+    "ids": (*COUNTS, "1,1", "1-", "-", "3-1", "a=1,a=2", "a=", "=1", "1-999", "a=1-3", ",", "1,,2"),
+    "baud": (*COUNTS, "9600", "7"),
+    "fault": (*WORDS, "lose", "lose=2parsec", "wrapped=1", "stuck=-1", "late=nan", "hot=", "lose=0.5"),
     "voltage": NUMBERS,
     "load": NUMBERS,
     "with_": (
@@ -414,6 +432,18 @@ VALUES: dict[str, tuple[str, ...]] = {
     "hold_out": (*WORDS, "gain=", "=8", "gain=nan", "foo=1", "[", "gain=8", "name=", "*", "length=1e308"),
 }
 ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
+    ("record", "limit"): (
+        "",
+        "current",
+        "=1",
+        "current=",
+        "current=nan",
+        "speed=1",
+        "silence=0",
+        "velocity=x",
+    ),
+    ("virtual", "seconds"): ("nan", "-1", "0", "", "one", "1e999"),
+    ("virtual", "register"): ("", "mode", "mode=", "mode=x", "nothing=1", "mode=-3", "goal=99999999999"),
     **{
         (f"measure {command}", name): COLUMNS
         for command, name in (
@@ -435,12 +465,14 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("conform", "steps"): (*COUNTS, "20000"),
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
-SWITCHES = ("json", "strict", "force", "full", "replay", "backlash", "exports", "apply")
+SWITCHES = ("yes", "dry_run", "json", "strict", "force", "full", "replay", "backlash", "exports", "apply")
 NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")
 WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "catalog": ((), ()),
     "datasheet": (("{in}/sheet.toml",), ()),
+    "record": ((), ("--bus", "feetech", "--port", "/dev/ttyNothing", "--motions", "usual", "-o", "logs")),
+    "virtual": (("{in}/actuator.json",), (*RIG, "--seconds", "0.05")),
     "log": (("{in}/table.csv",), ()),
     "simulate": (
         ("{in}/actuator.json",),
@@ -512,6 +544,8 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("characterize", "logs"): ("sysid", "wpilog", "table"),
     ("datasheet", "part"): ("sheet",),
     ("report", "fit"): ("fit",),
+    ("record", "motions"): ("motions",),
+    ("virtual", "source"): ("actuator", "fit"),
     ("report", "logs"): ("pendulum",),
     ("report", "sheet"): ("sheet",),
     ("explain", "model"): ("mjcf explained",),
@@ -524,6 +558,10 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
 CONFLICTS: dict[str, tuple[str, ...]] = {
     "export": (
         "{in}/actuator.json --to mujoco --to urdf -o both.xml",
+        "{in}/actuator.json --to fmu",
+        "{in}/actuator.json --to fmu@1.0 -o new.fmu",
+        "{in}/actuator.json --to fmu --into {in}/model.xml -o new.xml",
+        "{in}/actuator.json --to c --joint knee --into {in}/model.xml -o new.xml",
         "{in}/actuator.json --to mujoco --to urdf --into old.json",
         "{in}/actuator.json --to mujoco --to mujoco -o .",
         "{in}/actuator.json --to urdf --joint knee --into {in}/model.xml -o new.xml",

@@ -256,6 +256,25 @@ def fit(folder: Path) -> bytes:
     return stored(folder, made)
 
 
+def motions(folder: Path) -> bytes:
+    from backemf.data.motions import usual
+
+    return stored(folder, usual(seconds=4.0))
+
+
+def recorded() -> str:
+    """What a recorder writes, by hand."""
+    columns = [{"name": "position", "unit": "rad", "factor": 1e-3, "zero": 2048, "offset": 0.0}]
+    columns += [{"name": "current", "unit": "A", "factor": 6.5e-3, "zero": 0.0}]
+    joint = {"name": "1", "id": 1, "model": "sts3215", "firmware": "3.10", "columns": columns}
+    bench = {"part": "Pendulum", "mass": 0.5, "length": 0.1}
+    head = {"backemf_recording": 1, "bus": "feetech", "began": "today", "bench": bench}
+    lines: list[object] = [{**head, "joints": [{**joint, "settings": {"drive.proportional": 16.0}}]}]
+    lines += [{"ended": "complete", "reason": ""}, ["e", 0.0, 0, 1], ["g", 0.0, 0, 0.25]]
+    lines += [["s", t, 0, 2048 + k, k - 7] for k, t in enumerate(T.tolist())]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
 ISAAC = """LEGS = {"legs": DCMotorCfg(joint_names_expr=[".*"], saturation_effort=30.0, velocity_limit=28.0,
     effort_limit=23.5, stiffness={".*": 25.0}, damping=0.5, friction=0.2, armature=0.01)}
 """
@@ -269,6 +288,8 @@ def seeds(folder: Path) -> dict[str, tuple[str, bytes]]:
         "table": ("log.csv", table()),
         "yaml": ("log.yaml", YAML),
         "sysid": ("sysid.json", sysid()),
+        "recorded": ("log.jsonl", recorded()),
+        "motions": ("plan.json", motions(folder).decode()),
         "lerobot facts": ("set/meta/info.json", episode_facts()),
         "mapping": ("map.json", saved_mapping(folder)),
         "sheet": ("sheet.toml", SHEET),

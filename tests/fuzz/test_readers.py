@@ -22,6 +22,8 @@ FORMATS = (
     "table",
     "yaml",
     "sysid",
+    "recorded",
+    "motions",
     "wpilog",
     "mat",
     "mat compressed",

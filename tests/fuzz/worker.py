@@ -75,6 +75,7 @@ def openers() -> dict[str, Any]:
         "bam": bam.read,
         "actuator": be.Actuator.read,
         "fit": Fit.read,
+        "motions": be.Motions.read,
         "mjcf read": mujoco.read,
         "mjcf explained": lambda path: text(explain(path)),
         "mjcf source": source.read,

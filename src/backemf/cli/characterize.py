@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +14,17 @@ from .terminal import Between, Force, Json, Maps, Strict, answer, keep, option, 
 
 def characterize(
     logs: Annotated[list[str], typer.Argument(help="WPILOG, SysId JSON, CSV or any other recordings.")],
-    mechanism: Annotated[str, option("simple, elevator, arm or drivetrain.")] = "simple",
+    mechanism: Annotated[str, option("simple, flywheel, elevator, arm or drivetrain.")] = "simple",
+    name: Annotated[
+        str | None, option("Whose tests, where a log holds those of several mechanisms: --name arm.")
+    ] = None,
     control: Annotated[str, option("What was commanded: voltage or current.")] = "voltage",
     units: Annotated[
-        str | None, option("Unit of the gains: radians, degrees, rotations, meters, feet or inches.")
+        str | None,
+        option(
+            "Unit of the gains: radians, degrees or rotations, or meters, feet or inches; of the kind that"
+            " the file is in."
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -29,6 +38,22 @@ def characterize(
         str,
         option("What the feedback gains are for: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom."),
     ] = "wpilib",
+    max_error: Annotated[
+        float | None, option("Position error worth the whole effort, in the unit of the gains; without it 1.")
+    ] = None,
+    max_velocity_error: Annotated[
+        float | None,
+        option("Velocity error worth the whole effort, in that unit per second; without it 1.5."),
+    ] = None,
+    max_effort: Annotated[
+        float | None, option("Effort that such errors are worth [V, or A]; without it 7.")
+    ] = None,
+    period: Annotated[
+        float | None, option("Time between two runs of the loop [s]; without it the controller's.")
+    ] = None,
+    delay: Annotated[
+        float | None, option("By how much the loop's measurement is late [s]; without it the controller's.")
+    ] = None,
     settle: Annotated[
         float | None, option("Also design feedback that settles within 2 % in this time [s]; needs --step.")
     ] = None,
@@ -78,10 +103,25 @@ def characterize(
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
     if (settle is None) != (step is None):
         raise MissingValue("--settle and --step go together: settle a step of that size in that time")
-    logged = mechanism_logs(*logs, map=map, preset=preset, between=between)
-    regression = {"median": median, "threshold": threshold}
-    feedback = {"controller": controller, "settling_time": settle, "step": step, "loop": loop, "limit": limit}
-    gains = run(logged, mechanism, control, method, units, **regression, **feedback)
+    logged = mechanism_logs(*logs, map=map, preset=preset, between=between, name=name)
+    name = name or _asked(logged, json)
+    regression: dict[str, Any] = {"median": median, "threshold": threshold}
+    feedback: dict[str, Any] = {
+        "controller": controller,
+        "settling_time": settle,
+        "step": step,
+        "loop": loop,
+        "limit": limit,
+    }
+    errors: dict[str, Any] = {
+        "max_error": max_error,
+        "max_velocity_error": max_velocity_error,
+        "max_effort": max_effort,
+    }
+    clock: dict[str, Any] = {"period": period, "delay": delay}
+    gains = run(
+        logged, mechanism, control, method, units, name=name, **regression, **feedback, **errors, **clock
+    )
     if plot is not None:
         from ..report.figures.draw import save
         from ..report.figures.mechanism import test_runs
@@ -90,12 +130,17 @@ def characterize(
     back = None
     if motor is not None and ratio is not None:
         back = physics(gains, motor, ratio=ratio, n_motors=motors)
-    source = _constants(gains, mechanism, constants) if constants is not None else ""
+    source = ""
+    if constants is not None:
+        plant = {} if back is None else {"motor": motor or "", "n_motors": motors}
+        plant |= {} if back is None or ratio is None else {"simulation": _simulation(back, ratio)}
+        source = _constants(gains, mechanism, constants, **plant)
 
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
         if back is not None:
-            out["physics"] = {name: getattr(back, name) for name in BEHIND} | {"predicted": back.predicted}
+            out["physics"] = {one: getattr(back, one) for one in back.units} | {"units": back.units}
+            out["physics"] |= {"ratio": ratio, "motors": motors, "predicted": back.predicted}
             out["findings"] = [*out["findings"], *back.findings]
         return out
 
@@ -106,7 +151,23 @@ def characterize(
     answer(json, content, text, [*gains.findings, *(back.findings if back else ())], strict, [plot])
 
 
-def _constants(gains: Any, mechanism: str, language: str) -> str:
+def _asked(logged: Sequence[Any], json: bool) -> str | None:
+    """The mechanism that a person at a terminal names, where the recordings are of several."""
+    there = list(dict.fromkeys(log.mechanism for log in logged if log.mechanism))
+    if len(there) < 2 or json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    return typer.prompt(f"Tests of which mechanism? There are {', '.join(there)}", err=True)
+
+
+def _simulation(back: Any, ratio: float) -> dict[str, tuple[float, str]]:
+    """What a simulation takes, with units."""
+    known = {name: (getattr(back, name), back.units[name]) for name in ("inertia", "friction", "viscous")}
+    told = {name: pair for name, pair in known.items() if pair[0] is not None}
+    per = "rotor radians per metre" if back.linear else "rotor turns per output turn"
+    return {"gearing": (ratio, per), **told}
+
+
+def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
     """The gains as source text to paste."""
     from ..mechanism.wpilib import constants
 
@@ -114,25 +175,19 @@ def _constants(gains: Any, mechanism: str, language: str) -> str:
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
     units = {name: gain.unit for name, gain in gains.gains.items()}
     note = f"{gains.mechanism}, {gains.control} control, R^2 {gains.r2:.4g}"
-    return constants(values, mechanism=mechanism, language=language, units=units, feedback=loops, notes=note)
-
-
-BEHIND = {
-    "inertia": "kg m^2 or kg",
-    "friction": "N m or N",
-    "viscous": "N m s/rad or N s/m",
-    "gravity": "N m or N",
-    "resistance": "ohm",
-}
-"""What stands behind the gains of a mechanism, with the unit on a rotary or a linear axis."""
+    how = {"mechanism": mechanism, "language": language, "units": units, "feedback": loops}
+    return constants(values, **how, notes=note, **plant)
 
 
 def _physics(back: Any) -> str:
+    from ..data.characterization import wrapped
     from ..tables import number
 
-    values = {name: getattr(back, name) for name in BEHIND}
-    known = [f"{name} {number(v)} {BEHIND[name]}" for name, v in values.items() if v is not None]
+    values = {name: (getattr(back, name), unit) for name, unit in back.units.items()}
+    known = [f"{name} {number(v)} {unit}" for name, (v, unit) in values.items() if v is not None]
     predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
-    findings = [f"- {f.code}: {f.text}\n  {f.remedy}" for f in back.findings]
-    told = [f"behind the gains: {'; '.join(known)}", f"the motor alone predicts {predicted}", *findings]
+    told = wrapped(f"behind the gains: {'; '.join(known)}", "  ")
+    told += wrapped(f"the motor alone predicts {predicted}", "  ")
+    for f in back.findings:
+        told += [*wrapped(f"- {f.code}: {f.text}", "  "), *wrapped(f"  {f.remedy}", "  ")]
     return "\n".join(told)

@@ -213,7 +213,7 @@ def _gain(volts: str | None, register: str | None, scale: str | None, V: float |
 @app.command()
 def gains(
     source: Source = None,
-    mechanism: Annotated[str, option("simple, elevator, arm or drivetrain.")] = "simple",
+    mechanism: Annotated[str, option("simple, flywheel, elevator, arm or drivetrain.")] = "simple",
     ratio: Ratio = 1.0,
     motors: Motors = 1,
     inertia: Annotated[str | None, option("Of the load at the output, such as 0.5 kg m^2.")] = None,

@@ -190,6 +190,11 @@ def _export(fit: Fit, fitted: list[Log], judged: list[Log], output: Path) -> lis
             "\nThe same held-out logs replayed in MuJoCo; where the drive is off, friction that does not see"
             f" the load shows:\n{replay(made, judged, refine=False)}\n"
         )
+        whole = export(fit.actuator, "mujoco-live", joint="servo", notes=fit.summary(), replay=False)
+        typer.echo(
+            "And with the whole model inside MuJoCo (be.attach), where nothing is lost:\n"
+            f"{replay(whole, judged, refine=False)}\n"
+        )
     except NotAvailable as error:
         typer.echo(f"No export here: {error}\n")
         return []

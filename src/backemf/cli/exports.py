@@ -3,6 +3,7 @@ an actuator for a simulator, what was lost, and the proof."""
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ import typer
 from .identify import read_logs
 from .inputs.benches import Bench
 from .inputs.commands import Named
+from .inputs.joints import by_joint
 from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen, parts_of
 from .terminal import (
     Force,
@@ -30,7 +32,10 @@ from .terminal import (
     working,
 )
 
-TARGETS = "mujoco, mujoco-classic, mjlab, isaaclab, newton, drake, urdf, sdf, bam or torch"
+TARGETS = (
+    "mujoco, mujoco-live, mujoco-plugin, mujoco-classic, mjlab, isaaclab, newton, drake, urdf, sdf, bam,"
+    " torch, warp, c or fmu"
+)
 Method = Annotated[str, option("'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
 Timestep = Annotated[
     float, option("Time step of the target's simulation [s]; with --into it is the model's own.")
@@ -104,7 +109,7 @@ def export(
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
     from ..errors import InvalidValue
-    from ..targets.export import export as run
+    from ..targets.export import DRAWING, export as run
 
     if len(to) > 1 and into is not None:
         raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
@@ -113,9 +118,11 @@ def export(
     if len(to) > 1 and output is not None and not is_folder(output):
         wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
         raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
+    if output is None and into is None and not json:
+        _printable(to)
     if output is not None and (into is not None or not is_folder(output)):
         keep(output, force)
-    wanted = _wanted(source, joint, joints, into)
+    wanted = by_joint(source, joint, joints, into)
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     asked |= {"ratio": ratio, "motors": motors}
     sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
@@ -137,7 +144,7 @@ def export(
         made = []
         for k, target in enumerate(to):
             say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
-            drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] == "torch" else {}
+            drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] in DRAWING else {}
             made.append(run(one.actuator, target, joint=on, **drawn, **settings))
         written = _written(made, output, force)
     if json:
@@ -148,64 +155,10 @@ def export(
             if not written:
                 typer.echo(one.text, nl=not one.text.endswith("\n"))
             typer.echo(str(one), err=True)
+            _unprinted([] if written else [*one.files][1:])
         _wrote(written)
     if strict and any(one.findings for one in made):
         raise typer.Exit(1)
-
-
-def _wanted(
-    source: str | None, joint: list[str] | None, joints: Path | None, into: Path | None
-) -> dict[str, str]:
-    """Joint, or pattern of joints -> source of its actuator."""
-    from ..errors import InvalidValue, MissingValue
-
-    rows: dict[str, str] = {} if joints is None else _mapping(joints)
-    if into is not None and source is not None and not (joint or joints):
-        rows = _all_of(source)
-        if rows:
-            return rows
-    for words in joint or ([] if rows else ["joint"]):
-        pattern, equals, name = words.partition("=")
-        if not equals and source is None:
-            raise MissingValue(
-                f"--joint {words!r} has no actuator; give one before --to, or as --joint '{words}=SOURCE'"
-            )
-        rows[pattern] = name if equals else str(source)
-    if source is not None and source not in rows.values():
-        raise InvalidValue(
-            f"{source!r} was given, and every --joint names a source of its own; drop one of them"
-        )
-    if into is None and len(rows) != 1:
-        raise InvalidValue(
-            f"{len(rows)} joints were given; expected one, or --into with a model that has them"
-        )
-    return rows
-
-
-def _all_of(source: str) -> dict[str, str]:
-    """Every actuator of a model, each for the joint that it drives there; nothing for any other source."""
-    from ..targets.mujoco.source import joints
-    from ..targets.sources import is_model, split
-
-    path, name = split(source)
-    if not is_model(source):
-        return {}
-    all_ = {joint: f"{path}#{actuator}" for joint, actuator in joints(path).items()}
-    return {k: v for k, v in all_.items() if name is None or name in (k, v.rpartition("#")[2])}
-
-
-def _mapping(path: Path) -> dict[str, str]:
-    import tomllib
-
-    from ..errors import InvalidValue
-
-    try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidValue(f"--joints {str(path)!r} cannot be read as TOML: {error}") from None
-    if not rows or not all(isinstance(name, str) for name in rows.values()):
-        raise InvalidValue(f'{path.name}: expected lines such as "shoulder_.*" = "sts3215-12v"')
-    return rows
 
 
 def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: bool) -> None:
@@ -232,6 +185,21 @@ def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: b
         _wrote(written)
     if strict and edited.findings:
         raise typer.Exit(1)
+
+
+def _printable(targets: list[str]) -> None:
+    from ..errors import InvalidValue
+    from ..targets.export import TARGETS as KNOWN, parse_target
+
+    for target in targets:
+        name, _ = parse_target(target)
+        if not KNOWN[name].printable:
+            raise InvalidValue(f"an export for {name} is no text to be printed; expected -o FILE.{name}")
+
+
+def _unprinted(names: list[str]) -> None:
+    if names:
+        typer.echo(f"{', '.join(names)} is not printed; give -o to write every file", err=True)
 
 
 def _wrote(paths: list[Path]) -> None:
@@ -270,12 +238,17 @@ def _written(made: list[Any], output: Path | None, force: bool) -> list[Path]:
         return write_all({path: text for places in each for path, text in places.items()}, force=force)
 
 
+def _text(content: str | bytes) -> str:
+    """A file in JSON: what is no text in base64."""
+    return content if isinstance(content, str) else base64.b64encode(content).decode()
+
+
 def _plain(made: Any) -> dict[str, Any]:
     """An export as plain values: what `--json` prints of it."""
     from ..targets.replay import summary
 
     return {
-        "files": made.files,
+        "files": {name: _text(content) for name, content in made.files.items()},
         **{
             kind: [picked(effect, "path text error worst") for effect in getattr(made, kind)]
             for kind in ("dropped", "approximated")
@@ -291,8 +264,9 @@ def replay(
     source: Annotated[
         str,
         typer.Argument(
-            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf; model.xml#JOINT where it"
-            " has several actuators), or anything that can be exported: a fit, a part, an identified set."
+            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf, .c, .fmu;"
+            " model.xml#JOINT where it has several actuators), or anything that can be exported: a fit, a"
+            " part, an identified set."
         ),
     ],
     logs: Annotated[

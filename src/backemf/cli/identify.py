@@ -10,6 +10,7 @@ import typer
 
 from .inputs.benches import Bench
 from .inputs.commands import Named
+from .inputs.sources import Firmware
 from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, under, working
 
 Apply = Annotated[
@@ -45,12 +46,14 @@ def read_logs(
     shown: bool = True,
     bench: str | None = None,
     command: str | None = None,
+    robot: Any = None,
 ) -> list[Any]:
     from ..data.logs.read import read
     from .inputs.benches import bench_of
     from .inputs.commands import command_of
 
     told: dict[str, Any] = {"bench": bench_of(bench)} if bench is not None else {}
+    told |= {"bench": robot} if robot is not None else {}
     told |= {"command": command_of(command)} if command is not None else {}
     with working("reading", shown) as say:
         return read(*files, map=maps or None, progress=say, **told)
@@ -119,8 +122,9 @@ def best_so_far(say: Working) -> Callable[[str, float, float], None]:
 
 
 def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
-    """["gain=8", "length=0.07"] -> selections; each is held out."""
-    return [_selection(text) for text in texts] if texts else None
+    """["gain=8", "length=0.07"] or ["gain=8,length=0.07"] -> selections; each is held out."""
+    parts = [part.strip() for text in texts or () for part in text.split(",")]
+    return [_selection(part) for part in parts if part] or None
 
 
 def _selection(text: str) -> str | dict[str, Any]:
@@ -158,15 +162,57 @@ def fit(
     apply: Apply = False,
     starts: Annotated[int, option("How many starts at most.")] = 6,
     seed: Annotated[int, option("Seed of the random starts.")] = 0,
+    on: Annotated[
+        str, option("cpu, or gpu: thousands of starts are scored on an NVIDIA GPU, the best are taken.")
+    ] = "cpu",
+    robot: Annotated[
+        Path | None, option("The recordings are of a robot with this MJCF or URDF: fit every joint.")
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        option("Of a robot: what joints of equal hardware have in common. The motor, unless given."),
+    ] = None,
+    firmware: Firmware = None,
+    gains: Annotated[
+        Path | None, option('Of a robot: its PD gains in a JSON file, {"kp": ..., "kd": ...} [N m/rad].')
+    ] = None,
+    joints: Annotated[
+        str | None, option("Of a robot: joints to fit, as a,b; all but grippers, unless given.")
+    ] = None,
+    ground: Annotated[
+        float | None, option("Of a robot: the height of its table or floor [m]; found, unless given.")
+    ] = None,
     output: Annotated[Path | None, place("Store the fit here as JSON.")] = None,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Fit an actuator to recordings, with an error on every number.
+    """Fit an actuator to recordings, with an error on every number; with --robot, that of every joint.
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
+    if robot is not None:
+        from .robot.fit import fit_robot
+
+        return fit_robot(
+            logs,
+            robot,
+            start=start,
+            friction=friction,
+            free=free,
+            hold_out=hold_out,
+            map=map,
+            seed=seed,
+            share=share,
+            firmware=firmware,
+            gains=gains,
+            joints=joints,
+            ground=ground,
+            output=output,
+            force=force,
+            strict=strict,
+            json=json,
+        )
     from ..data.log import actuator_and_logs
     from ..errors import InvalidValue
     from ..identify.check import inspection
@@ -192,6 +238,7 @@ def fit(
         "hold_out": parse_hold_out(hold_out),
         "n_starts": starts,
         "seed": seed,
+        "on": on,
         "also": [path for path in freed if path != "drive.delay"],
         "delay": late,
     }

@@ -13,6 +13,7 @@ from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, 
 if TYPE_CHECKING:
     from ..data.log import Log
     from ..data.logs.read import Look
+    from ..data.robot import Robot
 
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
@@ -28,6 +29,12 @@ Maps = Annotated[
 def log(
     files: Annotated[list[str], typer.Argument(help='Files, folders or patterns such as "logs/*.json".')],
     map: Maps = None,
+    robot: Annotated[
+        Path | None,
+        option(
+            "The MJCF or URDF of the robot they were recorded on: joints against channels.", metavar="FILE"
+        ),
+    ] = None,
     save: Annotated[Path | None, place("Save the mapping into this file, for --map.", "--save-map")] = None,
     force: Force = False,
     full: Annotated[bool, option("Show every recording in full.", "--full")] = False,
@@ -42,12 +49,14 @@ def log(
     from ..data.logs.read import look
 
     keep(save, force)
-    told = mapping.mapping(map)
+    described = _robot(robot)
+    names = () if described is None else described.names
+    told = mapping.mapping(map, names)
     with working("reading", not json) as say:
-        looks = look(*files, map=told, progress=say)
+        looks = look(*files, map=told, progress=say, robot=described)
     if save is not None:
-        mapping.write(told, save, force=force)
-    summaries = [describe(one) for one in looks]
+        mapping.write(told, save, joints=names, force=force)
+    summaries = [describe(one, described) for one in looks]
     problem = ""
     if all(one.log is None for one in looks):
         names = ", ".join(dict.fromkeys(one.file for one in looks))
@@ -67,9 +76,16 @@ def log(
         raise typer.Exit(2)
 
 
-def describe(one: Look) -> dict[str, Any]:
+def _robot(path: Path | None) -> Robot | None:
+    from ..data.robot import Robot
+
+    return None if path is None else Robot.read(path)
+
+
+def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     """A recording as plain values: the elements of "recordings" in `--json`."""
     from ..data import store
+    from .inputs.channels import rows_of
 
     recording, log = one.recording, one.log
     summary: dict[str, Any] = {"name": None, "file": one.file, "format": None, "problem": one.problem or None}
@@ -78,6 +94,10 @@ def describe(one: Look) -> dict[str, Any]:
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
         summary["channels"] = _channels(one)
+    if robot is not None:
+        left = [] if one.whole is None else list(one.whole.left)
+        summary |= {"name": one.whole and one.whole.name, "robot": robot.name}
+        summary |= {"joints": rows_of(one, robot), "of_no_joint": left}
     if log is not None:
         summary |= {"name": log.name, "motion": log.motion, "duration": float(log.time[-1] - log.time[0])}
         bench = None if log.bench is None else store.plain(log.bench)
@@ -107,8 +127,12 @@ def _signals(log: Log) -> list[dict[str, Any]]:
     from ..model.actuator import linear_unit
 
     rows = []
-    for name, signal in log.signals.items():
-        unit = linear_unit(UNITS[name]) if log.motion == "linear" else UNITS[name]
+    every = [(name, name, log, signal) for name, signal in log.signals.items()]
+    every += [
+        (f"{j}.{name}", name, one, s) for j, one in log.joints.items() for name, s in one.signals.items()
+    ]
+    for name, kind, of, signal in every:
+        unit = linear_unit(UNITS[kind]) if of.motion == "linear" else UNITS[kind]
         row = {"name": name, "unit": unit, "samples": len(signal.time), **picked(signal, "rate jitter gap")}
         rows.append({**row, "low": float(signal.values.min()), "high": float(signal.values.max())})
     return rows
@@ -119,6 +143,10 @@ def _in_full(s: dict[str, Any]) -> str:
 
     title = f"{s['name'] or s['file']}" + (f" ({s['format']})" if s["format"] else "")
     parts = [title if s["duration"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
+    if s.get("joints"):
+        from .inputs.channels import text_of
+
+        parts.append(text_of(s["joints"], s["of_no_joint"]))
     if s["channels"]:
         rows = []
         for c in s["channels"]:
@@ -169,6 +197,7 @@ def _broken(summaries: list[dict[str, Any]]) -> dict[str, str]:
 
 def _briefly(summaries: list[dict[str, Any]]) -> str:
     from .. import tables
+    from .inputs.channels import text_of
 
     rows = []
     for s in (s for s in summaries if s["signals"]):
@@ -176,7 +205,8 @@ def _briefly(summaries: list[dict[str, Any]]) -> str:
         codes = " ".join(dict.fromkeys(f.code for f in s["findings"])) or "-"
         cells = [_cell(x) for x in (s["duration"], first["rate"], 1e3 * first["jitter"])]
         rows.append((s["name"], first["samples"], *cells, codes))
+    top = [f"{s['name']}. {text_of(s['joints'], s['of_no_joint'])}" for s in summaries if s.get("joints")][:1]
     header = ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")
     counted = f"{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
     broken = [f"Cannot be read: {which}: {problem}" for problem, which in _broken(summaries).items()]
-    return "\n\n".join([tables.table(rows, header), counted, *broken])
+    return "\n\n".join([*top, tables.table(rows, header), counted, *broken])

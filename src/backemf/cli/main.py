@@ -21,6 +21,7 @@ from . import (
     logs,
     measure,
     plot,
+    record,
     render,
     report,
     sheets,
@@ -59,7 +60,7 @@ app.add_typer(measure.app, name="measure")
 app.add_typer(convert.app, name="convert")
 for commands in (
     (sheets.catalog, sheets.datasheet, simulate.simulate, plot.plot),
-    (logs.log, identify.check, identify.fit),
+    (record.record, record.virtual, logs.log, identify.check, identify.fit),
     (characterize.characterize, exports.export, exports.replay, exports.explain),
     (report.report, render.render, conform.conform, demo.demo),
 ):
