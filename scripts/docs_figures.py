@@ -1,5 +1,5 @@
 """The pictures of the documentation that are simulated for it, and those of its gallery, which the page's own
-commands make: `python scripts/docs_figures.py`, or with `gallery` those alone."""
+commands make: `python scripts/docs_figures.py`, or with a name, such as `gallery` or `live`, that alone."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from PIL import Image
 
 import backemf as be
 from backemf.cli.main import main as command_line
+from backemf.demo import recordings
 from backemf.report.figures import draw as render
-from backemf.report.figures.figure import Curve, Figure, Panel
+from backemf.report.figures.figure import Band, Curve, Figure, Panel
+from backemf.targets.export import export
+from backemf.targets.replay import replay
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "img"
 RATIO = 55.5
@@ -95,6 +98,49 @@ def sg90_time() -> Figure:
     return Figure(panels=panels, title="214 pictures span 213 intervals (simulated)", shared_x=False)
 
 
+def live() -> Figure:
+    """The demonstration's held-out recording with its drive switched off: MuJoCo's file and `be.attach`."""
+    with tempfile.TemporaryDirectory() as folder:
+        recordings.record(Path(folder))
+        logs = be.read(folder)
+        fit = be.fit(recordings.start(), logs, hold_out={"gain": 16}, delay=True)
+    judged = [log for log in logs if log.name == "m0.6_l0.1_kp16_5"]
+    fitted = [log for log in logs if log.name in fit.training]
+    made = export(fit.actuator, "mujoco", joint="servo", logs=fitted, replay=False)
+    (file,) = replay(made, judged, refine=False).cases
+    whole = export(fit.actuator, "mujoco-live", joint="servo", replay=False)
+    (attached,) = replay(whole, judged, refine=False).cases
+    t, seen = file.time, np.asarray(file.measured)
+    part = (t > 3.7) & (t < 5.2)
+    motions, errors = [], []
+    for name, case, color in (("MuJoCo's <dcmotor> file", file, 1), ("be.attach", attached, 0)):
+        motions.append(Curve(x=t[part], y=np.degrees(case.target[part]), label=name, color=color))
+        label = f"{name}: {1e3 * (case.target_log or 0.0):.2g} mrad RMS"
+        errors.append(Curve(x=t, y=1e3 * (case.target - seen), label=label, color=color))
+    few = np.flatnonzero(part)[::6]
+    motions.append(Curve(x=t[few], y=np.degrees(seen[few]), label="recorded", style="points", color=2))
+    panels = [
+        Panel(
+            lines=motions,
+            y_label="angle [deg]",
+            x_label="time [s]",
+            bands=[Band(low=4.0, high=5.2)],
+            legend_above=True,
+        ),
+        Panel(
+            lines=errors,
+            y_label="off by [mrad]",
+            x_label="time [s]",
+            bands=[Band(low=4.0, high=float(t[-1]))],
+        ),
+    ]
+    return Figure(
+        panels=panels,
+        title="The drive is switched off at 4 s and the pendulum falls: a recording the fit never saw",
+        shared_x=False,
+    )
+
+
 def gallery() -> None:
     """Run what docs/gallery.md says, and keep its pictures, with a palette of their own colours."""
     page = (IMAGES.parent / "gallery.md").read_text(encoding="utf-8")
@@ -115,13 +161,17 @@ def gallery() -> None:
             print(f"wrote docs/img/gallery/{made.name} ({(kept / made.name).stat().st_size // 1000} kB)")
 
 
+PICTURES = {"sg90-knobs": sg90_knobs, "sg90-time": sg90_time, "live": live}
+
+
 def main() -> None:
-    if sys.argv[1:] == ["gallery"]:
-        gallery()
-        return
-    gallery()
-    for name, figure in (("sg90-knobs", sg90_knobs()), ("sg90-time", sg90_time())):
-        print(f"wrote {render.save(figure, IMAGES / f'{name}.png').relative_to(IMAGES.parent.parent)}")
+    asked = sys.argv[1:] or ["gallery", *PICTURES]
+    for name in asked:
+        if name == "gallery":
+            gallery()
+        else:
+            path = render.save(PICTURES[name](), IMAGES / f"{name}.png")
+            print(f"wrote {path.relative_to(IMAGES.parent.parent)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""Robots as benches: ours beside the anchors, in one run.
+
+Usage: python benchmarks/robot.py ../shared/data
+Held-out errors are RMS over joints and samples of the simulation of all joints together [mrad].
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import backemf as be
+from backemf.identify.joints.along import along
+from backemf.identify.joints.score import score
+from backemf.model.drive import Impedance
+from backemf.model.friction import Coulomb
+from backemf.model.motor import Limits, Motor
+from backemf.tables import table
+
+UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]
+SHIPPED = {"so101": "34.6 (the model as shipped)", "go2": "9.0 (as shipped, in sample)", "z1": "-"}
+SKETCH = {"so101": "9.4; 6.6 in the air", "go2": "6.5 (each joint alone)", "z1": "-"}
+
+
+def shipped(robot: be.Robot, gains: tuple[np.ndarray, np.ndarray] | None) -> dict[str, be.Actuator]:
+    """The joints as the public model has them: armature, damping, friction, its own or the given gains."""
+    made = {}
+    for k, joint in enumerate(robot.joints):
+        if joint.tool:
+            continue
+        s = joint.shipped
+        kp, kd = (s["kp"], s["kv"]) if gains is None else (gains[0][k], gains[1][k])
+        limits = None if joint.torque_limit is None else Limits(torque=joint.torque_limit)
+        motor = Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=s["armature"], limits=limits)
+        friction = Coulomb(coulomb=s["frictionloss"], viscous=s["damping"])
+        drive = Impedance(newton_metres_per_radian=kp, newton_metre_seconds_per_radian=kd)
+        made[joint.name] = be.Actuator(motor=motor, friction=friction, drive=drive)
+    return made
+
+
+def main(folder: Path) -> None:
+    rows = []
+    for name in ("so101", "go2", "z1"):
+        here = folder / name
+        robot = be.Robot.read(here / f"{name}.xml")
+        logs = be.read(str(here / "*.csv"), bench=robot)
+        gains, options = None, {"hold_out": UNSEEN, "friction": "ladder", "firmware": "lerobot"}
+        begin = time.process_time()
+        if name == "so101":
+            fit = be.fit({".*": "sts3215-12v"}, logs, **options)
+        else:
+            given = here / "gains.json"
+            fit = be.fit("torque", logs, gains=given, hold_out="last 40 %", friction="coulomb")
+            loaded = json.loads(given.read_text())
+            gains = np.array(loaded["kp"]), np.array(loaded["kd"])
+        spent = time.process_time() - begin
+        judged = [log for log in logs if log.name in UNSEEN]
+        if not judged:
+            cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
+            judged = [logs[0].between(cut, logs[0].time[-1])]
+        recordings = [along(robot, _plain(log)) for log in judged]
+        as_shipped = score(robot, shipped(robot, gains), {}, None, recordings, held_out=True)
+        ours = fit.score
+        assert ours is not None
+        rows.append(
+            (
+                name,
+                f"{1e3 * as_shipped.rms:.1f}",
+                SHIPPED[name],
+                SKETCH[name],
+                f"{1e3 * ours.rms:.2f}",
+                f"{1e3 * ours.rms_free:.2f}",
+                fit.friction,
+                f"{spent:.0f}",
+            )
+        )
+    head = ("robot", "shipped, here", "published", "sketch", "ours", "in the air", "friction", "CPU [s]")
+    print(table(rows, head))
+
+
+def _plain(log: be.Log) -> be.Log:
+    """Without torques that a PD law made: the law makes them again."""
+    joints = {
+        name: replace(one, signals={k: v for k, v in one.signals.items() if k != "torque_target"})
+        for name, one in log.joints.items()
+    }
+    return replace(log, joints=joints)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data"))
