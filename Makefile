@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: setup demo test check conformance bench mutants dist clean
+.PHONY: setup demo test check conformance bench mutants proofs dist clean
 
 setup: $(STAMP)
 
@@ -19,7 +19,8 @@ demo: $(STAMP)
 	$(BIN)/backemf demo --output out
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not realtime and not proof"
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "realtime and not proof"
 
 check: $(STAMP)
 	$(BIN)/ruff format --check --quiet .
@@ -39,6 +40,11 @@ bench: $(STAMP)
 # One sign, factor or side of the source changed at a time: a test must notice. An hour or two.
 mutants: $(STAMP)
 	$(BIN)/python scripts/mutants.py --sample 200
+
+# The long proofs: a recorder whose processes are killed 200 times. Twenty minutes.
+proofs: $(STAMP)
+	$(BIN)/python -m pytest -m proof
+	BACKEMF_KILLS=200 $(BIN)/python -m pytest tests/recorder/test_kills.py
 
 # The wheel as a stranger gets it: in a clean environment, without extras, it runs the README's first example.
 dist: $(STAMP)
