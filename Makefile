@@ -41,7 +41,7 @@ bench: $(STAMP)
 mutants: $(STAMP)
 	$(BIN)/python scripts/mutants.py --sample 200
 
-# The long proofs: a recorder whose processes are killed 200 times. Twenty minutes.
+# The long proofs: intervals over many seeds, a recorded servo fitted, a recorder killed 200 times. Half an hour.
 proofs: $(STAMP)
 	$(BIN)/python -m pytest -m proof
 	BACKEMF_KILLS=200 $(BIN)/python -m pytest tests/recorder/test_kills.py
