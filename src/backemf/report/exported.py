@@ -15,6 +15,9 @@ from ..targets.replay import Replay, replay, summary
 
 REPLAYED = ("mujoco", "mujoco-classic")
 """Targets whose replays a report shows; `backemf replay` runs the others."""
+WHOLE = ("mujoco-plugin", "torch", "warp", "c", "fmu")
+"""Targets that take the engine's own step, as mujoco-live does: they lose nothing, and writing their files to
+find that out again would take seconds each."""
 N_LOGS = 4
 """Logs replayed at most, held-out ones first."""
 
@@ -66,6 +69,8 @@ def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> t
 
 def _exported(fit: Fit, target: str, logs: Sequence[Log], progress: Callable[[str], None]) -> Exported:
     progress(f"export to {target}")
+    if target in WHOLE:
+        return Exported(target=target, version=TARGETS[target].default)
     try:
         made = export(fit.actuator, target, notes=fit.summary(), replay=False)
     except BackemfError as error:
