@@ -4,8 +4,10 @@ and what to do where something is not."""
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,11 @@ def unavailable(what: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"{what} is missing, and CI must have it")
     pytest.skip(f"{what} is not on this machine")
+
+
+def needed(package: str) -> Any:
+    """A package that a test cannot do without: absent, it skips on a stranger's machine and fails in CI."""
+    return importlib.import_module(package) if os.environ.get("CI") else pytest.importorskip(package)
 
 
 @pytest.fixture

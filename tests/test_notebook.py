@@ -13,6 +13,7 @@ import pytest
 import backemf as be
 from backemf.errors import NotAvailable
 
+from .conftest import needed
 from .data.test_codec import FIT
 from .mechanism.test_characterize import recorded
 
@@ -62,7 +63,7 @@ def test_what_is_shown_is_escaped():
 
 
 def test_frames():
-    pandas = pytest.importorskip("pandas")
+    pandas = needed("pandas")
     made = nouns()
     frame = made["Trajectory"].to_pandas()
     assert isinstance(frame, pandas.DataFrame)
@@ -124,7 +125,7 @@ def test_a_notebook_of_the_documentation_runs_from_top_to_bottom(page, tmp_path,
 
 
 def test_notebooks_are_valid_where_that_can_be_told():
-    nbformat = pytest.importorskip("nbformat")
+    nbformat = needed("nbformat")
     assert NOTEBOOKS
     for page in NOTEBOOKS:
         nbformat.validate(nbformat.read(page, as_version=4))

@@ -9,6 +9,7 @@ import pytest
 from backemf.cli.identify import check, fit
 from backemf.errors import NotAvailable, UnknownName
 
+from ..conftest import needed
 from ..identify.recordings import SERVO, in_degrees, record, repeating
 from .runner import runner
 
@@ -56,7 +57,7 @@ def test_a_fault_is_said_once(tmp_path):
 
 
 def test_a_gpu_that_is_not_there_is_said_before_the_fit(tmp_path):
-    warp = pytest.importorskip("warp")
+    warp = needed("warp")
     words = written(record(1), tmp_path)
     with pytest.raises(UnknownName, match="place to run on 'tpu'"):
         runner(fit)(*words, "--on", "tpu")

@@ -8,6 +8,7 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue, NotAvailable, SignalError, UnknownName
 
+from ..conftest import needed
 from .test_population import here  # noqa: F401
 
 SERVO = be.Actuator(
@@ -99,7 +100,7 @@ def test_none_is_best_where_nothing_was_measured():
 
 
 def test_a_fit_without_a_gpu_says_so_before_it_begins():
-    warp = pytest.importorskip("warp")
+    warp = needed("warp")
     if warp.is_cuda_available():
         pytest.skip("there is a GPU")
     with pytest.raises(NotAvailable, match="no NVIDIA GPU"):

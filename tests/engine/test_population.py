@@ -16,7 +16,7 @@ from backemf.engine.rows import Held, Observer, Resets, held
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import NotAvailable, UnknownName
 
-from ..conftest import unavailable
+from ..conftest import needed, unavailable
 from .compile.test_torch import BACKLASH, LUGRE, TWO_NODES
 
 T, N, DT = 300, 24, 2e-3
@@ -189,7 +189,7 @@ def test_an_angle_of_many_turns_is_reduced_as_the_gpu_does_it():
 
 
 def test_without_a_gpu_it_says_what_to_do():
-    warp = pytest.importorskip("warp")
+    warp = needed("warp")
     if warp.is_cuda_available():
         pytest.skip("there is a GPU")
     with pytest.raises(NotAvailable, match="no NVIDIA GPU here; run it where `nvidia-smi` shows one"):

@@ -17,13 +17,13 @@ from backemf.film import film
 from backemf.film.scene import scene
 from backemf.film.strip import Strip
 
-from ..conftest import unavailable
+from ..conftest import needed, unavailable
 from .benches import SERVO, needs_renderer, pendulum_log
 
 
 def place_of(bench, motion, position, owner="model", low=-1.0, high=1.0):
     """World coordinates of the end of the model, or of the ghost, at a position."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = needed("mujoco")
     made = scene(bench, motion, low, high)
     model = mujoco.MjModel.from_xml_string(made.xml)
     state = mujoco.MjData(model)
@@ -205,7 +205,7 @@ def test_nothing_is_left_behind_when_it_is_interrupted(tmp_path):
 
 
 def test_motion_may_come_from_mujoco():
-    pytest.importorskip("mujoco")
+    needed("mujoco")
     shown = film.course(SERVO, pendulum_log(), engine="mujoco", name="a servo")
     assert shown.model == "MuJoCo's replay of a servo"
     assert 0 < shown.rms < 5e-3
@@ -292,7 +292,7 @@ def test_an_existing_film_is_kept(tmp_path):
 
 
 def test_without_a_library_to_draw_with_it_says_what_to_install():
-    pytest.importorskip("mujoco")
+    needed("mujoco")
     code = (
         "from backemf.film.offscreen import context\ntry:\n    context(64, 64)\nexcept Exception as e:\n   "
         " print(type(e).__name__, e)"
@@ -311,7 +311,7 @@ def test_without_a_library_to_draw_with_it_says_what_to_install():
 
 
 def test_a_library_that_fails_is_forgotten_before_the_next_is_tried():
-    pytest.importorskip("mujoco")
+    needed("mujoco")
     code = (
         "import os, sys, mujoco\nfrom backemf.film.offscreen import context\n"
         "try:\n    context(64, 64).free()\n    print('drawn')\nexcept Exception as e:\n    print(e)\n"

@@ -11,7 +11,7 @@ import backemf as be
 from backemf.errors import InvalidValue, MissingValue
 from backemf.model import curves, steady
 
-from ..conftest import unavailable
+from ..conftest import needed, unavailable
 
 MOTOR = be.motor.Motor(resistance=2.0, torque_constant=0.01, rotor_inertia=1e-6)
 LUGRE = be.friction.LuGre(
@@ -102,7 +102,7 @@ lugre="{stiffness} {damping} 1e3 1e3 1"/></actuator></mujoco>"""
 @pytest.mark.parametrize("name", BRISTLES)
 def test_mujoco_itself_bears_that_step_and_no_longer_one(name, integrator):
     """Its own step from a bent bristle and from a velocity, both tiny: the matrix of one step."""
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = needed("mujoco")
     if tuple(map(int, mujoco.__version__.split(".")[:2])) < (3, 7):
         unavailable("a MuJoCo that has dcmotor")
     one = near(name)

@@ -18,6 +18,7 @@ from backemf.targets.mujoco.run import INERT
 from backemf.targets.replay import replay
 from backemf.targets.training import torch
 
+from ..conftest import needed
 from .clock import DRIVES, GEARED, driven
 
 RICH = dataclasses.replace(
@@ -173,7 +174,7 @@ def test_a_robot_that_was_edited_is_replayed_joint_by_joint(tmp_path):
 
 
 def test_a_training_file_is_executed_as_it_stands():
-    pytest.importorskip("torch")
+    needed("torch")
     made = export(DRIVES["servo"], "torch", joint="knee")
     assert made.ran.startswith("Run in torch ")
     assert made.replayed.worst < 3e-3  # one long step for what backemf integrates to tolerance

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-import pytest
-
 from backemf.data.readers.ros.definitions import DEFINITIONS
 
-from ...conftest import unavailable
+from ...conftest import needed, unavailable
 
 START = 1_700_000_000
 IRON = (
@@ -64,7 +62,7 @@ def write_mcap(path, messages, definitions=DEFINITIONS):
 
 def write_db3(path, messages, definitions=DEFINITIONS, stored=False):
     """The same with the tables of rosbag2, with the definitions where they are `stored`."""
-    pytest.importorskip("mcap_ros2")
+    needed("mcap_ros2")
     from mcap_ros2._dynamic import serialize_dynamic
 
     base = sqlite3.connect(path)

@@ -20,6 +20,31 @@ a winding with no resistance is no winding."""
 LOOSE = 0.5
 """Relative error from which on draws pile up at the edge of the range."""
 
+SAME: tuple[tuple[str, str, str], ...] = (
+    (
+        "drive.period",
+        "states held_effort, until_sample, travel_...",
+        "looks once a step where that is longer",
+    ),
+    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
+    (
+        "a fit's errors and correlation",
+        "PARAMETER_ERROR, CHOLESKY",
+        "`randomise=('parameter_error',)`: one draw an environment",
+    ),
+    (
+        "spread from unit to unit",
+        "UNIT_SPREAD",
+        "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
+    ),
+    (
+        "a fit's held-out error",
+        "HELD_OUT",
+        "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
+    ),
+)
+"""Rows of both files' tables for the documentation."""
+
 
 def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     findings, values = [], actuator.parameters

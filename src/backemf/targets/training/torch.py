@@ -22,7 +22,7 @@ from ...errors import InvalidValue, NotAvailable
 from ...model.actuator import Actuator
 from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
-from .tables import check_targets, class_name, findings, follows_position, numbers
+from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
 from .text import CLASS, COMPUTE, ISAACLAB, MJLAB, STEP
 
 UNITS = (
@@ -36,27 +36,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
     ("n N^2 motor.rotor_inertia", "Actuator.armature", "the simulator's joint must have it; 0 with backlash"),
     ("drive.delay", "a line of commands", "mixed where a command arrives inside a step"),
-    (
-        "drive.period",
-        "states held_effort, until_sample, travel_...",
-        "looks once a step where that is longer",
-    ),
-    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
-    (
-        "a fit's errors and correlation",
-        "PARAMETER_ERROR, CHOLESKY",
-        "`randomise=('parameter_error',)`: one draw an environment",
-    ),
-    (
-        "spread from unit to unit",
-        "UNIT_SPREAD",
-        "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
-    ),
-    (
-        "a fit's held-out error",
-        "HELD_OUT",
-        "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
-    ),
+    *SAME,
 )
 """Ours -> theirs, for the documentation page."""
 THEIRS = {

@@ -25,7 +25,7 @@ from ...errors import InvalidValue, NotAvailable
 from ...model.actuator import Actuator
 from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
-from .tables import beginning, check_targets, class_name, findings, follows_position, numbers
+from .tables import SAME, beginning, check_targets, class_name, findings, follows_position, numbers
 from .torch import UNITS
 from .warp_hosts import HOSTS, THEIRS
 from .warp_text import CLASS, LAUNCHED, LOADED, SHIFTED
@@ -36,27 +36,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
     ("n N^2 motor.rotor_inertia", "Actuator.armature", "the simulator's joint must have it; 0 with backlash"),
     ("drive.delay", "rows of Actuator.memory", "a ring of commands, mixed where one arrives inside a step"),
-    (
-        "drive.period",
-        "states held_effort, until_sample, travel_...",
-        "looks once a step where that is longer",
-    ),
-    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
-    (
-        "a fit's errors and correlation",
-        "PARAMETER_ERROR, CHOLESKY",
-        "`randomise=('parameter_error',)`: one draw an environment",
-    ),
-    (
-        "spread from unit to unit",
-        "UNIT_SPREAD",
-        "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
-    ),
-    (
-        "a fit's held-out error",
-        "HELD_OUT",
-        "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
-    ),
+    *SAME,
 )
 """Ours -> theirs, for the documentation page."""
 
