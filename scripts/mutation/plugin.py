@@ -1,7 +1,8 @@
 """A pytest plugin: how each test ended, how long it took and, where asked, which lines of the source it ran.
 
 Settings come by environment: MUTANTS_RESULT is the file to write, MUTANTS_SOURCE the folder whose lines
-count (none: they are not looked at), MUTANTS_MEMORY the most bytes the process may take.
+count (none: they are not looked at), MUTANTS_MEMORY the most bytes the process may take, MUTANTS_CPU the
+most seconds it may compute. How long a test took is time of computing, its children's included.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ def pytest_load_initial_conftests() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
+        seconds = int(os.environ["MUTANTS_CPU"])
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     if source := os.environ.get("MUTANTS_SOURCE"):
         import coverage
 
@@ -46,16 +50,22 @@ def pytest_load_initial_conftests() -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     if _Notes.coverage is not None:
         _Notes.coverage.switch_context(item.nodeid)
+    start = _computed()
     try:
         return (yield)
     finally:
+        _Notes.seconds[item.nodeid] = _computed() - start
         if _Notes.coverage is not None:
             _Notes.coverage.switch_context(ON_IMPORT)
 
 
+def _computed() -> float:
+    """Seconds of computing so far, in this process and in those it waited for."""
+    return time.process_time() + sum(os.times()[2:4])
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     name = report.nodeid
-    _Notes.seconds[name] = _Notes.seconds.get(name, 0.0) + report.duration
     if report.outcome != "passed" or report.when == "call":
         _Notes.outcomes.setdefault(name, report.outcome)
     if report.failed:

@@ -27,6 +27,10 @@ COPIED = (
 )
 MEMORY = 12 * 2**30
 """Bytes a test run may take: a mutant may well ask for everything."""
+WAITED = 10.0
+"""Seconds on the clock for a second of computing: a busy machine does not make a mutant hang."""
+OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)
+"""What ends a process that computed too long, where there is such a thing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,8 @@ class Sandbox:
     def run(
         self, tests: Sequence[str], *words: str, limit: float, kernels: Path | None, measure: bool = False
     ) -> Ended:
-        """pytest on some tests, in a process of its own; without kernels they are compiled anew."""
+        """pytest on some tests, in a process of its own that may compute for `limit` seconds;
+        without kernels they are compiled anew."""
         scratch = Path(tempfile.mkdtemp(dir=self.home))
         asked, result, printed = scratch / "tests.txt", scratch / "result.json", scratch / "printed.txt"
         asked.write_text("\n".join(tests), encoding="utf-8")
@@ -98,11 +103,13 @@ class Sandbox:
             "MUTANTS_RESULT": str(result),
             "MUTANTS_SOURCE": str(self.root / "src") if measure else "",
             "MUTANTS_MEMORY": str(MEMORY),
+            "MUTANTS_CPU": str(int(limit)),
             # A mutant may write or remove anything in the user's folders: these are not the user's.
             **dict.fromkeys(("HOME", "USERPROFILE", "XDG_CACHE_HOME", "LOCALAPPDATA"), str(home)),
             **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation.plugin"]
+        command += ["-m", "not proof and not realtime"]
         command += [f"--basetemp={scratch / 'tmp'}", *words, f"@{asked}"]
         start = time.monotonic()
         with printed.open("wb") as output:
@@ -116,7 +123,9 @@ class Sandbox:
                 start_new_session=True,
             )
             try:
-                code = process.wait(limit)
+                code = process.wait(WAITED * limit)
+                if code == -OUT_OF_TIME:
+                    code = None
             except subprocess.TimeoutExpired:
                 code = None
             finally:
