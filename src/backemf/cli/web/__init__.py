@@ -1,0 +1,1 @@
+"""`backemf web`: the app in a browser, and the worker that runs its commands."""

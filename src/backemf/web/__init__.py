@@ -1,0 +1,1 @@
+"""The browser's side: a server for this machine alone that runs commands and shows what they answer."""

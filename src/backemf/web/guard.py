@@ -1,0 +1,124 @@
+"""Who may ask: this machine, this page, with this token; and what every answer forbids the page to do."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
+    " font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the pages of the server may do: nothing from elsewhere, nothing inline."""
+REPORT = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src"
+    " 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+"""What a report may do, in a frame of its own: draw itself. It has no origin and can ask for nothing."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+NEEDED = "open the address that `backemf web` printed; it has the token in it"
+HEADER = b"x-backemf-token"
+
+
+class Guard:
+    """ASGI middleware in front of everything, static files included."""
+
+    def __init__(self, app: Any, token: str, hosts: Iterable[str], cookie: str):
+        self.app, self.token, self.hosts, self.cookie = app, token, frozenset(hosts), cookie
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            await _say(send, *refused)
+        elif scope["path"] == "/" and self._asked(scope):
+            cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+            await _say(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
+        else:
+            await self.app(scope, receive, _with_headers(send))
+
+    def _refused(self, scope: Any) -> tuple[int, str] | None:
+        """(status, why), or None where it may pass."""
+        given = scope["headers"]
+        hosts = [value.decode("latin-1").lower() for name, value in given if name == b"host"]
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
+            return 403, f"this server answers only to its own address; {NEEDED}"
+        if scope["method"] not in METHODS:
+            return 405, "this server knows GET, POST, PUT and DELETE"
+        origins = [value.decode("latin-1").lower() for name, value in given if name == b"origin"]
+        if any(origin != f"http://{hosts[0]}" for origin in origins):
+            return 403, f"this request comes from another page; {NEEDED}"
+        sites = {value for name, value in given if name == b"sec-fetch-site"}
+        if sites - {b"same-origin", b"none"} and not self._asked(scope):
+            return 403, f"this request comes from another page; {NEEDED}"
+        headed = any(self._is(value) for name, value in given if name == HEADER)
+        if not (headed or self._asked(scope) or self._has_cookie(given)):
+            return 403, f"this request has no valid token; {NEEDED}"
+        if scope["method"] not in ("GET", "HEAD") and not headed and not origins:
+            return 403, f"this request does not say which page it comes from; {NEEDED}"
+        return None
+
+    def _is(self, value: bytes) -> bool:
+        return secrets.compare_digest(value, self.token.encode())
+
+    def _asked(self, scope: Any) -> bool:
+        """Whether the address itself has the token: only that of the first page may."""
+        if scope["path"] != "/" or scope["method"] != "GET":
+            return False
+        try:
+            given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=8).get("token", [])
+        except ValueError:
+            return False
+        return any(self._is(value.encode()) for value in given)
+
+    def _has_cookie(self, given: Any) -> bool:
+        for name, value in given:
+            if name == b"cookie":
+                try:
+                    morsel = SimpleCookie(value.decode("latin-1")).get(self.cookie)
+                except CookieError:
+                    continue
+                if morsel is not None and self._is(morsel.value.encode()):
+                    return True
+        return False
+
+
+def _with_headers(send: Any) -> Any:
+    """Every answer says what the browser may do with it; a report brings a policy of its own."""
+
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message["headers"]}
+            more = {"content-security-policy": PAGE, **HEADERS}
+            extra = [(k.encode(), v.encode()) for k, v in more.items() if k.encode() not in there]
+            message = {**message, "headers": [*message["headers"], *extra]}
+        await send(message)
+
+    return sent
+
+
+async def _say(send: Any, status: int, text: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    error, _, remedy = text.partition("; ")
+    body = json.dumps({"error": error, "remedy": remedy}).encode() if text else b""
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *more]
+    started = {"type": "http.response.start", "status": status, "headers": headers}
+    with_all = _with_headers(send)
+    await with_all(started)
+    await with_all({"type": "http.response.body", "body": body})

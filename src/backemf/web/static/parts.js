@@ -1,0 +1,212 @@
+// Pieces that screens share: forms, tables, findings, commands, jobs, and the place where files are dropped.
+
+import {follow} from "./api.js";
+import {curve} from "./chart.js";
+import {fill, fresh, h, number, say, size, unit, words} from "./dom.js";
+
+/** A sentence where the person is looking. */
+export function trouble(error) {
+  const remedy = error.remedy ? ` ${sentence(error.remedy)}` : "";
+  return h("div", {class: "trouble", role: "alert"}, h("strong", {}, sentence(error.message ?? error.error ?? String(error))), remedy);
+}
+
+export function sentence(text) {
+  const trimmed = String(text).trim();
+  const first = /^([a-z]+[_.\d]|[\w.-]+:)/.test(trimmed) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  return /[.!?:]$/.test(first) ? first : `${first}.`;
+}
+
+/** The command that does the same. */
+export function command(shown) {
+  const copy = h("button", {type: "button", class: "small", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(shown);
+      copy.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(text);
+      copy.textContent = "Selected";
+    }
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+  }}, "Copy");
+  const text = h("code", {}, shown);
+  return h("div", {class: "command"}, h("span", {class: "quiet"}, "In a terminal"), h("pre", {tabindex: "0", "aria-label": "The command that does the same"}, text), copy);
+}
+
+export function card(id, title, ...inside) {
+  return h("section", {class: "card", id, "aria-labelledby": `${id}-title`}, h("h2", {id: `${id}-title`}, title), inside);
+}
+
+export function table(columns, rows, caption) {
+  return h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption ?? "table"}, h("table", {class: "stacked"},
+    caption ? h("caption", {class: "unseen"}, caption) : null,
+    h("thead", {}, h("tr", {}, columns.map((c) => h("th", {scope: "col", class: c.number ? "num" : null}, c.title)))),
+    h("tbody", {}, rows.map((row) => h("tr", {class: row.class}, columns.map((c, k) => {
+      const cell = c.of(row);
+      return h(k === 0 ? "th" : "td", {scope: k === 0 ? "row" : null, class: c.number ? "num" : null, "data-title": c.title}, cell);
+    }))))));
+}
+
+export function findings(list, none = "") {
+  if (!list?.length) return none ? h("p", {class: "quiet"}, none) : null;
+  return h("ul", {class: "findings"}, list.map((f) => h("li", {}, h("strong", {}, words(f.code)), h("p", {}, sentence(f.text)),
+    f.remedy ? h("p", {class: "remedy"}, "What to do: ", sentence(f.remedy)) : null)));
+}
+
+/** A labelled input: the label is above, a hint below. */
+export function field(label, input, hint) {
+  const id = input.id || fresh("field");
+  input.id = id;
+  const told = hint ? h("span", {class: "hint", id: `${id}-hint`}, hint) : null;
+  if (told) input.setAttribute("aria-describedby", `${id}-hint`);
+  return h("div", {class: "field"}, h("label", {for: id}, label), input, told);
+}
+
+/** Options: [value, title] or value. */
+export function select(options, value, onchange) {
+  return h("select", {onchange: (e) => onchange(e.target.value)}, options.map((o) => {
+    const [v, title] = Array.isArray(o) ? o : [o, o || "–"];
+    return h("option", {value: v, selected: v === (value ?? "")}, title);
+  }));
+}
+
+/** Text with proposals. */
+export function proposing(value, options, onchange, placeholder) {
+  const list = fresh("list");
+  return h("span", {class: "proposing"},
+    h("input", {type: "text", value: value ?? "", list, placeholder, autocomplete: "off", spellcheck: "false", onchange: (e) => onchange(e.target.value.trim()), id: fresh("field")}),
+    h("datalist", {id: list}, options.map((o) => h("option", {value: o}))));
+}
+
+export function button(title, onclick, kind = "") {
+  return h("button", {type: "button", class: kind, onclick}, title);
+}
+
+/** Where files are dropped, or chosen; whole folders too. */
+export function dropzone(project, what, accept, done) {
+  const list = h("ul", {class: "uploads"});
+  const put = async (files) => {
+    let all = [];
+    for (const {file, name, folder} of files) {
+      const row = h("li", {}, `${name}: sending, ${size(file.size)}`);
+      list.append(row);
+      try {
+        const kept = await project.upload(file, name, folder);
+        all.push(kept);
+        row.remove();
+      } catch (error) {
+        fill(row, trouble(error));
+      }
+    }
+    if (all.length) {
+      say(`${all.length} file${all.length > 1 ? "s" : ""} uploaded`);
+      await project.reload();
+      done(all);
+    }
+  };
+  const chosen = (input) => put([...input.files].map((file) => {
+    const [folder, ...rest] = (file.webkitRelativePath || "").split("/");
+    return rest.length ? {file, name: rest.join("/"), folder} : {file, name: file.name};
+  })).finally(() => { input.value = ""; });
+  const files = h("input", {type: "file", multiple: true, accept: accept.join(","), class: "unseen", id: fresh("files"), onchange: (e) => chosen(e.target)});
+  const folder = h("input", {type: "file", webkitdirectory: true, class: "unseen", id: fresh("folder"), onchange: (e) => chosen(e.target)});
+  const zone = h("div", {class: "drop",
+    ondragover: (e) => { e.preventDefault(); zone.classList.add("over"); },
+    ondragleave: () => zone.classList.remove("over"),
+    ondrop: async (e) => {
+      e.preventDefault();
+      zone.classList.remove("over");
+      put(await dropped(e.dataTransfer));
+    }},
+    h("p", {}, h("strong", {}, `Drop ${what} here`), " or"),
+    h("p", {class: "row"}, files, h("label", {for: files.id, class: "as-button primary"}, "Choose files"),
+      folder, h("label", {for: folder.id, class: "as-button"}, "Choose a folder")));
+  return h("div", {}, zone, list);
+}
+
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((i) => i.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...transfer.files].map((file) => ({file, name: file.name}));
+  const found = [];
+  const walk = async (entry, folder, path) => {
+    if (entry.isFile) {
+      const file = await new Promise((yes, no) => entry.file(yes, no));
+      found.push(folder ? {file, name: [...path, file.name].join("/"), folder} : {file, name: file.name});
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((yes, no) => reader.readEntries(yes, no));
+      if (!some.length) break;
+      for (const inner of some) await walk(inner, folder ?? entry.name, folder ? [...path, entry.name] : path);
+    }
+  };
+  for (const entry of entries) await walk(entry, null, []);
+  return found;
+}
+
+/** A job while it waits and runs, then what it answered: `shown(answer, job)` makes that. */
+export function watch(project, place, job, shown, onover) {
+  const view = running(project);
+  fill(place, view.box);
+  follow(project, job, view.see).then(async (over) => {
+    await project.reload();
+    const answer = await project.answer(over.id);
+    fill(place, ended(over, answer, shown));
+    say(over.state === "done" ? `${over.command} is done` : `${over.command}: ${over.error}`);
+    onover?.(over, answer);
+  }).catch((error) => {
+    fill(place, trouble(error));
+    onover?.(null, null);
+  });
+}
+
+export function ended(job, answer, shown) {
+  const early = job.stopped && job.state === "done" ? h("p", {class: "note"}, "Stopped by hand: this is the best that was found until then.") : null;
+  const bad = job.state === "done" ? null : trouble({message: job.error || job.state, remedy: job.remedy});
+  return [early, bad, answer && (job.state === "done" || answer.recordings) ? shown(answer, job) : null, command(job.shown)];
+}
+
+function running(project) {
+  const what = h("p", {}, "Waiting");
+  const bar = h("progress", {max: "1", "aria-label": "How far it is"});
+  const curves = h("div", {class: "curves"});
+  const numbers = h("div", {class: "chips"});
+  let id = null;
+  const stop = h("button", {type: "button", class: "stop", onclick: async () => {
+    stop.disabled = true;
+    stop.textContent = "Stopping";
+    try { await project.stop(id); } catch (error) { box.append(trouble(error)); }
+  }}, "Stop");
+  const box = h("div", {class: "running"}, h("div", {class: "row"}, what, stop), bar, numbers, curves);
+  const see = (job) => {
+    id = job.id;
+    if (job.command === "fit" && !stop.disabled) stop.textContent = "Stop and keep the best";
+    if (job.state === "waiting") {
+      what.textContent = job.ahead ? `Waiting: ${job.ahead} before this one` : "Waiting for its turn";
+      return;
+    }
+    const p = job.progress;
+    what.textContent = p?.text ? sentence(p.text) : `${job.command} is running`;
+    if (p?.share !== undefined && p.share !== null) bar.value = p.share;
+    else bar.removeAttribute("value");
+    if (p?.curves) fill(curves, p.curves.map(curve));
+    if (p?.values) fill(numbers, Object.entries(p.values).map(([path, value]) => h("span", {class: "chip"}, `${path} ${number(value)}`)));
+  };
+  return {box, see};
+}
+
+/** value ± error, one unit. */
+export function quantity(p) {
+  const error = p.error !== null && p.error !== undefined ? ` ± ${number(p.error, 2)}` : "";
+  return `${number(p.value)}${error} ${unit(p.unit)}`.trim();
+}
+
+/** Every command of a project: a queue that can be seen. */
+export function history(project, open) {
+  if (!project.jobs.length) return null;
+  const rows = [...project.jobs].reverse();
+  return h("details", {class: "history"}, h("summary", {}, `Commands so far (${rows.length})`),
+    h("ol", {reversed: true}, rows.map((job) => h("li", {}, h("span", {class: `state ${job.state}`}, job.state), " ", h("code", {}, job.shown),
+      job.error ? h("p", {class: "quiet"}, sentence(job.error)) : null,
+      ["interrupted", "failed", "stopped"].includes(job.state) ? button("Start again", async () => open(await project.again(job.id)), "small") : null))));
+}

@@ -1,0 +1,60 @@
+"""What a browser sees of a fit, and how one is stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.cli.web.worker import LOGS, POINTS, Seen
+from backemf.identify.optimize import watcher
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """Recordings that the model cannot follow to their noise: a search that takes several starts."""
+    servo = be.Datasheet.read("sts3215-7.4v").actuator()
+    arm = be.bench.Pendulum(mass=0.2, length=0.1)
+    run = be.simulate(servo, arm, be.signal.square(0.5, 0.5), duration=4.0, dt=0.005)
+    rough = run.position + 0.02 * np.sin(40.0 * run.position)
+    asked = {"position_target": run["position_target"], "bench": arm}
+    return servo, [be.log("rough", run.time, position=rough, **asked)]
+
+
+def fitted(logs, stop_after: int) -> tuple[be.Fit, list[dict]]:
+    servo, recorded = logs
+    notes: list[dict] = []
+    seen = Seen(lambda said: notes.append(dict(said)))
+    count = [0]
+
+    def step(*given):
+        count[0] += 1
+        if count[0] == stop_after:
+            seen.stop()
+        seen.step(*given)
+
+    token = watcher.set(step)
+    try:
+        paths = ["motor.resistance", "friction.coulomb", "friction.viscous"]
+        return be.fit(servo, recorded, free_paths=paths, n_starts=6, tolerances=False, offset=False), notes
+    finally:
+        watcher.reset(token)
+
+
+def test_a_stop_keeps_the_best_and_says_so(logs):
+    fit, notes = fitted(logs, stop_after=3)
+    assert "interrupted" in [f.code for f in fit.findings]
+    assert set(fit.parameters) == {"motor.resistance", "friction.coulomb", "friction.viscous"}
+    whole, more = fitted(logs, stop_after=-1)
+    assert "interrupted" not in [f.code for f in whole.findings]
+    assert whole.training_mae <= fit.training_mae * 1.01  # the whole search is no worse than its beginning
+    (one,) = (more or notes)[-1]["curves"][:LOGS]
+    assert len(one["time"]) <= 2 * POINTS
+    assert one["unit"] == "rad"
+
+
+def test_asked_twice_it_ends_at_once():
+    seen = Seen(lambda said: None)
+    seen.stop()
+    with pytest.raises(KeyboardInterrupt):
+        seen.stop()
