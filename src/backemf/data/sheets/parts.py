@@ -10,10 +10,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
 from ...model import steady
 from ...model.actuator import Actuator
+from ..spread import Spread
 from .datasheet import Datasheet, Identified
 from .toml import DatasheetError
 
@@ -64,6 +67,22 @@ def _shipped(name: str) -> Datasheet:
 def identified(name: str) -> Actuator:
     """An actuator from identified parameters: "mx-106/m6"."""
     return part(name).actuator
+
+
+def spread(name: str) -> Spread | None:
+    """How far the numbers of an identified set may be off; None where nobody said, or for a part alone."""
+    file, _, label = name.partition("/")
+    if not label or file.lower() not in names():
+        return None
+    published = sheet(file).identified.get(label)
+    if published is None or not published.errors:
+        return None
+    n = len(published.errors)
+    lower = np.eye(n)
+    for k, row in enumerate(published.correlation):
+        lower[k, : k + 1] = row
+    whole = np.tril(lower) + np.tril(lower, -1).T
+    return Spread.of(identified(name), published.errors, whole)
 
 
 def is_part(source: str) -> bool:
@@ -118,7 +137,7 @@ def part(
         findings.append(_assumed_velocity_gain(owner, actuator))
         unknown.append("drive.volt_seconds_per_radian")
     derivative = owner.firmware.get("derivative")
-    measured = "derivative_gain" in owner.firmware
+    measured = "derivative_gain" in owner.firmware or "drive.firmware_derivative_gain" in actuator.parameters
     if derivative is not None and derivative.value and not measured and _regulates(actuator):
         findings.append(_unused_derivative(owner, derivative.value))
     return Part(actuator, tuple(findings), tuple(unknown))

@@ -54,6 +54,13 @@ class Identified:
     supply: float | None = None
     """At which it was identified [V]."""
     other: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Standard errors of parameters, where whoever identified it says so."""
+    correlation: tuple[tuple[float, ...], ...] = ()
+    """Between these, in their order: the rows of the lower triangle; none where it is empty."""
+    data: str = ""
+    """The recordings that it stands on."""
+    note: str = ""
 
 
 def dc_factor(name: str, convention: str) -> float:

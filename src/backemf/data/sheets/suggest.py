@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import InvalidValue, UnknownName
 from ...model.actuator import Actuator
+from ...model.drive import Servo
 from ...model.friction import FRICTIONS
 from ...model.gearbox import Gearbox
 from ...model.motor import Motor
@@ -57,18 +58,19 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
 
 
 def from_identified(sheet: Datasheet, published: Identified, voltage: float | None = None) -> Actuator:
-    """The actuator of a published parameter set, everything at the output, with the sheet's firmware."""
+    """The actuator of a published parameter set: at the output where it has no gears, and with the sheet's
+    firmware where it has none of its own."""
     if published.friction not in FRICTIONS:
         raise UnknownName("friction", published.friction, FRICTIONS)
-    fields: dict[str, dict[str, Any]] = {"motor": {}, "friction": {}}
+    fields: dict[str, dict[str, Any]] = {"motor": {}, "friction": {}, "gearbox": {}, "drive": {}}
     for path, value in published.parameters.items():
         part, _, name = path.partition(".")
         if part not in fields:
             raise UnknownName("part of an identified set", part, fields)
         fields[part][name] = value
-    motor, gearbox = Motor(**fields["motor"]), Gearbox()
-    return Actuator(
-        motor=motor,
-        friction=FRICTIONS[published.friction](**fields["friction"]),
-        drive=drive_of(sheet, sheet.voltage if voltage is None else voltage, None, motor, gearbox),
-    )
+    motor, gearbox = Motor(**fields["motor"]), Gearbox(**fields["gearbox"])
+    V = sheet.voltage if voltage is None else voltage
+    own = fields["drive"]
+    drive = Servo(supply=V, **own) if own else drive_of(sheet, V, None, motor, gearbox)
+    friction = FRICTIONS[published.friction](**fields["friction"])
+    return Actuator(motor=motor, gearbox=gearbox, friction=friction, drive=drive)

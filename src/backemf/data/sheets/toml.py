@@ -276,7 +276,18 @@ class _Reader:
         words = {key: table[key] for key in ("source", "friction", "error")}
         numbers = {path: float(value) for path, value in table["parameters"].items()}
         supply = self.number("supply", table["supply"], "V").value if "supply" in table else None
-        return Identified(**words, parameters=numbers, supply=supply, other=table.get("other", {}))
+        more: dict[str, Any] = {key: str(table[key]) for key in ("data", "note") if key in table}
+        try:
+            errors = {path: float(value) for path, value in table.get("errors", {}).items()}
+            rows = tuple(tuple(float(x) for x in row) for row in table.get("correlation", ()))
+        except (TypeError, ValueError, AttributeError):
+            wanted = "expected a table of numbers and a list of rows of numbers"
+            raise self.fail(where, f"{where}.errors or .correlation is none; {wanted}") from None
+        if rows and [len(row) for row in rows] != list(range(1, len(errors) + 1)):
+            wanted = f"expected {len(errors)} rows of 1 to {len(errors)} numbers, one for each of its errors"
+            raise self.fail(where, f"{where}.correlation has {len(rows)} rows; {wanted}")
+        more |= {"errors": errors, "correlation": rows, "other": table.get("other", {})}
+        return Identified(**words, parameters=numbers, supply=supply, **more)
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,0 +1,3 @@
+"""`backemf fleet`: many units at once."""
+
+from .commands import app as app
