@@ -28,15 +28,10 @@ class Walk(NamedTuple):
     dt: np.ndarray
 
 
-def walk(actuator, bench, asked, *, outputs=None) -> Walk:
-    """Through motion, saturation and a switched-off stretch;
-    every fourth state is brought to rest where it is, and every fourth nearly so."""
-    names = tuple(sorted(asked))
-    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=names, outputs=outputs or actuator.states)
-    k = np.arange(N)
-    level = np.select(
-        [k < 10, k < 40, k < 60, k < 80], [0.0, 1.0, -4.0, 0.3], 0.0
-    )  # nothing, a step, far into saturation, back
+def asked_of(asked: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """(inputs, lengths of the intervals): nothing, a step, far into saturation, back, and switched off."""
+    names, k = tuple(sorted(asked)), np.arange(N)
+    level = np.select([k < 10, k < 40, k < 60, k < 80], [0.0, 1.0, -4.0, 0.3], 0.0)
     steady = {"supply", "inertia", "newton_metres_per_radian", "newton_metre_seconds_per_radian"}
     columns = [
         (
@@ -49,19 +44,32 @@ def walk(actuator, bench, asked, *, outputs=None) -> Walk:
         for name in names
     ]
     inputs = np.stack(columns, axis=1) if names else np.zeros((N, 0))
-    dt = DT * np.where(k % 5 == 3, 0.7, 1.0)
+    return inputs, DT * np.where(k % 5 == 3, 0.7, 1.0)
+
+
+def brought_to_rest(system: ActuatorSystem, states: np.ndarray) -> np.ndarray:
+    """States of which every fourth stands still where it is, and every fourth nearly so."""
+    states = states.copy()
+    for name in ("velocity", "rotor_velocity"):
+        if name in system.states:
+            states[::4, system.states.index(name)] = 0.0
+            states[2::4, system.states.index(name)] *= 1e-3
+    return states
+
+
+def walk(actuator, bench, asked, *, outputs=None) -> Walk:
+    """Through motion, saturation and a switched-off stretch;
+    every fourth state is brought to rest where it is, and every fourth nearly so."""
+    names = tuple(sorted(asked))
+    system = ActuatorSystem(actuator=actuator, bench=bench, inputs=names, outputs=outputs or actuator.states)
+    inputs, dt = asked_of(asked)
     p, s0 = (
         np.array(list(system.parameters.values())),
         np.array(list(actuator.initial_state(position=0.15).values())),
     )
     states = reference.run(system, p, s0, held(inputs, dt), 1)
-    states = states.copy()
     assert np.isfinite(states).all()
-    for name in ("velocity", "rotor_velocity"):
-        if name in system.states:
-            states[::4, system.states.index(name)] = 0.0
-            states[2::4, system.states.index(name)] *= 1e-3
-    return Walk(system, p, states[:-1], inputs, dt)
+    return Walk(system, p, brought_to_rest(system, states)[:-1], inputs, dt)
 
 
 def one_sample(w: Walk, k: Kernels) -> Batch:

@@ -237,7 +237,7 @@ def _module(structure: Structure, variant: Variant) -> Any:
     root = cache.directory() or Path(tempfile.mkdtemp(prefix="backemf"))
     path = root / "warp" / f"{name}.py"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InvalidValue(f"{path} cannot be read as a module; clear the kernel cache and try again")

@@ -34,6 +34,8 @@ LEAST_IN_LANES = 4
 """Candidates from which on half empty vectors are faster than one after the other."""
 WORTH_A_THREAD = 200_000
 """Steps of work below which another thread would cost more than it saves."""
+THREADS = "BACKEMF_THREADS"
+"""Environment variable with the most threads a process uses: 1 where processes run side by side."""
 
 
 def kernels(
@@ -372,6 +374,10 @@ def _blank(stacked: np.ndarray, case: _Case) -> np.ndarray:
 
 
 def _processors() -> int:
+    """Threads to use: those of the processor, unless the environment says fewer."""
+    told = os.environ.get(THREADS, "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
