@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import subprocess
 import sys
+import threading
 import time
+import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import backemf as be
 from backemf.data.motions import Motion, Motions, SafetyLimits, Track, usual
+from backemf.recorder.frames import FRAMINGS
+from backemf.recorder.maps import MAPS
 
 BACKEMF = (sys.executable, "-c", "from backemf.cli.main import main; main()")
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
@@ -40,6 +45,53 @@ def virtual(*words: str) -> Iterator[str]:
     finally:
         process.kill()
         process.communicate()
+
+
+class Tap:
+    """A wire between a recorder and a Feetech servo that remembers every block of measurements."""
+
+    def __init__(self, port: str):
+        import serial
+
+        self._servo = serial.Serial(port, 1_000_000, timeout=0)
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        self.port, self.passed = os.ttyname(self._slave), list[tuple[float, ...]]()
+        self._framing, self._table, self._open = FRAMINGS["feetech"], MAPS["feetech-sts"], True
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        heard = bytearray()
+        while self._open:
+            ready, _, _ = select.select([self._master, self._servo.fileno()], [], [], 0.05)
+            if self._master in ready:
+                self._servo.write(os.read(self._master, 4096))
+            if self._servo.fileno() in ready:
+                content = os.read(self._servo.fileno(), 4096)
+                heard += content
+                while (packet := self._framing.take(heard)) is not None:
+                    if len(packet.content) == self._table.block[1]:
+                        counts = self._table.in_block(packet.content)
+                        self.passed.append(tuple(float(v) for v in counts.values()))
+                os.write(self._master, content)
+
+    def close(self) -> None:
+        self._open = False
+        self._thread.join()
+        self._servo.close()
+        os.close(self._master)
+        os.close(self._slave)
+
+
+@contextlib.contextmanager
+def tapped(port: str) -> Iterator[Tap]:
+    """A tap on a servo's wire; it ends with the block."""
+    tap = Tap(port)
+    try:
+        yield tap
+    finally:
+        tap.close()
 
 
 def short(*names: str, seconds: float = 4.0) -> Motions:

@@ -19,7 +19,7 @@ from backemf.data.motions import Motions
 from backemf.data.readers.recorded import lines
 from backemf.recorder.journal import SLOT, Journal
 
-from .rig import BENCH, hold, started, torque, until, virtual
+from .rig import BENCH, hold, started, tapped, torque, until, virtual
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 KILLS = int(os.environ.get("BACKEMF_KILLS", "4"))
@@ -60,26 +60,70 @@ def whole(path) -> int:
     return samples
 
 
+def all_but_the_last(path, passed: list[tuple[float, ...]]) -> None:
+    """Compares a log with what went over the wire: every reply is in it, except the last, and except those
+    that the recorder itself counted as lost."""
+    _, _, rows = lines(path)
+    samples = [tuple(map(float, row[3:])) for row in rows if row[0] == "s"]
+    n_lost = sum(row[0] == "x" for row in rows)
+    place, skipped, last = len(passed), 0, 0
+    for k, sample in enumerate(reversed(samples)):
+        place -= 1
+        while place >= 0 and passed[place] != sample:
+            place, skipped = place - 1, skipped + 1
+        assert place >= 0, f"sample {len(samples) - k} of {len(samples)} was never on the wire"
+        last = skipped if k == 0 else last
+    assert last <= 1 + n_lost, f"{last} replies came after the last sample of the log"
+    assert skipped - last <= n_lost, (
+        f"{skipped - last} replies are not in the log, {n_lost} are said to be lost"
+    )
+
+
+def test_a_missing_sample_would_be_seen(tmp_path):
+    """What the proof stands on: a log that lacks one row, in its middle or two at its end, is refused."""
+    columns = [{"name": "position", "unit": "rad", "factor": 1e-3, "zero": 0.0}]
+    joint = {"name": "1", "id": 1, "model": "m", "firmware": "1", "columns": columns}
+    passed = [(float(k),) for k in range(8)]
+    for name, kept, seen in (
+        ("whole", (2, 3, 4, 5, 6, 7), True),
+        ("less", (2, 3, 4, 5, 6), True),
+        ("hole", (2, 3, 5, 6, 7), False),
+        ("short", (2, 3, 4, 5), False),
+        ("other", (2, 3, 9), False),
+    ):
+        journal = Journal(tmp_path / f"{name}.jsonl", {"bus": "feetech", "began": "now", "joints": [joint]})
+        for k in kept:
+            journal.sample(0.01 * k, 0, (float(k),))
+        if seen:
+            all_but_the_last(tmp_path / f"{name}.jsonl", passed)
+        else:
+            with pytest.raises(AssertionError):
+                all_but_the_last(tmp_path / f"{name}.jsonl", passed)
+
+
 @pytest.mark.slow
 @linux
 @pytest.mark.parametrize("k", range(KILLS))
 def test_either_process_may_be_killed_at_any_moment(servo, tmp_path, k):
     rng = random.Random(k)
     hold(60.0).write(tmp_path / "plan.json")
-    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
-    process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
     log = tmp_path / "logs" / "hold.jsonl"
-    until(log.exists, "the recording")
-    (guardian,) = children(process.pid)
-    time.sleep(rng.uniform(0.0, 1.5))
-    victim = guardian if k % 2 else process.pid
-    before = os.path.getsize(log)
-    os.kill(victim, signal.SIGKILL)
-    _, error = process.communicate(timeout=60)
-    until(lambda: not alive(guardian), "the guardian's end")
+    with tapped(servo) as tap:
+        words = ("--bus", "feetech", "--port", tap.port, "--motions", str(tmp_path / "plan.json"))
+        process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
+        until(lambda: log.exists() or process.poll() is not None, "the recording")
+        assert log.exists(), process.communicate()[1]
+        (guardian,) = children(process.pid)
+        time.sleep(rng.uniform(0.0, 1.5))
+        victim = guardian if k % 2 else process.pid
+        before = os.path.getsize(log)
+        os.kill(victim, signal.SIGKILL)
+        _, error = process.communicate(timeout=60)
+        until(lambda: not alive(guardian), "the guardian's end")
     assert torque(servo) == 0
     assert os.path.getsize(log) >= before, "nothing that was written is lost"
     whole(log)
+    all_but_the_last(log, tap.passed)
     if victim == guardian:
         assert process.returncode == 2
         assert "the torque was switched off in its place" in error

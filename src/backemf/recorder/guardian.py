@@ -23,6 +23,7 @@ from ..data.motions import Motion, SafetyLimits
 from ..errors import BackemfError
 from .buses import Bus, of_job
 from .preflight import zero_of
+from .priority import go_first
 from .session import Session
 
 PATIENCE = 1.0
@@ -101,6 +102,7 @@ def main() -> None:
             return
         bus = of_job(job)
         bus.open()
+        go_first()
         session = _survey(bus, job, partner)
         for order in orders:
             if order["do"] == "play":

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -155,20 +155,29 @@ def cut(job: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def signals_as_interruptions() -> Iterator[None]:
-    """SIGTERM and a closed terminal end the block as Ctrl-C does, so that the torque goes off first."""
+def signals_as_interruptions() -> Iterator[Callable[[], None]]:
+    """SIGTERM and a closed terminal end the block as Ctrl-C does, so that the torque goes off first. What is
+    given raises again what came at a moment at which Python drops exceptions, such as in a destructor."""
+    came: list[int] = []
 
     def raised(number: int, frame: Any) -> None:
-        raise Signalled(signal.Signals(number).name)
+        came.append(number)
+        again()
+
+    def again() -> None:
+        if came:
+            name = signal.Signals(came[0]).name
+            raise KeyboardInterrupt if name == "SIGINT" else Signalled(name)
 
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
-            if number is not None:
-                before[number] = signal.signal(number, raised)
+            if number is None or (name == "SIGINT" and signal.getsignal(number) is signal.SIG_IGN):
+                continue  # nobody at the keyboard
+            before[number] = signal.signal(number, raised)
     try:
-        yield
+        yield again
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -83,7 +83,7 @@ def record(
         **{"ids": {str(id): name for name, id in named.items()}, "rate": rate, "speed": speed},
         "limits": plain(limits or plan.limits, inside=True),
     }
-    with signals_as_interruptions(), Guardian(job) as guardian:
+    with signals_as_interruptions() as again, Guardian(job) as guardian:
         survey = guardian.hear()
         kept = watched(limits or plan.limits, plan, survey, zero)
         wrong = list(problems(survey, plan, limits or plan.limits, zero, str(port)))
@@ -103,11 +103,19 @@ def record(
         Path(to).mkdir(parents=True, exist_ok=True)
         guardian.send({"do": "limits", "limits": plain(kept, inside=True)})
         for one in todo:
-            _play(guardian, one, places[one.name][0], _head(job, survey, one, bench, kept, zero), watch)
+            head = _head(job, survey, one, bench, kept, zero)
+            _play(guardian, one, places[one.name][0], head, watch, again)
     return read(*[str(path) for path, _ in places.values()])
 
 
-def _play(guardian: Guardian, motion: Any, path: Path, head: dict[str, Any], watch: Any) -> None:
+def _play(
+    guardian: Guardian,
+    motion: Any,
+    path: Path,
+    head: dict[str, Any],
+    watch: Any,
+    again: Callable[[], None] = lambda: None,
+) -> None:
     guardian.path = path
     guardian.send({"do": "play", "motion": plain(motion), "path": str(path.resolve()), "head": head})
     while True:
@@ -115,6 +123,7 @@ def _play(guardian: Guardian, motion: Any, path: Path, head: dict[str, Any], wat
             event = guardian.hear(ALIVE)
         except GuardianLost as error:
             raise RecordingStopped(f"{motion.name} ended early: {error}; its log is {path}") from None
+        again()
         if watch is not None:
             watch(event)
         if event["event"] == "done":

@@ -6,10 +6,10 @@ import math
 import os
 import select
 import time
-import tty
 
 import numpy as np
 
+from . import terminal
 from .faults import Faults
 from .plant import Plant
 
@@ -26,10 +26,7 @@ class Lines:
     def __init__(self, plant: Plant, faults: Faults, speed: float, noise: float, seed: int):
         self.plant, self.faults, self.speed, self.noise = plant, faults, speed, noise
         self.random = np.random.default_rng(seed)
-        self.master, self._slave = os.openpty()
-        tty.setraw(self.master)
-        tty.setraw(self._slave)
-        self.name = os.ttyname(self._slave)
+        self.master, self._slave, self.name = terminal.opened()
         self.began = time.monotonic()
         self._on, self._heard = False, 0.0
         self._listened = False

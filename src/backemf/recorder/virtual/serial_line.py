@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import os
 import select
-import termios
 import time
-import tty
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..frames import BROADCAST, FRAMINGS, PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE, Packet
+from . import terminal
 from .device import Device
 from .faults import Faults
 from .plant import Plant
@@ -38,10 +37,7 @@ class Line:
         self.framing, self.protocol = FRAMINGS[protocol], protocol
         self.plant, self.devices, self.faults = plant, devices, faults
         self.speed, self.baud = speed, baud
-        self.master, self._slave = os.openpty()
-        tty.setraw(self.master)
-        tty.setraw(self._slave)
-        self.name = os.ttyname(self._slave)
+        self.master, self._slave, self.name = terminal.opened()
         self.random = np.random.default_rng(7)
         self.began: float | None = None
         self._heard = time.monotonic()
@@ -89,6 +85,8 @@ class Line:
 
     def _deaf(self) -> bool:
         """Whether the master talks at another rate than the servos hear."""
+        import termios
+
         code = termios.tcgetattr(self.master)[5]
         return code != getattr(termios, f"B{self.baud}", code)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...data.robot import Robot
 from ...errors import InvalidValue, NotAvailable, UnknownName
 from ...model.actuator import Actuator
 from ...model.bench import Bench, Pendulum
 from ..maps import MAPS, of_part
+from ..priority import go_first
 from ..registers import Map
 from .faults import Faults
 
@@ -41,10 +43,13 @@ def serve(
     seed: int = 0,
     channel: str = "",
     seconds: float | None = None,
+    robot: Robot | None = None,
+    joints: Sequence[str] = (),
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve virtual servos of one kind, for ever or for some `seconds`; `ready` is told the device's name
-    once they answer. `registers` are set before, by name, as somebody may have left them."""
+    once they answer. `registers` are set before, by name, as somebody may have left them. With a `robot` the
+    ids are those of its `joints`, in their order, and they move together."""
     if protocol not in PROTOCOLS:
         raise UnknownName("protocol", protocol, PROTOCOLS)
     if not ids or len(set(ids)) < len(ids) or not all(0 <= i <= 252 for i in ids):
@@ -58,7 +63,15 @@ def serve(
     if not 1 <= baud <= 10_000_000:
         raise InvalidValue(f"baud is {baud}; expected a rate such as 1000000")
     faults = faults or Faults()
-    plant = _plant(actuator, bench or BENCH, len(ids), faults, position)
+    go_first()
+    if robot is not None:
+        if protocol not in SERIAL:
+            raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {protocol} was asked for")
+        from .robot_plant import RobotPlant
+
+        plant: Any = RobotPlant(actuator, robot, joints, faults)
+    else:
+        plant = _plant(actuator, bench or BENCH, len(ids), faults, position)
     if protocol in SERIAL:
         _posix()
         from .device import Device

@@ -1,0 +1,37 @@
+"""Signals end a recording, also those that come when Python has nobody to tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from backemf.recorder.partner import Signalled, signals_as_interruptions
+
+
+class Dropping:
+    """An object in whose destructor a signal comes: what its handler raises is dropped."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __del__(self):
+        os.kill(os.getpid(), self.number)
+        time.sleep(0.01)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Signalled)]
+)
+def test_a_signal_in_a_destructor_is_raised_again(number, kind):
+    before = signal.getsignal(number)
+    with signals_as_interruptions() as again:
+        again()  # nothing has come
+        one = Dropping(number)
+        del one
+        with pytest.raises(kind):
+            again()
+    assert signal.getsignal(number) is before
