@@ -23,6 +23,8 @@ from backemf.model.motor import Limits, Motor
 from backemf.tables import table
 
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]
+HALF = ["friction_gravity", "large_amplitude", "step_response", "hold_under_gravity", "random_waypoints",
+        "chirp_sweep"]  # fmt: skip
 SHIPPED = {"so101": "34.6 (the model as shipped)", "go2": "9.0 (as shipped, in sample)", "z1": "-"}
 SKETCH = {"so101": "9.4; 6.6 in the air", "go2": "6.5 (each joint alone)", "z1": "-"}
 
@@ -81,6 +83,24 @@ def main(folder: Path) -> None:
         )
     head = ("robot", "shipped, here", "published", "sketch", "ours", "in the air", "friction", "CPU [s]")
     print(table(rows, head))
+    halves(folder)
+
+
+def halves(folder: Path) -> None:
+    """Two disjoint halves of the arm's motions: how many numbers agree within two errors; and the CPU time of
+    one friction."""
+    robot = be.Robot.read(folder / "so101" / "so101.xml")
+    logs = be.read(str(folder / "so101" / "*.csv"), bench=robot)
+    fits = []
+    for k in (0, 1):
+        own = [log for log in logs if (log.name in HALF) == bool(k)]
+        fits.append(be.fit({".*": "sts3215-12v"}, own, firmware="lerobot", friction="m4"))
+    one, two = ({**f.parameters, **{f"{b.group}.{b.path}": b for b in f.bench}} for f in fits)
+    z = {n: (one[n].value - two[n].value) / np.hypot(one[n].error, two[n].error) for n in one}
+    far = [f"{n} {v:.1f}" for n, v in z.items() if abs(v) >= 2]
+    share = 1.0 - len(far) / len(z)
+    print(f"two halves of so101: {100 * share:.0f} % of {len(z)} numbers within z = 2 ({', '.join(far)})")
+    print(f"one friction: {', '.join(f'{f.cpu_s:.0f} s' for f in fits)} of CPU")
 
 
 def _plain(log: be.Log) -> be.Log:

@@ -219,8 +219,8 @@ def test_motion_may_come_from_mujoco():
             {"bench": None},
             MissingValue,
             (
-                "swing has no bench; say what the output carried, as in --bench pendulum,mass=0.5,length=0.1"
-                " or read(..., bench=...)"
+                'swing has no bench; say what the output carried, as in --bench "pendulum mass=0.5kg'
+                ' length=0.1m" (in Python: be.read(..., bench=...))'
             ),
         ),
         (

@@ -39,7 +39,14 @@ def commands(seed: int, seconds: float, low: float = 0.0) -> tuple[np.ndarray, d
     return t, asked
 
 
-def recording(robot, seed: int, seconds: float = 12.0, ground: float | None = None, low: float = 0.0) -> Log:
+def recording(
+    robot,
+    seed: int,
+    seconds: float = 12.0,
+    ground: Ground | float | None = None,
+    low: float = 0.0,
+    step: float = 5e-4,
+) -> Log:
     """What the arm would have recorded."""
     t, asked = commands(seed, seconds, low)
     rng = np.random.default_rng(1000 + seed)
@@ -47,8 +54,8 @@ def recording(robot, seed: int, seconds: float = 12.0, ground: float | None = No
         name: be.log(name, t, position=np.full(len(t), u[0]), position_target=u) for name, u in asked.items()
     }
     log = Log(name=f"run {seed}", signals={}, joints=still, robot=robot)
-    table = None if ground is None else Ground(height=ground)
-    q = coupled(robot, truth(), log, delays=DELAYS, ground=table, step=5e-4)
+    table = Ground(height=ground) if isinstance(ground, float) else ground
+    q = coupled(robot, truth(), log, delays=DELAYS, ground=table, step=step)
     seen = np.round((q + rng.normal(0, 3e-4, q.shape)) / STEP) * STEP
     joints = {
         name: be.log(f"run {seed}/{name}", t, position=seen[:, j], position_target=asked[name])

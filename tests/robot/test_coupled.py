@@ -44,12 +44,12 @@ def test_one_joint_moves_as_on_its_bench(tmp_path, friction):
     actuator = with_friction(TRUTH, friction)
     robot, t = robot_of(tmp_path, ONE), np.arange(0, 3, 0.02)
     target = np.where(t < 0.1, 0.0, 0.6) * np.where(t < 1.5, 1.0, -0.5)
-    q = coupled(robot, {"swing": actuator}, asked_of(robot, t, swing=target), step=5e-4)
+    q = coupled(robot, {"swing": actuator}, asked_of(robot, t, swing=target), step=2.5e-4)
     bench = be.bench.Pendulum(mass=0.4, length=0.15)
     alone = be.simulate(
         actuator, bench, be.signal.held(t, target), duration=float(t[-1]), dt=0.02, substeps=40
     )
-    # MuJoCo's step is of first order: half a milliradian over a swing of a radian
+    # a jump to the drive's limit comes up to half a step early: 0.13 ms at 8 rad/s
     assert q[:, 0] == pytest.approx(np.interp(t, alone.time, alone["position"]), abs=1.5e-3)
 
 
@@ -79,3 +79,38 @@ def test_joints_without_an_actuator_move_as_recorded(tmp_path):
     log = Log(name="run", signals={}, joints={**log.joints, "wrist": wrist}, robot=robot)
     q = coupled(robot, {n: TRUTH for n in ("shoulder", "elbow")}, log)
     assert q[:, 2] == pytest.approx(0.3 * np.sin(3 * t), abs=5e-3)
+
+
+def test_a_restart_puts_the_joints_where_they_were_recorded(tmp_path):
+    robot, t = robot_of(tmp_path, ARM), np.arange(0, 2, 0.02)
+    log = asked_of(robot, t, begin=0.2)
+    pulled = {n: be.log(n, t, position=np.full(len(t), 0.2), position_target=0 * t) for n in robot.names}
+    log = Log(name="run", signals={}, joints=pulled, robot=robot)
+    acts = dict.fromkeys(robot.names, TRUTH)
+    free, again = (coupled(robot, acts, log, restarts=cut) for cut in ((), (50,)))
+    np.testing.assert_array_equal(free[:51], again[:51])
+    # it moves from there as it did from the beginning
+    assert again[51:71] == pytest.approx(free[1:21], abs=1e-4)
+
+
+def test_a_command_beyond_the_models_range_counts_as_it_was_given(tmp_path):
+    robot, t = robot_of(tmp_path, ONE), np.arange(0, 2, 0.02)
+    asked = asked_of(robot, t, swing=np.where(t < 0.1, 0.0, 0.6))
+    servo = '<actuator><position joint="swing" ctrlrange="-.1 .1"/></actuator>'
+    narrow = robot_of(tmp_path, ONE.replace("</mujoco>", f"{servo}</mujoco>"))
+    wide, q = (coupled(one, {"swing": TRUTH}, asked)[:, 0] for one in (robot, narrow))
+    assert q == pytest.approx(wide, abs=1e-9)
+    assert q[-1] > 0.4
+
+
+@pytest.mark.parametrize("late", [0.007, -0.006])
+def test_a_command_counts_when_it_is_said_to_inside_a_sample_too(tmp_path, late):
+    robot, t = robot_of(tmp_path, ONE), np.arange(0, 2, 0.02)
+    target = np.where(t < 0.1, 0.0, 0.4) * np.where(t < 1.0, 1.0, -0.5)
+    q = coupled(robot, {"swing": TRUTH}, asked_of(robot, t, swing=target), delays={"swing": late}, step=5e-4)
+    fine = np.arange(0, 1.98, 0.001)
+    then = target[np.clip(np.floor((fine - late) / 0.02 + 1e-9).astype(int), 0, len(t) - 1)]
+    bench = be.bench.Pendulum(mass=0.4, length=0.15)
+    alone = be.simulate(TRUTH, bench, be.signal.held(fine, then), duration=1.98, dt=0.001, substeps=4)
+    # half a step of 0.5 ms at 8 rad/s; a millisecond too early or late would be 8e-3
+    assert q[:, 0] == pytest.approx(np.interp(t, alone.time, alone["position"]), abs=2.5e-3)

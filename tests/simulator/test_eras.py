@@ -12,7 +12,7 @@ from backemf.model.friction import LuGre
 from backemf.model.motor import Cogging, Limits, Motor
 from backemf.model.thermal import Thermal
 from backemf.simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, states
-from backemf.simulator.eras import gains_to_era1, gains_to_era2
+from backemf.simulator.eras import gains_to_era1, gains_to_era2, in_volts
 from backemf.simulator.step import step
 
 MOTOR = Motor(
@@ -115,6 +115,27 @@ def test_the_gains_are_the_published_ones():
     assert there.dcmotor.controller.kd == pytest.approx(K * (0.6 + K) / R)
     assert there.ctrl_scale == pytest.approx(0.6 / (0.6 + K))
     assert states(there.dcmotor) == states(motor_with(inputs="velocity", kp=0.6))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [((), (-0.48, 0.48)), (((-0.1, 0.9),), (-0.1, 0.48)), (((-0.9, 0.2),), (-0.48, 0.2))]
+)
+def test_a_torque_within_a_voltage_becomes_a_range_of_volts(given, kept):
+    """12 V through 2 ohm give 0.48 N m; what was the narrower bound stays."""
+    R, K = 2.0, 0.08
+    control = Controller(inputs=("ff",), kd=K * K / R, voltage_limit=12.0, ctrlrange=given)
+    plain = dataclasses.replace(MOTOR, inductance=None)
+    made = in_volts(DcMotor(motor=plain, friction=FRICTION, gear=5.0, controller=control))
+    assert made.dcmotor.controller.voltage_limit is None
+    assert made.dcmotor.controller.inputs == "voltage"
+    (volts,) = made.dcmotor.controller.ctrlrange
+    assert volts == pytest.approx([torque * R / K for torque in kept])
+    assert made.ctrl_scale == pytest.approx(R / K)
+
+
+def test_what_has_no_volts_stays_as_it_is():
+    two = DcMotor(motor=MOTOR, gear=5.0, controller=Controller(inputs=("pos", "vel"), kp=1.0, kd=0.5))
+    assert in_volts(two) == (two, 1.0)
 
 
 @pytest.mark.parametrize("case", [CASES_1[0], CASES_1[1], CASES_1[6]])

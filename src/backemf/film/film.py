@@ -60,7 +60,7 @@ def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: s
     if log.bench is None:
         raise MissingValue(
             f"{log.name} has no bench; say what the output carried, as in --bench"
-            " pendulum,mass=0.5,length=0.1 or read(..., bench=...)"
+            ' "pendulum mass=0.5kg length=0.1m" (in Python: be.read(..., bench=...))'
         )
     if log.bench.locked:
         raise InvalidValue(
@@ -187,22 +187,28 @@ def film(
     """
     path = Path(path)
     ending = writable(path, force)
-    rate = _rate(ending, speed, fps, size)
-    encode = _encoder(ending)
+    rate = rate_of(ending, speed, fps, size)
+    encode = encoder(ending)
     shown = course(source, log, engine=engine, name=name)
-    span = float(shown.time[-1] - shown.time[0])
+    moments = moments_of(shown.time, speed, rate)
+    n = len(moments)
+    stage = Stage(log, shown, size)
+    frames = stage.frames(moments)
+    with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
+        encode(temporary, counted(frames, n, progress), size, rate)
+    return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=shown.rms, size=size)
+
+
+def moments_of(time: np.ndarray, speed: float, rate: float) -> np.ndarray:
+    """When pictures are taken, on a recording's clock."""
+    span = float(time[-1] - time[0])
     if not span * rate / speed < MOST_FRAMES:
         raise InvalidValue(
             f"{span:.3g} s at speed {speed:g} would be {span * rate / speed:.3g} pictures; expected fewer"
             f" than {MOST_FRAMES}: show less of it"
         )
     n = math.floor(span * rate / speed + 1e-9) + 1
-    moments = shown.time[0] + np.arange(n) * (speed / rate)
-    stage = Stage(log, shown, size)
-    frames = stage.frames(moments)
-    with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
-        encode(temporary, _counted(frames, n, progress), size, rate)
-    return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=shown.rms, size=size)
+    return time[0] + np.arange(n) * (speed / rate)
 
 
 def writable(path: Path, force: bool) -> str:
@@ -216,7 +222,7 @@ def writable(path: Path, force: bool) -> str:
     return ending
 
 
-def _rate(ending: str, speed: float, fps: float | None, size: tuple[int, int]) -> float:
+def rate_of(ending: str, speed: float, fps: float | None, size: tuple[int, int]) -> float:
     """Pictures per second, once everything that was asked for makes sense."""
     if not (math.isfinite(speed) and speed > 0):
         raise InvalidValue(f"speed is {speed:g}; expected a number above 0, where 1 is real time")
@@ -231,7 +237,7 @@ def _rate(ending: str, speed: float, fps: float | None, size: tuple[int, int]) -
     return rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))
 
 
-def _counted(
+def counted(
     frames: Iterator[np.ndarray], n: int, progress: Callable[[int, int], None] | None
 ) -> Iterator[np.ndarray]:
     for k, frame in enumerate(frames):
@@ -243,7 +249,7 @@ def _counted(
 Encoder = Callable[[Path, Iterator[np.ndarray], tuple[int, int], float], None]
 
 
-def _encoder(ending: str) -> Encoder:
+def encoder(ending: str) -> Encoder:
     """What writes this kind of file, found before anything is drawn."""
     if ending == ".gif":
         return _gif

@@ -81,6 +81,7 @@ class Offscreen:
         self.options = mujoco.MjvOption()
         self.rectangle = mujoco.MjrRect(0, 0, width, height)
         self.pixels = np.empty((height, width, 3), np.uint8)
+        self.depth: np.ndarray | None = None
 
     def __enter__(self) -> Offscreen:
         return self
@@ -89,10 +90,17 @@ class Offscreen:
         self.drawing.free()
         self.gl.free()
 
+    def plain_background(self) -> None:
+        """White where nothing is drawn, whatever sky a model has."""
+        self.scene.flags[self.mujoco.mjtRndFlag.mjRND_SKYBOX] = 0
+        self.depth = np.empty((self.height, self.width), np.float32)
+
     def draw(self, state: Any, camera: Any) -> np.ndarray:
         """The picture of MuJoCo's state as (height, width, 3) bytes; overwritten by the next."""
         mujoco, everything = self.mujoco, self.mujoco.mjtCatBit.mjCAT_ALL.value
         mujoco.mjv_updateScene(self.model, state, self.options, None, camera, everything, self.scene)
         mujoco.mjr_render(self.rectangle, self.scene, self.drawing)
-        mujoco.mjr_readPixels(self.pixels, None, self.rectangle, self.drawing)
+        mujoco.mjr_readPixels(self.pixels, self.depth, self.rectangle, self.drawing)
+        if self.depth is not None:
+            self.pixels[self.depth >= 1.0] = 255
         return self.pixels[::-1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +35,15 @@ class Carried:
 
 @functools.lru_cache(maxsize=16)
 def _compiled(text: str, ground: Ground | None) -> Any:
-    mujoco = load_mujoco()
-    spec = mujoco.MjSpec.from_string(text)
+    return add_ground(load_mujoco().MjSpec.from_string(text), ground).compile()
+
+
+def add_ground(spec: Any, ground: Ground | None) -> Any:
+    """A model's description with a table or floor in it, where there is one."""
     if ground is not None:
         spec.worldbody.add_geom(
             name="found_ground",
-            type=mujoco.mjtGeom.mjGEOM_PLANE,
+            type=load_mujoco().mjtGeom.mjGEOM_PLANE,
             size=[0.0, 0.0, 1.0],
             pos=[0.0, 0.0, ground.height],
             quat=ground.turned,
@@ -47,7 +51,7 @@ def _compiled(text: str, ground: Ground | None) -> Any:
             condim=3,
             friction=[ground.friction, 0.005, 0.0001],
         )
-    return spec.compile()
+    return spec
 
 
 def bare_model(robot: Robot, ground: Ground | None = None) -> Any:
@@ -55,15 +59,28 @@ def bare_model(robot: Robot, ground: Ground | None = None) -> Any:
     touches the ground and what stands still, not itself; without either, nothing touches."""
     mujoco = load_mujoco()
     model = copy.copy(_compiled(robot.model, ground))
-    for numbers in (model.dof_armature, model.dof_damping, model.dof_frictionloss, model.jnt_stiffness):
-        numbers[:] = 0
+    alone_with(model, {})
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    return model
+
+
+def alone_with(model: Any, driven: Mapping[str, int]) -> None:
+    """Take away what drives, damps and springs any joint but these, which have actuators of ours, by their
+    number. What moves touches the ground and what stands still, not itself; without either, nothing
+    touches."""
+    mujoco = load_mujoco()
+    own = [int(model.joint(name).dofadr[0]) for name in driven]
+    others = np.setdiff1d(np.arange(model.nv), own)
+    for numbers in (model.dof_armature, model.dof_damping, model.dof_frictionloss):
+        numbers[others] = 0
+    model.jnt_stiffness[:] = 0
+    idle = np.setdiff1d(np.arange(len(model.actuator_gainprm)), [*driven.values()])
+    model.actuator_gainprm[idle] = model.actuator_biasprm[idle] = 0
     still = model.body_weldid[model.geom_bodyid] == 0
     touches = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     model.geom_contype[:], model.geom_conaffinity[:] = touches & ~still, touches & still
     if not (touches & still).any():
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    return model
 
 
 def places(robot: Robot, model: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ allow."""
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,12 @@ def motion_of(robot: Robot, log: Log) -> Motion:
     return Motion(
         time=t, position=q, velocity=v, acceleration=a, recorded=recorded, window=window, noise=noise
     )
+
+
+def part_of(motion: Motion, cut: slice) -> Motion:
+    """Some of its samples."""
+    arrays = ("time", "position", "velocity", "acceleration", "recorded")
+    return replace(motion, **{name: getattr(motion, name)[cut] for name in arrays})
 
 
 def _recorded(robot: Robot, log: Log, name: str, t: np.ndarray) -> np.ndarray:

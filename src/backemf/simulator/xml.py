@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 import xml.parsers.expat as expat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,15 +114,17 @@ def applied(edits: Sequence[Edit]) -> dict[Path, bytes]:
     return files
 
 
-def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
+def compiled(
+    mujoco: Any, path: Path, files: dict[Path, bytes], load: Callable[[str], Any] | None = None
+) -> Any:
     """The edited model, from temporary files beside the user's:
-    untouched includes and assets stay where they are."""
+    untouched includes and assets stay where they are. `load` makes a model of a path, instead of MuJoCo."""
     temporary: list[Path] = []
 
     def copied(file: Path) -> Path | None:
         """A copy of a file with its edits, including copies where those changed; None where nothing did."""
         content, changed = files.get(file, file.read_bytes()), file in files
-        includes = [e for e in _parsed(content, file) if e.tag == "include" and "file" in e.attributes]
+        includes = [e for e in parsed(content, file) if e.tag == "include" and "file" in e.attributes]
         for e in reversed(includes):
             fresh = copied(path.parent / e.attributes["file"])
             if fresh is not None:
@@ -136,7 +138,7 @@ def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
         return temporary[-1]
 
     try:
-        return mujoco.MjModel.from_xml_path(str(copied(path)))
+        return (load or mujoco.MjModel.from_xml_path)(str(copied(path) or path))
     except ValueError as error:
         raise InvalidValue(
             f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}:"
@@ -148,7 +150,7 @@ def compiled(mujoco: Any, path: Path, files: dict[Path, bytes]) -> Any:
                 place.unlink()
 
 
-def _parsed(content: bytes, path: Path) -> list[Element]:
+def parsed(content: bytes, path: Path) -> list[Element]:
     """Elements of one file's content alone."""
     elements: list[Element] = []
     parser = expat.ParserCreate()

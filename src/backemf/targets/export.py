@@ -247,11 +247,15 @@ def export(
     replay      run the very file in its simulator, where that is installed, over these motions; the header
                 says what was run and what came of it.
     into        the user's own MJCF or URDF: the joint's old actuator is replaced, and what comes back are the
-                edited files. The actuator may be a mapping then, from joints (names or regular expressions).
+                edited files. The actuator may be a mapping then, from joints (names or regular expressions),
+                or the fit of a robot, which is then driven as its held-out recordings say.
     findings    what is known about the numbers, such as a gain that no sheet prints; it goes into the header.
     unknown     by joint, paths of what an actuator does not really know; those numbers stay the model's.
     """
     name, version = parse_target(to)
+    robot = actuator if isinstance(actuator, Fit) and actuator.joints else None
+    if robot is not None:
+        actuator = robot.actuators if into is not None or name in SEVERAL else _of_joint(robot, joint, name)
     given = dict(actuator) if isinstance(actuator, Mapping) else {joint: actuator}
     sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
     wanted = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
@@ -295,6 +299,10 @@ def export(
             " gearbox.contact_stiffness, or leave it out"
         )
     module = module_of(name)
+    if into is not None and robot is not None and name in ("mujoco", "mujoco-classic"):
+        from .mujoco.robots import robot_edited
+
+        return robot_edited(robot, into, request, module, replay=replay, unknown=unknown)
     if into is not None:
         from .mujoco.into import edited
 
@@ -305,6 +313,18 @@ def export(
     from .replay import proven
 
     return proven(made, request.logs or None)
+
+
+def _of_joint(fit: Fit, joint: str, target: str) -> Fit:
+    """One joint's part of a robot's fit."""
+    if joint == "joint" and joint not in fit.joints:
+        raise InvalidValue(
+            f"the fit has {len(fit.joints)} joints, and a file for {target} holds one; expected `into` with"
+            f" the robot's model, or joint= one of {', '.join(fit.joints)}"
+        )
+    if joint not in fit.joints:
+        raise UnknownName("joint of the fit", joint, fit.joints)
+    return fit.joints[joint]
 
 
 def _actuator(given: Any) -> Actuator:

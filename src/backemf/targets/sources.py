@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data import store
-from ..errors import InvalidValue, MissingValue
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..model.actuator import Actuator
 
 MODELS = (".xml", ".mjcf")
@@ -30,11 +30,16 @@ def split(source: Path | str) -> tuple[Path, str | None]:
     head, sharp, name = str(source).rpartition("#")
     if not sharp or Path(source).is_file() or not head.lower().endswith((*SEVERAL, ".json", ".toml")):
         return Path(source), None
-    if not head.lower().endswith(SEVERAL):
-        raise InvalidValue(f"{str(source)!r}: {Path(head).name} holds one actuator; expected no # behind it")
+    if not head.lower().endswith((*SEVERAL, ".json")):
+        raise one_alone(source, head)
     if not name:
         raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
     return Path(head), name
+
+
+def one_alone(source: Path | str, head: Path | str) -> InvalidValue:
+    """Somebody named one of several actuators in a file that has one."""
+    return InvalidValue(f"{str(source)!r}: {Path(head).name} holds one actuator; expected no # behind it")
 
 
 def is_model(source: Path | str) -> bool:
@@ -56,19 +61,47 @@ def read(source: Path | str, hint: str | None = None) -> Source:
 
         configured = isaaclab.read(path, name, hint)
         return Source(configured.actuator, configured.notes, configured.joint)
-    text = str(source)
+    text = str(path)
     if not text.endswith(".json"):
         note = f"datasheet: {path.name}" if text.endswith(".toml") else f"catalogue: {text}"
         return Source(store.actuator(source), (note,))
     content = _content(path)
+    if isinstance(content, dict) and content.get("noun") == "Fit" and (joint := _joint(path, name, hint)):
+        return joint
+    if name is not None:
+        raise one_alone(source, path)
     if isinstance(content, dict) and "backemf" not in content and "kt" in content:
         return _bam(text)
+    if isinstance(content, dict) and content.get("noun") == "Population":
+        from ..data.population import Population
+
+        shared = Population.read(text)
+        return Source(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
     if isinstance(content, dict) and content.get("noun") == "Fit":
         from ..data.fit import Fit
 
         fit = Fit.read(text)
         return Source(fit.actuator, (f"fit: {path.name}", *fit.summary()))
     return Source(store.actuator(source), (f"actuator: {path.name}",))
+
+
+def _joint(path: Path, name: str | None, hint: str | None) -> Source | None:
+    """A joint of a robot's fit; None where it is one servo's."""
+    from ..data.fit import Fit
+
+    fit = Fit.read(path)
+    if not fit.joints:
+        return None
+    wanted = name or (hint if hint in fit.joints else None)
+    if wanted is None:
+        raise MissingValue(
+            f"{path.name} has {len(fit.joints)} joints ({', '.join(fit.joints)}); say which one, as"
+            f" {path.name}#{next(iter(fit.joints))}"
+        )
+    if wanted not in fit.joints:
+        raise UnknownName(f"joint of {path.name}", wanted, fit.joints)
+    one = fit.joints[wanted]
+    return Source(one.actuator, (f"fit: {path.name}, {wanted}", *one.summary()), wanted)
 
 
 def _content(path: Path) -> Any:

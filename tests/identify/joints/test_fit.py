@@ -4,14 +4,20 @@ sentences where something does not fit."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import backemf as be
 from backemf.cli.identify import fit as command
-from backemf.identify.joints.fit import divided
+from backemf.cli.robot.fit import share_of
+from backemf.identify.joints.along import along
+from backemf.identify.joints.findings import of_falls
+from backemf.identify.joints.fit import divided, robot_of
 from backemf.identify.joints.starts import gains_of, torque_level, without_echo
+from backemf.robot.dynamics import bare_model
+from backemf.robot.masses import changed
 
 from ...cli.runner import runner
 from ...robot.arms import ARM
@@ -164,3 +170,50 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
     assert number["unit"] == "N m"
     assert number["error"] > 0
     assert "drive.delay" in answer["joints"]["wrist"]["parameters"]
+
+
+def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):
+    log = logs[0]
+    joints = {}
+    for name, one in log.joints.items():
+        q = np.where(one.time > 8.0, one["position"] + 1.0, one["position"])
+        joints[name] = be.log(name, one.time, position=q, position_target=one["position_target"])
+    fallen = along(robot, type(log)(name="fallen", signals={}, joints=joints, robot=robot))
+    (said,) = of_falls([fallen, along(robot, log)])
+    assert said.code == "fell"
+    assert "fallen" in said.text
+    assert said.numbers["begin"] == pytest.approx(8.0, abs=0.1)
+
+
+def test_a_recorded_base_is_refused_until_logs_can_hold_it(robot, logs):
+    with pytest.raises(be.BackemfError, match="no channels for the motion of a base"):
+        robot_of([replace(log, robot=replace(robot, base="recorded")) for log in logs])
+
+
+def test_masses_are_found_where_the_model_is_wrong(robot):
+    """An arm with a payload that its model lacks; the winding is known, so that weights are told."""
+    heavy = changed(robot, {"payload.mass": 0.03})
+    logs = [replace(recording(heavy, k, 10.0, step=1e-3), robot=robot) for k in (1, 2, 3)]
+    prior = {"motor.resistance": (4.0, 0.04), "motor.torque_constant": (1.2, 0.012)}
+    fit = be.fit(START, logs, prior=prior, friction="coulomb", free_inertia=0.1)
+    found = {b.path: b for b in fit.bench if b.path.startswith("robot.")}
+    assert {"robot.payload.mass", "robot.base.tilt_y", "robot.elbow.offset", "robot.fore.mass"} <= set(found)
+    truth_of = {path: 0.03 if path == "robot.payload.mass" else b.stated for path, b in found.items()}
+    z = [abs(b.value - truth_of[path]) / b.error for path, b in found.items()]
+    # of three recordings nobody knows how much they disagree, and friction is not quite MuJoCo's
+    assert np.mean(np.array(z) < 2.0) >= 0.75
+    # what gravity pulls at the hand is known, whichever of the numbers has it
+    hand = bare_model(fit.robot).body("hand")
+    true = bare_model(heavy).body("hand")
+    moment = [float(m.mass[0] * m.ipos[0]) for m in (hand, true)]
+    assert moment[0] == pytest.approx(moment[1], rel=0.25)
+    assert fit.score.rms_free < 4e-3
+
+
+def test_a_share_of_the_masses_is_read_from_the_command_line():
+    assert share_of(None) == 0.0
+    assert share_of("10%") == pytest.approx(0.1)
+    assert share_of("0.05") == pytest.approx(0.05)
+    for text in ("much", "0%", "200%"):
+        with pytest.raises(be.BackemfError, match="expected a share, as in 10%"):
+            share_of(text)

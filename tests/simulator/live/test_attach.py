@@ -12,8 +12,11 @@ import pytest
 from mujoco import rollout
 
 import backemf as be
+from backemf.errors import InvalidValue
 
 from ...engine.compile.test_torch import actuator as known
+from ...robot.arms import ARM
+from ...robot.known import known_fit
 from .arms import arm, pendulum
 
 MASS, LENGTH = 0.5, 0.1
@@ -414,3 +417,15 @@ def test_no_file_and_a_compiled_model():
         be.attach("none.xml", {".*": servo()})
     with pytest.raises(be.BackemfError, match="a compiled model cannot be changed"):
         be.attach(pendulum().compile(), {".*": servo()})
+
+
+def test_the_fit_of_a_robot_is_attached_by_its_joints(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM)
+    fit = known_fit(be.Robot.read(tmp_path / "arm.xml"), [], [])
+    fit.write(tmp_path / "fit.json")
+    for given in (fit, tmp_path / "fit.json"):
+        motors = be.attach(tmp_path / "arm.xml", given)
+        assert {name: one.actuator for name, one in motors.joints.items()} == fit.actuators
+    assert motors.joints["elbow"].fit == fit.joints["elbow"]
+    with pytest.raises(InvalidValue, match="the fit of 3 joints for one of them"):
+        be.attach(tmp_path / "arm.xml", {"elbow": fit})

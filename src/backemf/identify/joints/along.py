@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...data.log import Log, Signal
+from ...data.log import Log
 from ...data.robot import Ground, Robot
 from ...model.actuator import Actuator
-from ...model.bench import Recorded
+from ...robot import alone
 from ...robot.clearance import Clearance, clearance
-from ...robot.contact import Pushes, by_joint, ground_of, pushes, touched
+from ...robot.contact import Pushes, from_outside, pushes, scatter_of, touched
 from ...robot.dynamics import Carried, carried
-from ...robot.motion import Motion, motion_of
+from ...robot.motion import Motion, motion_of, part_of
+from ...robot.plane import ground_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,26 +42,29 @@ def along(robot: Robot, log: Log) -> Along:
     )
 
 
-def joint_log(one: Along, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
-    """The recording of one joint, on a bench that is all the others."""
-    j, given, t = robot.place(name), one.log.joints[name], one.motion.time
-    kept = ~one.touched & np.isfinite(one.motion.recorded[:, j])
-    signals = {n: s for n, s in given.signals.items() if n.endswith("_target") or n in ("enabled", "supply")}
-    signals["position"] = Signal(time=t[kept], values=one.motion.recorded[kept, j])
-    signals["inertia"] = Signal(time=t, values=_between(one.carried.inertia[:, j]))
-    signals["load"] = Signal(time=t, values=_between(one.carried.load[:, j]))
+def first_part(one: Along, seconds: float) -> Along:
+    """The first seconds of a recording."""
+    t = one.motion.time
+    n = int(np.searchsorted(t, t[0] + seconds, side="right"))
+    if n >= len(t):
+        return one
+    cut = slice(0, n)
+    arrays = ("inertia", "load", "torque")
     return replace(
-        given,
-        name=f"{one.log.name}/{name}",
-        signals=signals,
-        bench=Recorded(),
-        settings={**given.settings, **settings},
+        one,
+        log=one.log.between(float(t[0]), float(t[n - 1])),
+        motion=part_of(one.motion, cut),
+        carried=replace(one.carried, **{name: getattr(one.carried, name)[cut] for name in arrays}),
+        clearance=None,
+        touched=one.touched[cut],
     )
 
 
-def _between(x: np.ndarray) -> np.ndarray:
-    """What holds from each sample to the next: the mean of both, or a load would come half a sample late."""
-    return np.append(0.5 * (x[1:] + x[:-1]), x[-1])
+def joint_log(one: Along, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
+    """The recording of one joint, on a bench that is all the others."""
+    return alone.joint_log(
+        one.log, robot, name, one.motion, one.carried, kept=~one.touched, settings=settings
+    )
 
 
 def with_contact(
@@ -72,16 +76,15 @@ def with_contact(
 ) -> tuple[list[Along], Ground | None, list[Pushes]]:
     """(recordings with the samples marked in which the robot touched something, the ground that was given or
     found, how hard it pushed)."""
-    seen = [robot.place(name) for name in actuators]
-    felt = []
-    for one in recordings:
-        if one.clearance is None:
-            return list(recordings), ground, []
-        torques = by_joint(robot, actuators, delays, one.log, one.motion, one.carried)
-        felt.append(pushes(torques, one.clearance, seen, one.motion.time))
     there = [one.clearance for one in recordings if one.clearance is not None]
+    if len(there) < len(recordings) or not recordings:
+        return list(recordings), ground, []
+    outside = [from_outside(robot, actuators, delays, one.log, one.motion, one.carried) for one in recordings]
+    scatter = scatter_of(outside)
+    clocks = [one.motion.time for one in recordings]
+    felt = [pushes(o, scatter, c, t) for o, c, t in zip(outside, there, clocks, strict=True)]
     if ground is None:
-        ground = ground_of(there, felt)
+        ground = ground_of(there, felt, clocks)
     marked = []
     for one, c, p in zip(recordings, there, felt, strict=True):
         marked.append(replace(one, touched=touched(c, p, ground, one.motion.time)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...data.fit import Fit
+from ...data.fit import Fit, Score
 from ...findings import Finding, finding
 from ...model import steady
 from ...robot.contact import stretches
@@ -21,6 +21,8 @@ TELLS = 0.15
 """Relative error of the stiffness up to which a joint's own recordings tell it."""
 COLLAPSED = 2.0
 """Factor between the stiffnesses of equal servos from which on their scale has collapsed."""
+FALLEN, LOST, LASTING = 10.0, 0.3, 1.0
+"""Errors [usual ones; rad] beyond which, and time [s] for which, a joint no longer does what it is told."""
 NOT_FOLLOWED = 3.0
 """How much worse than usual a recording is followed that is named."""
 
@@ -58,6 +60,49 @@ def of_contact(s: Settled, unseen: Sequence[Along]) -> Iterator[Finding]:
         remedy=remedy,
         numbers=made.numbers,
         logs=tuple(one.log.name for one in touching),
+    )
+
+
+def of_falls(recordings: Sequence[Along]) -> Iterator[Finding]:
+    """Recordings at whose end most joints stand far from what was asked: the robot fell, or was switched
+    off."""
+    for one in recordings:
+        t = one.motion.time
+        far = []
+        for log in one.log.joints.values():
+            if "position" not in log or "position_target" not in log:
+                continue
+            asked = log.signals["position_target"].held(t)
+            error = np.abs(np.nan_to_num(log.signals["position"].held(t) - asked))
+            usual = float(np.median(error[: len(t) // 2]))
+            far.append(error > max(FALLEN * usual, LOST))
+        if not far:
+            continue
+        most = np.mean(far, axis=0) > 0.5
+        begin = len(t) - int(np.argmin(most[::-1])) if not most.all() else 0
+        if begin < len(t) and t[-1] - t[begin] > LASTING:
+            text = (
+                f"in {one.log.name} most joints stand far from what was asked from {t[begin]:.1f} s to the"
+                " end: the robot fell, or its motors were off."
+            )
+            remedy = f"cut the log there: log.between(0, {t[begin]:.1f})"
+            yield finding("fell", text, remedy, begin=float(t[begin]))
+
+
+def of_inertia(stated: Score, found: Score) -> tuple[Finding, ...]:
+    """Whether all joints together are nearer to the recordings with the robot's own numbers found."""
+    before, after = 1e3 * stated.rms_free, 1e3 * found.rms_free
+    numbers = {"before": stated.rms_free, "after": found.rms_free}
+    if found.rms_free <= stated.rms_free:
+        return ()
+    text = (
+        f"with masses and zeros free all joints together are {after:.3g} mrad from the fitted recordings, as"
+        f" stated {before:.3g}: they take up what the model of the actuators lacks."
+    )
+    return (
+        finding(
+            "inertia_not_believed", text, "leave --free-inertia away, or give a smaller share", **numbers
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,20 +24,25 @@ from ..uncertainty import uncertainty
 from . import findings as said
 from .along import Along, along, with_contact
 from .ground import refined
+from .inertia import with_unknowns
 from .numbers import joint_fits, whole_fit
 from .score import score
-from .search import Settled, climbed, finished, searched, with_law
+from .search import Settled, climbed, finished, searched, seen_again, with_law
 from .shared import Setup, actuators_at, check_share
 from .starts import starts, without_echo
+from .steps import with_steps
+from .together import with_coupling
 
-RUNGS = ("coulomb", "stribeck", "m3", "m4")
+RUNGS = ("coulomb", "stribeck", "m3", "m4", "m5", "m6")
 """Frictions that a robot's ladder tries, from poor to rich."""
-BELOW = {"stribeck": "coulomb", "m3": "coulomb", "m4": "m3", "m5": "m4", "m6": "m4", "lugre": "stribeck"}
+BELOW = {"stribeck": "coulomb", "m3": "coulomb", "m4": "m3", "m5": "m4", "m6": "m5", "lugre": "stribeck"}
 QUICK = 7e-3
 """Step of the simulations that rungs are compared by [s]."""
 GEARED = "m4"
 AS_GOOD = 1.01
 """How much more than the best a poorer friction may leave and is still as good."""
+NEAR = 1.03
+"""How much more than the best it may leave before the last steps and still come out ahead."""
 LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
 
 
@@ -54,6 +59,8 @@ class Options:
     joints: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     contact: bool = True
+    free_inertia: float = 0.0
+    """Share by which masses and lengths of the robot's model may be off; 0: as stated."""
     progress: Progress | None = None
     rungs: tuple[str, ...] = RUNGS
     seed: int = 0
@@ -98,30 +105,45 @@ def fit_robot(given: Any, logs: Sequence[Log], options: Options) -> Fit:
     setup = Setup(
         robot=robot, starts=begin.actuators, share=options.share, prior=begin.prior, also=options.also
     )
+    tried: tuple[Tried, ...] = ()
     if wanted == "ladder":
         rungs = _ladder(setup, seen, unseen, options, say)
-        chosen = simplest(rungs)
+        say("settling", 0.0, 0.8)
+        chosen = simplest([_ended(rung, unseen, options) for rung in nearest(rungs)])
+        tried = tuple(_tried(r, r.name == chosen.name) for r in rungs)
     else:
-        chosen, rungs = _rung(setup, law(wanted), seen, unseen, options, say), []
-    say("settling", 0.0, 0.85)
-    s = refined(finished(chosen.settled))
-    chosen = _with_unseen(chosen.name, s, unseen, options.contact)
-    say("all joints together", 0.0, 0.9)
-    chosen = replace(chosen, score=_score(chosen))
+        chosen = _rung(setup, law(wanted), seen, unseen, options, say)
+        say("settling", 0.0, 0.85)
+        chosen = _ended(chosen, unseen, options, judge=not options.free_inertia)
+    s = chosen.settled
+    of_inertia: Iterable[Finding] = ()
+    if options.free_inertia:
+        say("with the robot's own numbers", s.cost, 0.87)
+        stated, s = s, with_unknowns(s, options.free_inertia)
+        of_inertia = said.of_inertia(
+            *(_score(_with_unseen("", one, [], False), QUICK) for one in (stated, s))
+        )
+        unseen = [along(s.setup.robot, one.log) for one in unseen]
+        s = refined(s)
+        chosen = _with_unseen(chosen.name, s, unseen, options.contact)
+        chosen = replace(chosen, score=_score(chosen))
+    assert chosen.score is not None
     sure = uncertainty(s.problem, s.x, robust=s.robust, groupings=(s.problem.of,), own=True)
+    sure = with_coupling(s, with_steps(s, sure))
     joints = joint_fits(s, sure, chosen.unseen, options.seed)
     notes: list[Finding] = [*robot.findings, *_common(logs), *begin.findings, *echoed]
+    notes += said.of_falls([*seen, *unseen])
     notes += said.of_contact(s, chosen.unseen)
+    notes += of_inertia
     notes += said.of_scale(s, joints)
     notes += said.of_followed(s)
     notes += said.of_joints(joints)
-    tried = tuple(_tried(r, r.name == chosen.name) for r in rungs)
     return whole_fit(
         s,
         sure,
         joints,
         score=chosen.score,
-        robot=robot.on(s.ground),
+        robot=s.setup.robot.on(s.ground),
         findings=tuple(notes),
         rungs=tried,
         judged_on="the coupled simulation of the logs held out" if tried and judged else "",
@@ -139,6 +161,11 @@ def robot_of(logs: Sequence[Log]) -> Robot:
         raise InvalidValue(f"{alone} belongs to no robot; read all logs with bench=be.Robot.read(...)")
     if any(robot != robots[0] for robot in robots):
         raise InvalidValue("the logs belong to different robots; fit one robot at a time")
+    if robots[0].base == "recorded":
+        raise InvalidValue(
+            "base is 'recorded', but logs have no channels for the motion of a base yet; hold it and say"
+            " base='held', or give gravity= as the base stood"
+        )
     return robots[0]
 
 
@@ -176,9 +203,9 @@ def _rung(
         path.insert(0, BELOW[path[0]])
     ground = setup.robot.ground
     first = setup.with_starts({j: with_law(a, path[0]) for j, a in setup.starts.items()})
-    settled = searched(first, seen, ground, say, options.contact)
+    settled = searched(first, seen, ground, say, options.contact, settle=len(path) == 1)
     for above in path[1:]:
-        settled = climbed(settled, above)
+        settled = climbed(settled, above, settle=above == name)
         say(above, 0.0, 0.8)
     return _with_unseen(name, settled, unseen, options.contact)
 
@@ -218,6 +245,25 @@ def _score(rung: Rung, step: float | None = None) -> Score:
     recordings = rung.unseen or s.recordings
     more = {} if step is None else {"step": step}
     return score(s.setup.robot, acts, delays, s.ground, recordings, held_out=bool(rung.unseen), **more)
+
+
+def _ended(rung: Rung, unseen: list[Along], options: Options, judge: bool = True) -> Rung:
+    """A rung with contact looked for again, settled with finer steps, and judged."""
+    s = rung.settled
+    if options.contact:
+        s = seen_again(s, s.setup.robot.ground)
+    s = refined(finished(s))
+    ended = _with_unseen(rung.name, s, unseen, options.contact)
+    return replace(ended, score=_score(ended)) if judge else ended
+
+
+def nearest(rungs: Sequence[Rung]) -> list[Rung]:
+    """The best rung, and the simplest that is near it: only the last steps tell which of them is better."""
+    best = min(rungs, key=lambda r: r.score.rms if r.score else np.inf)
+    assert best.score is not None
+    near = [r for r in rungs if r.score is not None and r.score.rms <= NEAR * best.score.rms]
+    first = min(near, key=lambda r: r.n_numbers, default=best)
+    return [best] if first is best else [first, best]
 
 
 def simplest(rungs: Sequence[Rung]) -> Rung:

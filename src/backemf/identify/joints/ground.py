@@ -1,74 +1,101 @@
-"""The ground as the fitted recordings feel it: how much slides on it, by simulating the moments around each
-contact with all joints together."""
+"""The ground as the fitted recordings feel it: its height and how much slides on it, by simulating the
+moments around each contact with all joints together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from ...data.robot import Ground, Robot
+from ...data.log import Log
+from ...data.robot import Ground
 from ...robot.contact import stretches
 from ...robot.coupled import coupled
-from .along import Along, along
+from ...robot.motion import Motion, part_of
+from .along import Along
 from .search import Settled
 from .shared import actuators_at
 
-BEFORE, AFTER = 0.8, 0.3
+BEFORE, AFTER = 0.6, 1.0
 """Time that is simulated before and after a contact [s]."""
-LONGEST = 60.0
-"""Seconds of contact that are simulated at most for each candidate."""
+LONGEST = 20.0
+"""Seconds around contacts that are simulated at most for each candidate."""
 FRICTIONS = (0.03, 0.06, 0.12, 0.25, 0.5)
 """Coefficients of friction that are tried, while they help."""
-STEP = 5e-3
+HEIGHTS = (0.5, 0.25)
+"""Changes of the height that are tried, in its errors; the next where one does not help."""
+STEP = 7e-3
 """Longest step of these simulations [s]."""
 
 
-def windows(recordings: list[Along], robot: Robot) -> list[Along]:
-    """The moments around each contact, as recordings of their own."""
+def windows(recordings: list[Along]) -> list[tuple[Log, Motion, np.ndarray]]:
+    """(recording, motion, samples in contact) of the moments around contacts: of all recordings alike, as
+    many as there is time for."""
+    each = [list(_spans(one)) for one in recordings]
     found, spent = [], 0.0
-    for one in recordings:
-        t = one.motion.time
-        spans: list[list[float]] = []
-        for a, b in stretches(one.touched):
-            begin, end = float(t[a]) - BEFORE, float(t[b - 1]) + AFTER
-            if spans and begin < spans[-1][1] + BEFORE:
-                spans[-1][1] = end
-            else:
-                spans.append([begin, end])
-        for begin, end in spans:
-            if spent > LONGEST or np.sum((t >= begin) & (t <= end)) < 30:
+    for round_ in range(max(map(len, each), default=0)):
+        for one, spans in zip(recordings, each, strict=True):
+            if round_ >= len(spans) or spent > LONGEST:
                 continue
-            part = along(robot, one.log.between(begin, end))
-            inside = (t >= part.motion.time[0] - 1e-9) & (t <= part.motion.time[-1] + 1e-9)
-            found.append(replace(part, touched=one.touched[inside]))
-            spent += end - begin
+            a, b = spans[round_]
+            t, cut = one.motion.time, slice(a, b)
+            log = one.log.between(float(t[a]), float(t[b - 1]))
+            found.append((log, part_of(one.motion, cut), one.touched[cut]))
+            spent += float(t[b - 1] - t[a])
     return found
 
 
+def _spans(one: Along) -> Iterator[tuple[int, int]]:
+    """(first, behind the last) sample of what is simulated around each contact; those that are near each
+    other together."""
+    t = one.motion.time
+    step = float(np.median(np.diff(t)))
+    before, after = round(BEFORE / step), round(AFTER / step)
+    open_: list[int] = []
+    for a, b in stretches(one.touched):
+        begin, end = max(a - before, 0), min(b + after, len(t))
+        if open_ and begin < open_[1]:
+            open_[1] = end
+            continue
+        if open_:
+            yield open_[0], open_[1]
+        open_ = [begin, end]
+    if open_:
+        yield open_[0], open_[1]
+
+
 def refined(s: Settled) -> Settled:
-    """The same with the friction of the ground that leaves the least error around its contacts."""
+    """The same with the height and friction of the ground that leave the least error around its contacts."""
     if s.ground is None or not s.ground.error:
         return s
     robot = s.setup.robot
     acts, delays = actuators_at(s.problem, s.setup, s.x)
-    parts = windows(s.recordings, robot)
+    parts = windows(s.recordings)
     places = [robot.place(name) for name in acts]
     if not parts:
         return s
 
     def misfit(ground: Ground) -> float:
         """Minus the logarithm of the likelihood, with a scatter of its own for each joint: what slides is
-        told by joints that the ground does not push upwards."""
+        told by joints that the ground does not push upwards. Friction keeps what a contact did, so that the
+        moments behind one count too."""
         total, count = np.full(len(places), 1e-12), 0
-        for one in parts:
-            q = coupled(robot, acts, one.log, delays=delays, ground=ground, motion=one.motion, step=STEP)
-            error = (q - one.motion.recorded)[one.touched][:, places]
+        for log, motion, touched in parts:
+            q = coupled(robot, acts, log, delays=delays, ground=ground, motion=motion, step=STEP)
+            error = (q - motion.recorded)[int(np.argmax(touched)) :, places]
             total += np.sum(np.minimum(np.nan_to_num(error**2, nan=1.0), 1.0), axis=0)
             count += len(error)
         return float(np.sum(np.log(total / max(count, 1))))
 
     best = (misfit(s.ground), s.ground)
+    for change in HEIGHTS:
+        for sign in (1.0, -1.0):
+            tried = replace(best[1], height=best[1].height + sign * change * best[1].error)
+            cost = misfit(tried)
+            if cost < best[0]:
+                best = (cost, tried)
+                break
     for friction in FRICTIONS:
         tried = replace(best[1], friction=friction)
         cost = misfit(tried)

@@ -14,6 +14,7 @@ from ...engine.rows import DELAY
 from ..fit import fitted_numbers
 from ..uncertainty import Uncertainty
 from .along import Along
+from .inertia import robot_numbers
 from .search import Settled
 from .shared import Joined, absolute_errors, actuators_at, errors_of, joined, name_of, x_from
 
@@ -103,6 +104,7 @@ def whole_fit(
     error = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     named: dict[str, Fitted] = {name_of(p.free.parameters[k]): fitted[p.free.parameters[k].name] for k in own}
     bench = tuple(replace(b, group=joint) for joint, one in joints.items() for b in one.bench)
+    bench += robot_numbers(s, sure.covariance)
     first = next(iter(joints.values()))
     return Fit(
         actuator=first.actuator,

@@ -24,13 +24,29 @@ def score(
     step: float = LONGEST_STEP,
 ) -> Score:
     """The coupled simulation against recordings; where it runs away the score is infinite."""
-    places = [robot.place(name) for name in actuators]
+    runs = [
+        coupled(robot, actuators, one.log, delays=delays, ground=ground, motion=one.motion, step=step)
+        for one in recordings
+    ]
+    return scored(robot, [*actuators], recordings, runs, held_out=held_out)
+
+
+def scored(
+    robot: Robot,
+    names: Sequence[str],
+    recordings: Sequence[Along],
+    runs: Sequence[np.ndarray],
+    *,
+    held_out: bool,
+) -> Score:
+    """Positions of all joints along recordings, (samples, joints) each, against what was recorded of these
+    joints."""
+    places = [robot.place(name) for name in names]
     squares = np.zeros((2, len(places)))
     count = np.zeros((2, len(places)))
     logs = {}
     touched = 0
-    for one in recordings:
-        q = coupled(robot, actuators, one.log, delays=delays, ground=ground, motion=one.motion, step=step)
+    for one, q in zip(recordings, runs, strict=True):
         error = (q - one.motion.recorded)[:, places] ** 2
         error = np.where(np.isfinite(one.motion.recorded[:, places]), error, np.nan)
         lost = ~np.isfinite(q[:, places])
@@ -41,7 +57,6 @@ def score(
             count[row] += np.sum(np.isfinite(one.motion.recorded[kept][:, places]), axis=0)
         touched += int(one.touched.sum())
     every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
-    names = list(actuators)
     return Score(
         rms=float(np.sqrt(np.sum(squares[0]) / np.sum(count[0]))),
         rms_free=float(np.sqrt(np.sum(squares[1]) / max(np.sum(count[1]), 1))),

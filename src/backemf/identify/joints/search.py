@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ...engine.rows import DELAY
 from ...model.actuator import Actuator
 from ..frictions import above, with_friction
 from ..optimize import Minimum, Progress, levenberg_marquardt
-from .along import Along, with_contact
+from .along import Along, first_part, with_contact
 from .shared import Joined, Setup, actuators_at, joined, shifted_start, weigh, x_from
 
 COARSE = 7e-3
@@ -25,6 +26,8 @@ FIRST_ALIKE = 50.0
 OBSERVED = 20.0
 """Bandwidth of the observer with which contact is looked for [rad/s]."""
 RELEASED = (6.0, 2.0)
+GLANCE = 40.0
+"""Seconds of each recording that the first steps of a search look at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,58 +59,58 @@ def searched(
     ground: Ground | None,
     note: Progress | None = None,
     contact: bool = True,
+    settle: bool = True,
 ) -> Settled:
-    """From the start: with the observer, then contact, then without."""
+    """From the start: with the observer, then contact, then without; settled unless a richer friction
+    follows."""
     say: Callable[[str, float, float], None] = note or (lambda *_: None)
-    p = joined(setup, recordings)
+    # Where a search begins, a part of each recording says where to go.
+    p = joined(setup, [first_part(one, GLANCE) for one in recordings])
     coarse = substeps_of(p, COARSE)
-    p.sigma = np.full((len(p.logs), 1), FIRST_ERROR * np.sqrt(FIRST_ALIKE))
-    robust = 1.5 / np.sqrt(FIRST_ALIKE)
+    robust = _at_first(p)
     bandwidth = min(OBSERVED, 0.4 / p.step)
     x = shifted_start(p, p.first, bandwidth, coarse)
-    end = levenberg_marquardt(
-        p, x, bandwidth=bandwidth, robust=robust, substeps=coarse, most=15, tolerance=2e-3
-    )
+    how: dict[str, Any] = {"robust": robust, "substeps": coarse, "tolerance": 2e-3}
+    end = levenberg_marquardt(p, x, bandwidth=bandwidth, most=15, **how)
     n = end.n_evaluations + 6
     say("with an observer", end.cost, 0.3)
     found = [*recordings]
     if contact:
-        seen = ground
-        for _ in range(2):
-            acts, delays = actuators_at(p, setup, end.x)
-            found, seen, _ = with_contact(setup.robot, recordings, acts, delays, ground)
-            known = p.values(end.x)
-            p = joined(setup, found)
-            p.sigma = np.full((len(p.logs), 1), FIRST_ERROR * np.sqrt(FIRST_ALIKE))
-            end = levenberg_marquardt(
-                p,
-                x_from(p, known),
-                bandwidth=bandwidth,
-                robust=robust,
-                substeps=coarse,
-                most=8,
-                tolerance=2e-3,
-            )
-            n += end.n_evaluations
-        ground = seen
+        acts, delays = actuators_at(p, setup, end.x)
+        found, ground, _ = with_contact(setup.robot, recordings, acts, delays, ground)
         say("contact found", end.cost, 0.5)
+    known = p.values(end.x)
+    p = joined(setup, found)
+    _at_first(p)
+    end = levenberg_marquardt(p, x_from(p, known), bandwidth=bandwidth, most=8, **how)
+    n += end.n_evaluations
     for b in RELEASED:
-        end = levenberg_marquardt(
-            p, end.x, bandwidth=b, robust=robust, substeps=coarse, most=12, tolerance=2e-3
-        )
+        end = levenberg_marquardt(p, end.x, bandwidth=b, most=12, **how)
         n += end.n_evaluations
         say(f"observer at {b:g} rad/s", end.cost, 0.7)
-    return settled(setup, p, end.x, found, ground, n)
+    return settled(setup, p, end.x, found, ground, n, most=20 if settle else 0)
+
+
+def _at_first(p: Joined) -> float:
+    """Weights before any error is seen; gives the weighted error beyond which one counts less."""
+    p.sigma = np.full((len(p.logs), 1), FIRST_ERROR * np.sqrt(FIRST_ALIKE))
+    return float(1.5 / np.sqrt(FIRST_ALIKE))
 
 
 def settled(
-    setup: Setup, p: Joined, x: np.ndarray, recordings: list[Along], ground: Ground | None, n: int
+    setup: Setup,
+    p: Joined,
+    x: np.ndarray,
+    recordings: list[Along],
+    ground: Ground | None,
+    n: int,
+    most: int = 20,
 ) -> Settled:
     """Without an observer, weighed by the errors that are left."""
     coarse = substeps_of(p, COARSE)
     robust = weigh(p, x)
     end: Minimum = levenberg_marquardt(
-        p, x, robust=robust, substeps=coarse, most=20, tolerance=2e-3, damping=1e-3
+        p, x, robust=robust, substeps=coarse, most=most, tolerance=2e-3, damping=1e-3
     )
     return Settled(
         setup=setup,
@@ -122,6 +125,14 @@ def settled(
     )
 
 
+def seen_again(s: Settled, told: Ground | None) -> Settled:
+    """The same with contact looked for again: a better model of the actuators sees it better."""
+    acts, delays = actuators_at(s.problem, s.setup, s.x)
+    recordings, ground, _ = with_contact(s.setup.robot, s.recordings, acts, delays, told)
+    p = joined(s.setup, recordings)
+    return replace(s, problem=p, x=x_from(p, s.values), recordings=recordings, ground=ground)
+
+
 def finished(s: Settled) -> Settled:
     """The same, weighed anew and with finer steps."""
     p = s.problem
@@ -132,8 +143,9 @@ def finished(s: Settled) -> Settled:
     return replace(s, x=end.x, robust=robust, ended=end.ended, cost=end.cost, n_evaluations=n)
 
 
-def climbed(below: Settled, name: str) -> Settled:
-    """From what a poorer friction found, as a start of a richer one."""
+def climbed(below: Settled, name: str, settle: bool = True) -> Settled:
+    """From what a poorer friction found, as a start of a richer one; settled unless a still richer one
+    follows."""
     acts, _ = actuators_at(below.problem, below.setup, below.x)
     starts = {joint: lossless(above(a, name)) for joint, a in acts.items()}
     # Priors stand around what the first start says, not around what another law found.
@@ -158,7 +170,8 @@ def climbed(below: Settled, name: str) -> Settled:
         most=8,
         tolerance=2e-3,
     )
-    return settled(setup, p, end.x, below.recordings, below.ground, end.n_evaluations)
+    n = end.n_evaluations
+    return settled(setup, p, end.x, below.recordings, below.ground, n, most=20 if settle else 0)
 
 
 def with_law(actuator: Actuator, name: str) -> Actuator:

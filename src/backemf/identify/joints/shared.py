@@ -26,6 +26,9 @@ from .along import Along, joint_log
 
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
+ALIKE = 0.95
+"""Correlation, before any data, of what equal servos have each for itself: frictions of one type differ by a
+factor of two, not of ten, and a joint that hardly tells its own has what the others have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +118,9 @@ def _free(setup: Setup, logs: Sequence[Log], who: Sequence[str]) -> Free:
                 continue
             for joint in joints:
                 places = tuple(k for k, w in enumerate(who) if w == joint)
-                rows.append(replace(_one(setup, setup.starts[joint], path), logs=places, group=joint))
+                one = _one(setup, setup.starts[joint], path)
+                like = 0.0 if one.stated or one.signed is not None else ALIKE
+                rows.append(replace(one, logs=places, group=joint, alike=like, family=group))
     for joint in setup.joints:
         places = tuple(k for k, w in enumerate(who) if w == joint)
         late = numbers.latency(step, setup.starts[joint].drive.delay or 0.0)
@@ -150,8 +155,9 @@ def name_of(parameter: Parameter) -> str:
 def values_of(p: Joined, x: np.ndarray, joint: str) -> dict[str, float]:
     """Every free number of a joint by path, shared ones included."""
     k = p.who.index(joint)
-    values = list(p.values(x).values())
-    return {path: values[i] for path, i in zip(p.free.paths, p.index[k], strict=True) if i >= 0}
+    values, own = list(p.values(x).values()), p.system.parameters
+    rows = zip(p.free.paths, p.index[k], strict=True)
+    return {path: values[i] for path, i in rows if i >= 0 and path in own}
 
 
 def actuators_at(p: Joined, setup: Setup, x: np.ndarray) -> tuple[dict[str, Actuator], dict[str, float]]:

@@ -57,9 +57,10 @@ def attach(
     """Put actuators onto a model's joints.
 
     model        path of an MJCF or URDF file, or an MjSpec (which stays as it is).
-    actuators    by joint, or by regular expression for joints that the model drives: a Fit, an Actuator, a
-                 Datasheet, or anything `Actuator.read` takes, such as a catalogue name or "fit.json". A
-                 joint's own name wins over a regular expression.
+    actuators    the fit of a robot, whose joints have their own; or by joint, or by regular expression for
+                 joints that the model drives: a Fit, an Actuator, a Datasheet, or anything `Actuator.read`
+                 takes, such as a catalogue name or "fit.json". A joint's own name wins over a regular
+                 expression.
     substeps     of the actuator in each step of the simulation; without it, as many as its stiffness needs.
     sweeps       rounds in which the joints of an arm agree on their efforts, each step.
     feedforward  also give a drive's further targets (velocity and torque of a PD law) an element of ctrl
@@ -68,7 +69,7 @@ def attach(
                  torque is disabled, and at 0 it is on.
     """
     mujoco = load_mujoco()
-    wanted = dict(actuators) if isinstance(actuators, Mapping) else {".*": actuators}
+    wanted = dict(actuators) if isinstance(actuators, Mapping) else _of_all(actuators)
     if not wanted:
         raise MissingValue("attach got no actuators; expected joints and their actuators")
     for word, n in (("substeps", substeps), ("sweeps", sweeps)):
@@ -158,10 +159,22 @@ def _filled(
     return Motors(model=model, spec=spec, joints=joints, findings=tuple(findings))
 
 
+def _of_all(given: Any) -> dict[str, Any]:
+    """What is given for all joints at once: of a robot's fit each joint its own."""
+    if isinstance(given, str | Path) and _is_fit(given):
+        given = Fit.read(given)
+    return dict(given.joints) if isinstance(given, Fit) and given.joints else {".*": given}
+
+
 def _actuator(given: Any) -> tuple[Actuator, Fit | None]:
     """An actuator, and the fit that it came from."""
     if isinstance(given, str | Path) and _is_fit(given):
         given = Fit.read(given)
+    if isinstance(given, Fit) and given.joints:
+        raise InvalidValue(
+            f"attach was given the fit of {len(given.joints)} joints for one of them; expected"
+            " be.attach(model, fit), or fit.joints[NAME] for a joint"
+        )
     if isinstance(given, Fit):
         return given.actuator, given
     if isinstance(given, Datasheet):

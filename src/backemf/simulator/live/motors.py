@@ -76,9 +76,11 @@ class Motors(Displayed):
     def signals(self, data: Any) -> dict[str, dict[str, float]]:
         """What happens inside each motor now, by joint: its states, voltage, current, torque and temperature,
         and the effort that it puts on the joint. The data are of this model, not of a drawn one."""
-        return {joint: self._signals(one, data) for joint, one in self.joints.items()}
+        return {joint: self.signals_of(joint, data) for joint in self.joints}
 
-    def _signals(self, one: Attachment, data: Any) -> dict[str, float]:
+    def signals_of(self, name: str, data: Any) -> dict[str, float]:
+        """The same of one joint."""
+        one = self.joints[name]
         joint, system = self.model.joint(one.joint), one.system
         n, act = len(system.states), data.act[one.at :]
         q, v = float(data.qpos[joint.qposadr[0]]), float(data.qvel[joint.dofadr[0]])
@@ -112,6 +114,15 @@ class Motors(Displayed):
             else:
                 asked[name] = float(act[line + k * n_line + late - 1]) if begun and late > 0 else value
         return asked
+
+    def channel(self, joint: str, target: str) -> int:
+        """The element of ctrl that holds a further target of a drive, where `feedforward` made one."""
+        return element(self.model, int(self.model.actuator(f"{self.joints[joint].name}_{target}").id))
+
+    def unlimited(self) -> None:
+        """Let every ctrl of ours be what it is: a recording was not held within the model's ranges."""
+        for one in self.joints.values():
+            rows.unlimited(self.model, one.index)
 
     def drawn(self, seed: int = 0, *, spread: Spread | None = None) -> Any:
         """A copy of the model with other motors that the recordings allow too: parameters of each fit drawn

@@ -97,3 +97,9 @@ def put(model: Any, index: int, numbers: np.ndarray) -> None:
     """Write an actuator's numbers into a model."""
     first = int(model.actuator_dynprm[index, 3])
     model.actuator_user[index, first : first + len(numbers)] = numbers
+
+
+def unlimited(model: Any, index: int) -> None:
+    """Take the range of an actuator's ctrl away."""
+    behind = _behind_terms(model, index)
+    behind[SETTINGS.index("ctrl_low")], behind[SETTINGS.index("ctrl_high")] = -math.inf, math.inf

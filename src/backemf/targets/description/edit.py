@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from ...simulator.joints import matched
+from ...simulator.joints import by_joint
 from ...simulator.xml import Edit, applied, scan, with_attributes
 from ..export import Export, number
 from ..mujoco.dcmotor import attributes
 from ..mujoco.into import Edited, named_joints
 
 
-def into_urdf(export: Export, path: Path | str, joint: str) -> Edited:
-    """A joint's limits, damping and friction in a user's URDF."""
+def into_urdf(exports: Mapping[str, Export], path: Path | str) -> Edited:
+    """Limits, damping and friction of joints, by name or regular expression, in a user's URDF."""
     path = Path(path)
-    elements, x = scan(path), export.numbers
+    elements = scan(path)
     named = named_joints(elements, "robot", path)
     edits, changes, content = [], [], path.read_bytes()
-    for name in matched(joint, [*named], path.name):
-        there = named[name]
+    for name, pattern in by_joint(exports, [*named], path.name).items():
+        there, x = named[name], exports[pattern].numbers
         inside = {
             e.tag: e for e in reversed(elements) if e.parent == "joint" and there.start < e.start < there.end
         }
@@ -32,4 +33,4 @@ def into_urdf(export: Export, path: Path | str, joint: str) -> Edited:
                 at = content.rindex(b"</", there.opened, there.end)
                 edits.append(Edit(there, at, at, f"  <{tag} {attributes(values)}/>\n  ".encode()))
             changes += [f"joint {name}: {tag} {k} {was[k]} became {v}" for k, v in values.items()]
-    return Edited(applied(edits), tuple(changes), "the XML was parsed", exports=(export,))
+    return Edited(applied(edits), tuple(changes), "the XML was parsed", exports=tuple(exports.values()))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import BackemfError, InvalidValue
-from ...files import write_all
+from ...data.log import Log
+from ...errors import InvalidValue
 from ...findings import Finding
 from ...model.actuator import Actuator
 from ...simulator.arrays import engine_of, installed_era, load_mujoco, without_log
@@ -24,11 +23,12 @@ from ...simulator.dcmotor import rules
 from ...simulator.joints import by_joint, matched
 from ...simulator.models import Loaded, era_of, load
 from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
-from ...tables import table
 from ..export import Export, Request, number
 from .dcmotor import actuator_arrays, attributes
+from .edited import Edited as Edited
 from .interface import Old, adapted, old_of
 from .moves import Moved, moved
+from .solver import searching
 
 JOINT = ("armature", "damping", "frictionloss", "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -39,47 +39,6 @@ NO_LIMIT = 1e9
 limit of its own."""
 UNKNOWN = {"motor.rotor_inertia": ("armature",), "friction": ("frictionloss", *JOINT[3:])}
 """What an actuator may not know, and the joint's attributes that then stay."""
-
-
-@dataclass(frozen=True)
-class Edited:
-    """The edited files, not yet written."""
-
-    files: dict[Path, bytes]
-    changes: tuple[str, ...]
-    """What was changed, in words, with the model's old numbers."""
-    verified: str
-    """How the result was checked."""
-    moved: tuple[Moved, ...] = ()
-    """How far each joint moves for the same command, before and after."""
-    findings: tuple[Finding, ...] = ()
-    exports: tuple[Export, ...] = ()
-    beside: Mapping[str, str | bytes] = field(default_factory=dict)
-    """Files that go into the folder of the result."""
-
-    @property
-    def text(self) -> str:
-        """The edited model; of several files, the first that changed."""
-        return next(iter(self.files.values())).decode()
-
-    def table(self) -> str:
-        """Before and after, for people."""
-        rows = [m.row() for m in self.moved]
-        return table(rows, ("joint", "command", "moves before", "moves after")) if rows else ""
-
-    def write(self, path: Path | str | None = None, *, force: bool = False) -> list[Path]:
-        """Write in place (with `force`), or, where only the model itself changes,
-        under another name in the same folder."""
-        folder = next(iter(self.files)).parent if path is None else Path(path).parent
-        beside = {folder / name: content for name, content in self.beside.items()}
-        if path is None:
-            return write_all({**self.files, **beside}, force=force)
-        if len(self.files) != 1:
-            raise BackemfError(
-                f"{len(self.files)} files change ({', '.join(f.name for f in self.files)}); they can only be"
-                " edited in place"
-            )
-        return write_all({Path(path): next(iter(self.files.values())), **beside}, force=force)
 
 
 class Model(NamedTuple):
@@ -126,7 +85,9 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
         mine, said = _edits(model, one)
         edits += mine
         changes += said
-    files = applied(edits)
+    mine, said = searching(model.elements, [edit.text for edit in edits])
+    files = applied([*edits, *mine])
+    changes += said
     new, verified = _verified(model, chosen, files)
     rows: list[Moved] = []
     if new is not None and model.loaded.era != installed_era():
@@ -152,6 +113,7 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
         tuple(rows),
         tuple(findings.values()),
         tuple({id(one.export): one.export for one in chosen}.values()),
+        placed=tuple(chosen),
     )
 
 
@@ -179,16 +141,17 @@ def edited(
     *,
     replay: bool = True,
     unknown: Mapping[str, Sequence[str]] | None = None,
+    own: Mapping[str, Sequence[Log]] | None = None,
 ) -> Edited:
     """Actuators by name or regular expression of their joints, put into a model as a request says;
-    a joint's own name wins, then a later one. `unknown` are paths of what an actuator does not know."""
+    a joint's own name wins, then a later one. `unknown` are paths of what an actuator does not know; `own`
+    are recordings of single joints to fit to, which are not replayed one by one."""
     from ..replay import proven
 
     if request.target == "urdf":
         from ..description.edit import into_urdf
 
-        ((joint, actuator),) = wanted.items()
-        return into_urdf(module.write(actuator, request), path, joint)
+        return into_urdf({joint: module.write(one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
         from ..code.plugin.into import into_plugin
 
@@ -203,13 +166,18 @@ def edited(
     how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": "joint"}
     request = request._replace(**how)
 
-    def make(actuator: Actuator, gear: float | None) -> Export:
-        for known, its_gear, export in made:  # equal joints have equal numbers
-            if known == actuator and its_gear == gear:
+    def make(actuator: Actuator, gear: float | None, joint: str) -> Export:
+        logs = tuple(log for log in (own or {}).get(joint, ()) if actuator.drive.followed in log)
+        for known, its_gear, its_logs, export in made:  # equal joints have equal numbers
+            if known == actuator and its_gear == gear and its_logs == logs == ():
                 return export
-        export = module.write(actuator, request._replace(gear=gear))
-        made.append((actuator, gear, proven(export, request.logs or None) if replay else export))
-        return made[-1][2]
+        how = request._replace(gear=gear, logs=logs or request.logs)
+        if joint in (own or {}) and not logs:  # a torque is asked for, and no motion of its own is known
+            how = how._replace(method="formula")
+        export = module.write(actuator, how)
+        export = proven(export, request.logs or None) if replay and not logs else export
+        made.append((actuator, gear, logs, export))
+        return export
 
     deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
     chosen = [
@@ -220,7 +188,8 @@ def edited(
 
 
 def placed(model: Model, joint: str, actuator: Actuator, make: Any, unknown: Sequence[str] = ()) -> Placed:
-    """An actuator for a joint, made to be commanded as the old one is; `make(actuator, gear)` exports it."""
+    """An actuator for a joint, made to be commanded as the old one is; `make(actuator, gear, joint)` exports
+    it."""
     old = old_of(model.loaded, joint)
     slide = int(model.loaded.model.joint(joint).type[0]) == int(load_mujoco().mjtJoint.mjJNT_SLIDE)
     if slide != (actuator.motion == "linear"):
@@ -228,7 +197,8 @@ def placed(model: Model, joint: str, actuator: Actuator, make: Any, unknown: Seq
         raise InvalidValue(f"{joint!r} is {here}; expected an actuator with motion={there!r}")
     fitting, notes = adapted(actuator, old)
     unknown = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
-    return Placed(make(fitting, old.gear if old.actuator is not None else None), old, notes, unknown)
+    gear = old.gear if old.actuator is not None else None
+    return Placed(make(fitting, gear, joint), old, notes, unknown)
 
 
 def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:

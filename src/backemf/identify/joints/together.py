@@ -1,0 +1,59 @@
+"""What it does to the numbers that each joint was simulated alone, along a smoothed motion: where the optimum
+would lie with all joints together, as a part of the errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...robot.contact import stretches
+from ...robot.coupled import coupled
+from ..uncertainty import Uncertainty
+from .along import first_part
+from .inertia import on_parts
+from .search import Settled
+from .shared import actuators_at
+
+SECONDS = 60.0
+"""Of all recordings together that are simulated for it."""
+STEP = 2e-3
+"""Longest step of that simulation [s]."""
+FAR = 3.0
+"""Scatters between both simulations beyond which one of them stuck where the other slipped: no slope tells
+of that."""
+
+
+def with_coupling(s: Settled, sure: Uncertainty) -> Uncertainty:
+    """Errors that hold for all joints together: the shift of the optimum, by one step of Gauss and Newton, is
+    one more error of every number."""
+    robot = s.setup.robot
+    acts, delays = actuators_at(s.problem, s.setup, s.x)
+    parts = [first_part(one, SECONDS / len(s.recordings)) for one in s.recordings]
+    p, x = on_parts(s, parts)
+    if [q.name for q in p.free.parameters] != [q.name for q in s.problem.free.parameters]:
+        return sure  # a part has no sample of some joint
+    p.sigma = np.full((len(p.logs), 1), float(np.median(s.problem.sigma)))
+    errors, tangents = p.sensitivities(x)
+    there = {}
+    for one in parts:
+        again = [b for _, b in stretches(one.touched) if b < len(one.motion.time)]
+        q = coupled(
+            robot, acts, one.log, delays=delays, ground=s.ground, restarts=again, motion=one.motion, step=STEP
+        )
+        there[one.log.name] = (one.motion.time, q)
+    H, scores = [], []
+    for k, (log, joint, name) in enumerate(zip(p.logs, p.who, p.of, strict=True)):
+        rows = slice(int(p.offsets[k]), int(p.offsets[k + 1]))
+        t, q = there[name]
+        own = np.interp(log.log.time, t, q[:, robot.place(joint)])
+        sigma = float(p.sigma[k, 0])
+        apart = (own - log.measured[log.samples, 0]) / sigma - errors[rows, 0]
+        J = tangents[rows, 0]
+        good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart) + 1e-12)
+        H.append(J[good].T @ J[good])
+        scores.append(J[good].T @ apart[good])
+    A = p.gathered(np.array(H), x) + p.free.precision
+    shift = -np.linalg.solve(A, p.scores(np.array(scores), x).sum(axis=0))
+    extra = np.outer(shift, shift)
+    return replace(sure, covariance=sure.covariance + extra)

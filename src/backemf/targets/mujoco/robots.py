@@ -1,0 +1,301 @@
+"""The fit of a robot in the robot's own MJCF: every joint's actuator fitted to the motions that it met, and
+the edited model driven as recordings say, all joints together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import __version__
+from ...data.fit import Fit
+from ...data.log import Log
+from ...data.logs.again import read_again, stored_logs
+from ...data.robot import Robot
+from ...engine.rows import Delay
+from ...errors import BackemfError, InvalidValue
+from ...findings import Finding
+from ...model.actuator import Actuator
+from ...robot.alone import excerpts
+from ...robot.dynamics import add_ground
+from ...robot.motion import Motion, motion_of
+from ...simulator.arrays import installed_era, load_mujoco, without_log
+from ...simulator.models import Loaded
+from ...simulator.xml import compiled, parsed
+from ..export import NOT_RUN, Request
+from .edited import Edited, Together
+from .interface import Old, old_of
+from .into import edited
+
+PART = re.compile(r"(?P<log>.*) \(last (?P<share>[0-9.]+) ?%\)")
+"""How the end of a recording that was held out is called."""
+MUCH = 1.3
+"""Times the fit's own error on recordings from which on what the file loses is a finding."""
+
+
+class Parted(NamedTuple):
+    """Recordings of a robot: what its fit saw, and what it did not."""
+
+    seen: list[Log]
+    unseen: list[Log]
+
+
+def parted(fit: Fit, logs: Sequence[Log]) -> Parted:
+    """Where a fit saw all of them, or none, they serve for both."""
+    if any(f.code == "torque_is_law" for f in fit.findings):
+        logs = [_without_echo(log) for log in logs]
+    held = fit.score.logs if fit.score is not None and fit.score.held_out else {}
+    unseen = [log for log in logs if log.name in held]
+    for name in held:
+        part = PART.fullmatch(name)
+        for log in logs if part is not None else ():
+            if part is not None and log.name == part["log"]:
+                begin, end = float(log.time[0]), float(log.time[-1])
+                cut = begin + (1.0 - float(part["share"]) / 100.0) * (end - begin)
+                unseen.append(replace(log.between(cut, end), name=name))
+    names = {log.name for log in unseen}
+    seen = [log for log in logs if log.name not in names]
+    return Parted(seen or list(logs), unseen or list(logs))
+
+
+def _without_echo(log: Log) -> Log:
+    """Without torques that the drive's own law makes again."""
+    joints = {
+        name: replace(one, signals={n: s for n, s in one.signals.items() if n != "torque_target"})
+        for name, one in log.joints.items()
+    }
+    return replace(log, joints=joints)
+
+
+def recordings(fit: Fit, given: Sequence[Log] | None) -> tuple[list[Log], str]:
+    """(the recordings given, or those that the fit remembers and that are there, why there are none)."""
+    if given:
+        return list(given), ""
+    files = stored_logs(fit)
+    if not files:
+        return [], "the recordings that the fit remembers are not there any more: give them"
+    try:
+        return read_again(fit, *files), ""
+    except BackemfError as error:
+        return [], str(error)
+
+
+@without_log()
+def robot_edited(
+    fit: Fit,
+    path: Path | str,
+    request: Request,
+    module: Any,
+    *,
+    replay: bool = True,
+    unknown: Mapping[str, Sequence[str]] | None = None,
+) -> Edited:
+    """A robot's actuators in its own model, as a request says; with `replay` the result is then driven."""
+    if fit.robot is None:
+        raise InvalidValue("the fit has joints and no robot; expected one that be.fit made of a robot's logs")
+    logs, why = recordings(fit, request.logs)
+    seen, unseen = parted(fit, logs)
+    own = excerpts(fit.robot, seen, [*fit.actuators])
+    request = request._replace(logs=())
+    made = edited(fit.actuators, path, request, module, replay=replay, unknown=unknown, own=own)
+    left = [j.name for j in fit.robot.joints if j.actuator and j.name not in fit.actuators]
+    made = replace(
+        made, changes=(*made.changes, *(f"{name}: not fitted, and stays as it was" for name in left))
+    )
+    ran = NOT_RUN
+    if replay and (not unseen or fit.robot.base != "fixed"):
+        why = why or f"the robot's base was {fit.robot.base}, and that of the model is free"
+        ran = f"Not driven as recorded: {why}."
+    elif replay:
+        rows = together(fit, fit.robot, Path(path), made, unseen)
+        made = replace(made, together=tuple(rows), unit="m" if fit.actuator.motion == "linear" else "rad")
+        ran = _sentence(made, float(compiled(load_mujoco(), Path(path), made.files).opt.timestep))
+    told = tuple(replace(one, ran=ran) for one in made.exports)
+    files = {place: _signed(content, fit, made, ran) for place, content in made.files.items()}
+    return replace(made, files=files, exports=told, findings=(*made.findings, *_loses(made)))
+
+
+def _signed(content: bytes, fit: Fit, made: Edited, ran: str) -> bytes:
+    """A file whose actuators say where they are from."""
+    section = next((e for e in parsed(content, Path("model.xml")) if e.tag == "actuator"), None)
+    if section is None or section.end == section.opened:
+        return content
+    lines = [
+        f"backemf {__version__}: {', '.join(fit.joints)} as identified from {len(fit.training)} recordings of"
+        f" this robot, with friction {fit.friction}.",
+        ran,
+        *dict.fromkeys(f"{e.text}." for one in made.exports for e in (*one.dropped, *one.approximated)),
+    ]
+    text = "\n         ".join(lines)
+    while "--" in text:
+        text = text.replace("--", "- -")
+    return content[: section.opened] + f"\n    <!-- {text} -->".encode() + content[section.opened :]
+
+
+def _sentence(made: Edited, timestep: float) -> str:
+    """What was run and what came of it."""
+    names = ", ".join(one.log for one in made.together[:5])
+    names += f" and {len(made.together) - 5} more" if len(made.together) > 5 else ""
+    after, before, whole = made.off_by("after"), made.off_by("before"), made.off_by("whole")
+    said = (
+        f"Run in MuJoCo {load_mujoco().__version__} at {1e3 * timestep:g} ms, all joints together ({names}):"
+        f" {1e3 * (after or 0.0):.3g} m{made.unit} RMS from the recordings"
+    )
+    said += "" if whole is None else f", the fit itself {1e3 * whole:.3g}"
+    return said + ("." if before is None else f", the model as it was {1e3 * before:.3g}.")
+
+
+def _loses(made: Edited) -> list[Finding]:
+    """A file that is clearly further off than its fit."""
+    after, whole = made.off_by("after"), made.off_by("whole")
+    if after is None or whole is None or after < MUCH * whole:
+        return []
+    text = (
+        f"driven as the recordings say, the file is off by {1e3 * after:.3g} m{made.unit}, the fit itself by"
+        f" {1e3 * whole:.3g}."
+    )
+    remedy = "a shorter timestep in the model; or be.attach(model, fit), which loses nothing"
+    numbers = {"file": after, "fit": whole}
+    return [Finding(code="file_loses", text=text, remedy=remedy, numbers=numbers)]
+
+
+def together(fit: Fit, robot: Robot, path: Path, made: Edited, logs: Sequence[Log]) -> list[Together]:
+    """The old and the new model driven as recordings say, beside what the fit itself makes of them."""
+    mujoco = load_mujoco()
+
+    def loaded(place: str) -> Any:
+        spec = mujoco.MjSpec.from_file(place)
+        return add_ground(spec, robot.ground).compile()
+
+    new = compiled(mujoco, path, made.files, loaded)
+    olds = [one.old for one in made.placed]
+    news = [old_of(Loaded(new, installed_era()), old.joint) for old in olds]
+    factors = {one.old.joint: one.export.ctrl.get(one.old.follows, one.old.gear) for one in made.placed}
+    known = fit.score.logs if fit.score is not None else {}
+    old = loaded(str(path)) if all(one.actuator is not None for one in olds) else None
+    rows = []
+    for log in logs:
+        motion = motion_of(robot, log)
+        before = None
+        if old is not None:
+            sent = _sent(fit, robot, log, motion, olds, {one.joint: one.gear / one.scale for one in olds})
+            before = _off(driven(old, robot, motion, sent), motion, robot, fit)
+        sent = _sent(fit, robot, log, motion, news, factors)
+        after = _off(driven(new, robot, motion, sent), motion, robot, fit)
+        rows.append(Together(log.name, before, after, known.get(log.name)))
+    return rows
+
+
+def as_shipped(fit: Fit, log: Log, motion: Motion | None = None) -> np.ndarray | None:
+    """Positions (samples, joints) of a fit's robot with the actuators that its own model has, driven as a
+    recording says; None where the model drives none of the joints, or by other commands."""
+    robot = fit.robot
+    if robot is None:
+        return None
+    spec = add_ground(load_mujoco().MjSpec.from_string(robot.model), robot.ground)
+    model = spec.compile()
+    try:
+        olds = [old_of(Loaded(model, installed_era()), name) for name in fit.actuators]
+        motion = motion_of(robot, log) if motion is None else motion
+        sent = _sent(fit, robot, log, motion, olds, {one.joint: one.gear / one.scale for one in olds})
+    except InvalidValue:
+        return None
+    if len(sent) < len(fit.actuators):
+        return None
+    with without_log():
+        return driven(model, robot, motion, sent)
+
+
+def _off(q: np.ndarray, motion: Motion, robot: Robot, fit: Fit) -> float:
+    places = [robot.place(name) for name in fit.actuators]
+    error = (q - motion.recorded)[:, places]
+    return float(np.sqrt(np.nanmean(np.where(np.isfinite(q[:, places]), error, np.inf) ** 2)))
+
+
+class Sent(NamedTuple):
+    """What goes into an element of ctrl: a command, held, or the torque of a law that stays outside."""
+
+    joint: int
+    """Among the robot's."""
+    element: int
+    factor: float
+    before: np.ndarray
+    after: np.ndarray
+    switch: np.ndarray
+    """Share of each interval after which the newer command holds."""
+    kp: float = 0.0
+    kd: float = 0.0
+    by_law: bool = False
+
+    def at(self, k: int, share: float, q: float, v: float) -> float:
+        u = (self.after if share >= self.switch[k] else self.before)[k]
+        if not self.by_law:
+            return self.factor * float(u[0])
+        return self.factor * float(self.kp * (u[0] - q) + self.kd * (u[1] - v) + u[2])
+
+
+def _sent(
+    fit: Fit, robot: Robot, log: Log, motion: Motion, places: Sequence[Old], factors: Mapping[str, float]
+) -> list[Sent]:
+    """What the recording asked of each joint, at the moment at which it counts."""
+    found, t = [], motion.time
+    for one in places:
+        if one.joint not in log.joints or one.ctrl is None:
+            continue
+        signals = log.joints[one.joint].signals
+        law = _law(fit.actuators[one.joint], one, [*signals])
+        names = ("position_target", "velocity_target", "torque_target") if law else (one.follows,)
+        if not law and one.follows not in signals:
+            raise InvalidValue(
+                f"{log.name} has no {one.follows!r} of {one.joint}, which the model's ctrl asks for; it has:"
+                f" {', '.join(signals)}"
+            )
+        columns = [signals[n].held(t) if n in signals else np.zeros(len(t)) for n in names]
+        rows = Delay(np.stack(columns, axis=1), t, fit.delays.get(one.joint, 0.0), [True] * len(names)).rows()
+        factor = 1.0 / one.gear if law else factors[one.joint]
+        gains = {"kp": law[0], "kd": law[1], "by_law": True} if law else {}
+        place = robot.place(one.joint)
+        found.append(Sent(place, one.ctrl, factor, rows.before, rows.values, rows.switch, **gains))
+    return found
+
+
+def _law(actuator: Actuator, place: Old, signals: Sequence[str]) -> tuple[float, float] | None:
+    """Gains of a law that the model leaves to its user: its ctrl is a torque, and positions were asked."""
+    loop = actuator.drive.loop
+    if place.follows != "torque_target" or loop is None or "position_target" not in signals:
+        return None
+    return (loop.proportional, loop.derivative) if loop.effort == "N m" else None
+
+
+def driven(model: Any, robot: Robot, motion: Motion, sent: Sequence[Sent]) -> np.ndarray:
+    """Positions of the robot's joints at the motion's samples, (samples, joints), in a model with its own
+    actuators; joints that nothing is sent to move as recorded."""
+    mujoco = load_mujoco()
+    data, t = mujoco.MjData(model), motion.time
+    ids = [model.joint(name).id for name in robot.names]
+    at_q, at_v = model.jnt_qposadr[ids], model.jnt_dofadr[ids]
+    led = [j for j in range(len(ids)) if j not in {one.joint for one in sent}]
+    longest, found = float(model.opt.timestep), np.full(motion.position.shape, np.nan)
+    data.qpos[at_q] = motion.position[0]
+    for k in range(len(t)):
+        found[k] = data.qpos[at_q]
+        if k == len(t) - 1 or not np.isfinite(found[k]).all():
+            break
+        dt = float(t[k + 1] - t[k])
+        n = max(1, int(np.ceil(dt / longest - 1e-6)))
+        model.opt.timestep = dt / n
+        slopes = (motion.position[k + 1, led] - motion.position[k, led]) / dt
+        for i in range(n):
+            data.qpos[at_q[led]] = motion.position[k, led] + slopes * (i * dt / n)
+            data.qvel[at_v[led]] = slopes
+            for one in sent:
+                q, v = data.qpos[at_q[one.joint]], data.qvel[at_v[one.joint]]
+                data.ctrl[one.element] = one.at(k, (i + 0.5) / n, q, v)
+            mujoco.mj_step(model, data)
+    model.opt.timestep = longest
+    found[:, led] = motion.position[:, led]
+    return found

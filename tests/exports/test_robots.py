@@ -1,0 +1,190 @@
+"""The fit of a robot in the robot's own model: the very file is driven as recordings say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.cli.exports import export
+from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.robot.coupled import coupled
+from backemf.robot.motion import motion_of
+from backemf.targets.mujoco.robots import parted
+from backemf.targets.sources import read as read_source
+
+from ..cli.runner import runner
+from ..robot.arms import ARM, URDF
+from ..robot.known import known_fit
+from ..robot.simulated import DELAYS, recording, truth
+
+HASTY = ARM.replace(
+    "<worldbody>",
+    '<option timestep="0.004" integrator="implicitfast" iterations="10" ls_iterations="8"/><worldbody>',
+    1,
+).replace(
+    "</mujoco>",
+    '<sensor><jointpos joint="elbow"/></sensor><keyframe><key name="up" qpos="-.3 .5 .3" ctrl="-.3 .5 .3"/>'
+    "</keyframe></mujoco>",
+)
+"""The arm with a solver that stops early, a sensor and a keyframe."""
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm") / "arm.xml"
+    path.write_text(HASTY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def logs(arm):
+    robot = be.Robot.read(arm)
+    return [recording(robot, seed, seconds=8.0) for seed in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def fit(arm, logs):
+    return known_fit(be.Robot.read(arm), logs[:2], logs[2:])
+
+
+@pytest.fixture(scope="module")
+def edited(fit, arm, logs):
+    return be.export(fit, "mujoco", into=arm, logs=logs)
+
+
+def test_the_file_follows_a_recording_that_the_fit_never_saw(edited):
+    (row,) = edited.together
+    assert row.log == "run 3"
+    # noise and counts leave 0.6 mrad; MuJoCo's step of 4 ms, an eighth of the fit's, adds to it
+    assert row.after < 2.5e-3
+    assert row.before is not None
+    assert row.before > 10 * row.after
+    assert row.whole == pytest.approx(6e-4)
+    assert "the fit itself 0.6, the model as it was" in edited.exports[0].ran
+    assert [f.code for f in edited.findings] == ["file_loses"] * (row.after > 1.3 * 6e-4)
+
+
+def test_what_the_file_says_is_what_it_does(edited, fit, logs, tmp_path):
+    """Driven by hand, from the file on the disk."""
+    (path,) = edited.write(tmp_path / "identified.xml")
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, motion = mujoco.MjData(model), motion_of(fit.robot, logs[2])
+    asked = {name: logs[2].joints[name].signals["position_target"] for name in fit.robot.names}
+    data.qpos[:] = motion.position[0]
+    found = []
+    for t in motion.time:
+        while data.time < t - motion.time[0] - 1e-9:
+            now = data.time + 0.5 * model.opt.timestep + motion.time[0]
+            data.ctrl[:] = [s.held(np.array([now - fit.delays[name]]))[0] for name, s in asked.items()]
+            mujoco.mj_step(model, data)
+        found.append(data.qpos.copy())
+    off = np.sqrt(np.mean((np.array(found) - motion.recorded) ** 2))
+    assert off == pytest.approx(edited.together[0].after, rel=0.2)
+
+
+def test_names_ranges_sensors_and_keyframes_stay(edited, arm):
+    old = mujoco.MjModel.from_xml_path(str(arm))
+    new = mujoco.MjModel.from_xml_string(edited.text)
+    assert [new.actuator(i).name for i in range(3)] == ["m_shoulder", "m_elbow", "m_wrist"]
+    assert new.nsensor == old.nsensor == 1
+    np.testing.assert_array_equal(new.key_qpos, old.key_qpos)
+    np.testing.assert_array_equal(new.key_ctrl[0][: old.nu], old.key_ctrl[0])
+    assert "as identified from 2 recordings of this robot" in edited.text
+
+
+def test_a_solver_that_stops_early_is_told_to_go_on(edited, fit, arm):
+    assert 'iterations="10" ls_iterations="50"' in edited.text
+    assert any(line.startswith("option: ls_iterations 8 became 50") for line in edited.changes)
+    patient = be.export(fit.actuators, "mujoco", into=arm, replay=False)  # also without a robot's fit
+    assert 'ls_iterations="50"' in patient.text
+
+
+def test_without_recordings_it_says_that_nothing_was_driven(fit, arm):
+    made = be.export(fit, "mujoco-classic", into=arm)
+    assert made.together == ()
+    assert "are not there any more: give them" in made.exports[0].ran
+
+
+def test_only_what_was_held_out_judges(fit, logs):
+    assert [log.name for log in parted(fit, logs).unseen] == ["run 3"]
+    assert fit.score is not None
+    last = replace(fit, score=replace(fit.score, logs={"run 1 (last 40 %)": 1e-3}))
+    (part,) = parted(last, logs[:1]).unseen
+    assert part.time[0] == pytest.approx(0.6 * 7.98, abs=0.02)
+
+
+def test_other_targets_take_one_joint(fit, tmp_path):
+    made = be.export(fit, "isaaclab", joint="elbow", replay=False)
+    assert made.joint == "elbow"
+    assert made.actuator == fit.actuators["elbow"]
+    with pytest.raises(InvalidValue, match="the fit has 3 joints, and a file for isaaclab holds one"):
+        be.export(fit, "isaaclab")
+    with pytest.raises(UnknownName, match="did you mean 'elbow'"):
+        be.export(fit, "isaaclab", joint="elbw")
+
+
+def test_a_urdf_gets_every_joint(fit, tmp_path):
+    path = tmp_path / "two.urdf"
+    path.write_text(URDF.replace("j1", "shoulder").replace("j2", "elbow"))
+    two = replace(fit, joints={n: fit.joints[n] for n in ("shoulder", "elbow")})
+    made = be.export(two, "urdf", into=path)
+    assert 'friction="0.1"' in made.text
+    assert 'friction="0.05"' in made.text
+
+
+def test_from_the_shell(fit, arm, tmp_path):
+    stored, run = tmp_path / "fit.json", runner(export)
+    fit.write(stored)
+    made = json.loads(run(stored, "--to", "mujoco", "--into", arm, "--method", "formula", "--json"))
+    assert made["together"] == []
+    assert len(made["exports"]) == 3
+    (tmp_path / "each").mkdir()
+    run(stored, "--to", "urdf", "--to", "bam", "-o", tmp_path / "each", "--no-replay")
+    names = sorted(path.name for path in (tmp_path / "each").iterdir() if path.suffix != ".txt")
+    assert names == [f"{n}.{e}" for n in ("elbow", "shoulder", "wrist") for e in ("json", "urdf")]
+    with pytest.raises(InvalidValue, match="has 3 joints; expected --into"):
+        run(stored, "--to", "urdf")
+    with pytest.raises(InvalidValue, match="--voltage changes one actuator"):
+        run(stored, "--to", "urdf", "--voltage", "6", "-o", tmp_path / "each")
+
+
+def test_a_joint_of_a_fit_is_a_source(fit, tmp_path):
+    stored = tmp_path / "fit.json"
+    fit.write(stored)
+    assert read_source(f"{stored}#wrist").actuator == fit.actuators["wrist"]
+    assert read_source(stored, "elbow").joint == "elbow"
+    with pytest.raises(MissingValue, match=r"say which one, as fit\.json#shoulder"):
+        read_source(stored)
+    with pytest.raises(UnknownName):
+        read_source(f"{stored}#toe")
+
+
+def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
+    """PD outside, as on quadrupeds: friction and inertia are the fit's, the law stays the user's."""
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        HASTY.replace("<position name", "<motor name").replace('timestep="0.004"', 'timestep="0.001"')
+    )
+    robot = be.Robot.read(path)
+    law = be.drive.Impedance(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.5)
+    acts = {name: replace(one, drive=law) for name, one in truth().items()}
+    log = recording(robot, 1, seconds=4.0)
+    q = coupled(robot, acts, log, delays=DELAYS, step=1e-3)
+    joints = {
+        name: be.log(name, log.time, position=q[:, j], position_target=log.joints[name]["position_target"])
+        for j, name in enumerate(robot.names)
+    }
+    log = replace(log, joints=joints)
+    known = known_fit(robot, [], [log])
+    mine = {name: replace(one, actuator=acts[name]) for name, one in known.joints.items()}
+    made = be.export(replace(known, joints=mine), "mujoco-classic", into=path, logs=[log])
+    (row,) = made.together
+    # the same law at steps of 1 ms, outside of them instead of inside
+    assert row.after < 2e-3
+    assert any("is left to your controller" in line for line in made.changes)
+    assert made.exports[0].numbers["frictionloss"] == pytest.approx(0.1)  # not bent by motions nobody made
