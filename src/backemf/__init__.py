@@ -25,6 +25,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data.robot": ("Robot",),
     "data.log": ("Log", "Signal", "log"),
     "data.motions": ("Motions",),
+    "identify.planning.plan": ("plan", "Plan"),
     "recorder.record": ("record",),
     "recorder.virtual.start": ("virtual",),
     "data.logs.read": ("read",),
@@ -35,10 +36,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
+    "fleets.fleet": ("fleet", "Fleet"),
     "data.fit": ("Fit",),
     "mechanism.characterize": ("characterize",),
     "data.characterization": ("Characterization",),
     "data.spread": ("Spread",),
+    "data.population": ("Population",),
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "simulator.live.attach": ("attach", "Motors"),
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
     from .data.log import Log as Log, Signal as Signal, log as log
     from .data.logs.read import read as read
     from .data.motions import Motions as Motions
+    from .data.population import Population as Population
     from .data.robot import Robot as Robot
     from .data.sheets.datasheet import Datasheet as Datasheet
     from .data.spread import Spread as Spread
@@ -104,9 +108,11 @@ if TYPE_CHECKING:
     from .engine.trajectory import Trajectory as Trajectory
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
+    from .fleets.fleet import Fleet as Fleet, fleet as fleet
     from .identify.check import check as check
     from .identify.fit import fit as fit
     from .identify.ladder import ladder as ladder
+    from .identify.planning.plan import Plan as Plan, plan as plan
     from .mechanism.characterize import characterize as characterize
     from .model import (
         bench as bench,

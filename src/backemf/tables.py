@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import NotAvailable
@@ -44,21 +46,83 @@ def interval(low: float, high: float, between: str = "..", digits: int = 3) -> s
     return f"{number(low, digits)} {between} {number(high, digits)}"
 
 
-def table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
-    """Rows under a header: text to the left, numbers to the right, two spaces between columns."""
+FULL = 200
+"""Columns of a text that is not shown in a terminal."""
+NARROWEST = 8
+"""Letters that a column of text keeps."""
+
+
+def room() -> int:
+    """Columns that there are: those of the terminal, or what COLUMNS says; plenty where there is neither."""
+    return max(shutil.get_terminal_size((FULL, 24)).columns, 40)
+
+
+def table(
+    rows: Iterable[Sequence[object]],
+    header: Sequence[str],
+    *,
+    drop: Sequence[str] = (),
+    width: int | None = None,
+) -> str:
+    """Rows under a header: text to the left, numbers to the right, two spaces between columns.
+
+    Where there is less room than that takes, the columns in `drop` go, one after the other, then titles and
+    at last texts stand in several lines; numbers are never cut.
+    """
     cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in rows]
-    right = [bool(cells) and all(_is_number(row[j]) for row in cells) for j in range(len(header))]
-    width = [
-        max(len(header[j]), *(len(row[j]) for row in cells)) if cells else len(header[j])
+    most, kept = room() if width is None else width, list(header)
+    for name in drop:
+        if _wide(cells, kept) > most and name in kept:
+            j = kept.index(name)
+            kept = kept[:j] + kept[j + 1 :]
+            cells = [row[:j] + row[j + 1 :] for row in cells]
+    right = [bool(cells) and all(_is_number(row[j]) for row in cells) for j in range(len(kept))]
+    widths = _widths(cells, kept, right, most)
+
+    def lines(row: Sequence[str]) -> Iterator[str]:
+        parts = [_wrapped(c, w) for c, w in zip(row, widths, strict=True)]
+        for k in range(max(map(len, parts))):
+            told = (part[k] if k < len(part) else "" for part in parts)
+            spaced = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(told, widths, right, strict=True))
+            yield "  ".join(spaced).rstrip()
+
+    rule = "  ".join("-" * w for w in widths)
+    return "\n".join([*lines(kept), rule, *(line for row in cells for line in lines(row))])
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A cell in lines; a word that is too long stays whole, so that no number is cut."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _wide(cells: Sequence[Sequence[str]], header: Sequence[str]) -> int:
+    columns = [[title, *(row[j] for row in cells)] for j, title in enumerate(header)]
+    return sum(max(map(len, column)) for column in columns) + 2 * (len(header) - 1)
+
+
+def _widths(
+    cells: Sequence[Sequence[str]], header: Sequence[str], right: Sequence[bool], most: int
+) -> list[int]:
+    """How wide each column is: as wide as it wants, or where there is no room, as narrow as it must be."""
+    wanted = [max(len(header[j]), *(len(row[j]) for row in cells), 0) for j in range(len(header))]
+    columns = [[header[j], *(row[j] for row in cells)] for j in range(len(header))]
+    words = [max((len(w) for text in column for w in text.split()), default=1) for column in columns]
+    least = [
+        max(
+            words[j],
+            max((len(row[j]) for row in cells), default=0) if right[j] else min(NARROWEST, wanted[j]),
+        )
         for j in range(len(header))
     ]
-
-    def line(row: Sequence[str]) -> str:
-        return "  ".join(
-            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, width, right, strict=True)
-        ).rstrip()
-
-    return "\n".join([line(list(header)), "  ".join("-" * w for w in width), *(line(row) for row in cells)])
+    over = sum(wanted) + 2 * (len(header) - 1) - most
+    while over > 0:
+        spare = [w - l for w, l in zip(wanted, least, strict=True)]
+        j = max(range(len(spare)), key=lambda j: (spare[j] > 0) * wanted[j])
+        if spare[j] <= 0:
+            break
+        wanted[j] -= 1
+        over -= 1
+    return wanted
 
 
 def _is_number(text: str) -> bool:

@@ -104,13 +104,15 @@ def _tell(output: Path) -> Told:
     )
 
     later = _identify_and_export(output)
+    recorded = _plan_and_record(output)
     lift = "A servo lifts, holds, heats up, slips, falls and sticks (simulated)"
     pictures = {
         "lift": figures.motion(run, lift, story.bands(run)),
         "stick-slip": figures.stick_slip(slow, "Stick-slip while following a slow sine (simulated)"),
         "energy": figures.energy_book(run, "Where the energy of the lift went (simulated)", until=1.6),
     }
-    saved = [*(save(figure, output / f"{name}.png") for name, figure in pictures.items()), *later.files]
+    saved = [*(save(figure, output / f"{name}.png") for name, figure in pictures.items())]
+    saved += [*later.files, *recorded]
     for path in saved:
         say(f"wrote {path}")
     return Told(saved, later.fit)
@@ -170,6 +172,46 @@ def _identify_and_export(output: Path) -> Told:
         page = html.write(contents, output / "report.html", force=True)
     say("Everything in one page that opens offline: report.html.\n")
     return Told([*saved, page], fit)
+
+
+def _plan_and_record(output: Path) -> list[Path]:
+    """Plan motions, record them from a virtual servo, fit, and compare with the truth."""
+    from .. import tables
+    from ..demo import loop
+    from ..errors import BackemfError
+    from ..report.figures.draw import save
+    from ..report.figures.plan import planned
+
+    say, bus = typer.echo, loop.bus()
+    say("And the whole loop, with a servo that is not there: plan, record, check, fit.\n")
+    if bus is None:
+        wanted = "it needs Linux or macOS, and pip install 'backemf[feetech]'"
+        say(f"No package of a bus is installed here, so nothing is recorded; {wanted}.\n")
+        return []
+    through = {"feetech": "the maker's package (feetech-servo-sdk)", "lines": "lines of text (pyserial)"}[bus]
+    try:
+        with working("planning and recording"):
+            done = loop.closed(output / "recorded", bus, say, truth=loop.truth(), start=loop.start())
+    except BackemfError as error:
+        say(f"Nothing to show of that here: {error}\n")
+        return []
+    n, seconds = sum(map(len, done.logs)), done.plan.seconds
+    say(
+        f"Recorded through {through}: {n} samples in {seconds:.1f} s of motion."
+        f" Check: {done.check.verdict}.\n"
+    )
+    rows = []
+    for p in done.plan.parameters:
+        found, true = done.fit.parameters[p.path], done.truth.parameters[p.path]
+        inside = "yes" if found.low <= true <= found.high else "no"
+        share = f"{tables.number(100 * found.error / found.value, 2)} %"
+        rows.append((p.path, true, found.value, p.unit, f"{100 * p.relative_error:.1f} %", share, inside))
+    head = ("parameter", "truth", "found", "unit", "error expected", "error", "truth in 95 %")
+    say(f"{tables.table(rows, head)}\n")
+    say("What was expected knows the encoder, not how busy this machine was while it played the servo.\n")
+    made = output / "recorded-fit.json"
+    done.fit.write(made, force=True)
+    return [output / "recorded" / "plan.json", save(planned(done.plan), output / "plan.png"), made]
 
 
 def _export(fit: Fit, fitted: list[Log], judged: list[Log], output: Path) -> list[Path]:

@@ -4,16 +4,17 @@ an actuator for a simulator, what was lost, and the proof."""
 from __future__ import annotations
 
 import base64
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .identify import read_logs
 from .inputs.benches import Bench
 from .inputs.commands import Named
-from .inputs.joints import by_joint
+from .inputs.joints import all_of, by_joint, robot_of
+from .inputs.recordings import read_logs
 from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen, parts_of
 from .terminal import (
     Force,
@@ -92,6 +93,8 @@ def export(
     log: Annotated[
         list[str] | None, option("Recordings to fit to instead of the reference motions; may be repeated.")
     ] = None,
+    bench: Bench = None,
+    command: Named = None,
     map: Maps = None,
     note: Annotated[list[str] | None, option("Where the numbers came from; may be repeated.")] = None,
     replay: Annotated[
@@ -122,11 +125,17 @@ def export(
         _printable(to)
     if output is not None and (into is not None or not is_folder(output)):
         keep(output, force)
-    wanted = by_joint(source, joint, joints, into)
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     asked |= {"ratio": ratio, "motors": motors}
+    robot = robot_of(source, joint, joints, asked)
+    wanted = by_joint(source, joint, joints, into) if robot is None else all_of(robot, source)
+    if robot is not None and into is None and (output is None or not is_folder(output)) and not json:
+        raise InvalidValue(
+            f"{source} has {len(wanted)} joints; expected --into with the robot's model, --joint with one of"
+            " them, or -o FOLDER/ for a file each"
+        )
     sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
-    logs = read_logs(log, map, not json) if log else None
+    logs = read_logs(log, map, not json, bench, command, source=source) if log else None
     notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
     findings = list({f.text: f for one in sources.values() for f in one.findings}.values())
     settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
@@ -136,14 +145,13 @@ def export(
         if into is not None:
             actuators = {pattern: one.actuator for pattern, one in sources.items()}
             unknown = {pattern: one.unknown for pattern, one in sources.items()}
-            edited = run(actuators, to[0], into=into, unknown=unknown, **settings)
+            edited = run(robot or actuators, to[0], into=into, unknown=unknown, **settings)
             _edited(edited, output, force, strict, json)
             return
-        ((name, one),) = sources.items()
-        on = one.joint if one.joint and not (joint or joints) else name
-        made = []
-        for k, target in enumerate(to):
-            say(f"exporting to {target}", k / len(to) if len(to) > 1 else None)
+        made, n = [], len(to) * len(sources)
+        for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
+            say(f"exporting to {target}", k / n if n > 1 else None)
+            on = one.joint if one.joint and not (joint or joints) else name
             drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] in DRAWING else {}
             made.append(run(one.actuator, target, joint=on, **drawn, **settings))
         written = _written(made, output, force)
@@ -170,6 +178,7 @@ def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: b
                 "changes": list(edited.changes),
                 "verified": edited.verified,
                 "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
+                "together": [one._asdict() for one in edited.together],
                 "findings": list(edited.findings),
                 "exports": [_plain(one) for one in edited.exports],
                 "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
@@ -179,7 +188,8 @@ def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: b
     else:
         if not written:
             typer.echo(edited.text, nl=False)
-        lines = [*edited.changes, edited.verified, edited.table(), *(one.ran for one in edited.exports)]
+        ran = dict.fromkeys(one.ran for one in edited.exports)
+        lines = [*edited.changes, edited.verified, edited.table(), *ran]
         lines += [f"finding: {f}" for f in edited.findings]
         typer.echo("\n".join(line for line in lines if line), err=True)
         _wrote(written)
@@ -208,15 +218,26 @@ def _wrote(paths: list[Path]) -> None:
 
 
 def _spread(source: str) -> Any:
-    """What a training file draws from: a stored fit's errors and held-out error; None for anything else."""
+    """What a training file draws from: a stored fit's errors and held-out error, or how far the units of a
+    stored population differ; None for anything else."""
     from ..data.fit import Fit
+    from ..data.population import Population
+    from ..data.sheets import parts
     from ..data.spread import Spread
     from ..errors import BackemfError
 
+    if parts.is_part(source):
+        return parts.spread(source)
+    path, _, joint = source.partition(".json#")
     try:
-        fit = Fit.read(source)
+        return Population.read(source).spread()
+    except BackemfError:
+        pass
+    try:
+        fit = Fit.read(f"{path}.json" if joint else source)
     except BackemfError:
         return None
+    fit = fit.joints.get(joint, fit)
     errors = {path: p.error for path, p in fit.parameters.items()}
     return Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
 
@@ -310,8 +331,9 @@ def replay(
     from ..targets.replay import replay as again
 
     drawable(plot, force)
+    told: dict[str, Any] = {"source": actuator or source}
     recordings, fitted = (
-        read_logs(given, map, not json, bench, command) if given else None for given in (logs, log)
+        read_logs(given, map, not json, bench, command, **told) if given else None for given in (logs, log)
     )
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     with working("exporting", not json) as say:

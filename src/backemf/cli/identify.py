@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,25 @@ import typer
 
 from .inputs.benches import Bench
 from .inputs.commands import Named
-from .inputs.sources import Firmware
-from .terminal import Force, Json, Maps, Strict, Working, answer, keep, option, picked, place, under, working
+from .inputs.recordings import fit_of, read_logs, with_sets
+from .inputs.sources import Firmware, Sets
+from .terminal import (
+    Force,
+    Json,
+    Maps,
+    Strict,
+    Working,
+    answer,
+    drawable,
+    inside,
+    keep,
+    making,
+    option,
+    picked,
+    place,
+    under,
+    working,
+)
 
 Apply = Annotated[
     bool, option("Mend what a check finds wrong with the recordings and has tried to mend.", "--apply")
@@ -31,32 +49,15 @@ StartFrom = Annotated[
 ]
 
 
-def named_start(name: str) -> tuple[Any, Any]:
-    """(actuator, its datasheet or None) for what --start names."""
+def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dict[str, float]]:
+    """(actuator, its datasheet or None, numbers of the user's own in it) for what --start and --set say."""
     from ..data.sheets import parts
-    from .inputs.sources import actuator_of
+    from .inputs.sources import actuator_of, values_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
-    return actuator_of(name)[0], parts.sheet(name) if is_sheet else None
-
-
-def read_logs(
-    files: list[str],
-    maps: list[str] | None,
-    shown: bool = True,
-    bench: str | None = None,
-    command: str | None = None,
-    robot: Any = None,
-) -> list[Any]:
-    from ..data.logs.read import read
-    from .inputs.benches import bench_of
-    from .inputs.commands import command_of
-
-    told: dict[str, Any] = {"bench": bench_of(bench)} if bench is not None else {}
-    told |= {"bench": robot} if robot is not None else {}
-    told |= {"command": command_of(command)} if command is not None else {}
-    with working("reading", shown) as say:
-        return read(*files, map=maps or None, progress=say, **told)
+    actuator = actuator_of(name)[0]
+    values = values_of(actuator, sets)
+    return actuator.replace(**values), parts.sheet(name) if is_sheet else None, values
 
 
 def only_paths(given: list[str] | None) -> list[str] | None:
@@ -70,6 +71,7 @@ def check(
     friction: Annotated[str | None, option("Another friction model than the start's.")] = None,
     only: Only = None,
     bench: Bench = None,
+    set: Sets = None,
     command: Named = None,
     map: Maps = None,
     apply: Apply = False,
@@ -82,9 +84,10 @@ def check(
     """
     from ..identify.check import check as run
     from ..identify.frictions import with_friction
+    from .planning.missing import commands
 
-    recordings = read_logs(logs, map, not json, bench, command)
-    actuator, sheet = named_start(start)
+    actuator, sheet, numbers = named_start(start, set)
+    recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
     if friction is not None:
         actuator = with_friction(actuator, friction)
     options: dict[str, Any] = {"prior": sheet, "free_paths": only_paths(only)}
@@ -94,18 +97,21 @@ def check(
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
         verdict = run(actuator, mended, **options) if words else verdict
+    further = commands(start, recordings, verdict, friction=friction, sets=set)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [picked(p, columns) for p in verdict.parameters]
         counts = picked(verdict, "verdict n_logs n_samples")
-        return {**counts, "parameters": rows, "findings": verdict.findings} | (
-            {"mended": words} if apply else {}
-        )
+        told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
+        return told | ({"mended": words} if apply else {})
 
-    answer(
-        json, content, lambda: "\n\n".join(part for part in (under("Mended", words), str(verdict)) if part)
-    )
+    def text() -> str:
+        record = "\n".join(["To record what is missing:", *(f"  {line}" for line in further)])
+        parts = (under("Mended", words), str(verdict), record if further else "")
+        return "\n\n".join(part for part in parts if part)
+
+    answer(json, content, text)
     if strict and verdict.verdict != "fit":
         raise typer.Exit(1)
 
@@ -118,7 +124,7 @@ def what_was_done(before: list[Any], after: list[Any]) -> list[str]:
 
 def best_so_far(say: Working) -> Callable[[str, float, float], None]:
     """A fit's progress in words."""
-    return lambda text, cost, share: say(f"fitting, {text}; cost {cost:.6g}", share)
+    return lambda text, cost, share: say(text, share)
 
 
 def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
@@ -157,6 +163,7 @@ def fit(
         list[str] | None, option("Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")
     ] = None,
     bench: Bench = None,
+    set: Sets = None,
     command: Named = None,
     map: Maps = None,
     apply: Apply = False,
@@ -181,6 +188,13 @@ def fit(
     ] = None,
     ground: Annotated[
         float | None, option("Of a robot: the height of its table or floor [m]; found, unless given.")
+    ] = None,
+    free_inertia: Annotated[
+        str | None,
+        option("Of a robot: how far masses and lengths of its model may be off, as in 10%; as stated, else."),
+    ] = None,
+    plot: Annotated[
+        Path | None, place("Draw recorded and predicted into this file (.png, .svg, .pdf, .html).", "--plot")
     ] = None,
     output: Annotated[Path | None, place("Store the fit here as JSON.")] = None,
     force: Force = False,
@@ -208,6 +222,7 @@ def fit(
             gains=gains,
             joints=joints,
             ground=ground,
+            free_inertia=free_inertia,
             output=output,
             force=force,
             strict=strict,
@@ -219,14 +234,16 @@ def fit(
     from ..identify.fit import fit as run
     from ..identify.ladder import ladder
 
+    output = inside(output, "fit.json")
     keep(output, force)
+    drawable(plot, force)
     exactly = only_paths(only)
     if exactly and free:
         raise InvalidValue(
             f"--only and --free are given; --only names all that is free: add {', '.join(free)}"
         )
-    recordings = read_logs(logs, map, not json, bench, command)
-    actuator, sheet = named_start(start)
+    actuator, sheet, numbers = named_start(start, set)
+    recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
     given = actuator_and_logs("fit", actuator, recordings)
     _, looked = inspection(*given, free_paths=exactly, prior=sheet)
     recordings, read = looked.mended if apply else looked.logs, recordings
@@ -253,8 +270,12 @@ def fit(
             fitted = steps.fit
         else:
             fitted = run(actuator, recordings, friction=friction, **options)
+    fitted = fitted if fitted.name else replace(fitted, name=_name(start))
     if output is not None:
-        fitted.write(output, force=force)
+        with making(output):
+            fitted.write(output, force=force)
+    if plot is not None:
+        _draw(fitted, recordings, plot, force)
 
     def content() -> dict[str, Any]:
         done = {"mended": words} if apply else {}
@@ -264,7 +285,23 @@ def fit(
         parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
         return "\n\n".join(part for part in parts if part)
 
-    answer(json, content, text, fitted.findings, strict, [output])
+    answer(json, content, text, fitted.findings, strict, [output, plot])
+
+
+def _name(start: str) -> str:
+    """What a start calls its servo: a stored fit's own name, or the name it is known by."""
+    stored = fit_of(start)
+    if stored is not None:
+        return stored.name
+    return Path(start).stem if start.endswith((".json", ".toml")) else start
+
+
+def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
+    from ..report import picture
+    from ..report.figures.fit import predictions
+
+    made = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
+    picture.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:

@@ -8,13 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under, working
+from .inputs.benches import Bench
+from .inputs.commands import Named
+from .inputs.recordings import Settings, settings_of, told_of
+from .terminal import (
+    Force,
+    Json,
+    Strict,
+    answer,
+    failure,
+    finding_lines,
+    keep,
+    option,
+    picked,
+    place,
+    under,
+    working,
+)
 
 if TYPE_CHECKING:
     from ..data.log import Log
     from ..data.logs.read import Look
     from ..data.robot import Robot
 
+EVEN = 1e-9
+"""Of a period: jitter below this is rounding."""
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
 Maps = Annotated[
@@ -29,6 +47,9 @@ Maps = Annotated[
 def log(
     files: Annotated[list[str], typer.Argument(help='Files, folders or patterns such as "logs/*.json".')],
     map: Maps = None,
+    bench: Bench = None,
+    set: Settings = None,
+    command: Named = None,
     robot: Annotated[
         Path | None,
         option(
@@ -53,7 +74,11 @@ def log(
     names = () if described is None else described.names
     told = mapping.mapping(map, names)
     with working("reading", not json) as say:
-        looks = look(*files, map=told, progress=say, robot=described)
+        if described is not None:
+            looks = look(*files, map=told, progress=say, robot=described)
+        else:
+            more = told_of(bench, command)
+            looks = look(*files, map=told, progress=say, settings=settings_of(set), **more)
     if save is not None:
         mapping.write(told, save, joints=names, force=force)
     summaries = [describe(one, described) for one in looks]
@@ -63,7 +88,7 @@ def log(
         problem = f"nothing can be read of {names}; the reason is given with each"
 
     def content() -> dict[str, Any]:
-        return {"recordings": summaries} | ({"error": problem} if problem else {})
+        return {"recordings": summaries} | (failure(problem) if problem else {})
 
     def text() -> str:
         if full or len(looks) <= IN_FULL:
@@ -89,7 +114,7 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
 
     recording, log = one.recording, one.log
     summary: dict[str, Any] = {"name": None, "file": one.file, "format": None, "problem": one.problem or None}
-    summary |= {"motion": None, "duration": None, "bench": None, "settings": {}}
+    summary |= {"motion": None, "mechanism": None, "duration": None, "bench": None, "settings": {}}
     summary |= {"channels": [], "signals": [], "conversions": [], "findings": []}
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
@@ -103,6 +128,7 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
         bench = None if log.bench is None else store.plain(log.bench)
         summary |= {"bench": bench, "settings": dict(log.settings), "signals": _signals(log)}
         summary |= {"conversions": log.conversions, "findings": log.findings}
+        summary |= {"mechanism": log.mechanism or None}
     return summary
 
 
@@ -158,7 +184,7 @@ def _in_full(s: dict[str, Any]) -> str:
     if s["signals"]:
         rows = []
         for g in s["signals"]:
-            cells = [_cell(x) for x in (g["rate"], 1e3 * g["jitter"], 1e3 * g["gap"], g["low"], g["high"])]
+            cells = [_cell(x) for x in (g["rate"], _jitter(g), 1e3 * g["gap"], g["low"], g["high"])]
             rows.append((g["name"], g["unit"], g["samples"], *cells))
         clock = ("rate [Hz]", "jitter [ms]", "longest step [ms]")
         header = ("signal", "unit", "samples", *clock, "lowest", "highest")
@@ -172,6 +198,11 @@ def _in_full(s: dict[str, Any]) -> str:
     if s["problem"]:
         parts.append(f"Cannot be read: {s['problem']}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _jitter(signal: dict[str, Any]) -> float:
+    """In ms; what rounding leaves of an even clock is none."""
+    return 0.0 if signal["jitter"] < EVEN * signal["gap"] else 1e3 * signal["jitter"]
 
 
 def _cell(value: float) -> str:
@@ -203,7 +234,7 @@ def _briefly(summaries: list[dict[str, Any]]) -> str:
     for s in (s for s in summaries if s["signals"]):
         first = s["signals"][0]
         codes = " ".join(dict.fromkeys(f.code for f in s["findings"])) or "-"
-        cells = [_cell(x) for x in (s["duration"], first["rate"], 1e3 * first["jitter"])]
+        cells = [_cell(x) for x in (s["duration"], first["rate"], _jitter(first))]
         rows.append((s["name"], first["samples"], *cells, codes))
     top = [f"{s['name']}. {text_of(s['joints'], s['of_no_joint'])}" for s in summaries if s.get("joints")][:1]
     header = ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")

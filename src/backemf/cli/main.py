@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
-from ..errors import BackemfError
+from ..errors import BackemfError, BackemfWarning
 from . import (
     characterize,
     conform,
     convert,
     demo,
     exports,
+    fleet,
     identify,
     logs,
     measure,
@@ -27,7 +29,9 @@ from . import (
     sheets,
     simulate,
 )
-from .terminal import option, print_json
+from .planning import plan as planning
+from .terminal import failure, option, print_json
+from .web import command as browser
 
 FLOW = """\
 backemf turns a motor's datasheet and its bench logs into an actuator model you can trust.
@@ -45,6 +49,7 @@ backemf --help lists every command; backemf COMMAND --help shows its options and
 FAULT = "this is a fault of backemf's own"
 """How a message begins that should never be seen."""
 CODES = "0 done, 1 there are findings and --strict was given, 2 the request or its input is wrong"
+_SHOW: Any = warnings.showwarning
 _Misused: Any = typer.BadParameter.__mro__[2]
 """What every complaint of typer's is, wherever its version keeps the class."""
 
@@ -58,11 +63,12 @@ app = typer.Typer(
 )
 app.add_typer(measure.app, name="measure")
 app.add_typer(convert.app, name="convert")
+app.add_typer(fleet.app, name="fleet")
 for commands in (
     (sheets.catalog, sheets.datasheet, simulate.simulate, plot.plot),
-    (record.record, record.virtual, logs.log, identify.check, identify.fit),
+    (planning.plan, record.record, record.virtual, logs.log, identify.check, identify.fit),
     (characterize.characterize, exports.export, exports.replay, exports.explain),
-    (report.report, render.render, conform.conform, demo.demo),
+    (report.report, report.playground, render.render, conform.conform, browser.web, demo.demo),
 ):
     for command in commands:
         app.command()(command)
@@ -88,7 +94,10 @@ def main() -> None:
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        code = app(standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _noted
+            warnings.filterwarnings("always", category=BackemfWarning)
+            code = app(standalone_mode=False)
     except BackemfError as error:
         _fail(str(error))
     except _Misused as error:  # words that are no command line: typer says how it is used
@@ -120,8 +129,16 @@ def _fail(text: str, said: bool = False) -> NoReturn:
     if not said:
         typer.echo(f"backemf: {text}", err=True)
     if "--json" in sys.argv[1:]:
-        print_json({"error": text})
+        print_json(failure(text))
     _end(2)
+
+
+def _noted(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+    """A warning of our own as a note to the user; any other as Python writes it."""
+    if issubclass(category, BackemfWarning):
+        typer.echo(f"backemf: note: {message}", err=True)
+    else:
+        _SHOW(message, category, *rest, **more)
 
 
 def _end(code: int) -> NoReturn:

@@ -12,7 +12,7 @@ import typer
 
 from .inputs.benches import Bench
 from .inputs.sources import ActuatorFrom, Firmware, Sets, Voltage
-from .terminal import Json, answer, option, place, print_json
+from .terminal import Json, answer, option, place, print_json, tell
 
 Ids = Annotated[
     str, option("Servos by id: 1, 1,2,3, 1-6; or joints by name: shoulder=1,elbow=2.", "--ids", "--id")
@@ -76,6 +76,8 @@ def record(
 
         def watch(event: dict[str, Any]) -> None:
             done.extend([event] if event["event"] == "done" else [])
+            if event["event"] == "live":
+                tell(_words(event))
             live(event)
 
         logs = run(
@@ -203,6 +205,12 @@ def _live(wanted: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
         yield show
 
 
+def _words(event: dict[str, Any]) -> str:
+    """The same in a line."""
+    where = (f"{one['joint']} at {one['position']:.3f} rad" for one in event["joints"] if one.get("position"))
+    return f"{event['motion']}, {event['time']:.1f} s, {event['rate']:.0f} Hz: {', '.join(where)}"
+
+
 def _screen(event: dict[str, Any]) -> Any:
     """Position, error, current and temperature of every joint, and the rate."""
     from rich.table import Table
@@ -224,6 +232,9 @@ def virtual(
     ] = "feetech",
     ids: Ids = "1",
     bench: Bench = None,
+    robot: Annotated[
+        Path | None, option("A whole robot from this MJCF or URDF: a servo for each of its joints.")
+    ] = None,
     firmware: Firmware = None,
     voltage: Voltage = None,
     set: Sets = None,
@@ -268,6 +279,9 @@ def virtual(
     from .inputs.sources import chosen
 
     servos, left = ids_of(ids), dict[str, int]()
+    whole, joints = None, list[str]()
+    if robot is not None:
+        whole, joints, servos = _robot(robot, ids, servos, bench, start_angle)
     for text in register or ():
         name, _, value = text.partition("=")
         if not value.strip().lstrip("-").isdecimal():
@@ -302,5 +316,28 @@ def virtual(
             channel=channel,
             seconds=seconds,
             seed=seed,
+            robot=whole,
+            joints=joints,
             ready=ready,
         )
+
+
+def _robot(
+    path: Path, ids: str, servos: dict[str, int], bench: str | None, start_angle: str | None
+) -> tuple[Any, list[str], dict[str, int]]:
+    """(the robot, its joints that have a servo, the id of each): all from 1 on, unless ids name some."""
+    from ..data.robot import Robot
+    from ..errors import InvalidValue
+
+    if bench is not None or start_angle is not None:
+        given = "--bench" if bench is not None else "--start-angle"
+        raise InvalidValue(f"{given} is given beside --robot; the robot's model says what its joints carry")
+    whole = Robot.read(path)
+    names = [name for name in whole.names if whole.joint(name).motion == "rotary"]
+    if ids == "1":
+        servos = {name: k + 1 for k, name in enumerate(names)}
+    if all(name.isdecimal() for name in servos):
+        if len(servos) > len(names):
+            raise InvalidValue(f"--ids has {len(servos)} servos, and {whole.name} has {len(names)} joints")
+        servos = dict(zip(names, servos.values(), strict=False))
+    return whole, [whole.joint(name).name for name in servos], servos

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from .inputs.benches import bench_of
-from .inputs.commands import Named, command_of
-from .inputs.sources import ActuatorFrom
+import typer
+
+from .inputs.benches import Bench
+from .inputs.commands import Named
+from .inputs.recordings import fit_of, read_logs
+from .inputs.sources import ActuatorFrom, Sets
 from .terminal import Json, Maps, answer, keep, option, place, working
 
 
@@ -21,22 +24,29 @@ def _size(text: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _fit_or_actuator(text: str) -> Any:
-    """A stored fit as it is (its bench is known better), anything else as an actuator."""
-    from .inputs.sources import actuator_of
+def _fit_or_actuator(text: str, sets: list[str] | None) -> Any:
+    """A stored fit as it is (its bench is known better), anything else as an actuator; with numbers of the
+    user's own."""
+    from dataclasses import replace
 
-    actuator, notes = actuator_of(text)
-    if notes and notes[0].startswith("fit: "):
-        from ..data.fit import Fit
+    from .inputs.sources import actuator_of, values_of
 
-        return Fit.read(text)
-    return actuator
+    actuator = actuator_of(text)[0]
+    actuator = actuator.replace(**values_of(actuator, sets))
+    fit = fit_of(text)
+    return actuator if fit is None else replace(fit, actuator=actuator)
 
 
 def render(
     source: ActuatorFrom,
-    log: Annotated[str, option("The recording, of any format that can be read.")],
     output: Annotated[Path, place("The film: a file that ends in .mp4 or .gif.")],
+    recording: Annotated[
+        str | None, typer.Argument(help="The recording, of any format that can be read.")
+    ] = None,
+    log: Annotated[str | None, option("The same as an option.")] = None,
+    robot: Annotated[
+        Path | None, option("A robot's model, where it is not where its fit found it (MJCF).")
+    ] = None,
     engine: Annotated[
         str, option("Where the model's motion comes from: backemf, or mujoco to replay its export.")
     ] = "backemf",
@@ -46,30 +56,35 @@ def render(
     between: Annotated[
         tuple[float, float] | None, option("Show only this part of the recording [s].")
     ] = None,
-    bench: Annotated[
-        str | None,
-        option('What the output carried, where the log does not say: "pendulum mass=0.5kg length=0.1m".'),
-    ] = None,
+    bench: Bench = None,
+    set: Sets = None,
     command: Named = None,
     map: Maps = None,
     force: Annotated[bool, option("Overwrite the film if it exists.", "--force")] = False,
     json: Json = False,
 ) -> None:
-    """Film a bench: the model in motion, the recording as a ghost behind it, and their curves.
+    """Film a bench or a robot: the model in motion, the recording as a ghost behind it, and their curves.
 
-    Example: backemf render fit.json --log logs/lift.json -o lift.mp4 --speed 0.5
+    Example: backemf render fit.json logs/lift.json -o lift.mp4 --speed 0.5
     """
-    from ..data.logs.read import read
-    from ..errors import InvalidValue
+    from ..errors import InvalidValue, MissingValue
     from ..film.film import film, writable
+    from .report import with_robot
 
+    if (recording is None) == (log is None):
+        raise MissingValue("render needs one recording; expected: backemf render SOURCE RECORDING -o FILM")
+    log = recording or log or ""
     keep(output, force)
     writable(output, force)
     wanted = _size(size)
-    asked = None if command is None else command_of(command)
-    logs = read(
-        log, bench=bench_of(bench) if bench else None, map=map or None, between=between, command=asked
-    )
+    fit = fit_of(source)
+    if robot is not None and (fit is None or not fit.joints):
+        raise InvalidValue(f"--robot is {str(robot)!r}, and {source} is not the fit of a robot; leave it out")
+    if fit is not None and fit.joints:
+        shown = fit if robot is None else with_robot(fit, robot)
+    else:
+        shown = _fit_or_actuator(source, set)
+    logs = read_logs([log], map, not json, bench, command, source=source, between=between)
     if len(logs) != 1:
         names = ", ".join(one.name for one in logs[:8])
         raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")
@@ -80,7 +95,16 @@ def render(
         def note(done: int, total: int) -> None:
             say("drawing", done / total)
 
-        made = film(_fit_or_actuator(source), logs[0], output, force=force, progress=note, **looks)
+        if fit is not None and fit.joints:
+            from ..film.robot import robot_film
+
+            if engine != "backemf" or set:
+                word = "--set" if set else "--engine"
+                raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
+            looks.pop("engine")
+            made = robot_film(shown, logs[0], output, force=force, progress=note, **looks)
+        else:
+            made = film(shown, logs[0], output, force=force, progress=note, **looks)
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
     told = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"

@@ -45,7 +45,8 @@ def _catalog(rows: list[dict[str, Any]]) -> str:
         codes = dict.fromkeys(c for c in r["findings"] if c not in quiet)
         lists = [" ".join(words) or "-" for words in (r["identified"], codes)]
         shown.append((r["name"], r["title"], r["maker"], r["kind"], *lists))
-    table = tables.table(shown, ("name", "part", "maker", "kind", "identified", "disagreements"))
+    header = ("name", "part", "maker", "kind", "identified", "disagreements")
+    table = tables.table(shown, header, drop=("part", "kind", "maker"))
     return f"{table}\n\n{len(rows)} parts. One of them in full: backemf datasheet {rows[0]['name']}"
 
 

@@ -315,7 +315,8 @@ def _sweep(
         energy = [one.energy["electrical"], one.energy["copper"]]
         rows.append([*row, *(cells.get(name, "-") for name, _ in shown), *energy])
     worst = max((one.unexplained or 0.0) for one in told)
-    return f"{table(rows, header)}\n\nThe energy books close within {100 * worst:.1g} %."
+    shown_as = table(rows, header, drop=("winding heat [J]", "taken in [J]"))
+    return f"{shown_as}\n\nThe energy books close within {100 * worst:.1g} %."
 
 
 def _headed(name: str, unit: str) -> str:

@@ -6,7 +6,9 @@ import contextlib
 import json as json_
 import math
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +18,9 @@ import typer
 from ..errors import InvalidValue
 from ..files import may_write
 
+ROOM_FOR_A_BAR = 60
+"""Columns of a terminal that shows a bar beside the words."""
+HELP = "backemf COMMAND --help shows what it expects, with an example"
 _FOLDERS: set[Path] = set()
 """Places that were typed with a slash behind them: folders, whether they exist yet or not."""
 
@@ -100,9 +105,41 @@ def answer(
         print_json(content())
     else:
         wrote = "\n".join(f"wrote {path}" for path in written if path is not None)
-        typer.echo("\n\n".join(part for part in (text(), wrote) if part))
+        typer.echo(for_people("\n\n".join(part for part in (text(), wrote) if part)))
     if strict and list(findings):
         raise typer.Exit(1)
+
+
+FINDING = re.compile(r"^(  - )([a-z0-9_]+)(: )")
+COLOURS = {"finding": typer.colors.YELLOW, "wrote": typer.colors.GREEN}
+
+
+def for_people(text: str) -> str:
+    """A text as a terminal shows it: sentences end at its edge and go on below their own beginning, the name
+    of a finding and what was written stand out. Anything else than a terminal gets the text as it is."""
+    if not sys.stdout.isatty():
+        return text
+    from ..tables import room
+
+    coloured = not os.environ.get("NO_COLOR")
+    lines = [part for line in text.split("\n") for part in _folded(line, room())]
+    return "\n".join(map(_coloured, lines) if coloured else lines)
+
+
+def _folded(line: str, most: int) -> list[str]:
+    """A sentence in lines of this length; a row of a table, which has wide gaps, stays whole."""
+    words = line.strip()
+    if len(line) <= most or "   " in words or words.startswith(("--", "backemf ")):
+        return [line]
+    begin = len(line) - len(line.lstrip())
+    below = " " * (begin + 2 if words.startswith("- ") else begin)
+    return textwrap.wrap(line, most, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
+def _coloured(line: str) -> str:
+    if line.startswith("wrote "):
+        return typer.style(line, fg=COLOURS["wrote"])
+    return FINDING.sub(lambda m: m[1] + typer.style(m[2], fg=COLOURS["finding"], bold=True) + m[3], line)
 
 
 def is_folder(path: Path) -> bool:
@@ -118,8 +155,29 @@ def drawable(path: Path | None, force: bool) -> None:
         check(path, force=force)
 
 
+def inside(path: Any, name: str) -> Any:
+    """A place for one file: where a folder was named, this name in it."""
+    return path / name if path is not None and is_folder(path) else path
+
+
+def making(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Make the folder around a place, where that was typed as a new one."""
+    return folder(path.parent)
+
+
+def failure(text: str) -> dict[str, str]:
+    """A reason in JSON: what is wrong, and what to do about it, which stands behind the first semicolon."""
+    error, semicolon, remedy = text.partition("; ")
+    if not semicolon or "\n" in text:  # a list of reasons has a remedy each
+        return {"error": text, "remedy": HELP}
+    return {"error": error, "remedy": remedy}
+
+
 def keep(path: Path | None, force: bool) -> None:
     """Refuse, before any work is done, to write over a file of the user's or where a folder was named."""
+    if path is not None and path.parent in _FOLDERS and not path.parent.exists():
+        may_write(path.parent)
+        return
     if path in _FOLDERS and not path.is_dir():
         raise InvalidValue(f"'{path}/' is a folder; expected the name of a file to write")
     if path is not None:
@@ -142,6 +200,21 @@ def folder(path: Path) -> Iterator[None]:
                 path.rmdir()
 
 
+_WATCHED: list[Callable[[str, float | None], None]] = []
+"""Who is told what is being done, where that is no terminal."""
+
+
+def watched(told: Callable[[str, float | None], None]) -> None:
+    """From now on tell this function what is being done, and which share of it is."""
+    _WATCHED[:] = [told]
+
+
+def tell(text: str, share: float | None = None) -> None:
+    """Tell whoever watches."""
+    for told in _WATCHED:
+        told(text, share)
+
+
 class Working:
     """Says what is being done and how far it is: `say("start 2 of 6", 0.33)`;
     without a share only the words change."""
@@ -150,6 +223,7 @@ class Working:
         self._bar, self._task = bar, task
 
     def __call__(self, text: str, share: float | None = None) -> None:
+        tell(text, share)
         if self._bar is None:
             return
         from rich.markup import escape
@@ -165,9 +239,14 @@ def working(title: str, wanted: bool = True) -> Iterator[Working]:
     if not (wanted and sys.stderr.isatty()):
         yield Working()
         return
-    from rich import console, progress as p
+    from rich import console, progress as p, table
 
-    what = (p.SpinnerColumn(), p.TextColumn("{task.description}"), p.BarColumn(bar_width=24))
-    when = (p.TimeElapsedColumn(), p.TextColumn("left:"), p.TimeRemainingColumn())
-    with p.Progress(*what, *when, console=console.Console(stderr=True), transient=True) as bar:
+    shown = console.Console(stderr=True)
+    words = table.Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what gives way where a line is short
+    whole: dict[str, Any] = {"table_column": table.Column(no_wrap=True, min_width=7)}
+    columns = [p.SpinnerColumn(), p.TextColumn("{task.description}", table_column=words)]
+    if shown.width >= ROOM_FOR_A_BAR:
+        columns.append(p.BarColumn(bar_width=12, table_column=table.Column(no_wrap=True, min_width=12)))
+    columns += [p.TimeElapsedColumn(**whole), p.TextColumn("left"), p.TimeRemainingColumn(**whole)]
+    with p.Progress(*columns, console=shown, transient=True, expand=True) as bar:
         yield Working(bar, bar.add_task(title, total=None))

@@ -62,6 +62,8 @@ class Fit(Displayed, store.Noun):
     bench: tuple[BenchNumber, ...] = ()
     """What was found of the bench along with the actuator, each number within its tolerance; last, what was
     read from the held-out logs."""
+    name: str = ""
+    """What was fitted: the part, as its sheet or whoever fitted it calls it."""
     read_from_held_out: tuple[str, ...] = ()
     """Which of them were read from the held-out logs themselves: the angle of a mounting never fitted."""
     joints: Mapping[str, Fit] = field(default_factory=dict)
@@ -230,11 +232,14 @@ class Fit(Displayed, store.Noun):
                     p.told_by,
                 )
             )
-        text = table(
-            rows, ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by")
-        )
+        header = ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by")
+        text = table(rows, header, drop=("stated before", "told by"))
+        if "told by" not in text:  # there was no room for the column
+            by = [p.path for p in self.parameters.values() if p.told_by == "prior"]
+            text += f"\n\nLeft where they were stated: {', '.join(by)}." if by else ""
         unit = "mrad" if self.actuator.motion == "rotary" else "mm"
-        errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {len(self.training)} logs"
+        logs = f"{len(self.training)} log{'s' * (len(self.training) != 1)}"
+        errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {logs}"
         if self.held_out_mae is not None:
             errors += f", {1e3 * self.held_out_mae:.3g} {unit} on {len(self.held_out)} held out"
         n = len(self.starts)

@@ -93,6 +93,8 @@ class FittedLog(store.Noun):
     n_samples: int
     commands: Mapping[str, str] = field(default_factory=dict)
     """What was asked as a function of time, by signal, in the words of `be.signal.read`."""
+    told: tuple[str, ...] = ()
+    """How its channels were said to be read: position=motor_pos[deg],-1."""
 
     @staticmethod
     def of(log: Log) -> FittedLog:
@@ -107,6 +109,7 @@ class FittedLog(store.Noun):
             rate=rate if math.isfinite(rate) else None,
             n_samples=len(log),
             commands={name: str(command) for name, command in log.commands.items()},
+            told=log.told,
         )
 
 
@@ -123,6 +126,8 @@ class Tried(store.Noun):
     chosen: bool
     reason: str = ""
     """Why there is no fit."""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    """What it found, by name; empty in fits stored before this was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)

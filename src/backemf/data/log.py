@@ -157,6 +157,8 @@ class Log(Displayed):
     """What was converted, mapped, left out or guessed while reading, in words."""
     findings: tuple[Finding, ...] = ()
     source: str = ""
+    told: tuple[str, ...] = ()
+    """How whoever read it said that its channels are to be read: position=motor_pos[deg],-1."""
     joints: Mapping[str, Log] = field(default_factory=dict)
     """On a robot, a log of each joint; `signals` then has what they share, or nothing."""
     robot: Robot | None = None
@@ -299,7 +301,8 @@ def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, li
     if isinstance(first, Log) or isinstance(logs, Actuator):
         raise InvalidValue(f"{verb} was given the logs first; expected {verb}(actuator, logs)")
     if not isinstance(actuator, Actuator):
-        hint = ": its .actuator is one" if hasattr(actuator, "actuator") else ""
+        own = getattr(actuator, "actuator", None)
+        hint = "" if own is None else f": its .actuator{'()' * callable(own)} is one"
         raise InvalidValue(f"{verb} was given a {type(actuator).__name__} first; expected an Actuator{hint}")
     recordings = [logs] if isinstance(logs, Log) else list(_several(logs))
     for item in recordings:
@@ -338,7 +341,7 @@ def log(
     or the robot's in its order, or a dictionary of arrays by joint; the time may be one by joint too.
     """
     if isinstance(bench, Robot):
-        from .logs.arrays import of_robot
+        from .logs.robot.arrays import of_robot
 
         if command is not None:
             raise InvalidValue(f"{name}: a robot has no one command; give position_target=... of its joints")

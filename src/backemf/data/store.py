@@ -60,12 +60,15 @@ def actuator(source: Path | str) -> Actuator:
     text = str(source)
     if text.endswith(".json"):
         from .fit import Fit
+        from .population import Population
 
         stored = load(read_json(source), text)
-        if isinstance(stored, Fit):
+        if isinstance(stored, (Fit, Population)):
             return stored.actuator
         if not isinstance(stored, Actuator):
-            raise StoreError(f"{text} holds a {type(stored).__name__}; expected an Actuator or a Fit")
+            raise StoreError(
+                f"{text} holds a {type(stored).__name__}; expected an Actuator, a Fit or a Population"
+            )
         return stored
     from .sheets import parts
 

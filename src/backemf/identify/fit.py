@@ -21,14 +21,16 @@ from ..model.actuator import Actuator
 from . import bench_numbers as numbers
 from .causes import causes
 from .check import OPEN, inspection
-from .fit_findings import of_errors, of_pairs, of_parameters, of_search
+from .fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
 from .free import Free
 from .frictions import law, with_friction
 from .optimize import Progress, levenberg_marquardt
+from .recording.faults import jumps_of
 from .recording.remedies import UNDERSTOOD, Inspection, merged
 from .residual import Problem, mean_absolute_errors, problem
-from .search import Asked, Climb, Ended
+from .search import Asked, Climb
 from .select import split
+from .settle import Ended
 from .uncertainty import Uncertainty, inverse, uncertainty
 
 N_STARTS = 6
@@ -57,10 +59,12 @@ def fit(
     progress: Progress | None = None,
     climb: Climb | None = None,
     looked: Inspection | None = None,
+    begin: Mapping[str, float] | None = None,
     share: Sequence[str] = ("motor",),
     firmware: str | None = None,
     gains: Any = None,
     joints: Sequence[str] | None = None,
+    free_inertia: float = 0.0,
 ) -> Fit:
     """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's: then `actuator` may
     be parts by pattern of joint names, {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
@@ -82,12 +86,16 @@ def fit(
     inspect     look for such faults at all
     climb       searches over the same logs that this one continues, as the ladder does
     looked      what an inspection of the logs said already
+    begin       numbers of others of its make, by path: tried first, and the only start where they lead to the
+                noise of the recordings
 
     Of a robot alone:
     share       parts or parameters that joints of equal hardware have in common: "motor", "friction.load"
     firmware    a profile of the part's firmware settings, such as "lerobot"
     gains       of a PD law at the encoders: {"kp": ..., "kd": ...}, one number, a list, or by joint
     joints      those to fit; without it all that were recorded and commanded, grippers apart
+    free_inertia  share by which masses, centres and lengths of the robot's model may be off: 0.1; they are
+                found along with the actuators, as are a payload, the base's tilt and the joints' zeros
     hold_out    may be "last 40 %" of every log
     friction    may be "ladder": the simplest that is as good as the best, all joints simulated together
     """
@@ -107,6 +115,7 @@ def fit(
             firmware=firmware,
             gains=gains,
             joints=None if joints is None else tuple(joints),
+            free_inertia=free_inertia,
             progress=progress,
             **asked,
         )
@@ -146,6 +155,7 @@ def fit(
             seed=seed,
             on=on,
         )
+        climb.begin = begin
     found = climb.to(actuator.friction.name, progress)
     if not math.isfinite(found.best.cost):
         raise InvalidValue(
@@ -171,6 +181,7 @@ def fit(
         *wrong,
         *of_parameters(p, best.x, fitted, wrong),
         *of_pairs(tuple(fitted), correlation),
+        *(merged(jumps_of(training)) if inspect and times_noise > NOISES else ()),
         *of_errors(errors, held, times_noise),
         *of_search(found.guessed, found.interrupted),
     )
@@ -187,6 +198,7 @@ def fit(
         seed=seed,
         cpu_s=time.process_time() - begun,
         friction=p.actuator.friction.name,
+        name=prior.name if isinstance(prior, Datasheet) else "",
         logs=tuple(FittedLog.of(log) for log in logs),
         bench=(*of_bench, *read),
         read_from_held_out=tuple(f"{one.path} of {one.group}" for one in read),

@@ -14,6 +14,8 @@ from .residual import Problem
 
 TIED = 0.98
 """Correlation from which on two parameters are only known together."""
+NOISES = 3.0
+"""Times the recording's noise from which on errors are the model's."""
 
 
 def of_parameters(
@@ -71,7 +73,7 @@ def of_errors(
         text = f"the error on held-out logs is {ratio:.2g} times that on the fitted ones."
         remedy = "fit logs that cover these conditions too"
         yield finding("worse_held_out", text, remedy, ratio=ratio)
-    if times_noise > 3:
+    if times_noise > NOISES:
         text = f"errors are {times_noise:.2g} times the noise of the recording: the model misses something."
         remedy = (
             "let `--friction ladder` compare friction models on logs that are held out: it keeps what helps"

@@ -59,6 +59,8 @@ class Parameter:
     """In words, what those logs have in common."""
     alike: float = 0.0
     """Correlation, before any data, with the same number of other groups: one gauge, one ruler."""
+    family: str = ""
+    """Of which groups that holds: those of the same family."""
 
     beside: bool = False
     """Whether it belongs to the bench or the recording, not to the actuator."""
@@ -174,7 +176,8 @@ class Free:
         like = np.eye(len(self))
         for k, p in enumerate(self.parameters):
             for j in range(k):
-                if p.alike and self.parameters[j].path == p.path:
+                other = self.parameters[j]
+                if p.alike and (other.path, other.family) == (p.path, p.family):
                     like[j, k] = like[k, j] = p.alike
         return np.linalg.inv(like) / np.outer(error, error)
 
@@ -210,7 +213,16 @@ def free(
         raise InvalidValue(f"free names a parameter twice: {', '.join(paths)}")
     values = {path: value for path, (_, value) in known.items()} | dict(extra)
     stated_of, bound_of = stated.get, (bounds or {}).get
-    return Free(tuple(_parameter(actuator, path, values, stated_of(path), bound_of(path)) for path in paths))
+    held = {}  # what stands on a free number and is held itself, which that must stay below
+    for path in known:
+        if path not in paths and (below := actuator.over(path)) is not None:
+            held[below] = min(values[path], held.get(below, math.inf))
+    return Free(
+        tuple(
+            _parameter(actuator, path, values, stated_of(path), bound_of(path), held.get(path))
+            for path in paths
+        )
+    )
 
 
 def _parameter(
@@ -219,8 +231,10 @@ def _parameter(
     values: Mapping[str, float],
     stated: tuple[float, float] | None,
     bound: tuple[float, float] | None,
+    held: float | None = None,
 ) -> Parameter:
     start, most, signed = float(values[path]), actuator.traits(path)["most"], actuator.traits(path)["signed"]
+    most = held if most is None else most if held is None else min(most, held)
     above = actuator.over(path)
     if bound is not None and not bound[0] < bound[1]:
         raise InvalidValue(f"bounds of {path} are {bound[0]:g} to {bound[1]:g}; expected the lower one first")

@@ -18,6 +18,7 @@ from ..tables import table
 from .bench_numbers import words
 from .check import inspection
 from .fit import climb_of, fit
+from .fit_findings import of_search
 from .frictions import LADDER
 from .optimize import Progress
 from .select import KEYS, split
@@ -67,6 +68,7 @@ class Rung:
             standard_error=self.standard_error if np.isfinite(self.standard_error) else 0.0,
             chosen=chosen,
             reason=self.reason,
+            parameters={} if f is None else {name: p.value for name, p in f.parameters.items()},
         )
 
 
@@ -108,6 +110,8 @@ class Ladder:
         )
 
 
+STOPPED = "the ladder was interrupted before it"
+"""Why there is no fit of a rung that nobody waited for."""
 FEWEST_GROUPS = 3
 """Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
 MOST_FOLDS = 4
@@ -127,6 +131,18 @@ def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
         )
     names = [log.name for log in logs][1 :: min(4, len(logs))]
     return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
+
+
+def in_words(hold_out: Any) -> str:
+    """What is held out, as a person says it: "gain 16", "name log 2"."""
+    if isinstance(hold_out, Mapping):
+        return " and ".join(
+            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
+            for key, value in hold_out.items()
+        )
+    if isinstance(hold_out, (list, tuple)):
+        return ", ".join(map(in_words, hold_out))
+    return "those of a function" if callable(hold_out) else str(hold_out)
 
 
 def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
@@ -175,7 +191,7 @@ def ladder(
     if hold_out is None:
         hold_out, words_ = default_hold_out(logs)
     else:
-        words_ = f"the logs held out ({hold_out})"
+        words_ = f"the logs held out ({in_words(hold_out)})"
     options = {"prior": prior, "n_starts": n_starts, "seed": seed, **more}
     folds, turned = folds_of(logs, hold_out)
     asked = [hold_out, *(fold for fold in folds if turned)]
@@ -201,13 +217,22 @@ def ladder(
                 )
                 for held, climb in zip(asked, climbs, strict=True)
             ]
+            if any(f.code == "interrupted" for one in fits for f in one.findings):
+                raise KeyboardInterrupt
             errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
             climbed.append(Rung(name=name, fit=fits[0], errors=errors))
         except (BackemfError, np.linalg.LinAlgError) as error:
             climbed.append(Rung(name=name, fit=None, reason=str(error)))
+        except KeyboardInterrupt:
+            if all(rung.fit is None for rung in climbed):
+                raise
+            climbed += [Rung(name=rest, fit=None, reason=STOPPED) for rest in rungs[k:]]
+            break
     chosen = simplest(climbed)
     options |= {"climb": climbs[0], "looked": looked, "apply": apply}
     best = fit(actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, **options)
+    if climbed[-1].reason == STOPPED:
+        best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
     return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
 

@@ -10,6 +10,7 @@ throughout.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,8 +42,20 @@ class Minimum:
     """'converged', 'stopped at its limit of iterations', or why not."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a minimisation: `best` is where it was."""
+
+    def __init__(self, best: Minimum):
+        super().__init__()
+        self.best = best
+
+
 Progress = Callable[[str, float, float], None]
 """Told what is done, what it costs now, and the share of the work that is done at most."""
+
+
+watcher: ContextVar[Callable[[Problem, np.ndarray, float], None] | None] = ContextVar("watcher", default=None)
+"""Who sees every step that improves: the problem, where it is, and what that costs. For curves that move."""
 
 
 def levenberg_marquardt(
@@ -73,6 +86,12 @@ def levenberg_marquardt(
     if not np.isfinite(cost):
         ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
     small = 0
+    seen = watcher.get() or (lambda *_: None)
+
+    def here() -> Minimum:
+        done = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
+        return Minimum(x=x, ended="interrupted", **done)
+
     low, high = problem.free.bounds()
     fixed = np.array([q.path in still for q in problem.free.parameters], bool)
     for _ in range(most):
@@ -88,7 +107,10 @@ def levenberg_marquardt(
                 continue
             step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
             trial = problem.free.inside(x + step)
-            there = evaluate(trial)
+            try:
+                there = evaluate(trial)
+            except KeyboardInterrupt:
+                raise Interrupted(here()) from None
             n_evaluations += 1
             improved = bool(np.isfinite(there[2]) and there[2] < cost)
             if improved:
@@ -97,6 +119,10 @@ def levenberg_marquardt(
         if improved:
             small = small + 1 if cost - there[2] < tolerance * cost else 0
             x, (H, g, cost, data_cost) = trial, there
+            try:
+                seen(problem, x, cost)
+            except KeyboardInterrupt:
+                raise Interrupted(here()) from None
             damping = max(damping / 5.0, 1e-9)
         if not improved or small >= 2:
             ended = "converged"
@@ -141,13 +167,21 @@ def homotopy(
         # While the observer corrects the state, coarse steps do: what they miss it takes out.
         coarse = problem.substeps if last else max(1, problem.substeps // 3)
         tolerance = 1e-5 if last else 1e-4
-        end = levenberg_marquardt(
-            problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance, robust=robust
-        )
-        minima.append(end)
-        x = end.x
-        if note is not None:
-            note(f"observer at {bandwidth:g} rad/s", end.cost, (k + 1) / len(stages))
+        try:
+            end = levenberg_marquardt(
+                problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance, robust=robust
+            )
+            minima.append(end)
+            x = end.x
+            if note is not None:
+                how = f"led by the recording, {k + 1} of {len(stages) - 1}" if bandwidth else "on its own"
+                note(how, end.cost, (k + 1) / len(stages))
+        except KeyboardInterrupt as stop:  # what it costs where it stands, without the observer
+            if not minima and not isinstance(stop, Interrupted):
+                raise  # nothing was found yet
+            at = stop.best.x if isinstance(stop, Interrupted) else x
+            here = levenberg_marquardt(problem, at, robust=robust, most=0)
+            raise Interrupted(replace(here, ended="interrupted")) from None
     return replace(minima[-1], n_evaluations=sum(m.n_evaluations for m in minima))
 
 
@@ -170,3 +204,10 @@ def screened(
         if len(taken) == n:
             break
     return taken
+
+
+def noted(progress: Progress | None, words: str, begin: float, end: float) -> Progress | None:
+    """Progress of one search among several: what it is of, and its part of the whole."""
+    if progress is None:
+        return None
+    return lambda text, cost, share: progress(f"{words}, {text}", cost, begin + (end - begin) * share)

@@ -13,7 +13,7 @@ from ..data.log import Log, Signal
 from ..model.actuator import Actuator, signals
 from . import bench_numbers
 from .free import Free
-from .residual import fitted_drive, problem
+from .residual import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
 SAME = 1e-3
@@ -36,6 +36,8 @@ class Prediction:
     """Mean absolute error of position [rad or m]."""
     stored: float | None
     """The same as the fit stored it; None where this log was not in the fit."""
+    posed: Problem = field(repr=False, compare=False)
+    """The log as the engine took it, for whoever runs it again with other numbers."""
 
     @property
     def position(self) -> np.ndarray:
@@ -95,6 +97,7 @@ def run(fit: Fit, log: Log) -> Prediction:
         signals=told,
         error=float(np.nanmean(np.abs(states["position"] - log["position"]))),
         stored={**fit.training, **fit.held_out}.get(log.name),
+        posed=p,
     )
 
 

@@ -141,14 +141,15 @@ class Problem:
         self.system = ActuatorSystem(
             actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
-        self.kernels: Kernels = kernels(self.system, free=self.free.paths)
+        inner = tuple(path for path in self.free.paths if path in self.system.parameters)
+        self.kernels: Kernels = kernels(self.system, free=inner)
         self.names = list(self.system.parameters)
         self.fixed = {**parameters(actuator), **parameters(first.bench, "bench.")}
         self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
         self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
         self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
-        self.columns = [self.names.index(path) for path in self.free.paths]
+        self.columns = [self.names.index(path) for path in inner]
         self.index = self.free.columns(len(self.logs))
         self.patterns = [
             (columns, np.flatnonzero((self.index == columns).all(axis=1)))
@@ -162,6 +163,8 @@ class Problem:
         """The usual time from one sample to the next [s]."""
         self.sigma_noise = self.sigma
         self.delay_free = DELAY in self.free.paths
+        self._laid_out: tuple[np.ndarray, list[np.ndarray]] | None = None
+        """The delays and inputs that the rows are laid out for."""
 
     def _resets(self) -> Resets | None:
         """Where the model starts anew within a log, as the kernels take it."""
@@ -180,8 +183,8 @@ class Problem:
         """Parameters of every log for the optimiser's x."""
         values = np.array([*self.free.to_values(x, self.fixed).values(), 0.0])
         P = self.P.copy()
-        own = self.index >= 0
-        P[:, self.columns] = np.where(own, values[self.index], P[:, self.columns])
+        index = self.index[:, : len(self.columns)]
+        P[:, self.columns] = np.where(index >= 0, values[index], P[:, self.columns])
         return P
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
@@ -190,13 +193,20 @@ class Problem:
         if self.delay_free:
             late = [is_late(n) for n in self.system.inputs]
             delays = P[:, self.names.index(DELAY)]
-            self.batch = self.kernels.batch(
-                [
-                    Delay(p.inputs, p.time, delay, late).rows()
-                    for p, delay in zip(self.logs, delays, strict=True)
-                ]
-            )
+            inputs, held = self.inputs_at(x), self._laid_out
+            if (
+                held is None
+                or not np.array_equal(delays, held[0])
+                or any(a is not b for a, b in zip(inputs, held[1], strict=True))
+            ):
+                rows = zip(inputs, self.logs, delays, strict=True)
+                late_by = [Delay(given, p.time, delay, late).rows() for given, p, delay in rows]
+                self.batch, self._laid_out = self.kernels.batch(late_by), (delays.copy(), inputs)
         return P
+
+    def inputs_at(self, x: np.ndarray) -> list[np.ndarray]:
+        """What acts on each log, before any delay."""
+        return [p.inputs for p in self.logs]
 
     @property
     def sigma_of_rows(self) -> np.ndarray:

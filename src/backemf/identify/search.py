@@ -1,10 +1,9 @@
-"""The search for an optimum: which numbers are free, several starts, the rungs below as starts, and the last
-settling with everything free that a tolerance allows to move."""
+"""The search for an optimum: which numbers are free, several starts, and the rungs below as starts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,30 +11,20 @@ import numpy as np
 
 from ..data.log import Log
 from ..data.sheets.datasheet import Datasheet
-from ..engine.rows import DELAY
 from ..errors import MissingValue
 from ..model.actuator import Actuator
 from ..model.quantity import parameters
 from . import bench_numbers as numbers
-from .free import Free, Parameter, default_paths, free, priors, sized, spread
+from .free import Parameter, default_paths, free, priors, sized, spread
 from .frictions import BELOW, above, with_friction
-from .optimize import STAGES, Minimum, Progress, homotopy, levenberg_marquardt, screened
-from .residual import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
-from .uncertainty import correlation_time
+from .optimize import STAGES, Interrupted, Minimum, Progress, homotopy, levenberg_marquardt, noted, screened
+from .residual import Problem, fitted_drive, problem, weightless, with_some_inertia
+from .settle import EFFICIENCY, Ended, Found, Settled, Weights, settled, weighed
 
 SAME = 2e-3
 """Relative difference of cost up to which two starts count as having found the same minimum."""
 SETTLING = (6.0, 0.0)
 """Bandwidths of the observer from a start that is an optimum already, of a poorer friction [rad/s]."""
-EFFICIENCY = "gearbox.efficiency"
-NO_LOSS = 0.99
-"""Efficiency from which on gears count as lossless beside a friction that knows the load."""
-NEAR = 40.0
-"""Errors, in units of the noise and with their correlation, up to which a bench alone may be to blame."""
-MOST_LATE = 12
-"""Samples that a latency is looked for in."""
-CLEARLY_LATE = 0.8
-"""Share of the misfit that a latency must leave at most, to be a start."""
 DERIVATIVE_FILTER = 0.01
 """Time over which a change of the setpoint acts on a firmware's D, where the sheet does not say [s]: between
 a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
@@ -54,60 +43,6 @@ class Asked(NamedTuple):
     substeps: int | None
 
 
-class Ended(NamedTuple):
-    """Where one start ended, in values, which outlive a change of weights."""
-
-    values: dict[str, float]
-    cost: float
-    mae: float
-    ended: str
-    n_evaluations: int
-
-    @staticmethod
-    def of(p: Problem, end: Minimum) -> Ended:
-        mae = math.inf
-        if math.isfinite(end.cost):
-            mae = float(np.mean(list(mean_absolute_errors(p, end.x).values())))
-        return Ended(p.values(end.x), end.cost, mae, end.ended, end.n_evaluations)
-
-
-class Weights(NamedTuple):
-    """How much the data counts: the standard deviation of an error by output, and the weighted error beyond
-    which it counts less."""
-
-    sigma: np.ndarray
-    robust: float = np.inf
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """What the search with one friction came to."""
-
-    problem: Problem
-    ends: list[Ended]
-    weights: Weights
-    guessed: bool
-    """Whether the firmware's gain is a guess."""
-    interrupted: bool = False
-
-    @property
-    def best(self) -> Ended:
-        return min(self.ends, key=lambda m: m.cost)
-
-    @property
-    def actuator(self) -> Actuator:
-        p = self.problem
-        return p.actuator_at(p.free.to_x(self.best.values, p.fixed))
-
-
-class Settled(NamedTuple):
-    """An optimum, the problem that it solves, and how far the errors that count were cut."""
-
-    problem: Problem
-    end: Minimum
-    robust: float
-
-
 @dataclass
 class Climb:
     """Searches with one friction after the other over the same logs; what one found is a start for the next,
@@ -121,6 +56,8 @@ class Climb:
     seed: int
     on: str = "cpu"
     """Where starts are scored: on a GPU many are, and the best are taken."""
+    begin: Mapping[str, float] | None = None
+    """Where servos of the same make came to rest: tried first, and enough where noise explains the rest."""
     memory: dict[str, Found] = field(default_factory=dict)
     optima: dict[str, Settled] = field(default_factory=dict)
 
@@ -133,9 +70,14 @@ class Climb:
             actuator = with_friction(actuator, name)
         p, guessed = self.problem_of(actuator)
         below = self._below(name)
-        found = None
-        if not below or any(parent not in self.memory for parent in below):
-            first = homotopy(p, p.first, stages=stages(p), note=_note(progress, "start 1", 0.0, 0.5))
+        found = self._begun(p, guessed, progress)
+        if found is None and (not below or any(parent not in self.memory for parent in below)):
+            try:
+                note = noted(progress, f"start 1 of {self.n_starts}", 0.0, 0.5)
+                first = homotopy(p, p.first, stages=stages(p), note=note)
+            except Interrupted as stop:
+                ends, weights = [Ended.of(p, stop.best)], weighed(p, stop.best.x)
+                return Found(problem=p, ends=ends, weights=weights, guessed=guessed, interrupted=True)
             weights = weighed(p, first.x)
             if weights.robust == np.inf and math.isfinite(first.cost):  # noise explains everything
                 found = Found(problem=p, ends=[Ended.of(p, first)], weights=weights, guessed=guessed)
@@ -154,6 +96,20 @@ class Climb:
             self.optima[name] = settled(self.to(name, progress), self.logs, self.asked.tolerances)
         return self.optima[name]
 
+    def _begun(self, p: Problem, guessed: bool, progress: Progress | None) -> Found | None:
+        """What comes of the numbers of others of its make; None where they do not lead to the noise."""
+        if not self.begin:
+            return None
+        low, high = p.free.bounds()
+        values = p.values(p.first) | {n: v for n, v in self.begin.items() if n in p.free.names}
+        x = np.clip(p.free.to_x(values, p.fixed), low, high)
+        note = noted(progress, "from others of its make", 0.0, 0.5)
+        end = homotopy(p, x, stages=SETTLING, note=note)
+        weights = weighed(p, end.x) if math.isfinite(end.cost) else None
+        if weights is None or weights.robust < np.inf:
+            return None
+        return Found(problem=p, ends=[Ended.of(p, end)], weights=weights, guessed=guessed)
+
     def _from_below(
         self, name: str, p: Problem, guessed: bool, below: Sequence[Found], progress: Progress | None
     ) -> Found:
@@ -163,12 +119,13 @@ class Climb:
         p.sigma = weights.sigma
         try:
             for parent in below:
-                note = _note(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
+                note = noted(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
                 x = continued(p, parent, name)
                 end = homotopy(p, x, stages=SETTLING, note=note, robust=weights.robust)
                 plain = levenberg_marquardt(p, x, robust=weights.robust)
                 ends += [Ended.of(p, end), Ended.of(p, plain)]
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            ends += [Ended.of(p, stop.best)] if isinstance(stop, Interrupted) else []
             if not ends:
                 raise
             return Found(problem=p, ends=ends, weights=weights, guessed=guessed, interrupted=True)
@@ -197,9 +154,10 @@ class Climb:
                 x = None if agreed(ends) else next(starts, None)
                 if x is None:
                     break
-                note = _note(progress, f"start {k + 1} of {self.n_starts}", 0.5, 0.9)
+                note = noted(progress, f"start {k + 1} of {self.n_starts}{_best(p, ends)}", 0.5, 0.9)
                 ends.append(Ended.of(p, homotopy(p, x, stages=stages(p), note=note, robust=weights.robust)))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            ends += [Ended.of(p, stop.best)] if isinstance(stop, Interrupted) else []
             if not ends:
                 raise
             interrupted = True
@@ -293,101 +251,7 @@ def stages(p: Problem) -> tuple[float, ...]:
     return fitting if len(fitting) > 2 else (0.4 / p.step, 0.13 / p.step, 0.04 / p.step, 0.0)
 
 
-def weighed(p: Problem, x: np.ndarray) -> Weights:
-    """Weights by the scatter and correlation that the errors really have; unchanged where noise explains
-    them.
-
-    Where the model cannot follow the recording, errors are larger than the noise and last for many samples;
-    taken at the weight of independent noise they would drown every prior.
-    """
-    errors, _ = p.sensitivities(x)
-    errors = errors * (p.sigma / p.sigma_noise)
-    k = p.outputs.index("position")
-    scatter = [float(np.nanmedian(np.abs(e))) if np.isfinite(e).any() else 0.0 for e in errors.T]
-    scale = np.maximum(1.4826 * np.array(scatter), 1.0)
-    if not np.isfinite(errors).any() or np.all(scale < 1.3):
-        return Weights(p.sigma_noise)
-    of_logs = np.split(np.nan_to_num(errors[:, k]), p.offsets[1:-1])
-    alike = float(np.median([correlation_time(e) for e in of_logs]))
-    return Weights(p.sigma_noise * scale * math.sqrt(alike), 1.5 / math.sqrt(alike))
-
-
-def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> Settled:
-    """The optimum with finer steps, and with everything free that a tolerance allows to move; data weighed by
-    the errors that are left."""
-    p, best = found.problem, dict(found.best.values)
-    if best.get(EFFICIENCY, 0.0) > NO_LOSS and p.actuator.friction.loaded:
-        del best[EFFICIENCY]
-        lossless = replace(p.actuator, gearbox=replace(p.actuator.gearbox, efficiency=None))
-        kept = Free(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
-        simpler = problem(lossless, logs, kept, outputs=p.outputs, substeps=p.substeps)
-        simpler.sigma, simpler.sigma_noise = p.sigma, p.sigma_noise
-        p = simpler
-    more = numbers.within_tolerance(p.actuator, logs, p.free.paths) if tolerances else []
-    values = best | {q.name: q.start for q in more}
-    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=2 * p.substeps)
-    q.sigma, q.sigma_noise = p.sigma, p.sigma_noise
-    x = q.free.to_x({name: values[name] for name in q.free.names}, q.fixed)
-    robust = found.weights.robust
-    if robust < np.inf and any(n.path == DELAY for n in more):
-        x = _shifted(q, x, robust, p.substeps)
-        weights = weighed(q, x)
-        q.sigma, robust = weights.sigma, weights.robust
-    if robust < np.inf and more and _scale(q) < NEAR:
-        # Perhaps it is only the bench that is wrong, and with its numbers free the noise explains the rest.
-        before, q.sigma = q.sigma, q.sigma_noise
-        end = _slid(q, x, np.inf, p.substeps)
-        if math.isfinite(end.cost) and weighed(q, end.x).robust == np.inf:
-            x, robust = end.x, np.inf
-        else:
-            q.sigma = before
-    if robust < np.inf:
-        x = _slid(q, x, robust, p.substeps).x
-        weights = weighed(q, x)
-        q.sigma, robust = weights.sigma, weights.robust
-    return Settled(q, _slid(q, x, robust), robust)
-
-
-def _shifted(q: Problem, x: np.ndarray, robust: float, substeps: int) -> np.ndarray:
-    """x, or where a latency of whole samples leaves clearly less misfit: so near to the best latency that its
-    slope leads there."""
-    place = next(k for k, n in enumerate(q.free.parameters) if n.path == DELAY)
-
-    def settled_at(latency: float) -> Minimum:
-        y = x.copy()
-        y[place] = latency
-        return levenberg_marquardt(
-            q, y, robust=robust, substeps=substeps, most=3, tolerance=1e-3, still=(DELAY,)
-        )
-
-    ends = [settled_at(x[place])]
-    for n in range(1, MOST_LATE + 1):
-        ends.append(settled_at(x[place] + n * q.step))
-        if n >= 2 and ends[-1].data_cost > 1.05 * min(end.data_cost for end in ends):
-            break
-    best = min(ends, key=lambda end: end.data_cost)
-    return best.x if best.data_cost < CLEARLY_LATE * ends[0].data_cost else x
-
-
-def _slid(q: Problem, x: np.ndarray, robust: float, substeps: int | None = None) -> Minimum:
-    """Along the valleys in which the bench and the actuator look alike; first with the latency held, whose
-    slope is steep where a jump of the command meets the limit of a drive."""
-    options: dict[str, Any] = {"robust": robust, "substeps": substeps, "damping": 1e-5}
-    rough = 1e-4 if substeps or robust < np.inf else 1e-6
-    most = 25 if substeps is None else 10  # a rough one only weighs the errors
-    end = levenberg_marquardt(q, x, most=most, tolerance=rough, still=(DELAY,), **options)
-    if DELAY not in q.free.paths:
-        return end
-    again = levenberg_marquardt(q, end.x, most=12, tolerance=rough, **options)
-    return again if math.isfinite(again.cost) else end
-
-
-def _scale(p: Problem) -> float:
-    """How much larger the errors of a search were than the noise, correlation included."""
-    return float(np.max(p.sigma / p.sigma_noise))
-
-
-def _note(progress: Progress | None, words: str, begin: float, end: float) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda text, cost, share: progress(f"{words}, {text}", cost, begin + (end - begin) * share)
+def _best(p: Problem, ends: Sequence[Ended]) -> str:
+    """How far off the best so far is, in words."""
+    best, unit = min(end.mae for end in ends), "mrad" if p.actuator.motion == "rotary" else "mm"
+    return f", best {1e3 * best:.3g} {unit}" if math.isfinite(best) else ""

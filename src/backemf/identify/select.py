@@ -17,6 +17,8 @@ KEYS: dict[str, Callable[[Log], Any]] = {
     "supply": lambda log: log.settings.get("drive.supply"),
     "name": lambda log: log.name,
 }
+SHOWN = 12
+"""Names of logs in a message."""
 
 
 def _of_bench(log: Log, name: str) -> float | None:
@@ -28,7 +30,7 @@ def matches(log: Log, spec: Any) -> bool:
     if callable(spec):
         return bool(spec(log))
     if isinstance(spec, str):
-        return fnmatch.fnmatch(log.name, spec)
+        return fnmatch.fnmatch(log.name, spec) or fnmatch.fnmatch(log.name.rpartition("/")[2], spec)
     if isinstance(spec, Mapping):
         for key, wanted in spec.items():
             if key not in KEYS:
@@ -57,7 +59,10 @@ def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
     judged = [log for log, out in zip(logs, held, strict=True) if out]
     training = [log for log, out in zip(logs, held, strict=True) if not out]
     if not judged:
-        raise InvalidValue(f"hold_out {hold_out!r} matches none of the {len(logs)} logs")
+        shown = ", ".join(log.name for log in logs[:SHOWN]) + (", ..." if len(logs) > SHOWN else "")
+        raise InvalidValue(
+            f"hold_out {hold_out!r} matches none of the {len(logs)} logs; they are called {shown}"
+        )
     if not training:
         raise InvalidValue(f"hold_out {hold_out!r} matches every log; none is left to fit")
     return training, judged

@@ -25,7 +25,8 @@ ENDS = 50
 
 
 def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measured:
-    """M a + F_v v + F_c sgn(v) + offset = force, with the log's `torque` as force.
+    """M a + F_v v + F_c sgn(v) + offset = force, with the log's `torque` as force, and what its bench's load
+    (gravity, a spring) adds to it, where the log has a bench.
 
     cutoff      of the zero-phase fourth-order Butterworth low pass on position [Hz]
     decimation  both sides are low-passed alike and thinned by this factor
@@ -33,6 +34,9 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     motion = _filtered(log, cutoff, decimation)
     columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
     W, y = np.stack([_thinned(column, decimation) for column in columns]).T, motion.thin_torque
+    load = _load(log, motion)
+    if load is not None:
+        y = y + _thinned(load, decimation)
     x = regress(W, y).coefficients
     covariance, spare = sandwich(W, y - W @ x)  # what the low pass leaves is alike for some samples
     linear = log.motion == "linear"
@@ -87,6 +91,14 @@ def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimatio
     asked = (J.load + J.rotor) * a + drag + dry - loads.load
     y = motion.thin_torque
     return float(np.linalg.norm(y - _thinned(asked, decimation)) / np.linalg.norm(y))
+
+
+def _load(log: Log, motion: _Motion) -> np.ndarray | None:
+    """The bench's torque on the joint along the motion; None where no bench is known."""
+    if log.bench is None:
+        return None
+    inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in log.bench.series}
+    return np.asarray(log.bench.load(motion.position, motion.velocity, inputs)) + 0.0 * motion.position
 
 
 class _Motion(NamedTuple):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..identify.fit_findings import TIED
-from .blocks import Block, Drawing, missing, note
+from ..tables import number
+from .blocks import Block, Drawing, Table, missing, note
 from .contents import Report
 from .figures.figure import Curve
 from .figures.fit import correlations, relative_errors
@@ -46,7 +47,7 @@ def envelope(report: Report) -> Iterator[Block]:
         )
         return
     points = [*_points(report)]
-    figure = quadrants(actuator, voltage, "Torque and speed", points=points, reach=1.15)
+    figure = quadrants(actuator, voltage, "Torque and speed", points=points, reach=1.15, rpm=False)
     where = (
         f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the"
         " dashed lines bound what the voltage allows."
@@ -117,12 +118,30 @@ def thermal(report: Report) -> Iterator[Block]:
         yield Drawing(figure=warm, text=text)
 
 
+def _both_errors(report: Report) -> Block:
+    """Each number's two errors beside each other."""
+    rows = []
+    for p in report.fit.parameters.values():
+        right = "-" if p.error_if_right is None else number(p.error_if_right, 2)
+        wider = "-" if not p.error_if_right else f"{p.error / p.error_if_right:.1f}"
+        rows.append((p.path, number(p.value), number(p.error, 2), right, wider, p.unit))
+    head = ("parameter", "value", "as the recordings disagree", "if the model is right", "times", "unit")
+    caption = (
+        "Two standard errors: by how much logs, rigs and settings pull the number apart, and what noise and"
+        " the bench's tolerances alone would leave if the model were right. Trust the first; where it is many"
+        " times the second, the model misses something that the number makes up for."
+    )
+    return Table(head=head, rows=rows, caption=caption)
+
+
 def identifiability(report: Report) -> Iterator[Block]:
     fit = report.fit
     bars = relative_errors(fit, "How well each is known")
     grid = correlations(fit, "Correlation of the parameters")
     if bars is None and grid is None:
         yield missing("No parameter was free, so there is nothing to be sure of.")
+    if fit.parameters:
+        yield _both_errors(report)
     if bars is not None:
         text = "Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated."
         yield Drawing(figure=bars, heading="Relative errors", text=text)

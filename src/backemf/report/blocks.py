@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..findings import Finding
 from .figures.figure import Figure
+from .live.panel import Live
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +44,11 @@ class Drawing:
     figure: Figure
     heading: str = ""
     text: str = ""
+    source: Any = field(default=None, repr=False)
+    """The run that it shows, where sliders may move it."""
 
 
-Block = Paragraph | Table | Findings | Drawing
+Block = Paragraph | Table | Findings | Drawing | Live
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from .. import __version__
 from ..data.fit import Fit, FittedLog
 from ..data.log import Log
+from ..data.logs.again import stored_logs as stored_logs
 from ..data.sheets.datasheet import Datasheet
 from ..errors import BackemfError
 from ..identify.predict import ROLES, Prediction, as_found, role, run
@@ -24,7 +24,7 @@ from ..model.quantity import quantities
 from ..tables import number
 from .exported import Exported, exports, n_steps
 from .stated import Compared, parameters, performance
-from .verdict import level, verdict
+from .verdict import ATTACHED, Deployed, deployed, level, verdict
 
 SIMULATED = re.compile(r"(motor|trajectory) .*simulat|'simulated' = true", re.IGNORECASE)
 """How a recording's own notes say that it was simulated."""
@@ -63,8 +63,10 @@ class Report:
     name: str
     """Of the fit's file."""
     sheet: Datasheet | None
-    verdict: tuple[str, str]
+    verdict: tuple[str, ...]
     level: str
+    used: Deployed | None
+    """The export that is to be used, as it ran on the recordings."""
     logs: tuple[LogRow, ...]
     parameters: tuple[Compared, ...]
     performance: tuple[Compared, ...]
@@ -98,10 +100,12 @@ class Report:
         fit = self.fit
         return {
             "fit": self.name,
+            "servo": self.fit.name,
             "backemf": self.version,
             "date": self.date,
             "verdict": list(self.verdict),
             "level": self.level,
+            "deployed": None if self.used is None else self.used._asdict(),
             "training_mae": fit.training_mae,
             "held_out_mae": fit.held_out_mae,
             "noise_floor": fit.noise_floor,
@@ -123,14 +127,18 @@ def report(
     *,
     sheet: Datasheet | None = None,
     exported: bool = True,
+    used: str = "mujoco",
     name: str = "fit",
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
     """Predict every log through a fit, compare its numbers with a sheet, export and replay it.
 
     Without logs the report says what the fit itself remembers. `exported=False` leaves the exports out, which
-    take longest. `progress` is told what is being done, and how much of it all is done.
+    take longest. The verdict leads with how far off the target `used` is in its simulator.
+    `progress` is told what is being done, and how much of it all is done.
     """
+    if not fit.name and sheet is not None:
+        fit = replace(fit, name=sheet.name)
     steps = len(logs) + 1 + (n_steps(len(logs)) if exported else 0)
     begun = itertools.count()
 
@@ -146,29 +154,22 @@ def report(
         (as_found(fit, row.run.log) for row in rows if row.run is not None),
         key=lambda log: role(fit, log.name) != "held out",
     )
+    made = exports(fit, first, tell) if exported else None
     tell("what follows from the parameters")
+    deployment, attached = deployed(made, used), deployed(made, ATTACHED)
     return Report(
         fit=fit,
         name=name,
         sheet=sheet,
-        verdict=verdict(fit),
-        level=level(fit),
+        verdict=verdict(fit, deployment, attached),
+        level=level(fit, deployment),
+        used=deployment,
         logs=(*rows, *others),
         parameters=parameters(fit, sheet),
         performance=performance(fit, sheet),
-        exports=exports(fit, first, tell) if exported else None,
+        exports=made,
         date=datetime.date.today().isoformat(),
     )
-
-
-def stored_logs(fit: Fit, beside: Path) -> list[Path]:
-    """The files that a fit remembers and that are still there:
-    as they were given, or by the end of their path from the fit's own folder."""
-    there: dict[Path, None] = {}
-    for given in (Path(remembered.source) for remembered in fit.logs if remembered.source):
-        ends = [beside.joinpath(*given.parts[k:]) for k in range(len(given.parts))]
-        there |= {place: None for place in [p for p in (given, *ends) if p.is_file()][:1]}
-    return list(there)
 
 
 def bench_words(bench: Bench | None) -> str:

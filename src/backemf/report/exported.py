@@ -13,7 +13,7 @@ from ..errors import BackemfError
 from ..targets.export import TARGETS, Effect, export
 from ..targets.replay import Replay, replay, summary
 
-REPLAYED = ("mujoco", "mujoco-classic")
+REPLAYED = ("mujoco", "mujoco-live", "mujoco-classic")
 """Targets whose replays a report shows; `backemf replay` runs the others."""
 WHOLE = ("mujoco-plugin", "torch", "warp", "c", "fmu")
 """Targets that take the engine's own step, as mujoco-live does: they lose nothing, and writing their files to

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +12,14 @@ from ..files import write_all
 from ..findings import Finding
 from .blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from .contents import Report
+from .document import document, escaped as _text
 from .figures.figure import Figure, Panel
-from .figures.plotly import dumps, library, plots, points_each
+from .figures.plotly import library, plots, points_each
 from .figures.svg import svg
-from .page_style import SCRIPT, STYLE
+from .live import panel as live
+from .live.kernels import Kernels, rows_script, script
+from .live.markup import markup
+from .page_style import SCRIPT
 from .sections import sections
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
@@ -26,7 +27,12 @@ NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
 
 def page(report: Report) -> str:
     """The whole file."""
-    parts = sections(report)
+    title = f"{report.fit.name}: actuator report" if report.fit.name else f"Actuator report: {report.name}"
+    return page_of(title, _origin(report), sections(report), report.version)
+
+
+def page_of(title: str, note: str, parts: Sequence[Section], version: str) -> str:
+    """Any page of sections, with their list beside them."""
     drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
     contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
@@ -36,7 +42,7 @@ def page(report: Report) -> str:
 {body}
 </main>
 </div>"""
-    return _document(f"Actuator report: {report.name}", _origin(report), inside, drawn, report.version)
+    return _document(title, note, inside, drawn, version)
 
 
 def figure_page(figure: Figure, note: str, version: str) -> str:
@@ -47,36 +53,16 @@ def figure_page(figure: Figure, note: str, version: str) -> str:
 
 
 def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) -> str:
-    """The frame of every page: what it may run, its style, its figures."""
-    scripts = [library(), SCRIPT]
-    hashes = (hashlib.sha256(text.encode("utf-8")).digest() for text in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(h).decode('ascii')}'" for h in hashes)
-    policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=True)}">
-<meta name="generator" content="backemf {_text(version)}">
-<title>{_text(title)}</title>
-<link rel="icon" href="data:,">
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
-<h1>{_text(title)}</h1>
-<p class="note">{_text(note)}</p>
-</header>
-{inside}
-<noscript><p class="missing">The figures need JavaScript, which this browser does not run;
-the tables do not.</p></noscript>
-<script type="application/json" id="figures">{dumps(drawn.plots)}</script>
-<script>{scripts[0]}</script>
-<script>{scripts[1]}</script>
-</body>
-</html>
-"""
+    """A page with its figures, and what moves them where something does."""
+    data, scripts, style = {"figures": drawn.plots}, [library(), SCRIPT], ""
+    if drawn.lives:
+        kernels = Kernels()
+        data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
+        own = map(script, ("numbers.js", "follow.js", "live.js"))
+        parts = [rows_script(), kernels.script(), *own]
+        scripts.append('"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n")
+        style = script("live.css")
+    return document(title, note, inside, data=data, scripts=scripts, version=version, style=style)
 
 
 def write(report: Report, path: Path | str, *, force: bool = False) -> Path:
@@ -90,6 +76,8 @@ class Drawn:
     def __init__(self, most: int):
         self.most = most
         self.plots: list[dict[str, Any]] = []
+        self.lives: list[live.Live] = []
+        self._of: dict[int, str] = {}
 
     def add(self, plot: dict[str, Any]) -> str:
         self.plots.append(plot)
@@ -98,20 +86,25 @@ class Drawn:
         name = f"plot-{len(self.plots) - 1}"
         return f'<div class="plot {kind}" id="{name}" style="height:{height}px{square}"></div>'
 
+    def says(self, source: Any) -> None:
+        """That the last plot shows this run."""
+        self._of[id(source)] = f"plot-{len(self.plots) - 1}"
+
+    def places(self, one: live.Live) -> list[str]:
+        """Where the runs that follow sliders are drawn."""
+        return [self._of[id(run)] for run in one.runs]
+
 
 def _origin(report: Report) -> str:
     fit = report.fit
     sheet = f" Datasheet: {report.sheet.name}." if report.sheet is not None else ""
     held = f", {len(fit.held_out)} held out" if fit.held_out else ""
+    n, starts = len(fit.training), len(fit.starts)
     return (
         f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction},"
-        f" {len(fit.parameters)} fitted parameters, {len(fit.training)} logs fitted{held}, {len(fit.starts)}"
-        f" starts, {fit.cpu_s:.2g} s of CPU.{sheet}"
+        f" {len(fit.parameters)} fitted parameters, {n} log{'s' * (n != 1)} fitted{held}, {starts}"
+        f" start{'s' * (starts != 1)}, {fit.cpu_s:.2g} s of CPU.{sheet}"
     )
-
-
-def _text(text: str) -> str:
-    return html.escape(str(text), quote=True)
 
 
 def _section(section: Section, drawn: Drawn) -> str:
@@ -129,6 +122,9 @@ def _block(block: Block, drawn: Drawn) -> str:
     if isinstance(block, Findings):
         rows = "".join(map(_finding, block.findings))
         return f'<ul class="findings">{rows}</ul>'
+    if isinstance(block, live.Live):
+        drawn.lives.append(block)
+        return markup(block, len(drawn.lives) - 1)
     return _drawing(block, drawn)
 
 
@@ -139,6 +135,8 @@ def _finding(f: Finding) -> str:
 
 def _drawing(block: Drawing, drawn: Drawn) -> str:
     cells = _cells(block.figure, drawn)
+    if block.source is not None:
+        drawn.says(block.source)
     heading = f"<h4>{_text(block.heading)}</h4>" if block.heading else ""
     most = max(
         (len(line.x) for panel in block.figure.panels for line in panel.lines if line.style != "dots"),
@@ -176,14 +174,19 @@ def _under(panel: Panel) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
     kinds = [_kind([row[j] for row in rows], first=j == 0) for j in range(len(head))]
 
-    def line(cells: Sequence[str], tag: str) -> str:
-        inside = (f'<{tag} class="{kind}">{_text(c)}</{tag}>' for c, kind in zip(cells, kinds, strict=True))
-        return f"<tr>{''.join(inside)}</tr>"
+    def cell(text: str, kind: str, title: str) -> str:
+        none = " none" if text in ("-", "") else ""
+        return f'<td class="{kind}{none}" data-of="{_text(title)}">{_text(text)}</td>'
+
+    def line(cells: Sequence[str]) -> str:
+        return f"<tr>{''.join(map(cell, cells, kinds, head))}</tr>"
 
     words = f"<caption>{_text(caption)}</caption>" if caption else ""
-    body = "".join(line(row, "td") for row in rows)
-    inside = f"{words}<thead>{line(head, 'th')}</thead><tbody>{body}</tbody>"
-    return f'<div class="scroll" tabindex="0"><table>{inside}</table></div>'
+    body = "".join(map(line, rows))
+    titles = "".join(f'<th class="{kind}">{_text(c)}</th>' for c, kind in zip(head, kinds, strict=True))
+    inside = f"{words}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
+    wide = ' class="cards"' if len(head) > 3 else ""  # on a phone each row is a card of its own
+    return f'<div class="scroll" tabindex="0"><table{wide}>{inside}</table></div>'
 
 
 def _kind(column: Sequence[str], *, first: bool) -> str:
@@ -191,4 +194,4 @@ def _kind(column: Sequence[str], *, first: bool) -> str:
     numbers = all(NUMBER.match(cell) or cell in ("-", "") for cell in column)
     if numbers and any(cell != "-" for cell in column):
         return "n"
-    return "w" if not first and max(map(len, column), default=0) > 26 else "s"
+    return "w" if max(map(len, column), default=0) > (50 if first else 26) else "s"

@@ -15,6 +15,7 @@ from .blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing
 from .contents import LogRow, Report
 from .exported import Exported
 from .figures.fit import ladder_bars, measured_and_predicted
+from .live.panel import live
 from .stated import Compared
 
 GIVE_LOGS = "give the recordings: backemf report FIT LOGS..."
@@ -37,7 +38,9 @@ def unit_of(report: Report) -> str:
 
 
 def verdict(report: Report) -> Iterator[Block]:
-    yield Paragraph(text=" ".join(report.verdict), kind=f"lead {report.level}")
+    first, *rest = report.verdict
+    yield Paragraph(text=first, kind=f"lead {report.level}")
+    yield Paragraph(text=" ".join(rest))
 
 
 def _setting(report: Report, path: str, value: float) -> str:
@@ -84,6 +87,10 @@ def measured(report: Report) -> Iterator[Block]:
             )
 
 
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-0.0", "+0.0")
+
+
 def _digits(value: float, error: float) -> int:
     """Digits that a value deserves: down to the second of its error."""
     if value == 0 or not error > 0:
@@ -94,22 +101,23 @@ def _digits(value: float, error: float) -> int:
 def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str = "") -> Table:
     """Numbers with their errors; columns that would be empty throughout are left out."""
     fitted, against = any(p.told_by for p in rows), any(p.stated is not None for p in rows)
+    telling = fitted and any(p.told_by != "data" for p in rows)
     head = [first, "value", "error", *["95 % interval"] * fitted, "unit"]
-    head += [stated_as, "ratio", "z"] * against + ["told by"] * fitted
+    head += [stated_as, "difference", "in errors"] * against + ["told by"] * telling
     cells = []
     for p in rows:
         digits = _digits(p.value, p.error)
-        stated = ratio = z = "-"
+        stated = off = z = "-"
         if p.stated is not None:
             stated = number(p.stated) + (f" ± {number(p.stated_error, 2)}" if p.stated_error else "")
         if p.ratio is not None:
-            ratio = f"{p.ratio:.3f}"
+            off = f"{100 * (p.ratio - 1):+.1f} %".replace("-0.0", "+0.0")
         if p.z is not None:
-            z = f"{p.z:+.1f}".replace("-0.0", "+0.0")
+            z = _signed(p.z)
         cell = [p.name, number(p.value, digits), number(p.error, 2)]
         if p.low is not None and p.high is not None:
             cell.append(interval(p.low, p.high, "to", digits))
-        cells.append([*cell, p.unit, *[stated, ratio, z] * against, *[p.told_by] * fitted])
+        cells.append([*cell, p.unit, *[stated, off, z] * against, *[p.told_by] * telling])
     return Table(head=head, rows=cells, caption=caption)
 
 
@@ -117,10 +125,15 @@ def numbers(report: Report) -> Iterator[Block]:
     where = f"the datasheet of {report.sheet.name}, or else " if report.sheet is not None else ""
     stated = "stated" if report.sheet is None else "datasheet"
     yield _compared(report.parameters, "parameter", stated)
+    told = (
+        "Told by: whether the logs, what was stated, or both decide the value."
+        if any(p.told_by != "data" for p in report.parameters)
+        else "Every value is told by the logs."
+    )
     yield note(
-        f"Errors are standard errors. {stated.capitalize()}: by {where}whoever started the fit. Ratio: found"
-        " over stated. z: their difference in standard errors of both together; beyond 3 either way they"
-        " disagree. Told by: whether the logs, what was stated, or both decide the value."
+        f"Errors are standard errors, by how much the recordings disagree with each other."
+        f" {stated.capitalize()}: by {where}whoever started the fit. In errors: the difference in standard"
+        f" errors of both together; beyond 3 either way they disagree. {told}"
     )
     bench = _bench(report)
     if bench is not None:
@@ -148,17 +161,19 @@ def _bench(report: Report) -> Table | None:
     gauges = [one for one in found if one.path == "bench.supply_factor"]
     for one in found:
         if one.path != "bench.supply_factor" or len(gauges) == 1:
-            name = one.path.replace("bench.", "") + (f" of {one.group}" if one.group else "")
+            name = one.path.replace("bench.", "").replace("_", " ") + (
+                f" of {one.group}" if one.group else ""
+            )
             stated = f"{number(one.stated)} ± {number(one.tolerance, 2)}"
             digits = _digits(one.value, one.error)
             value = (number(one.value, digits), number(one.error, 2))
-            rows.append((name, stated, *value, one.unit, f"{one.pull:+.1f}"))
+            rows.append((name, stated, *value, one.unit, _signed(one.pull)))
     if len(gauges) > 1:
         mean, first = sum(one.value for one in gauges) / len(gauges), gauges[0]
         furthest = max((one.pull for one in gauges), key=abs)
         stated = f"{number(first.stated)} ± {number(first.tolerance, 2)}"
-        name = f"supply_factor of {len(gauges)} logs, mean"
-        rows.append((name, stated, number(mean), "-", "1", f"{furthest:+.1f} at most"))
+        name = f"supply factor of {len(gauges)} logs, mean"
+        rows.append((name, stated, number(mean), "-", "1", f"{_signed(furthest)} at most"))
     head = ("bench and recording", "stated", "found", "error", "unit", "tolerances moved")
     caption = "The bench as the fit found it, each number held by its tolerance"
     return Table(head=head, rows=rows, caption=caption) if rows else None
@@ -185,6 +200,10 @@ def findings(report: Report) -> Iterator[Block]:
 
 def predictions(report: Report) -> Iterator[Block]:
     unit = unit_of(report)
+    stated = {p.name: p.stated for p in report.parameters if p.stated is not None}
+    sliders = live(report.fit, report.runs, stated, "stated" if report.sheet is None else "the datasheet")
+    if sliders is not None:
+        yield sliders
     for role in ROLES:
         runs = [r for r in report.runs if r.role == role]
         if runs:
@@ -192,7 +211,7 @@ def predictions(report: Report) -> Iterator[Block]:
         for one in runs:
             name = one.log.name
             text = f"{role}; off by {1e3 * one.error:.3g} {unit} on average"
-            yield Drawing(figure=measured_and_predicted(one, name), heading=name, text=text)
+            yield Drawing(figure=measured_and_predicted(one, name), heading=name, text=text, source=one)
     lost = [row for row in report.logs if row.run is None]
     if lost and not report.runs:
         yield missing(f"No recordings to draw: a fit stores no samples; {GIVE_LOGS}.")
@@ -237,17 +256,24 @@ def exports(report: Report) -> Iterator[Block]:
     if report.exports is None:
         yield missing("Left out as asked; without --no-exports they are made and replayed.")
         return
-    rows = []
+    by: dict[str, list[str]] = {}  # those that lose the same share a row
     for e in report.exports:
-        target = f"{e.target} {e.version}".replace(" any", "").strip()
-        dropped, approximated = ("; ".join(map(str, some)) or "-" for some in (e.dropped, e.approximated))
-        lossless = "" if e.dropped or e.approximated or not e.version else "nothing is lost"
-        rows.append((target, dropped, approximated, "; ".join(e.reasons) or lossless or "-"))
-    yield Table(head=("target", "dropped", "approximated", "remarks"), rows=rows)
+        by.setdefault(_loss(e), []).append(f"{e.target} {e.version}".replace(" any", "").strip())
+    rows = [(", ".join(targets), said) for said, targets in by.items()]
+    yield Table(head=("target", "what is lost, and what that costs"), rows=rows)
     over = next((e.over for e in report.exports if e.over), "")
     if over:
         yield note(f"The cost of an effect was measured over {over}.")
     yield from _replays(report, report.exports)
+
+
+def _loss(e: Exported) -> str:
+    """What an export loses, in words."""
+    said = [f"Dropped: {effect}." for effect in e.dropped]
+    said += [f"Approximated: {effect}." for effect in e.approximated]
+    if not said and e.version:
+        said.append("Nothing.")
+    return "\n".join([*said, *(f"{reason.rstrip('.')}." for reason in e.reasons)])
 
 
 def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
@@ -259,8 +285,10 @@ def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
         )
         return
     simulator = next(r.simulator for e in exported for r in e.replays)
-    head = ("target", "log or motion", "target - log", "backemf - log", "target - backemf", "at most")
-    caption = f"Replayed in {simulator}; root mean square differences of position in {unit_of(report)}"
+    unit = unit_of(report)
+    columns = ("file, from the log", "model, from the log", "file, from the model", "at most")
+    head = ("target", "log or motion", *(f"{name} [{unit}]" for name in columns))
+    caption = f"The exported files run in {simulator}; root mean square differences of position"
     yield Table(head=head, rows=rows, caption=caption)
     off = [r.log.name for r in report.runs if "enabled" in r.log and not r.log["enabled"].all()]
     shown = ", ".join(dict.fromkeys(row[1] for row in rows if row[1] in off))

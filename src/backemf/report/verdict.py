@@ -1,12 +1,20 @@
-"""The verdict on a fit, in two sentences: how far off it is where it was not fitted,
-and what stands against using it."""
+"""The verdict on a fit, in a few sentences: how far off it is where it is used, how far off where it was not
+fitted, and what stands against using it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
 from ..data.fit import Fit
+from .exported import Exported
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
+ATTACHED = "mujoco-live"
+"""The target that carries the whole model into a simulator."""
 SERIOUS = ("at_bound", "model_error", "worse_held_out", "interrupted")
 """Findings that no good fit has, the worst first."""
 GRAVE = (
@@ -20,6 +28,39 @@ GRAVE = (
     "firmware_gain_fitted",
 )
 """Findings of a fit, the worst first; before them all comes what is wrong with the bench or the sheet."""
+WORDS = {"good": "Ready to use", "fair": "Use with care", "poor": "Not to be trusted yet"}
+
+
+class Deployed(NamedTuple):
+    """An export as it runs in its simulator, on recordings; differences are RMS [rad or m]."""
+
+    target: str
+    simulator: str
+    n_logs: int
+    file: float
+    """The file against the recordings."""
+    model: float
+    """The model itself against them."""
+
+    @property
+    def costs(self) -> bool:
+        """Whether the file is clearly further off than the model."""
+        return self.file > GOOD * self.model
+
+
+def deployed(exported: Sequence[Exported] | None, target: str) -> Deployed | None:
+    """What a target's file does to the recordings, where it was replayed on some."""
+    one = next((e for e in exported or () if e.target == target), None)
+    pairs = [
+        (c.target_log, c.native_log)
+        for r in (one.replays if one is not None else ())
+        for c in r.cases
+        if c.target_log is not None and c.native_log is not None
+    ]
+    if one is None or not pairs:
+        return None
+    file, model = np.sqrt(np.mean(np.square(np.array(pairs, float)), axis=0))
+    return Deployed(target, one.replays[0].simulator, len(pairs), float(file), float(model))
 
 
 def serious(code: str) -> bool:
@@ -33,32 +74,24 @@ def _rank(code: str) -> int:
     return GRAVE.index(code) if code in GRAVE else len(GRAVE)
 
 
-def level(fit: Fit) -> str:
-    """'good', 'fair' or 'poor'."""
+def level(fit: Fit, used: Deployed | None = None) -> str:
+    """'good', 'fair' or 'poor'; an export that is clearly worse than its model is at best fair."""
     codes = {f.code for f in fit.findings}
     error = fit.held_out_mae if fit.held_out_mae is not None else fit.training_mae
     ratio = error / fit.noise_floor if fit.noise_floor > 0 else float("inf")
     if ratio > FAIR and {"model_error", "worse_held_out"} & codes:
         return "poor"
+    if used is not None and used.costs:
+        return "fair"
     return "fair" if ratio > GOOD or fit.held_out_mae is None or any(map(serious, codes)) else "good"
 
 
-def verdict(fit: Fit) -> tuple[str, str]:
-    """Two sentences."""
+def verdict(fit: Fit, used: Deployed | None = None, attached: Deployed | None = None) -> tuple[str, ...]:
+    """Two sentences about the model; before them, where an export was run on recordings, one about that."""
+    word = WORDS[level(fit, used)]
     unit = "mrad" if fit.actuator.motion == "rotary" else "mm"
-    word = {"good": "Ready to use", "fair": "Use with care", "poor": "Not to be trusted yet"}[level(fit)]
-    held, trained = fit.held_out_mae, fit.training_mae
-    n = len(fit.training)
-    if held is None:
-        on = "log" if n == 1 else f"{n} logs"
-        off = f"{1e3 * trained:.3g} {unit} on average, {_noise(trained, fit)}"
-        first = f"{word}: on the {on} it was fitted to, the model is off by {off}; no log was held out"
-    else:
-        first = (
-            f"{word}: on {_logs(len(fit.held_out))} it never saw, the model is off by {1e3 * held:.3g} {unit}"
-            f" on average, {_noise(held, fit)} ({1e3 * trained:.3g} {unit} on the {'one' if n == 1 else n} it"
-            " was fitted to)"
-        )
+    about = _model(fit, unit)
+    first = f"{word}: {about}" if used is None else about[0].upper() + about[1:]
     told = sum(p.told_by != "prior" for p in fit.parameters.values())
     second = f"{told} of {len(fit.parameters)} parameters are told by the logs"
     worst = sorted(fit.findings, key=lambda f: _rank(f.code))
@@ -67,7 +100,36 @@ def verdict(fit: Fit) -> tuple[str, str]:
         second += f"; {worst[0].text.rstrip('.')}{rest}: {worst[0].remedy.rstrip('.')}"
     else:
         second += ", and nothing was found that stands against using them"
-    return f"{first}.", f"{second}."
+    lead = () if used is None else (f"{word}: {_used(fit, used, attached, unit)}.",)
+    return (*lead, f"{first}.", f"{second}.")
+
+
+def _used(fit: Fit, used: Deployed, attached: Deployed | None, unit: str) -> str:
+    """What the file does where it is used, and the way to lose less."""
+    who = fit.name or "this actuator"
+    said = (
+        f"in {used.simulator} the file of {who} for {used.target} is off by {1e3 * used.file:.3g} {unit} on"
+        f" {_logs(used.n_logs)} (root mean square), the model itself by {1e3 * used.model:.3g}"
+    )
+    if used.costs and attached is not None and attached.file * GOOD < used.file:
+        said += (
+            f"; attached to the simulator whole (--to {attached.target}) it is off by"
+            f" {1e3 * attached.file:.3g} {unit}"
+        )
+    return said
+
+
+def _model(fit: Fit, unit: str) -> str:
+    held, trained, n = fit.held_out_mae, fit.training_mae, len(fit.training)
+    if held is None:
+        on = "log" if n == 1 else f"{n} logs"
+        off = f"{1e3 * trained:.3g} {unit} on average, {_noise(trained, fit)}"
+        return f"on the {on} it was fitted to, the model is off by {off}; no log was held out"
+    return (
+        f"on {_logs(len(fit.held_out))} it never saw, the model is off by {1e3 * held:.3g} {unit}"
+        f" on average, {_noise(held, fit)} ({1e3 * trained:.3g} {unit} on the {'one' if n == 1 else n} it"
+        " was fitted to)"
+    )
 
 
 def _logs(n: int) -> str:

@@ -10,32 +10,18 @@ Bench = Annotated[
     str | None,
     typer.Option(
         "--bench",
-        help='What the output carried: "pendulum mass=0.5kg length=0.1m", "flywheel inertia=2e-4kg*m^2";'
-        ' plain numbers are in SI, and "0.5+-0.01 kg" states a tolerance. It comes before what a log says.',
+        help='What the output carried: "pendulum mass=0.5kg length=0.1m", "flywheel inertia=2e-4kg*m^2", or a'
+        ' file with it (rig.toml); plain numbers are in SI, and "0.5+-0.01 kg" states a tolerance. It comes'
+        " before what a log says.",
     ),
 ]
 
 
 def bench_of(text: str) -> Any:
-    """ "pendulum mass=0.5kg length=0.1" -> that bench; words may be separated by commas too."""
-    from ...errors import UnknownName
-    from ...model.bench import BENCHES
-    from ...model.quantity import quantities_of
-    from ...signal import words
+    """ "pendulum mass=0.5kg length=0.1" -> that bench; words may be separated by commas too; or a file."""
+    from ...data.logs.benches import bench_of as read
 
-    name, given = words(text)
-    if name not in BENCHES:
-        raise UnknownName("bench", name, BENCHES)
-    known = quantities_of(BENCHES[name])
-    fields: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in known:
-            raise UnknownName(f"word of {name}", key, known)
-        try:
-            fields[key] = float(value)
-        except ValueError:
-            fields[key] = value  # with a unit, and perhaps a tolerance: the bench reads it
-    return BENCHES[name](**fields)
+    return read(text)
 
 
 def words_of(bench: Any) -> str:

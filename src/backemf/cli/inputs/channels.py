@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def rows_of(one: Look, robot: Robot) -> list[dict[str, Any]]:
     """Every joint with its channels, what they are read as, and where it moved."""
-    from ...data.logs.joints import plans
+    from ...data.logs.robot.joints import plans
     from ...errors import BackemfError
 
     if one.whole is None:

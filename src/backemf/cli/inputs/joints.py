@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 def by_joint(
@@ -32,6 +34,31 @@ def by_joint(
             f"{len(rows)} joints were given; expected one, or --into with a model that has them"
         )
     return rows
+
+
+def robot_of(source: str | None, joint: Any, joints: Any, asked: Mapping[str, Any]) -> Any:
+    """The fit of a robot that a source is, where all its joints are meant; None for anything else."""
+    from ...errors import InvalidValue
+    from .recordings import fit_of
+
+    if source is None or joint or joints or not source.endswith(".json"):
+        return None
+    fit = fit_of(source)
+    if fit is None or not fit.joints:
+        return None
+    usual = {"ratio": 1.0, "motors": 1}
+    given = [word for word, value in asked.items() if value != usual.get(word)]
+    if given:
+        raise InvalidValue(
+            f"--{given[0].rstrip('s')} changes one actuator, and {source} has {len(fit.joints)}; expected"
+            " --joint with one of them"
+        )
+    return fit
+
+
+def all_of(fit: Any, source: str | None) -> dict[str, str]:
+    """Every joint of a robot's fit, by name."""
+    return {name: f"{source}#{name}" for name in fit.joints}
 
 
 def _all_of(source: str) -> dict[str, str]:

@@ -40,10 +40,10 @@ def read(**given: Any) -> dict[str, Any]:
     return {name: argument(name, value) for name, value in given.items() if value is not None}
 
 
-def recording(path: str, maps: list[str] | None = None) -> Any:
-    from ...data.logs.read import read
+def recording(path: str, maps: list[str] | None = None, bench: str | None = None) -> Any:
+    from ..inputs.recordings import read_logs
 
-    return read(path, map=maps or None)[0]
+    return read_logs([path], maps, bench=bench)[0]
 
 
 def reading(command: Callable[..., Any]) -> Callable[..., None]:
@@ -86,11 +86,11 @@ def show(measured: Any, plot: Path | None, force: bool, json: bool, strict: bool
 
 
 def _line(m: Any, alike: str = "") -> str:
-    from ...tables import number
+    from ...tables import interval
 
     said = f"{m.name}{alike} {m.number()}"
     if m.value is not None and m.low is not None and m.high is not None and m.error:
-        said += f", 95 %: {number(m.low)} to {number(m.high)}"
+        said += f", 95 %: {interval(m.low, m.high, 'to', 4)}"
     return said
 
 

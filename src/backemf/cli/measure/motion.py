@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..inputs.benches import Bench
 from ..terminal import Maps, option
 from .answers import Log, TorqueConstant, column, known, read, reading, recording
 
@@ -85,6 +86,7 @@ def inverse_dynamics(
     log: Annotated[str, typer.Argument(help="A recording of position and torque.")],
     cutoff: Annotated[float, option("Cut-off of the low pass on position [Hz].")] = 50.0,
     decimation: Annotated[int, option("Samples of which one is kept, behind a low pass.")] = 10,
+    bench: Bench = None,
     map: Maps = None,
 ) -> Any:
     """Inertia, viscous and dry friction from position and force by linear regression.
@@ -93,7 +95,7 @@ def inverse_dynamics(
     """
     from ...readings.inverse import inverse_dynamics as measure
 
-    return measure(recording(log, map), cutoff=cutoff, decimation=decimation)
+    return measure(recording(log, map, bench), cutoff=cutoff, decimation=decimation)
 
 
 @reading

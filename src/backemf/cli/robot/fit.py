@@ -23,6 +23,7 @@ def fit_robot(
     gains: Path | None,
     joints: str | None,
     ground: float | None,
+    free_inertia: str | None,
     output: Path | None,
     force: bool,
     strict: bool,
@@ -31,7 +32,8 @@ def fit_robot(
     """Read, fit, print."""
     from ...data.robot import Robot
     from ...identify.fit import fit as run
-    from ..identify import best_so_far, only_paths, parse_hold_out, read_logs
+    from ..identify import best_so_far, only_paths, parse_hold_out
+    from ..inputs.recordings import read_logs
 
     keep(output, force)
     described = Robot.read(robot, ground=ground)
@@ -45,12 +47,28 @@ def fit_robot(
         "firmware": firmware,
         "gains": gains,
         "joints": only_paths([joints] if joints else None),
+        "free_inertia": share_of(free_inertia),
     }
     with working("fitting", not json) as say:
         fitted = run(start, recordings, progress=best_so_far(say), **options)
     if output is not None:
         fitted.write(output, force=force)
     answer(json, lambda: content(fitted), lambda: text(fitted), fitted.findings, strict, [output])
+
+
+def share_of(text: str | None) -> float:
+    """10% or 0.1 as a share; 0 where nothing was said."""
+    from ...errors import InvalidValue
+
+    if text is None:
+        return 0.0
+    try:
+        share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        share = float("nan")
+    if not 0.0 < share < 1.0:
+        raise InvalidValue(f"--free-inertia is {text!r}; expected a share, as in 10%")
+    return share
 
 
 def content(fitted: Any) -> dict[str, Any]:
@@ -72,6 +90,17 @@ def content(fitted: Any) -> dict[str, Any]:
                 "held_out_mae": one.held_out_mae,
             }
             for name, one in fitted.joints.items()
+        },
+        "robot": {
+            b.path.removeprefix("robot."): {
+                "value": b.value,
+                "error": b.error,
+                "unit": b.unit,
+                "stated": b.stated,
+                "told_by": "prior" if b.error > 0.9 * b.tolerance else "data",
+            }
+            for b in fitted.bench
+            if b.path.startswith("robot.")
         },
         "logs": dict(score.logs),
         "ground": None if fitted.robot.ground is None else fitted.robot.ground.to_dict(),
@@ -104,10 +133,10 @@ def text(fitted: Any) -> str:
     from ...tables import number, table
 
     score = fitted.score
-    what = "held out" if score.held_out else "fitted"
+    what = f"recording{'s' * (len(score.logs) > 1)} {'held out' if score.held_out else 'fitted'}"
     head = (
         f"{fitted.robot.name}: {len(fitted.joints)} joints, friction {fitted.friction}. All joints together,"
-        f" {len(score.logs)} recordings {what}: {1e3 * score.rms:.3g} mrad RMS, {1e3 * score.rms_free:.3g}"
+        f" {len(score.logs)} {what}: {1e3 * score.rms:.3g} mrad RMS, {1e3 * score.rms_free:.3g}"
         f" where nothing touches. {fitted.cpu_s:.2g} s of CPU."
     )
     rows = [
@@ -120,7 +149,14 @@ def text(fitted: Any) -> str:
         for name, p in fitted.parameters.items()
     ]
     numbers += [
-        (f"{b.group}.{b.path}", number(b.value), number(b.error, 2), b.unit, "data") for b in fitted.bench
+        (
+            f"{b.group}.{b.path}" if b.group else b.path,
+            number(b.value),
+            number(b.error, 2),
+            b.unit,
+            "prior" if b.error > 0.9 * b.tolerance else "data",
+        )
+        for b in fitted.bench
     ]
     listed = table(numbers, ("parameter", "value", "error", "unit", "told by"))
     tried = [

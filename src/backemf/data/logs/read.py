@@ -18,10 +18,11 @@ from ...signal import Command, read as read_command
 from ..log import Log
 from ..readers import SUFFIXES, ReadError, lerobot, lerobot_units, reader_of
 from ..robot import Robot
-from . import joints, plausible, shares
+from .benches import bench_of
 from .mapping import NONE, WHOLE, Origin, Plan, for_each, mapping, plan
 from .names import TARGETS
 from .recording import Channel, Recording
+from .robot import joints, plausible, shares
 from .to_log import decided, to_log
 
 Progress = Callable[[str, float], None]
@@ -30,7 +31,7 @@ Progress = Callable[[str, float], None]
 
 def read(
     *paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    bench: Bench | Robot | None = None,
+    bench: Bench | Robot | str | None = None,
     map: Any = None,
     between: tuple[float, float] | None = None,
     settings: Mapping[str, float] | None = None,
@@ -41,17 +42,17 @@ def read(
 
     `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
     file.
-    `bench`, `settings` and `command` hold for every log and come before what the files say; `command` is what
-    was asked as a function of time, or its words: "square from=0 to=1rad period=2s". On a robot
-    (`bench=be.Robot.read(...)`) a recording is one log, with one of each joint in it. `between` keeps that
-    part of each [s]. Files that cannot be read are named in a warning; it is an error if none can.
+    `bench`, `settings` and `command` hold for every log and come before what the files say; `bench` may be in
+    words ("pendulum mass=0.5kg length=0.1m") or a file of its own; `command` is what was asked as a function
+    of time, or its words: "square from=0 to=1rad period=2s". On a robot (`bench=be.Robot.read(...)`) a
+    recording is one log, with one of each joint in it. `between` keeps that part of each [s].
+    Files that cannot be read are named in a warning; it is an error if none can.
     """
     robot = bench if isinstance(bench, Robot) else None
     told = mapping(map, () if robot is None else robot.names)
+    carried = bench_of(bench) if isinstance(bench, str) else None if isinstance(bench, Robot) else bench
     asked = read_command(command) if isinstance(command, str) else command
-    if asked is not None:  # what the file sampled of it is not needed, whatever its name says
-        there = {origin.signal for origin in told}
-        told = (*told, *(Origin(signal=name, channel=NONE) for name in TARGETS if name not in there))
+    told = _with_command(told, asked)
     logs: list[Log] = []
     broken: list[str] = []
     several = (given if isinstance(given, (list, tuple)) else [given] for given in paths)
@@ -63,8 +64,9 @@ def read(
                 recorded, left = joints.logs(wholes(path, robot, told, progress), robot)
             else:
                 recorded, left = _readable(for_each(_recordings(path, told, progress), told))
-            there = None if isinstance(bench, Robot) else bench
-            logs += [_finished(log, there, between, settings, asked) for log in recorded]
+            words = tuple(str(origin) for origin in told)
+            finished = (_finished(log, carried, between, settings, asked) for log in recorded)
+            logs += [replace(log, told=words) for log in finished]
             broken += [f"{path}: {text}" for text in left]
         except BackemfError as error:
             if len(files) == 1:
@@ -79,6 +81,13 @@ def read(
         said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
         warnings.warn(BackemfWarning(said), stacklevel=2)
     return logs
+
+
+def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:
+    """Where a command is known as a function, what a file sampled of it is not needed, whatever its name."""
+    there = {origin.signal for origin in told}
+    unread = (Origin(signal=name, channel=NONE) for name in TARGETS if name not in there)
+    return told if command is None else (*told, *unread)
 
 
 def wholes(
@@ -153,13 +162,16 @@ class Look:
 def look(
     *paths: str | os.PathLike[str],
     map: Any = None,
+    bench: Bench | None = None,
+    settings: Mapping[str, float] | None = None,
+    command: Command | None = None,
     progress: Progress | None = None,
     robot: Robot | None = None,
 ) -> list[Look]:
     """What is in recordings and what would be read, without giving up where something is unclear."""
     if robot is not None:
         return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
-    told = mapping(map)
+    told = _with_command(mapping(map), command)
     looks: list[Look] = []
     for path in find(*paths):
         try:
@@ -171,7 +183,8 @@ def look(
             one = Look(file=str(path), recording=recording)
             try:
                 one = replace(one, plan=plan(recording.channels, mine))
-                looks.append(replace(one, log=to_log(recording, mine)))
+                log = _finished(to_log(recording, mine), bench, None, settings, command)
+                looks.append(replace(one, log=log))
             except BackemfError as error:
                 looks.append(replace(one, problem=str(error)))
     return looks

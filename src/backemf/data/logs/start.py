@@ -14,7 +14,7 @@ from ..log import Log
 def bench_of(log: Log) -> Bench:
     """What the output carried."""
     if log.bench is None:
-        as_in = "read(..., bench=be.bench.Pendulum(mass=..., length=...))"
+        as_in = '--bench "pendulum mass=0.5kg length=0.1m" (in Python: be.read(..., bench=...))'
         raise MissingValue(f"{log.name} has no bench; say what the output carried, as in {as_in}")
     return log.bench
 

@@ -9,10 +9,13 @@ import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...findings import Finding, finding
+from ...signal import read as read_command
+from ..logs.benches import bench_of
 from ..logs.recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from .delimited_layout import BOOLEANS, Layout, cells, is_comment, layout, number
 
@@ -51,8 +54,42 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         notes.append(f"{table.header_line} lines above the header skipped")
     notes += [f"column {name} holds text and is not used" for name in text]
     notes += [f.text for f in blocks.findings]
-    told = {"notes": tuple(notes), "findings": tuple(blocks.findings), "where": blocks.where, "hint": hint}
+    said = said_above(lines[: table.first])
+    told: dict[str, Any] = {
+        **said,
+        "notes": tuple(notes),
+        "findings": tuple(blocks.findings),
+        "where": blocks.where,
+        "hint": hint,
+    }
     return [Recording.of(path, FORMAT, blocks.channels(), **told)]
+
+
+def said_above(lines: list[str]) -> dict[str, Any]:
+    """What comments above a table say of the whole recording: "# bench: pendulum mass=0.5kg length=0.1m",
+    "# command: step size=1rad", "# set: drive.supply=7.4"."""
+    said: dict[str, Any] = {}
+    for line in filter(is_comment, lines):
+        key, colon, text = line.strip().lstrip("#%/! ").partition(":")
+        key, text = key.strip().lower(), text.strip()
+        if not (colon and text):
+            continue
+        if key == "bench":
+            said["bench"] = bench_of(text)
+        elif key == "command":
+            said["command"] = read_command(text)
+        elif key == "set":
+            said["settings"] = said.get("settings", {}) | _settings(text)
+    return said
+
+
+def _settings(text: str) -> dict[str, float]:
+    try:
+        rows = (words.split("=") for words in text.replace(",", " ").split())
+        return {path: float(value) for path, value in rows}
+    except ValueError:
+        wanted = "expected PATH=NUMBER in SI, such as drive.proportional=16"
+        raise ReadError(f"the comment 'set: {text}' cannot be understood; {wanted}") from None
 
 
 class _Blocks:

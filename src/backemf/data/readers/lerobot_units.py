@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...findings import Finding, finding
-from ..logs import calibration, matching
+from ..logs import calibration
 from ..logs.calibration import Calibrated
 from ..logs.mapping import NONE, SHARES, Origin
 from ..logs.recording import Channel, ReadError, Recording
-from ..logs.shares import grain
+from ..logs.robot import matching
+from ..logs.robot.shares import grain
 from ..robot import Joint, Robot
 from .lerobot import ACTION, BEYOND, STATE, described, home
 

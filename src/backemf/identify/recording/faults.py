@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -69,6 +69,11 @@ def limits_of(log: Log, mended: Log | None = None) -> list[Finding]:
     if "position" in log:
         rows += [*encoder_findings(mended), *motion_findings(mended), *jump_findings(mended)]
     return [_of(log, f) for f in [*rows, *supply_findings(log), *temperature_findings(log)]]
+
+
+def jumps_of(logs: Iterable[Log]) -> list[Finding]:
+    """Commands whose jumps are open by a sample, which a model cannot make good."""
+    return [_of(log, fault) for log in logs for fault in jump_findings(log)]
 
 
 def _of(log: Log, fault: Finding) -> Finding:

@@ -155,6 +155,19 @@ def middle(arrow: Arrow) -> tuple[float, float]:
     return 0.5 * (x + u), 0.5 * (y + v)
 
 
+def held(t: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Values that hold until the next one, as a curve with steps; a long one as it is."""
+    t, values = np.asarray(t, float), np.asarray(values, float)
+    changes = np.flatnonzero(np.diff(values) != 0)
+    if len(changes) > 0.2 * len(t):  # it changes all the time: steps would not be seen
+        return t, values
+    places = np.sort(np.concatenate([np.arange(len(t)), changes]))
+    again = np.concatenate(
+        [[False], np.diff(places) == 0]
+    )  # the second of two: the old value, at the new time
+    return np.where(again, t[np.minimum(places + 1, len(t) - 1)], t[places]), values[places]
+
+
 def over_time(y_label: str, *lines: Curve, bands: Sequence[Band] = ()) -> Panel:
     """A panel over seconds."""
     return Panel(lines=lines, x_label="time [s]", y_label=y_label, bands=bands)

@@ -4,6 +4,7 @@ and how sure it is."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...data.log import Log
 from ...identify.predict import Prediction, run
 from ...model.actuator import Actuator
 from ...model.curves import friction_size
-from .figure import Bars, Curve, Figure, Grid, Panel, over_time
+from .figure import Bars, Curve, Figure, Grid, Panel, held, over_time
 
 TOLD = {"data": 0, "both": 4, "prior": 1}
 """Colour of a parameter by what tells it."""
@@ -26,17 +27,17 @@ def prediction(fit: Fit, log: Log, title: str) -> Figure:
 def measured_and_predicted(one: Prediction, title: str) -> Figure:
     """What was asked, recorded and predicted, the error below, and the current where it was recorded."""
     log, rotary = one.log, one.actuator.motion == "rotary"
-    scale, unit = (180 / np.pi, "deg") if rotary else (1e3, "mm")
-    t = log.time
+    unit, t = "rad" if rotary else "m", log.time
     lines = [
-        Curve(x=t, y=scale * log["position"], label="recorded", color=0),
-        Curve(x=t, y=scale * one.position, label="predicted", style="dashed", color=1),
+        Curve(x=t, y=log["position"], label="recorded", color=0),
+        Curve(x=t, y=one.position, label="predicted", style="dashed", color=1),
     ]
     if "position_target" in log:
-        lines.insert(0, Curve(x=t, y=scale * log["position_target"], label="target", style="thin"))
+        asked, values = held(t, log["position_target"])
+        lines.insert(0, Curve(x=asked, y=values, label="target", style="thin"))
     left = Curve(x=t, y=1e3 * (one.position - log["position"]), color=3)
     panels = [
-        over_time(f"position [{unit}]", *lines),
+        replace(over_time(f"position [{unit}]", *lines), legend_above=True),
         over_time("error [mrad]" if rotary else "error [mm]", left),
     ]
     if "current" in log:
@@ -44,6 +45,27 @@ def measured_and_predicted(one: Prediction, title: str) -> Figure:
         predicted = Curve(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)
         panels.append(over_time("current [A]", recorded, predicted))
     return Figure(title=title, panels=panels)
+
+
+SHOWN = 6
+"""Logs that one picture of a fit shows at most: the worst of those held out, then of the others."""
+
+
+def predictions(fit: Fit, logs: Sequence[Log], title: str) -> Figure:
+    """What a fit makes of its logs: one in full, several a panel each."""
+    runs = sorted((run(fit, log) for log in logs), key=lambda one: (one.role != "held out", -one.error))
+    if len(runs) == 1:
+        return measured_and_predicted(runs[0], f"{title}: {_off(runs[0])}")
+    panels = [replace(measured_and_predicted(one, "").panels[0], title=_off(one)) for one in runs[:SHOWN]]
+    left = len(runs) - len(panels)
+    note = f"Further logs, less far off: {left}." if left else ""
+    return Figure(title=title, panels=panels, shared_x=False, note=note)
+
+
+def _off(one: Prediction) -> str:
+    unit = "mrad" if one.actuator.motion == "rotary" else "mm"
+    how = " (held out)" if one.role == "held out" else ""
+    return f"{one.log.name}{how}, off by {1e3 * one.error:.3g} {unit} on average"
 
 
 def friction_curves(

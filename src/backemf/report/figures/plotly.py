@@ -19,8 +19,10 @@ from .figure import Band, Bars, Curve, Figure, Grid, Mark, Panel, Region
 MOST_POINTS = 3000
 """Points of a curve that a page keeps: more than a screen is wide."""
 LEAST_POINTS = 400
-BUDGET = 2.0e6
-"""Bytes that the curves of one page may take together."""
+BUDGET = 1.1e6
+"""Bytes that the curves of one page may take together; the library takes 1.5e6, and a page of ten logs is to
+stay below 3e6."""
+LIBRARY = "plotly-cartesian.min.js"
 INK, FAINT = "#1d1d1b", "#e3e1db"
 COLD_TO_WARM = [[0.0, "#2166ac"], [0.5, "#f7f7f7"], [1.0, "#b2182b"]]
 FONT = {
@@ -48,10 +50,11 @@ MARKERS = {"dots": {"size": 4, "opacity": 0.6}, "points": {"size": 8}, "crosses"
 
 
 def library() -> str:
-    """The text of plotly.js, to be put into a page once."""
-    from plotly.offline import get_plotlyjs
+    """The text of plotly.js, to be put into a page once: of its build for curves, bars and grids, which lies
+    beside its licence."""
+    from importlib.resources import files
 
-    return get_plotlyjs()
+    return files("backemf.report").joinpath("plotly", LIBRARY).read_text(encoding="utf-8")
 
 
 def points_each(figures: list[Figure]) -> int:
@@ -68,10 +71,19 @@ def plots(figure: Figure, most: int = MOST_POINTS) -> list[dict[str, Any]]:
     return [_plot([panel], most) for panel in figure.panels]
 
 
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def dumps(content: Any) -> str:
-    """JSON that may stand inside a script element: no '<' can end it, whatever a name says."""
+    """JSON that may stand inside a script element: no '<' can end it, whatever a name says; what is beyond
+    all numbers is null."""
     return (
-        json.dumps(content, separators=(",", ":"), allow_nan=False)
+        json.dumps(_finite(content), separators=(",", ":"), allow_nan=False)
         .replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")
@@ -258,6 +270,8 @@ def _bars(bars: Bars) -> dict[str, Any]:
         "y": list(range(len(bars.names))),
         "text": [number(float(v), 2) for v in bars.values],
         "textposition": "auto",
+        "textangle": 0,
+        "cliponaxis": False,
         "customdata": [html.escape(n) for n in bars.names],
         "hovertemplate": "%{customdata}: %{x:.3g}<extra></extra>",
         "marker": {"color": [_color(c) for c in bars.colors] or _color(0)},

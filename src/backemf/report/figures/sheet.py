@@ -51,9 +51,10 @@ def torque_curves(actuator: Actuator, voltage: float, label: str, color: int) ->
     return [before, Curve(x=scale * real.speed, y=after, label=label, color=color)]
 
 
-def speed_axis(actuator: Actuator) -> tuple[float, str]:
-    """(factor, label) of a speed at the output: rpm, or m/s on a linear axis."""
-    scale, unit = (RPM, "rpm") if actuator.motion == "rotary" else (1.0, "m/s")
+def speed_axis(actuator: Actuator, rpm: bool = True) -> tuple[float, str]:
+    """(factor, label) of a speed at the output: rpm, or rad/s; m/s on a linear axis."""
+    turning = (RPM, "rpm") if rpm else (1.0, "rad/s")
+    scale, unit = turning if actuator.motion == "rotary" else (1.0, "m/s")
     return scale, f"speed at the output [{unit}]"
 
 
@@ -62,7 +63,12 @@ def torque_label(actuator: Actuator) -> str:
 
 
 def envelope(
-    actuator: Actuator, voltage: float, title: str, points: Sequence[Curve] = (), reach: float = 1.5
+    actuator: Actuator,
+    voltage: float,
+    title: str,
+    points: Sequence[Curve] = (),
+    reach: float = 1.5,
+    rpm: bool = True,
 ) -> Figure:
     """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor
     note, figures 2 and 3).
@@ -70,7 +76,7 @@ def envelope(
     `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
     """
     top = ideal_speed(actuator, voltage)
-    scale, label = speed_axis(actuator)
+    scale, label = speed_axis(actuator, rpm)
     w = np.linspace(-reach * top, reach * top, 601)
     w = w[w != 0]
     back, ahead = (operation(actuator, v, w) for v in (-voltage, voltage))

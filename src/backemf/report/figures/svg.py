@@ -10,7 +10,7 @@ from .figure import Arrow, Block, Diagram, middle
 INCH = 96.0
 """Units of the drawing in an inch of the diagram."""
 LINE = 15.0
-SCRIPT = '<path d="M0 0L9 4L0 8z" fill="#444"/>'
+SCRIPT = '<path d="M0 0L9 4L0 8z" fill="#777"/>'
 
 
 def svg(diagram: Diagram) -> str:
@@ -32,17 +32,21 @@ def _block(b: Block, h: float) -> str:
     top = y - tall / 2 + 18
     lines = "".join(_text(x, top + 4 + LINE * (k + 1), line) for k, line in enumerate(b.lines))
     title = _text(x, top, b.title, f'font-weight="bold" fill="{color}"')
-    return f'<rect {corner} rx="7" fill="#fff" stroke="{color}" stroke-width="1.8"/>{title}{lines}'
+    look = f'style="fill:var(--paper,#fff)" stroke="{color}" stroke-width="1.8"'
+    return f'<rect {corner} rx="7" {look}/>{title}{lines}'
 
 
 def _arrow(arrow: Arrow, h: float) -> str:
     points = " ".join(f"{INCH * x:.1f},{h - INCH * y:.1f}" for x, y in arrow.path)
     line = (
-        f'<polyline points="{points}" fill="none" stroke="#444" stroke-width="1.3" marker-end="url(#tip)"/>'
+        f'<polyline points="{points}" fill="none" stroke="#777" stroke-width="1.3" marker-end="url(#tip)"/>'
     )
     x, y = middle(arrow)
-    return line + (_text(INCH * x, h - INCH * y - 5, arrow.label, 'fill="#444"') if arrow.label else "")
+    return line + (
+        _text(INCH * x, h - INCH * y - 5, arrow.label, 'style="fill:var(--soft,#444)"') if arrow.label else ""
+    )
 
 
 def _text(x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{html.escape(text)}</text>'
+    ink = more or 'style="fill:var(--ink,#000)"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {ink}>{html.escape(text)}</text>'

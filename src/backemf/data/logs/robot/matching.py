@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...tables import table
-from ..robot import Joint, Robot
-from . import names
-from .mapping import WHOLE, Origin
+from ....tables import table
+from ...robot import Joint, Robot
+from .. import names
+from ..mapping import WHOLE, Origin
 
 EXTRA = frozenset(("joint", "joints", "motor", "servo", "main", "follower", "actuator"))
 """Words that tell no joint from another: `FL_hip` is `FL_hip_joint`."""

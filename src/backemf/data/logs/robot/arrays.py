@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ..log import ASKED, MEASURED, Log, Signal
-from ..robot import Robot
+from ....errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ...log import ASKED, MEASURED, Log, Signal
+from ...robot import Robot
+from ..recording import ReadError
 from . import plausible
 from .joints import Whole, together
 from .matching import match, unmatched
-from .recording import ReadError
 
 
 def of_robot(

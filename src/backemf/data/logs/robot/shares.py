@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...findings import finding
-from ..log import ASKED, Log, Signal
-from ..robot import Joint
+from ....findings import finding
+from ...log import ASKED, Log, Signal
+from ...robot import Joint
 
 ONE_STEP = 0.02
 """Relative difference up to which two encoder steps are the same."""

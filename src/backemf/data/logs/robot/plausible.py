@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from ...findings import Finding, finding
-from ...tables import number, table
-from ..log import Log
-from ..robot import Joint, Robot
+from ....findings import Finding, finding
+from ....tables import number, table
+from ...log import Log
+from ...robot import Joint, Robot
+from ..recording import ReadError
 from .following import distances
-from .recording import ReadError
 
 APART = 0.05
 """A joint whose position and target differ by less than this (RMS, rad) is not in another's place."""

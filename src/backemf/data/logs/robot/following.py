@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...findings import Finding, finding
-from ..log import Signal
-from .mapping import NONE, Origin
-from .recording import Channel, Recording
+from ....findings import Finding, finding
+from ...log import Signal
+from ..mapping import NONE, Origin
+from ..recording import Channel, Recording
 
 CLEARLY = 0.25
 """Share of the squared distance to the next joint, at most, that shows whose a command is."""

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...errors import BackemfError
-from ...findings import Finding, finding
-from ..log import Log, Signal
-from ..robot import Joint, Robot
-from . import following, matching, names, plausible
-from .mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
-from .recording import Channel, ReadError, Recording
-from .to_log import to_log
+from ....errors import BackemfError
+from ....findings import Finding, finding
+from ...log import Log, Signal
+from ...robot import Joint, Robot
+from .. import names
+from ..mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
+from ..recording import Channel, ReadError, Recording
+from ..to_log import to_log
+from . import following, matching, plausible
 
 FEWEST = 7
 """Samples that a motion has at least: velocities and accelerations are taken from cubics through five."""
