@@ -65,6 +65,12 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
     assert "<dcmotor" in (tmp_path / "pictures and more" / "servo.xml").read_text(encoding="utf-8")
     assert len(list((tmp_path / "pictures and more" / "logs").glob("*.json"))) == 8
     pictures = sorted((tmp_path / "pictures and more").glob("*.png"))
+    assert "plan, record, check, fit" in done.stdout
+    if (
+        "Recorded through" in done.stdout
+    ):  # where there is a package of a bus, and the machine is not too busy
+        assert "truth in 95 %" in done.stdout.partition("Recorded through")[2]
+        assert pictures.pop([p.name for p in pictures].index("plan.png")).stat().st_size > 20_000
     assert [p.name for p in pictures] == [
         "energy.png",
         "friction.png",
@@ -149,6 +155,7 @@ def fitted(bench_logs):
     return json.loads(done.stdout)
 
 
+@pytest.mark.proof
 def test_a_stored_fit_is_a_start(bench_logs, fitted):
     words = ("logs", "--start", "fit.json", "--json")
     done = backemf_command("check", *words, cwd=bench_logs)

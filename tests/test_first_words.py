@@ -25,7 +25,7 @@ LOG = be.log(
         ((SERVO, ["one.csv"]), "was given a str among the logs; expected Logs, as be.read(...) gives"),
         (
             (be.Datasheet.read("mx-106"), [LOG]),
-            "was given a Datasheet first; expected an Actuator: its .actuator is one",
+            "was given a Datasheet first; expected an Actuator: its .actuator() is one",
         ),
         (("mx-106", [LOG]), "was given a str first; expected an Actuator"),
         ((None, [LOG]), "was given a NoneType first; expected an Actuator"),

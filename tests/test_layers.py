@@ -30,11 +30,15 @@ MAY_IMPORT = {
     "mechanism": RUNS,
     "robot": RUNS | {"simulator"},
     "identify": RUNS | {"simulator", "robot"},
-    "targets": RUNS | {"simulator"},
-    "recorder": RUNS | {"identify"},
-    "report": RUNS | {"simulator", "readings", "mechanism", "robot", "identify", "targets"},
-    "film": RUNS | {"simulator", "identify", "targets", "report"},
-    "demo": RUNS | {"simulator", "readings", "mechanism", "identify", "targets", "report", "film"},
+    "targets": RUNS | {"simulator", "robot"},
+    "recorder": RUNS | {"simulator", "identify"},
+    "fleets": RUNS | {"simulator", "robot", "identify"},
+    "report": RUNS | {"simulator", "readings", "mechanism", "robot", "identify", "targets", "fleets"},
+    "film": RUNS | {"simulator", "robot", "identify", "targets", "report"},
+    "demo": RUNS
+    | {"simulator", "readings", "mechanism", "identify", "targets", "report", "film"}
+    | {"recorder"},
+    "web": BASE | {"model", "data", "targets"},
     "cli": RUNS
     | {
         "simulator",
@@ -44,12 +48,27 @@ MAY_IMPORT = {
         "identify",
         "targets",
         "recorder",
+        "fleets",
         "report",
         "film",
+        "web",
         "demo",
     },
 }
-HEAVY = ("serial", "can", "jax", "torch", "numba", "scipy", "mujoco", "matplotlib", "plotly", "pint")
+HEAVY = (
+    "fastapi",
+    "uvicorn",
+    "serial",
+    "can",
+    "jax",
+    "torch",
+    "numba",
+    "scipy",
+    "mujoco",
+    "matplotlib",
+    "plotly",
+    "pint",
+)
 MOST_FILES = 15
 """In one folder: what one can see at a glance."""
 

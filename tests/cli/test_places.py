@@ -7,6 +7,7 @@ import pytest
 from backemf.cli import characterize, exports, identify, logs, render, report, sheets
 from backemf.errors import BackemfError
 
+from ..data.test_codec import FIT
 from .runner import runner
 
 COMMANDS = (characterize.characterize, identify.fit, logs.log, render.render, report.report, sheets.datasheet)
@@ -70,10 +71,8 @@ def test_two_targets_need_a_folder(here):
         ("characterize", "logs", "--plot"),
         ("datasheet", "mx-106", "--plot"),
         ("export", "mx-106/m1", "--to", "mujoco", "--into", "arm.xml", "-o"),
-        ("fit", "logs", "--start", "mx-106", "-o"),
         ("log", "logs", "--save-map"),
         ("render", "mx-106/m1", "--log", "log.csv", "-o"),
-        ("report", "fit.json", "-o"),
     ],
     ids=lambda words: words[0],
 )
@@ -82,3 +81,14 @@ def test_a_folder_where_a_file_is_wanted(here, words):
         run(*words, "new/")
     assert str(error.value) == "'new/' is a folder; expected the name of a file to write"
     assert list(here.iterdir()) == []
+
+
+def test_one_file_goes_into_the_folder_that_is_named(here):
+    FIT.write("fit.json")
+    assert "wrote new/report.html (" in run("report", "fit.json", "-o", "new/", "--no-exports")
+    assert [p.name for p in (here / "new").iterdir()] == ["report.html"]
+    with pytest.raises(BackemfError, match=r"new/report.html exists"):
+        run("report", "fit.json", "-o", "new", "--no-exports")
+    with pytest.raises(BackemfError, match="there is no file or folder 'logs'"):
+        run("fit", "logs", "--start", "mx-106", "-o", "other/")
+    assert not (here / "other").exists()

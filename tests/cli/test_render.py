@@ -74,8 +74,8 @@ def test_a_film_as_text_and_as_json(files):
         (
             (),
             (
-                "swing has no bench; say what the output carried, as in --bench pendulum,mass=0.5,length=0.1"
-                " or read(..., bench=...)"
+                'swing has no bench; say what the output carried, as in --bench "pendulum mass=0.5kg'
+                ' length=0.1m" (in Python: be.read(..., bench=...))'
             ),
         ),
         (("--size", "big"), "--size is 'big'; expected width x height in pixels, as in 960x540"),

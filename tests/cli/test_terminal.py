@@ -17,7 +17,7 @@ import typer
 
 from backemf import Actuator
 from backemf.cli.main import FAULT, app
-from backemf.cli.terminal import print_json
+from backemf.cli.terminal import HELP, failure, for_people, print_json
 
 CODE = "from backemf.cli.main import main; main()"
 
@@ -102,7 +102,8 @@ def test_a_failed_command_says_why_in_json_too(words):
     assert (plain.returncode, told.returncode) == (2, 2)
     assert plain.stdout == b""
     content = json.loads(told.stdout)
-    assert list(content) == ["error"]
+    assert list(content) == ["error", "remedy"]
+    assert all(content.values())
     assert content["error"] in told.stderr.decode()
     assert told.stderr
 
@@ -215,3 +216,70 @@ def test_an_interruption_ends_cleanly():
 def test_json_has_no_words_for_numbers_that_are_none(capsys):
     print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": None, "e": True}})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": None, "e": True}}
+
+
+def test_a_file_that_cannot_be_read_is_a_note_without_a_line_of_code(tmp_path):
+    (tmp_path / "a.csv").write_text("time [s],position [rad]\n" + "".join(f"{k},{k}\n" for k in range(9)))
+    (tmp_path / "b.csv").write_text("nothing")
+    code = "import backemf as be, sys\nfrom backemf.cli import main as m\n"
+    code += "m.app = lambda **how: be.read(sys.argv[1])\nm.main()"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
+    said = done.stderr.decode()
+    assert said.startswith("backemf: note: 1 of 2 files cannot be read and are left out:\n")
+    assert "Warning" not in said
+    assert ".py:" not in said
+
+
+class Terminal:
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_folded_sentences_and_colours_and_a_pipe_neither(monkeypatch):
+    text = "  - delay: " + 12 * "late " + "it is.\nwrote fit.json\na" + 90 * " " + "b"
+    assert for_people(text) == text
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = for_people(text)
+    assert "\x1b[33m\x1b[1mdelay\x1b[0m" in shown
+    assert "\x1b[32mwrote fit.json\x1b[0m" in shown
+    assert "\n    late" in shown
+    assert shown.endswith("a" + 90 * " " + "b")  # a row of a table
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in for_people(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "remedy"),
+    [
+        ("unknown part 'a'; did you mean 'b'? Valid: b", "unknown part 'a'", "did you mean 'b'? Valid: b"),
+        ("Missing argument 'logs'.", "Missing argument 'logs'.", HELP),
+        ("none can be read:\n  a: b; c", "none can be read:\n  a: b; c", HELP),
+    ],
+)
+def test_a_failure_says_what_is_wrong_and_what_to_do(text, error, remedy):
+    assert failure(text) == {"error": error, "remedy": remedy}
+
+
+STEP = (
+    "--bench",
+    "flywheel inertia=1e-4",
+    "--command",
+    "step size=1rad",
+    "--vary",
+    "drive.volts_per_radian=2,4",
+)
+
+
+@pytest.mark.parametrize(
+    "words", [("catalog",), ("datasheet", "mx-106"), ("simulate", "sg90", *STEP)], ids=lambda words: words[0]
+)
+def test_a_table_fits_a_terminal_of_eighty_columns(words):
+    """A rule of dashes tells how wide a table is: there is one, and none is wider."""
+    lines = run(*words, COLUMNS="80").stdout.decode().splitlines()
+    rules = [line for line in lines if re.fullmatch(r"-+(  -+)+", line)]
+    assert rules
+    assert max(map(len, rules)) <= 80

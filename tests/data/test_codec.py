@@ -15,6 +15,7 @@ from backemf.data import codec, store
 from backemf.data.characterization import Feedback, Gain, Shown
 from backemf.data.fit import Fit, Fitted, FittedLog, Score, Start, Tried
 from backemf.data.motions import Motion, Motions, SafetyLimits, Track
+from backemf.data.population import Common, Population
 from backemf.data.robot import Ground, Joint, Robot
 from backemf.data.trials import Segment, Trial
 from backemf.findings import Finding
@@ -128,6 +129,25 @@ def test_every_noun_comes_back():
             ),
             limits=SafetyLimits(current=1.0),
         ),
+        Population(
+            name="line",
+            actuator=ACTUATORS[3],
+            parameters={
+                "motor.resistance": Common(
+                    value=2.0,
+                    error=0.1,
+                    x=0.7,
+                    spread=0.05,
+                    spread_error=0.01,
+                    spread_low=0.03,
+                    spread_high=0.07,
+                    unit="ohm",
+                )
+            },
+            correlation=np.eye(1),
+            correlation_error=np.zeros((1, 1)),
+            n_units=30,
+        ),
         Score(rms=0.01, rms_free=0.005, held_out=True, joints={"lift": 0.01}, logs={"run": 0.01}),
     ]
     for noun in nouns:
@@ -138,6 +158,8 @@ def test_every_noun_comes_back():
     missing = {name for name in codec.NOUNS if name not in {type(n).__name__ for n in nouns}}
     assert missing <= {
         "BenchNumber",
+        "Common",
+        "Asked",
         "Joint",
         "Motion",
         "Track",
@@ -189,7 +211,9 @@ def test_a_changed_file_is_refused_with_the_place(change, said, tmp_path, monkey
 def test_what_holds_no_actuator_says_what_it_holds(tmp_path):
     path = tmp_path / "x.json"
     store.write(be.bench.Pendulum(mass=1.0, length=0.1), path)
-    with pytest.raises(store.StoreError, match="holds a Pendulum; expected an Actuator or a Fit"):
+    with pytest.raises(
+        store.StoreError, match="holds a Pendulum; expected an Actuator, a Fit or a Population"
+    ):
         be.Actuator.read(path)
     path.write_text('{"backemf": 2, "map": {}}')
     with pytest.raises(store.StoreError, match="the key 'part' or 'noun', got an object with the keys map"):

@@ -25,7 +25,6 @@ LOADED = (
     "scipy.signal",
     "mujoco",
     "matplotlib.pyplot",
-    "plotly.graph_objects",
     "pint",
     "pyarrow.parquet",
 )

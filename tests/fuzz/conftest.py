@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ..conftest import unavailable
+from ..fleets.drawn import drawn, servo, write
 from .seeds import seeds
 
 FILES = {
@@ -57,4 +58,6 @@ def inputs(tmp_path_factory, valid):
     ):
         rows = [",".join(f"{x:.6f}" for x in (a, *np.atleast_1d(b))) for a, b in zip(t, values, strict=True)]
         (folder / name).write_text(f"time [s],{title}\n" + "\n".join(rows) + "\n")
+    units = drawn(np.random.default_rng(0), 8, sessions=4)
+    write(folder / "fleet", units.seen, servo())
     return folder

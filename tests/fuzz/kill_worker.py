@@ -14,15 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-LOADED = (
-    "scipy.optimize",
-    "matplotlib.pyplot",
-    "mujoco",
-    "plotly.graph_objects",
-    "pint",
-    "PIL.Image",
-    "numba",
-)
+LOADED = ("scipy.optimize", "matplotlib.pyplot", "mujoco", "pint", "PIL.Image", "numba")
 """Loaded once, before the copies are made; JAX is not: its threads would not be copied."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 

@@ -260,6 +260,7 @@ VALUES: dict[str, tuple[str, ...]] = {
         (
             "files",
             "logs",
+            "recording",
             "log",
             "part",
             "source",
@@ -277,6 +278,7 @@ VALUES: dict[str, tuple[str, ...]] = {
             "motor",
             "robot",
             "gains",
+            "after",
         ),
         PLACES,
     ),
@@ -304,7 +306,10 @@ VALUES: dict[str, tuple[str, ...]] = {
         NUMBERS,
     ),
     "on": (*WORDS, "gpu", "cpu", "tpu"),
+    "folder": PLACES,
+    "jobs": COUNTS,
     "share": (*WORDS, "motor", "motor.resistance", "nothing"),
+    "free_inertia": (*WORDS, "10%", "0.1", "0", "200%"),
     "name": (*WORDS, "arm"),
     **dict.fromkeys(
         ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step", "decimation"),
@@ -363,6 +368,8 @@ VALUES: dict[str, tuple[str, ...]] = {
         WORDS,
     ),
     "word": (*WORDS, *NUMBERS),
+    "lesson": WORDS,
+    "use": WORDS,
     "to": (*WORDS, *TARGETS),
     "map": MAPS,
     "bench": BENCHES,
@@ -442,6 +449,16 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
         "silence=0",
         "velocity=x",
     ),
+    ("plan", "limit"): ("", "current", "current=nan", "speed=1", "position-low=2rad", "current=1e-9A"),
+    ("plan", "target"): (*WORDS, "friction.nothing", ",", "motor,", "."),
+    ("plan", "posture"): (*WORDS, "a=1", "=1", "a=x"),
+    ("plan", "joint"): WORDS,
+    # a whole plan takes a second: mostly what is refused
+    **{("plan", name): ("old.json", "old.json/x", "/dev/null", LONG, "") for name in ("output", "plot")},
+    ("plan", "seed"): ("-1", "1.5", "many", ""),
+    ("plan", "seconds"): ("nan", "inf", "-1", "0", "1", "1e308", "one", ""),
+    ("plan", "rate"): ("nan", "inf", "-1", "0", "1e308", "one", ""),
+    ("plan", "robot"): (*PLACES, "{in}/actuator.json"),
     ("virtual", "seconds"): ("nan", "-1", "0", "", "one", "1e999"),
     ("virtual", "register"): ("", "mode", "mode=", "mode=x", "nothing=1", "mode=-3", "goal=99999999999"),
     **{
@@ -462,15 +479,37 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
         "/dev/null",
         LONG,
     ),  # a whole demonstration takes a minute: only what is refused
+    ("web", "port"): (*COUNTS, "65536"),  # only what is refused: a server would stay
+    ("web", "folder"): ("old.json", "old.json/x", "/dev/null", LONG, "", "\udcff"),
     ("conform", "steps"): (*COUNTS, "20000"),
+    ("fleet run", "starts"): (*COUNTS[:-1], "20"),
+    ("fleet simulate", "units"): COUNTS[:-1],
+    **{("fleet run", name): (*WORDS, "moon://x", "dask:", "ray", "gpu") for name in ("on", "by")},
+    ("fleet retry", "on"): (*WORDS, "moon://x"),
+    ("fleet population", "sheet"): OUTPUTS,
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
-SWITCHES = ("yes", "dry_run", "json", "strict", "force", "full", "replay", "backlash", "exports", "apply")
+SWITCHES = (
+    "no_open",
+    "same_bench",
+    "yes",
+    "dry_run",
+    "no_current",
+    "json",
+    "strict",
+    "force",
+    "full",
+    "replay",
+    "backlash",
+    "exports",
+    "apply",
+)
 NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")
 WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "catalog": ((), ()),
     "datasheet": (("{in}/sheet.toml",), ()),
+    "plan": (("{in}/actuator.json",), (*RIG, "--seconds", "2", "--rate", "50")),
     "record": ((), ("--bus", "feetech", "--port", "/dev/ttyNothing", "--motions", "usual", "-o", "logs")),
     "virtual": (("{in}/actuator.json",), (*RIG, "--seconds", "0.05")),
     "log": (("{in}/table.csv",), ()),
@@ -486,12 +525,23 @@ WHOLE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "replay": (("{in}/actuator.json", "{in}/pendulum.json"), ("--method", "formula")),
     "explain": (("{in}/model.xml",), ()),
     "report": (("{in}/fit.json", "{in}/pendulum.json"), ("--no-exports",)),
+    "playground": ((), ("--lesson", "sg90")),
     "render": (
         ("{in}/actuator.json",),
         ("--log", "{in}/pendulum.json", "-o", "film.gif", "--size", "160x160", "--fps", "5"),
     ),
     "conform": (("{in}/export.xml",), ("--steps", "5")),
+    "web": ((), ("--no-open", "--port", "99999", "--folder", "old.json")),
     "demo": ((), ("-o", "old.json")),
+    "fleet run": (
+        ("{in}/pendulum.json",),
+        ("--start", "{in}/actuator.json", "--by", "file", "--starts", "1", "--on", "here", "-o", "units/"),
+    ),
+    "fleet status": (("{in}/fleet",), ()),
+    "fleet retry": (("old.json",), ("--on", "here")),
+    "fleet population": (("{in}/fleet",), ()),
+    "fleet report": (("{in}/fleet",), ("-o", "units.html")),
+    "fleet simulate": ((), ("--units", "1", "-o", "line/")),
     "convert gain": (("{in}/actuator.json",), ("--torque", "2 N m/rad")),
     "convert servo": ((), ("--volts", "12 V/deg", "--stall-torque", "30 kg cm", *NAMEPLATE)),
     "convert gains": (("{in}/actuator.json",), ("--ratio", "3", "--inertia", "0.1 kg m^2")),
@@ -539,13 +589,15 @@ KINDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{(command, "map"): ("mapping",) for command in ("log", "fit", "characterize")},
     **{
         key: ("pendulum", "table")
-        for key in (("fit", "logs"), ("export", "log"), ("replay", "logs"), ("render", "log"))
+        for key in (("fit", "logs"), ("export", "log"), ("replay", "logs"), ("render", "recording"))
     },
     ("characterize", "logs"): ("sysid", "wpilog", "table"),
     ("datasheet", "part"): ("sheet",),
     ("report", "fit"): ("fit",),
     ("record", "motions"): ("motions",),
     ("virtual", "source"): ("actuator", "fit"),
+    ("plan", "source"): ("actuator", "fit"),
+    ("plan", "after"): ("fit",),
     ("report", "logs"): ("pendulum",),
     ("report", "sheet"): ("sheet",),
     ("explain", "model"): ("mjcf explained",),
@@ -599,6 +651,8 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "{in}/actuator.json --log {in}/pendulum.json -o film.avi",
         "{in}/actuator.json --log {in}/pendulum.json --log {in}/table.csv -o a.gif",
         "{in}/actuator.json --log {in} -o a.gif",
+        "{in}/actuator.json {in}/pendulum.json --log {in}/pendulum.json -o a.gif",
+        "{in}/fit.json {in}/pendulum.json --robot {in}/model.xml -o a.gif",
         "{in}/actuator.json --log {in}/pendulum.json --between 5 6 -o a.gif",
         "{in}/fit.json --log {in}/coast.csv --bench locked -o a.gif --engine mujoco",
     ),
@@ -606,8 +660,10 @@ CONFLICTS: dict[str, tuple[str, ...]] = {
         "{in}/actuator.json",
         "{in}/fit.json {in}/coast.csv --no-exports",
         "{in}/fit.json --no-exports --sheet {in}/fit.json",
+        "{in}/fit.json --no-exports --robot {in}/model.xml",
         "{in}/pendulum.json",
     ),
+    "playground": ("sg90 --lesson sg90", "sg90 not-a-part", "--lesson calculus", "sg90/m6"),
     "log": (
         "{in} --save-map old.json",
         "{in}/*.csv --map position=position --map position=time",
@@ -641,7 +697,9 @@ def with_word(command: str, parameter: Any, value: str) -> tuple[str, ...]:
     arguments, options = (list(part) for part in WHOLE[command])
     flag = parameter.opts[0] if parameter.param_type_name == "option" else None
     values = value.split(" ", 1) if parameter.nargs == 2 else [value]
-    if flag is None:
+    if parameter.name == "recording":  # in place of --log
+        arguments, options = [*arguments, *values], options[2:]
+    elif flag is None:
         place = len(arguments) - 1 if parameter.name == "logs" and command in ("replay", "report") else 0
         arguments[place : place + 1] = values
     else:

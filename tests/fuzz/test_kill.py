@@ -130,7 +130,11 @@ class Place:
         return False
 
 
-@pytest.fixture(params=COMMANDS)
+OFTEN = ("export into", "render mp4")
+"""One of every way to write; the others write as one of them does."""
+
+
+@pytest.fixture(params=[pytest.param(c, marks=() if c in OFTEN else pytest.mark.proof) for c in COMMANDS])
 def place(request, tmp_path, inputs, worker):
     if request.param.startswith("render"):
         from ..film.benches import needs_renderer

@@ -82,6 +82,16 @@ def test_a_number_goes_as_far_as_its_excess_over_another(peak, excess):
     assert (p.low, p.high) == pytest.approx((1e-6 * excess, 1e6 * excess))
 
 
+def test_a_number_stays_below_one_that_is_held_and_stands_on_it():
+    """Static friction that is not free is never less than Coulomb's; freed along, it moves with it."""
+    law = be.friction.Stribeck(coulomb=0.05, static=0.07, stribeck_velocity=0.1)
+    servo = be.Actuator(motor=be.motor.Motor(resistance=2.0, torque_constant=0.5), friction=law)
+    (alone,) = free(servo, ["friction.coulomb"]).parameters
+    assert alone.high == 0.07
+    together = free(servo, ["friction.coulomb", "friction.static"]).parameters[0]
+    assert together.high > 1.0
+
+
 def test_a_number_stands_on_nothing_where_the_other_is_absent():
     limited = replace(SERVO, drive=replace(SERVO.drive, command_high=1.5))
     p = free(limited, ["drive.command_high"]).parameters[0]

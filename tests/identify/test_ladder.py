@@ -9,7 +9,17 @@ import pytest
 
 import backemf as be
 from backemf.data.fit import Fit, Fitted
-from backemf.identify.ladder import Ladder, Rung, as_good, default_hold_out, folds_of, grouped, simplest
+from backemf.identify.ladder import (
+    STOPPED,
+    Ladder,
+    Rung,
+    as_good,
+    default_hold_out,
+    folds_of,
+    grouped,
+    in_words,
+    simplest,
+)
 from backemf.identify.select import matches, split
 
 from .recordings import SERVO, record, sweep
@@ -315,11 +325,15 @@ def test_the_chosen_fit_remembers_the_others():
     assert fit.rungs[1].training_mae is None
     assert fit.rungs[0].standard_error == pytest.approx(1e-3)
     assert fit.rungs[3].standard_error == 0.0  # one log does not tell
+    assert fit.rungs[2].parameters == {name: p.value for name, p in fit.parameters.items()}
+    assert len(fit.rungs[3].parameters) == 5
+    assert fit.rungs[1].parameters == {}
 
 
-def test_a_ladder_in_words():
+def test_a_ladder_in_words(monkeypatch):
     """Each rung against the best before it: 2 of 4 are half, 5 of 2 are half as much again too many twice,
     1.5 of 2 are three quarters."""
+    monkeypatch.setenv("COLUMNS", "200")
     rows = {line.split()[0]: line for line in str(climbed()).splitlines() if line.strip()}
     assert "4.000 +- 1.00" in rows["coulomb"]
     assert "2.000" in rows["coulomb"]
@@ -363,3 +377,27 @@ def test_rungs_are_fitted_judged_and_the_simplest_kept():
     last = [share for text, _, share in of_rungs if text.startswith("coulomb")]
     assert 0.0 < min(first) <= max(first) <= 1 / 3
     assert 2 / 3 < min(last) <= max(last) <= 1.0
+
+
+def test_a_ladder_that_is_interrupted_keeps_the_rungs_it_has():
+    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(2)]
+
+    def stop(text: str, cost: float, share: float) -> None:
+        if text.startswith("stribeck: "):
+            raise KeyboardInterrupt
+
+    options = {"hold_out": ["log 1"], "offset": False, "n_starts": 1, "progress": stop}
+    climbed = be.ladder(SERVO, some, rungs=("coulomb", "stribeck", "m4"), **options)
+    assert climbed.chosen == "coulomb"
+    assert [r.reason for r in climbed.rungs] == ["", STOPPED, STOPPED]
+    assert "interrupted" in [f.code for f in climbed.fit.findings]
+    with pytest.raises(KeyboardInterrupt):
+        be.ladder(SERVO, some, rungs=("stribeck", "m4"), **options)
+
+
+@pytest.mark.parametrize(
+    ("hold_out", "words"),
+    [({"gain": 16.0}, "gain 16"), ([{"gain": 8.0}, "log *"], "gain 8, log *"), (len, "those of a function")],
+)
+def test_what_is_held_out_is_said_in_words(hold_out, words):
+    assert in_words(hold_out) == words

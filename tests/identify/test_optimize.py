@@ -196,9 +196,9 @@ def test_the_observer_is_let_go_step_by_step():
     assert end.n_evaluations == len(p.asked)
     assert end.x == pytest.approx(np.linalg.lstsq(A, b, rcond=None)[0], abs=1e-3)
     assert [(words, share) for words, _, share in told] == [
-        ("observer at 9 rad/s", pytest.approx(1 / 3)),
-        ("observer at 3 rad/s", pytest.approx(2 / 3)),
-        ("observer at 0 rad/s", 1.0),
+        ("led by the recording, 1 of 2", pytest.approx(1 / 3)),
+        ("led by the recording, 2 of 2", pytest.approx(2 / 3)),
+        ("on its own", 1.0),
     ]
     assert told[-1][1] == end.cost
     coarse: Any = Linear(A, b)

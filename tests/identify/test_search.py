@@ -11,25 +11,15 @@ import pytest
 
 import backemf as be
 from backemf.data.sheets.datasheet import Printed
-from backemf.identify import search
+from backemf.identify import settle
 from backemf.identify.bench_numbers import latency
 from backemf.identify.fit import climb_of
 from backemf.identify.free import Free, free
 from backemf.identify.frictions import with_friction
-from backemf.identify.optimize import Minimum
+from backemf.identify.optimize import Minimum, noted
 from backemf.identify.residual import problem
-from backemf.identify.search import (
-    Ended,
-    Found,
-    Weights,
-    _note,
-    _shifted,
-    _slid,
-    agreed,
-    stages,
-    weighed,
-    with_registers,
-)
+from backemf.identify.search import agreed, stages, with_registers
+from backemf.identify.settle import Ended, Found, Weights, _shifted, _slid, weighed
 
 from .linear import Logs
 from .recordings import SERVO, record
@@ -311,7 +301,7 @@ def test_a_latency_is_looked_for_until_it_is_worse_again(best, farthest):
 
 def test_how_much_larger_than_the_noise_errors_were():
     p: Any = SimpleNamespace(sigma=np.array([6.0, 2.0]), sigma_noise=np.array([2.0, 1.0]))
-    assert search._scale(p) == 3.0
+    assert settle._scale(p) == 3.0
 
 
 def test_numbers_slide_with_the_latency_held_and_then_with_it():
@@ -340,7 +330,7 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
 
 def test_progress_is_told_as_a_share_of_a_part():
     told = []
-    note = _note(lambda *row: told.append(row), "start 2", 0.5, 0.9)
+    note = noted(lambda *row: told.append(row), "start 2", 0.5, 0.9)
     note("observer", 3.0, 0.25)  # type: ignore[misc]
     assert told == [("start 2, observer", 3.0, pytest.approx(0.6))]
-    assert _note(None, "start 2", 0.5, 0.9) is None
+    assert noted(None, "start 2", 0.5, 0.9) is None

@@ -111,6 +111,13 @@ def test_iron_heats_the_motor_at_the_rotor_speed():
     assert run.energy["iron"][-1] == pytest.approx(3 * power * 0.1, rel=1e-3)
 
 
+def test_one_node_loses_what_its_warmth_drives_out():
+    one = be.motor.Thermal(resistance=2.0, capacitance=3.0, ambient=20.0)
+    (T,) = one.advance((20.0,), 4.0, 3.0, 1e9)
+    assert pytest.approx(20.0 + 2.0 * 7.0) == T
+    assert (one.leaving((T,)), one.stored((T,))) == pytest.approx((7.0, 3.0 * 14.0))
+
+
 def test_two_nodes_have_their_own_capacitances():
     two = be.motor.TwoNodeThermal(
         winding_resistance=2.0, housing_resistance=4.0, winding_capacitance=3.0, housing_capacitance=50.0

@@ -129,3 +129,21 @@ def test_a_smooth_command_is_known_between_the_samples_too():
         left.append(fit.training_mae)
     assert left[0] < 1.1 * noise * np.sqrt(2 / np.pi)  # of normal noise; two numbers fitted to 120 samples
     assert left[1] > 10 * left[0]
+
+
+def test_a_fit_to_a_jumping_command_says_what_the_model_cannot_make_good(shared_data):
+    """With the command's samples the error is above the noise, and its moments are named as the cause;
+    with the command as a function of time they are not."""
+    told = {"time": "t[s]", "position": "theta[rad]"}
+    bench = be.bench.Flywheel(inertia=3.3e-6)
+    codes = []
+    for more, asked in (
+        ({"position_target": "command[rad]"}, None),
+        ({"none": "command"}, "square from=0deg to=180deg period=2s at=0.51s"),
+    ):
+        words = [f"{name}={column}" for name, column in (told | more).items()]
+        logs = be.read(shared_data / "sg90" / "sg90_theta.csv", map=words, bench=bench, command=asked)
+        fit = be.fit(be.Actuator.read("sg90"), logs, free_paths=FREE, n_starts=1)
+        codes.append([f.code for f in fit.findings])
+    assert "coarse_jumps" in codes[0]
+    assert "coarse_jumps" not in codes[1]

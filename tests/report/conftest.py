@@ -32,6 +32,7 @@ def fit(logs) -> be.Fit:
             held_out_mae=4e-3,
             standard_error=5e-4,
             chosen=False,
+            parameters={"friction.coulomb": 0.05, "motor.resistance": 4.4},
         ),
         Tried(
             friction="stribeck",

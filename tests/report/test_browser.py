@@ -3,24 +3,13 @@ narrow and on paper."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import shutil
 
 import pytest
 
 from backemf.report import html
 
-from ..conftest import unavailable
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from ..browser import started
 
 
 @pytest.fixture(scope="module")
@@ -30,24 +19,18 @@ def place(made, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if program is None:
-        unavailable(f"a browser ({', '.join(BROWSERS)})")
-    if importlib.util.find_spec("playwright") is None:
-        unavailable("playwright")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=program, args=[*QUIET])
-        yield started
-        started.close()
+    with started() as one:
+        yield one
 
 
-@pytest.fixture(scope="module", params=[(1280, 900), (390, 844)], ids=["desktop", "phone"])
+SEEN = [(1280, 900, "light"), (390, 844, "dark")]
+
+
+@pytest.fixture(scope="module", params=SEEN, ids=["desktop", "phone"])
 def opened(request, browser, place):
-    """(the page, what it complained of, what it asked for), at two widths."""
-    width, height = request.param
-    page = browser.new_page(viewport={"width": width, "height": height})
+    """(the page, what it complained of, what it asked for), at two widths, by day and by night."""
+    width, height, scheme = request.param
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     complaints: list[str] = []
     asked: list[str] = []
     page.on(
@@ -93,6 +76,66 @@ def test_the_page_never_scrolls_sideways(opened):
         && e.getBoundingClientRect().right > window.innerWidth + 1)
         .map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""
     assert page.evaluate(outside) == []
+
+
+LUMINANCE = """c => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number);
+    return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; }"""
+
+
+def test_it_is_dark_where_that_is_wanted(opened):
+    """Page and figures alike: text on its ground with a contrast that can be read, either way."""
+    page, _, _ = opened
+    colours = f"""(() => {{ const light = {LUMINANCE}, body = getComputedStyle(document.body);
+        const figure = [...document.querySelectorAll('.js-plotly-plot')].map(p => [
+            light(getComputedStyle(p.querySelector('.main-svg')).backgroundColor),
+            light(getComputedStyle(p.querySelector('.xtick text, .ytick text')).fill)]);
+        return [[light(body.backgroundColor), light(body.color)], ...figure]; }})()"""
+    seen = page.evaluate(colours)
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for ground, ink in seen:
+        assert (ground < 0.2 and ink > 0.7) if dark else (ground > 0.9 and ink < 0.3), (ground, ink)
+
+
+def test_a_change_of_light_is_followed(opened):
+    page, complaints, _ = opened
+    before = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    ground = "getComputedStyle(document.querySelector('.main-svg')).backgroundColor"
+    first = page.evaluate(ground)
+    page.emulate_media(color_scheme="light" if before else "dark")
+    page.wait_for_timeout(300)
+    second = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark" if before else "light")
+    page.wait_for_timeout(300)
+    assert first != second
+    assert page.evaluate(ground) == first
+    assert complaints == []
+
+
+def test_the_tools_of_a_figure_cover_no_legend_and_no_number_is_turned(opened):
+    page, _, _ = opened
+    over = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => {
+        const tools = p.querySelector('.modebar'), names = p.querySelector('.legend');
+        if (!tools || !names) { return []; }
+        const a = tools.getBoundingClientRect(), b = names.getBoundingClientRect();
+        return a.bottom > b.top + 1 && a.right > b.left && a.left < b.right && a.height && b.height
+            ? [p.id + ': ' + a.bottom + ' ' + b.top] : []; })"""
+    assert page.evaluate(over) == []
+    turned = """[...document.querySelectorAll('.bartext')].filter(t =>
+        /rotate\\((?!0[,)])/.test(t.getAttribute('transform') || '')).map(t => t.textContent)"""
+    assert page.evaluate(turned) == []
+
+
+def test_a_wide_table_can_be_read_without_scrolling_it(opened):
+    """On a phone a row is a card: every cell is inside the screen and carries its title."""
+    page, _, _ = opened
+    if page.viewport_size["width"] > 600:
+        return
+    outside = """[...document.querySelectorAll('table.cards td:not(.none)')].filter(c => {
+        const r = c.getBoundingClientRect(); return r.right > innerWidth + 1 || r.width < 20; })
+        .map(c => c.textContent)"""
+    assert page.evaluate(outside) == []
+    titles = "getComputedStyle(document.querySelector('.cards td:nth-child(2)'), '::before').content"
+    assert page.evaluate(titles) not in ("none", "")
 
 
 def test_labels_of_a_figure_are_not_cut_or_tiny(opened):

@@ -193,7 +193,8 @@ def test_a_file_of_the_other_era_is_not_replayed_and_says_how(old, new):
 @pytest.mark.parametrize(
     ("text", "error", "match"),
     [
-        ("fit.json#a", InvalidValue, "fit.json holds one actuator; expected no # behind it"),
+        ("sheet.toml#a", InvalidValue, "sheet.toml holds one actuator; expected no # behind it"),
+        ("fit.json#a", MissingValue, "there is no file 'fit.json'"),
         ("old.xml#", InvalidValue, "names nothing behind the #; expected a joint or an actuator"),
         ("none.xml#a", MissingValue, "there is no file"),
         ("old.xml#aa", UnknownName, "unknown actuator or joint in old.xml 'aa'"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.logs.joints import owner
-from backemf.data.logs.shares import grain
+from backemf.data.logs.robot.joints import owner
+from backemf.data.logs.robot.shares import grain
 from backemf.data.robot import Joint, Robot
 
 ROBOT = Robot(

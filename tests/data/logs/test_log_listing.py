@@ -23,6 +23,7 @@ MAP = ("--map", "position=motor_pos[deg],-1", "--map", "velocity=v[rpm]")
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "run1.csv").write_text(TABLE)
     return lambda *arguments: CliRunner().invoke(app, arguments)
 
@@ -63,6 +64,7 @@ def test_json_keys(run):
             "format",
             "problem",
             "motion",
+            "mechanism",
             "duration",
             "bench",
             "settings",

@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.data.logs import mapping
-from backemf.data.logs.matching import match
+from backemf.data.logs.robot.matching import match
 from backemf.data.robot import Joint, Robot
 
 from .test_joints import ROBOT, table

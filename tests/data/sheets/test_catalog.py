@@ -117,6 +117,32 @@ def test_identified_sets_simulate(name):
     assert np.ptp(run.position) > 0.3
 
 
+@pytest.mark.parametrize("name", ["sts3032/m4", "sts3215-12v/so101"])
+def test_own_sets_say_how_sure_they_are_and_what_they_stand_on(name):
+    """Written by scripts/identified.py: errors, correlation, data, held-out score; and the whole servo."""
+    part, _, label = name.partition("/")
+    own = parts.sheet(part).identified[label]
+    assert set(own.errors) <= set(own.parameters)
+    assert [len(row) for row in own.correlation] == list(range(1, len(own.errors) + 1))
+    assert "mrad" in own.error
+    assert own.data
+    actuator = be.Actuator.read(name)
+    for path, value in own.parameters.items():
+        assert actuator.parameters[path] == value
+    assert actuator.drive.supply == own.supply
+    spread = parts.spread(name)
+    assert spread is not None
+    assert spread.errors == own.errors
+    np.testing.assert_allclose(np.asarray(spread.correlation), np.asarray(spread.correlation).T)
+    assert np.linalg.eigvalsh(spread.correlation).min() > -1e-2  # three digits of it are printed
+    assert "assumed_gain" not in {f.code for f in parts.part(name).findings}
+
+
+def test_published_sets_without_errors_have_no_spread():
+    assert parts.spread("mx-106/m6") is None
+    assert parts.spread("mx-106") is None
+
+
 def test_identified_numbers_are_the_published_ones(shared_data):
     published = json.loads((shared_data / "bam_params" / "mx106" / "m6.json").read_text())
     actuator = be.Actuator.read("mx-106/m6")

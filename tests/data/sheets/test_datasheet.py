@@ -338,6 +338,15 @@ BROKEN += [
             PUBLISHED + 'parameters = { "motor.resistance" = "2 ohm" }\n',
             "11: identified.a.parameters has motor.resistance = '2 ohm'; expected a number, in SI",
         ),
+        (
+            PUBLISHED + 'errors = 3\nparameters = { "motor.resistance" = 2.0 }\n',
+            "7: identified.a.errors or .correlation is none; expected a table of numbers",
+        ),
+        (
+            PUBLISHED + 'correlation = [[1.0, 0.5]]\nparameters = { "motor.resistance" = 2.0 }\n'
+            'errors = { "motor.resistance" = 0.1 }\n',
+            "7: identified.a.correlation has 1 rows; expected 1 rows of 1 to 1 numbers",
+        ),
     )
 ]
 

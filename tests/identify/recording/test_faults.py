@@ -244,6 +244,16 @@ def test_real_recordings_are_not_blamed_and_what_is_planted_in_them_is_found(
     assert np.mean(found) > 0.9
 
 
+def test_a_fit_mends_what_it_is_told_to_and_nothing_else():
+    """The same recording, its sign turned: as it is, the loop would push away from what is asked."""
+    logs = [turned(record(1, noise=1e-3))]
+    one = {"free_paths": ["friction.coulomb"], "n_starts": 1}
+    left, mended = be.fit(SERVO, logs, **one), be.fit(SERVO, logs, apply=True, **one)
+    assert "wrong_sign" in [f.code for f in left.findings]
+    assert "wrong_sign" not in [f.code for f in mended.findings]
+    assert sum(mended.training.values()) < 0.01 * sum(left.training.values())
+
+
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_remedy_that_is_offered_has_been_tried_and_mends(code):
     logs = [FAULTS[code](log) for log in (record(1, noise=1e-3), record(2, mass=0.5, command=sweep))]

@@ -12,7 +12,7 @@ import backemf as be
 from backemf.identify import causes
 from backemf.identify.causes import CAUSES
 from backemf.identify.fit import climb_of
-from backemf.identify.search import settled
+from backemf.identify.settle import settled
 from backemf.statistics import clustered
 
 from ..recordings import SERVO, changed, clean, record, sines, steps, sweep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,9 @@ from backemf.identify import search
 from backemf.identify.fit import climb_of
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import levenberg_marquardt
-from backemf.identify.search import Ended, Found, Weights, continued, stages
+from backemf.identify.residual import Problem
+from backemf.identify.search import continued, stages
+from backemf.identify.settle import Ended, Found, Weights
 
 from ..recordings import SERVO, record, steps, sweep
 
@@ -72,8 +75,8 @@ def test_other_starts_are_tried_where_the_model_cannot_follow_until_three_agree(
     richer = climb.to("stribeck", lambda *row: told.append(row))
     from_below = [(words, share) for words, _, share in told if words.startswith("from")]
     assert from_below == [
-        ("from coulomb, observer at 6 rad/s", pytest.approx(0.55)),
-        ("from coulomb, observer at 0 rad/s", pytest.approx(0.6)),
+        ("from coulomb, led by the recording, 1 of 1", pytest.approx(0.55)),
+        ("from coulomb, on its own", pytest.approx(0.6)),
     ]
     assert richer.weights.robust == np.inf
     assert len(richer.ends) == 1
@@ -102,8 +105,28 @@ def test_a_search_that_is_interrupted_keeps_what_it_has():
 
     found = climb.to("coulomb", stop)
     assert found.interrupted
-    assert len(found.ends) == 1
+    assert [end.ended == "interrupted" for end in found.ends] == [False, True]
     assert "coulomb" not in climb.memory
+    assert re.fullmatch(r"start 2 of \d, best [\d.]+ mrad, led by the recording, 1 of 4", calls[-1])
+
+
+def test_a_search_that_is_interrupted_inside_its_first_start_keeps_what_it_has(monkeypatch):
+    """The eleventh simulation is not finished: nine steps were better than the start, and they count."""
+    climb, real, calls = heavier(), Problem.normal, []
+
+    def normal(self, x, *rest):
+        calls.append(x)
+        if len(calls) == 11:
+            raise KeyboardInterrupt
+        return real(self, x, *rest)
+
+    p, _ = climb.problem_of(climb.start)
+    begun = levenberg_marquardt(p, p.first, most=0).cost
+    monkeypatch.setattr(Problem, "normal", normal)
+    found = climb.to("coulomb")
+    assert found.interrupted
+    assert [end.ended for end in found.ends] == ["interrupted"]
+    assert found.best.cost < 0.9 * begun
 
 
 def test_where_only_the_bench_is_wrong_noise_explains_the_rest():

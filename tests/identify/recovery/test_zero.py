@@ -48,7 +48,14 @@ def recordings(truth: be.Actuator, seed: int = 0) -> list[be.Log]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("friction", ["coulomb", "stribeck", "m4"])
+@pytest.mark.parametrize(
+    "friction",
+    [
+        pytest.param("coulomb", marks=pytest.mark.proof),
+        pytest.param("stribeck", marks=pytest.mark.proof),
+        "m4",
+    ],
+)
 @pytest.mark.parametrize("name", SHEETS)
 def test_viscous_friction_is_found_from_a_sheet_that_prints_none(name, friction):
     """The first line of the README: a sheet, recordings, a fit."""

@@ -75,7 +75,7 @@ def _outputs(one: Running) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [*((n, "2.0") for n in VARIANTS), *((n, "3.0") for n in [*VARIANTS][::4])]
+    ("name", "version"), [*((n, "2.0") for n in [*VARIANTS][::2]), *((n, "3.0") for n in [*VARIANTS][1::4])]
 )
 def test_it_is_valid_and_moves_as_the_engine_does(name, version, tmp_path):
     """What differs is how sums are ordered. Signals are compared where the command stays as it was."""

@@ -1,0 +1,124 @@
+"""The report of a robot's fit: the coupled number leads, and every joint has its section."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.cli.report import report as command
+from backemf.errors import InvalidValue
+from backemf.report.blocks import Drawing, Live, Table
+from backemf.report.robot.contents import level_of, robot_report
+from backemf.report.robot.page import page, write
+from backemf.report.robot.sections import sections
+
+from ..cli.runner import runner
+from ..robot.arms import ARM
+from ..robot.known import known_fit
+from ..robot.simulated import recording
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm") / "arm.xml"
+    path.write_text(ARM)
+    return path
+
+
+@pytest.fixture(scope="module")
+def logs(arm):
+    robot = be.Robot.read(arm)
+    return [recording(robot, 1, seconds=6.0), recording(robot, 5, seconds=6.0, ground=0.02, low=0.7)]
+
+
+@pytest.fixture(scope="module")
+def made(arm, logs):
+    fit = known_fit(be.Robot.read(arm, ground=0.02), logs[:1], logs[1:])
+    return robot_report(fit, logs, exported=False, name="fit.json")
+
+
+def test_the_verdict_leads_with_all_joints_together_beside_the_model_as_shipped(made):
+    assert made.score.held_out
+    assert [*made.score.logs] == ["run 5"]
+    assert made.shipped is not None
+    assert made.shipped.rms > 5 * made.score.rms
+    first = made.verdict[0]
+    assert "on a recording it never saw, all 3 joints together in MuJoCo, the model is off by" in first
+    assert f"off by {1e3 * made.score.rms:.3g} mrad (root mean square)" in first
+    assert f"{1e3 * made.score.rms_free:.3g} where nothing touches" in first
+    assert f"the model as shipped is off by {1e3 * made.shipped.rms:.3g}" in first
+
+
+def test_the_score_is_that_of_the_runs_shown(made):
+    run = made.runs[0]
+    assert run.held_out
+    places = [made.place(name) for name in made.fit.joints]
+    assert run.off(places) == pytest.approx(made.score.rms)
+    assert run.off(places, free=True) == pytest.approx(made.score.rms_free)
+    assert run.off(places, "before") == pytest.approx(made.shipped.rms)
+
+
+def test_contact_has_times_and_places(made):
+    begin, end, where = made.runs[0].contacts()[0]
+    assert made.runs[0].time[0] <= begin < end <= made.runs[0].time[-1]
+    assert where is not None
+    assert where[2] == pytest.approx(0.02, abs=0.02)
+
+
+def test_every_joint_has_its_figure_friction_and_numbers(made):
+    by = {s.key: s for s in sections(made)}
+    for name in made.fit.joints:
+        blocks = by[f"joint-{name}"].blocks
+        assert sum(isinstance(b, Drawing) for b in blocks) == 3  # together, friction, and by itself
+        assert sum(isinstance(b, Live) for b in blocks) == 1
+        table = next(b for b in blocks if isinstance(b, Table))
+        rows = {row[0]: row for row in table.rows}
+        assert {"friction.coulomb", "drive.delay"} <= set(rows)
+        assert rows["friction.coulomb"][5] == "N m"
+        labels = {
+            line.label
+            for p in next(b for b in blocks if isinstance(b, Drawing)).figure.panels
+            for line in p.lines
+        }
+        assert labels == {"target", "recorded", "identified", "as shipped"}
+
+
+def test_the_page_opens_alone_and_is_kept(made, tmp_path):
+    text = page(made)
+    assert "<title>arm: its actuators, identified</title>" in text
+    assert "http" not in text.partition("</style>")[2].partition("<script")[0]
+    path = write(made, tmp_path / "report.html")
+    with pytest.raises(be.errors.BackemfError, match="exists"):
+        write(made, path)
+
+
+@pytest.mark.parametrize(
+    ("rms", "shipped", "expected"),
+    [
+        (1.0, 20.0, "good"),
+        (9.0, 35.0, "fair"),
+        (20.0, 35.0, "poor"),
+        (np.inf, None, "poor"),
+        (9.0, None, "fair"),
+    ],
+)
+def test_levels(made, rms, shipped, expected):
+    score = replace(made.score, rms=1e-3 * rms, rms_free=1e-3 * rms)
+    old = None if shipped is None else replace(score, rms=1e-3 * shipped)
+    assert level_of(made.fit, score, old) == expected  # noise leaves 0.5 mrad
+
+
+def test_from_the_shell_without_recordings_it_says_what_is_missing(made, arm, tmp_path):
+    run = runner(command)
+    made.fit.write(tmp_path / "fit.json")
+    said = json.loads(run(tmp_path / "fit.json", "-o", tmp_path / "r.html", "--no-exports", "--json"))
+    assert said["rms"] == made.fit.score.rms
+    assert "No recordings to simulate" in (tmp_path / "r.html").read_text()
+    other = tmp_path / "other.xml"
+    other.write_text(ARM.replace("wrist", "hand_joint"))
+    with pytest.raises(InvalidValue, match="has no joint wrist, which the fit has"):
+        run(tmp_path / "fit.json", "-o", tmp_path / "r2.html", "--robot", other)
