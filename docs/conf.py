@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import backemf
@@ -60,6 +61,15 @@ def short(
     return None if signature is None else (signature.replace("<factory>", "..."), returns)
 
 
+def played(app: Any, error: Exception | None) -> None:
+    """The pages that simulate, made anew with every build: what a reader plays with is this version."""
+    from backemf.report.live.lessons import site
+
+    if error is None and app.builder.format == "html":
+        site(Path(app.outdir) / "_static" / "play")
+
+
 def setup(app: Any) -> None:
+    app.connect("build-finished", played)
     app.connect("autodoc-process-signature", short)
     app.connect("autodoc-process-docstring", as_text)

@@ -141,6 +141,48 @@ def live() -> Figure:
     )
 
 
+def swung(mass: float, seed: int) -> be.Log:
+    """Four seconds of a servo whose friction grows with the load, lifting this mass."""
+    servo = be.Actuator(
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+        friction=be.friction.M3(coulomb=0.05, viscous=0.02, load=0.15),
+        drive=be.drive.Servo(firmware_gain=0.16, proportional=16, supply=7.4),
+    )
+    bench = be.bench.Pendulum(mass=mass, length=0.1)
+    target = {"position_target": be.signal.sine(0.8, 0.5)}
+    run = be.simulate(servo, bench, target, duration=4.0, dt=0.005)
+    seen = run.position + 5e-4 * np.random.default_rng(seed).standard_normal(len(run))
+    asked = {"position": seen, "position_target": run["position_target"]}
+    return be.log(f"{mass:g} kg", run.time, **asked, bench=bench)
+
+
+def how_sure() -> Figure:
+    """One number from five recordings, each alone and all together, with both of its intervals; the model
+    knows no friction that grows with the load, and the recordings carry five loads."""
+    logs = [swung(mass, seed) for seed, mass in enumerate((0.1, 0.3, 0.5, 0.7, 0.9))]
+    start = be.Actuator(
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+        friction=be.friction.Coulomb(coulomb=0.06, viscous=0.02),
+        drive=be.drive.Servo(firmware_gain=0.16, proportional=16, supply=7.4),
+    )
+    path = "friction.coulomb"
+    options = {"free_paths": [path, "friction.viscous"], "n_starts": 1, "tolerances": False, "offset": False}
+    found = [be.fit(start, some, **options).parameters[path] for some in ([[log] for log in logs] + [logs])]
+    names = [f"{log.name} alone" for log in logs] + ["all: if the model is right", "all: as they disagree"]
+    rows = [(p, p.low_if_right, p.high_if_right) for p in found] + [
+        (found[-1], found[-1].low, found[-1].high)
+    ]
+    lines = []
+    for k, (p, low, high) in enumerate(rows):
+        color = 0 if k < len(logs) else k - len(logs) + 1
+        lines.append(Curve(x=np.array([low, high]), y=np.array([k, k]), color=color))
+        lines.append(Curve(x=np.array([p.value]), y=np.array([k]), style="points", color=color))
+    panel = Panel(
+        lines=lines, names=names, x_label="dry friction found [N m], with its 95 % interval", y_label=""
+    )
+    return Figure(title="Five recordings, one number, two intervals (simulated)", panels=[panel])
+
+
 def gallery() -> None:
     """Run what docs/gallery.md says, and keep its pictures, with a palette of their own colours."""
     page = (IMAGES.parent / "gallery.md").read_text(encoding="utf-8")
@@ -161,7 +203,7 @@ def gallery() -> None:
             print(f"wrote docs/img/gallery/{made.name} ({(kept / made.name).stat().st_size // 1000} kB)")
 
 
-PICTURES = {"sg90-knobs": sg90_knobs, "sg90-time": sg90_time, "live": live}
+PICTURES = {"sg90-knobs": sg90_knobs, "sg90-time": sg90_time, "live": live, "how-sure": how_sure}
 
 
 def main() -> None:

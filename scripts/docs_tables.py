@@ -198,9 +198,8 @@ def _readers() -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def kernel() -> str:
-    """The smallest step as machine.py gets it: a motor with viscous friction, driven by a voltage."""
-    from backemf.engine.compile.dialects.numba import stepper_source
+def smallest() -> Any:
+    """The smallest step, lowered: a motor with viscous friction, driven by a voltage."""
     from backemf.engine.compile.lower import lower
     from backemf.engine.system import ActuatorSystem
     from backemf.model.actuator import Actuator
@@ -209,14 +208,24 @@ def kernel() -> str:
     from backemf.model.motor import Motor
 
     motor = Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
-    system = ActuatorSystem(
-        actuator=Actuator(motor=motor, friction=Viscous(viscous=0.01)),
-        bench=FreeShaft(),
-        inputs=("voltage_target",),
-    )
-    source = stepper_source(lower(system))
+    actuator = Actuator(motor=motor, friction=Viscous(viscous=0.01))
+    return lower(ActuatorSystem(actuator=actuator, bench=FreeShaft(), inputs=("voltage_target",)))
+
+
+def kernel() -> str:
+    """The smallest step as machine.py gets it."""
+    from backemf.engine.compile.dialects.numba import stepper_source
+
+    source = stepper_source(smallest())
     step = source[source.index("def step(") :].partition('"""')[0]
     return f"```text\n{step.strip()}\n```"
+
+
+def kernel_js() -> str:
+    """The same in JavaScript."""
+    from backemf.engine.compile.dialects.js import emit
+
+    return f"```text\n{emit('kernel', smallest()).strip()}\n```"
 
 
 def entries() -> str:
@@ -245,6 +254,7 @@ MADE = {
     "cli": ("cli.md", command_line),
     "parameters": ("parameters.md", parameters),
     "kernel": ("engines.md", kernel),
+    "kernel-js": ("engines.md", kernel_js),
     "entries": ("datasheets.md", entries),
 }
 
