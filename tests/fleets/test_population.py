@@ -43,6 +43,7 @@ def test_the_middle_and_the_spread_are_those_drawn(known):
         assert found.actuator.parameters.get(path, p.value) == pytest.approx(p.value)
         base = found.parameters[p.above].value if p.above else 0.0
         assert p.value == pytest.approx(base + math.exp(p.x))
+        assert p.slope == pytest.approx(math.exp(p.x))  # of its excess over the base, whatever that is
     assert found.held_out == pytest.approx(2e-3)
     assert "line: 59 units, 1 that do not belong left out." in str(found)
 

@@ -276,4 +276,4 @@ class Fit(Displayed, store.Noun):
         return isinstance(other, Fit) and self.to_dict() == other.to_dict()
 
     # how Python says that fits, being compared by content, have no hash
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash

@@ -197,7 +197,7 @@ class Population(Displayed, store.Noun):
         return isinstance(other, Population) and self.to_dict() == other.to_dict()
 
     # how Python says that populations, being compared by content, have no hash
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
 
 
 HEADER = ("parameter", "middle", "error", "spread", "95 % interval", "unit")

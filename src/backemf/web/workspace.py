@@ -215,7 +215,7 @@ def _lock(opened: int) -> None:
     except ImportError:
         import msvcrt
 
-        msvcrt.locking(opened, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        msvcrt.locking(opened, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
     else:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

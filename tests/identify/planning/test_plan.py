@@ -202,7 +202,7 @@ def test_a_plan_needs_a_position_to_ask_for():
     with pytest.raises(be.BackemfError, match=r"nothing can be planned on bench\.Locked"):
         be.plan(ONE.start, be.bench.Locked())
     with pytest.raises(be.BackemfError, match="expected plan"):
-        be.plan(ONE.bench, ONE.start)  # type: ignore[arg-type]
+        be.plan(ONE.bench, ONE.start)  # type: ignore[arg-type]  # the wrong order
 
 
 ARM = """<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbody><body name="upper">

@@ -97,16 +97,16 @@ def load() -> None:
     import backemf.report.contents
     import backemf.report.html
     import backemf.targets.explain
-    import backemf.targets.export  # noqa: F401
+    import backemf.targets.export  # noqa: F401  # loaded once, for every copy
 
     from ... import units
-    from .. import main  # noqa: F401
+    from .. import main  # noqa: F401  # loaded once, for every copy
 
     units.factor("deg", "rad", "position")  # builds the registry
     with contextlib.suppress(ImportError):
-        import mujoco  # noqa: F401
+        import mujoco  # noqa: F401  # loaded once, for every copy
     with contextlib.suppress(ImportError):
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet  # noqa: F401  # loaded once, for every copy
     with contextlib.suppress(Exception):  # what fails here says so where somebody asks for it
         rehearse()
 
