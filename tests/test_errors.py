@@ -184,7 +184,7 @@ def test_text(bad, text):
 def test_parts_are_frozen_and_compare_by_value():
     with pytest.raises(AttributeError):
         # the checker knows its base class only
-        FINE.motor.resistance = 3.0  # type: ignore[attr-defined]
+        FINE.motor.resistance = 3.0  # type: ignore[attr-defined]  # what must be refused
     assert FINE.replace(**{"motor.resistance": 3.0}).motor.resistance == 3.0
     assert FINE.motor.resistance == 2.0
     assert be.motor.Motor(**MOTOR) == FINE.motor

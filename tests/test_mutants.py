@@ -13,9 +13,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 
-import mutants  # noqa: E402
-from mutation import judge, reach  # noqa: E402
-from mutation.sandbox import Sandbox, each  # noqa: E402
+import mutants  # noqa: E402  # after the path to scripts is set
+from mutation import judge, reach  # noqa: E402  # after the path to scripts is set
+from mutation.sandbox import Sandbox, each  # noqa: E402  # after the path to scripts is set
+
+# after the path to scripts is set:
 from mutation.sites import KINDS, applied, is_python, mutants_of, sampled  # noqa: E402
 
 SOURCE = b'''

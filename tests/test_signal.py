@@ -116,7 +116,7 @@ def test_the_articles_square_wave():
 
 def test_what_is_no_command_is_refused():
     with pytest.raises(BackemfError, match="amplitude of square is '1'; expected a number"):
-        be.signal.square("1", 1.0)  # type: ignore[arg-type]
+        be.signal.square("1", 1.0)  # type: ignore[arg-type]  # what must be refused
     with pytest.raises(BackemfError, match=r"seed is 1\.5; expected a whole number"):
         be.signal.read("random-binary amplitude=1 hold=1 seed=1.5")
     with pytest.raises(BackemfError, match="would jump up to 1e\\+300 times"):

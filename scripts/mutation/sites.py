@@ -286,9 +286,11 @@ class _File:
         )
 
     def start(self, node: ast.AST) -> int:
+        # expressions and statements have places:
         return self.offsets[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
 
     def end(self, node: ast.AST) -> int:
+        # expressions and statements have places:
         return self.offsets[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
 
     def _line(self, offset: int) -> int:

@@ -9,7 +9,7 @@ import backemf as be
 from backemf.errors import InvalidValue, NotAvailable, SignalError, UnknownName
 
 from ..conftest import needed
-from .test_population import here  # noqa: F401
+from .test_population import here  # noqa: F401  # a fixture
 
 SERVO = be.Actuator(
     motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),

@@ -174,7 +174,7 @@ def test_an_angle_of_many_turns_is_reduced_as_the_gpu_does_it():
     x = np.random.default_rng(0).uniform(-200, 200, 100_000).astype(one)
     t = one(1) * (x.astype(float) * one(0.318309886) + one(12582912.0)).astype(one)
     n = t - one(12582912.0)
-    fma = lambda a, b, c: (a.astype(float) * b + c).astype(one)  # noqa: E731
+    fma = lambda a, b, c: (a.astype(float) * b + c).astype(one)  # noqa: E731  # a name for an expression
     r = fma(n, one(8.74227766e-8), fma(n, one(-3.14159274), x))
     z = r * r
     sign = np.where(n.astype(int) % 2, one(-1), one(1))

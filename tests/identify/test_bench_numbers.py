@@ -45,7 +45,7 @@ def test_a_mounting_in_words():
 
 def test_only_an_arm_that_hangs_gets_an_angle_and_only_where_it_has_none():
     arm, known = be.bench.Pendulum(mass=0.3, length=0.1), be.bench.Pendulum(mass=0.3, length=0.1, hanging=0.2)
-    assert numbers.with_angle(arm).hanging == 0.0  # type: ignore[attr-defined]
+    assert numbers.with_angle(arm).hanging == 0.0  # type: ignore[attr-defined]  # a pendulum's
     assert numbers.with_angle(known) is known
     wheel = be.bench.Flywheel(inertia=0.1)
     assert numbers.with_angle(wheel) is wheel

@@ -189,6 +189,7 @@ def logs(mass: float = 1.0) -> list[be.Log]:
         record(0, duration=2.0),
         record(1, mass=0.5, gain=8.0, command=steps, off_after=1.0, duration=2.0),
     ]
+    # pendulums:
     return [replace(one, bench=replace(one.bench, mass=mass * one.bench.mass)) for one in made]  # type: ignore
 
 

@@ -249,7 +249,7 @@ def test_signals_of_a_prediction_are_those_of_the_drive(fitted):
     k = np.clip(np.searchsorted(log.time, log.time - late, side="right") - 1, 0, len(log) - 1)
     duty = np.clip(0.16 * 8.0 * (log["position_target"][k] - one.position), -0.97, 0.97)
     assert one.signals["voltage"] == pytest.approx(supply * duty)
-    assert one.actuator.drive.proportional == 8.0  # type: ignore[attr-defined]
+    assert one.actuator.drive.proportional == 8.0  # type: ignore[attr-defined]  # a servo's drive
 
 
 def test_numbers_of_the_bench_that_the_fit_found_are_those_of_the_log(fitted):

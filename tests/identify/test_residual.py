@@ -191,6 +191,7 @@ def test_a_winding_starts_as_warm_as_it_was_measured():
 def test_free_numbers_of_a_bench_are_there():
     one = log(supply=7.0)
     angle = Free(tuple(bench_numbers.angles([one])))
+    # a pendulum's:
     assert prepare(SERVO, one, ("position",), angle).bench.hanging == 0.0  # type: ignore[attr-defined]
     gauge = Free(tuple(bench_numbers.supplies(SERVO, [one])))
     assert prepare(SERVO, one, ("position",), gauge).bench.supply_factor == 1.0

@@ -126,6 +126,7 @@ def test_a_d_register_that_the_sheet_prints_is_there():
     assert paths_ == ["drive.firmware_derivative_gain"]
     assert (drive.derivative, drive.firmware_derivative_gain, drive.derivative_filter) == (32.0, 0.0, 0.01)
     filtered = replace(sheet, firmware={**sheet.firmware, "derivative_filter": printed(0.004)})
+    # a servo's drive:
     assert with_registers(SERVO, filtered)[0].drive.derivative_filter == 0.004  # type: ignore[attr-defined]
     # nothing to add
     assert with_registers(SERVO, None) == (SERVO, [])
@@ -331,6 +332,6 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
 def test_progress_is_told_as_a_share_of_a_part():
     told = []
     note = noted(lambda *row: told.append(row), "start 2", 0.5, 0.9)
-    note("observer", 3.0, 0.25)  # type: ignore[misc]
+    note("observer", 3.0, 0.25)  # type: ignore[misc]  # a listener takes any words
     assert told == [("start 2, observer", 3.0, pytest.approx(0.6))]
     assert noted(None, "start 2", 0.5, 0.9) is None

@@ -92,6 +92,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # a console that cannot show a letter gets a mark in its place; a stream of another kind is left
         with contextlib.suppress(AttributeError, ValueError):
+            # a stream of text, where it can:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with warnings.catch_warnings():

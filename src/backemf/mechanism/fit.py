@@ -280,6 +280,7 @@ def parts_of(fit: MechanismFit) -> dict[str, dict[str, tuple[Interval, Interval]
 def _of_part(split: Split, side: int, i: int, logarithm: bool) -> Interval:
     value, half = float(split.values[side][i]), Z * float(split.errors[side][i])
     ends = value, value - half, value + half
+    # two ends, as given:
     return tuple(math.exp(x) for x in ends) if logarithm else ends  # type: ignore[return-value]
 
 

@@ -89,7 +89,7 @@ def run(act: be.Actuator, real: str, folder: Path, steps: int, n: int = 24):
     number = ctypes.c_double if real == "double" else ctypes.c_float
     library.servo_advance.restype = library.servo_load_seen.restype = number
     library.servo_armature.restype = ctypes.c_double
-    pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
+    pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)  # noqa: E731  # a name for an expression
     p = np.array([*system.parameters.values()])
     kept, kept_load = np.zeros(200, kind), np.zeros(200, kind)
     library.servo_prepare(pointer(p), ctypes.c_double(H), pointer(kept))

@@ -242,7 +242,7 @@ def test_what_cannot_be_lowered_is_refused_with_its_cause(f, cause):
 def test_tracing_leaves_the_precision_of_jax_alone():
     trace_with_tangents(lambda x: [jnp.sin(x)], 1, [0])
     # the checker knows its base class only
-    assert not jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    assert not jax.config.jax_enable_x64  # type: ignore[attr-defined]  # JAX adds its flags as it starts
     assert jnp.asarray(1.0).dtype == jnp.float32
 
 

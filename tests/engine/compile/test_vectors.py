@@ -83,6 +83,7 @@ def test_every_row_and_corner_is_as_jax_has_it():
             *WORDS.statements([node], Level.CONSTANT, Level.PARAMETER),
             *map(WORDS.statement, _fast(node)),
         ]
+        # a name for an expression:
         own = lambda text, k=k: re.sub(r"\bv(\d+)\b", rf"r{k}v\1", text)  # noqa: E731
         result = own(WORDS.text(node))
         result = f"choose({result}, 1.0, 0.0)" if is_truth(node) else result

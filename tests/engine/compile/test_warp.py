@@ -83,9 +83,11 @@ def run(wp: Any, name: str, real: str, folder: Path, steps: int, n: int = 96):
     lowered = lower_attached(system)
     module = loaded(f"warp_{abs(hash((name, real)))}", emit(lowered, real), folder)
     kind = wp.float64 if real == "wp.float64" else wp.float32
+    # a name for an expression:
     array = lambda x: wp.array(np.ascontiguousarray(x), dtype=kind, device="cpu")  # noqa: E731
     p = np.repeat(np.array([[*system.parameters.values()]]).T, n, axis=1)
     P, kept = wp.array(p, dtype=wp.float64, device="cpu"), wp.zeros((200, n), dtype=kind, device="cpu")
+    # a name for an expression:
     go = lambda kernel, *given: wp.launch(kernel, dim=n, inputs=list(given), device="cpu")  # noqa: E731
     go(module.prepare, P, H, kept)
     kept_load, J = wp.zeros((200, n), dtype=kind, device="cpu"), wp.zeros(n, dtype=kind, device="cpu")

@@ -160,7 +160,7 @@ def test_lost_time_is_put_back():
 def stick_slip() -> be.Log:
     """Slow steps of a heavy arm that sticks: rests and slips, recorded without noise."""
     sticky = SERVO.replace(**{"friction.static": 0.25, "friction.coulomb": 0.08})
-    slow = lambda t: 0.25 * np.sin(2 * np.pi * 0.1 * t)  # noqa: E731
+    slow = lambda t: 0.25 * np.sin(2 * np.pi * 0.1 * t)  # noqa: E731  # a name for an expression
     return record(1, actuator=sticky, command=slow, gain=4.0, noise=0.0, grain=0.0, duration=10.0)
 
 

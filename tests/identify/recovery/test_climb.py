@@ -133,6 +133,7 @@ def test_where_only_the_bench_is_wrong_noise_explains_the_rest():
     """A mass stated 5 % too large, of 1 % that it may err: the search cannot follow, but with the bench's
     numbers free it can."""
     logs = [record(0, duration=1.5), record(1, mass=0.5, gain=8.0, duration=1.5)]
+    # pendulums:
     wrong = [replace(log, bench=replace(log.bench, mass=1.05 * log.bench.mass)) for log in logs]  # type: ignore
     options = {"free_paths": ["friction.coulomb"], "n_starts": 1}
     stuck = climb_of(SERVO, wrong, tolerances=False, **options)

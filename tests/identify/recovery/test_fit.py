@@ -167,7 +167,7 @@ def test_every_rung_has_a_start(name):
     )
     assert np.all(np.isfinite(run.position))
     # the checker knows its base class only
-    assert actuator.friction.coulomb > 0  # type: ignore[attr-defined]
+    assert actuator.friction.coulomb > 0  # type: ignore[attr-defined]  # this friction has it
 
 
 def test_the_ladder_chooses_the_simplest_that_explains_held_out_logs():

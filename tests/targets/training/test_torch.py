@@ -145,7 +145,7 @@ def test_gradients_flow_and_are_finite(part):
     joints.forget()
     total = sum(joints.compute(u, q + 1e-3 * k, v, 2e-3).sum() for k in range(5))
     # the checker knows its base class only
-    total.backward()  # type: ignore[attr-defined]
+    total.backward()  # type: ignore[attr-defined]  # a tensor
     for x in (q, v, u, R):
         assert torch.isfinite(x.grad).all()
         assert (x.grad != 0).any()

@@ -111,6 +111,7 @@ class Writer:
             for one, value in zip(target.elts, values, strict=True):
                 self.store(one, value)
         elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            # kernels use plain names here:
             self.fill(target.value.id, self.value(node.value))  # type: ignore[attr-defined]
         else:
             self.store(target, self.value(node.value))
@@ -125,9 +126,10 @@ class Writer:
             self.keep(place, type_, self.binary(node.op, before, self.value(node.value)))
 
     def For(self, node: ast.For) -> None:
+        # kernels use plain names here:
         builder, given = self.builder, [self.value(x).is_ for x in node.iter.args]  # type: ignore[attr-defined]
         first, last = given if len(given) == 2 else (ir.Constant(ir.IntType(64), 0), given[0])
-        name = node.target.id  # type: ignore[attr-defined]
+        name = node.target.id  # type: ignore[attr-defined]  # kernels use plain names here
         before = builder.block
         head, inside, ahead, end = (
             builder.append_basic_block(f"{x}.{name}") for x in ("head", "in", "next", "end")
@@ -189,7 +191,7 @@ class Writer:
 
     def place(self, node: ast.Subscript) -> tuple[Any, types.Type]:
         """Where an element of an array lies."""
-        name = node.value.id  # type: ignore[attr-defined]
+        name = node.value.id  # type: ignore[attr-defined]  # kernels use plain names here
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         at = None
         for extent, index in zip(self.shapes[name], indices, strict=True):
@@ -234,7 +236,7 @@ class Writer:
         return self.named[node.id]
 
     def Attribute(self, node: ast.Attribute) -> Value:
-        name = node.value.id  # type: ignore[attr-defined]
+        name = node.value.id  # type: ignore[attr-defined]  # kernels use plain names here
         if node.attr == "size":
             (n,) = self.shapes[name]
             return Value(n, types.int64)
@@ -243,6 +245,7 @@ class Writer:
     def Subscript(self, node: ast.Subscript) -> Value:
         if isinstance(node.value, ast.Attribute):  # P.shape[0]
             assert node.value.attr == "shape"
+            # kernels use plain names here:
             return Value(self.shapes[node.value.value.id][node.slice.value], types.int64)  # type: ignore[attr-defined]
         return self.load(*self.place(node))
 
@@ -287,6 +290,7 @@ class Writer:
     def Call(self, node: ast.Call) -> Value:
         given = [self.value(x) for x in node.args]
         if isinstance(node.func, ast.Attribute):
+            # kernels use plain names here:
             function = getattr(_MODULES[node.func.value.id], node.func.attr)  # type: ignore[attr-defined]
             return self.called(function, types.boolean if function is math.isfinite else types.float64, given)
         assert isinstance(node.func, ast.Name)

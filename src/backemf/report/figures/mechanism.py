@@ -50,7 +50,7 @@ def test_runs(measured: Characterization) -> Figure:
 
 
 # pytest would take its name for a test's
-test_runs.__test__ = False  # type: ignore[attr-defined]
+test_runs.__test__ = False  # type: ignore[attr-defined]  # pytest must not take it for a test
 
 
 def _unit(measured: Characterization, part: str) -> tuple[float, str]:

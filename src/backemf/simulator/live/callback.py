@@ -63,6 +63,7 @@ def _functions() -> tuple[Any, Any]:
     """MuJoCo's two callbacks, as C functions that know this process's table."""
     texts = [Path(__file__).with_name(f"{n}.py").read_text("utf-8") for n in ("kernel", "memory", "places")]
     kernel = cache.load(cache.name_of(*texts), lambda: texts[0])
+    # two names, so two functions:
     return tuple(_bound(getattr(kernel, name).address) for name in ("advance", "effort"))  # type: ignore[return-value]
 
 

@@ -23,7 +23,7 @@ def can_read(path: Path, head: bytes) -> bool:
 def decoders() -> Any:
     """What decodes messages of ROS 2 by their definitions."""
     try:
-        import mcap.reader  # noqa: F401
+        import mcap.reader  # noqa: F401  # only whether it is there
         from mcap_ros2.decoder import DecoderFactory
     except ImportError:
         needs = "reading bags of ROS 2 needs the packages mcap and mcap-ros2-support"

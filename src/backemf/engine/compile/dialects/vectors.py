@@ -82,12 +82,14 @@ class LaneWriter(Writer):
         super().write(text)
 
     def store(self, target: ast.expr, value: Value) -> None:
+        # kernels index and call by plain names:
         name = target.value.id if isinstance(target, ast.Subscript) else target.id  # type: ignore[attr-defined]
         wide = name in self.vectors or name in _PER_CANDIDATE
         super().store(target, self.spread(value) if wide else value)
 
     def place(self, node: ast.Subscript) -> tuple[Any, types.Type]:
         place, type_ = super().place(node)
+        # kernels index and call by plain names:
         if node.value.id in _PER_CANDIDATE:  # type: ignore[attr-defined]
             place = self.builder.bitcast(place, _VECTOR.as_pointer())
         return place, type_
@@ -104,6 +106,7 @@ class LaneWriter(Writer):
             super().keep(place, type_, value)
 
     def decide(self, test: ast.expr, yes: Any, no: Any) -> None:
+        # kernels index and call by plain names:
         if isinstance(test, ast.Call) and test.func.id == "any":  # type: ignore[attr-defined]
             bits = self.builder.bitcast(self.value(test.args[0]).is_, ir.IntType(WIDTH))
             self.builder.cbranch(self.builder.icmp_unsigned("!=", bits, bits.type(0)), yes, no)
