@@ -134,7 +134,7 @@ class Part:
 
 
 def _check_fields(self: Any) -> None:
-    for f in dataclasses.fields(self):
+    for f in fields_of(type(self)):
         if "unit" not in f.metadata:
             continue
         value = getattr(self, f.name)
@@ -173,9 +173,15 @@ def present(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def fields_of(cls: type) -> tuple[dataclasses.Field, ...]:
+    """The fields of a class; asked for thousands of times in a fit."""
+    return dataclasses.fields(cls)  # type: ignore[arg-type]  # every part is a dataclass
+
+
 def quantities(owner: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.Field, Any]]:
     """(path, field, value) of every quantity that is present in a part and in the parts inside it."""
-    for f in dataclasses.fields(owner):
+    for f in fields_of(type(owner)):
         value = getattr(owner, f.name)
         if value is None:
             continue
@@ -187,7 +193,7 @@ def quantities(owner: Any, prefix: str = "") -> Iterator[tuple[str, dataclasses.
 
 def quantities_of(cls: Any) -> list[str]:
     """Names of the quantities that a sort of part may have."""
-    return [f.name for f in dataclasses.fields(cls) if "unit" in f.metadata]
+    return [f.name for f in fields_of(cls) if "unit" in f.metadata]
 
 
 def parameters(owner: Any, prefix: str = "") -> dict[str, Any]:
@@ -208,12 +214,12 @@ def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
 def absent(owner: Any, prefix: str = "") -> dict[str, dataclasses.Field]:
     """Path -> field of the quantities that a part could have and has not."""
     paths = {}
-    for f in dataclasses.fields(owner):
+    for f in fields_of(type(owner)):
         value = getattr(owner, f.name)
         if "unit" in f.metadata and value is None:
             paths[prefix + f.name] = f
         elif "part" in f.metadata and value is None:
-            inside = dataclasses.fields(f.metadata["part"])
+            inside = fields_of(f.metadata["part"])
             paths |= {f"{prefix}{f.name}.{g.name}": g for g in inside if "unit" in g.metadata}
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             paths |= absent(value, f"{prefix}{f.name}.")
@@ -222,7 +228,7 @@ def absent(owner: Any, prefix: str = "") -> dict[str, dataclasses.Field]:
 
 def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:
     changes = {}
-    for f in dataclasses.fields(owner):
+    for f in fields_of(type(owner)):
         path, value = prefix + f.name, getattr(owner, f.name)
         if path in values:
             changes[f.name] = values[path]
@@ -238,9 +244,7 @@ def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:
 def _made(cls: Any, values: Mapping[str, Any], prefix: str) -> Any:
     """A part that was absent, of the numbers that are given for it."""
     given = {path.removeprefix(prefix): x for path, x in values.items() if path.startswith(prefix)}
-    needed = [
-        f.name for f in dataclasses.fields(cls) if f.default is f.default_factory is dataclasses.MISSING
-    ]
+    needed = [f.name for f in fields_of(cls) if f.default is f.default_factory is dataclasses.MISSING]
     if missing := [prefix + name for name in needed if name not in given]:
         said = ", ".join(prefix + name for name in given)
         raise MissingValue(
@@ -252,7 +256,7 @@ def _made(cls: Any, values: Mapping[str, Any], prefix: str) -> Any:
 def structure(owner: Any) -> tuple:
     """What a part is made of, without its numbers: equal structures share one compiled engine."""
     rows: list[Any] = [type(owner).__name__]
-    for f in dataclasses.fields(owner):
+    for f in fields_of(type(owner)):
         value = getattr(owner, f.name)
         if f.name == "tolerances":
             continue

@@ -7,6 +7,7 @@ gains, reports and explanations all ask it. Where a source has a formula wrong, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,14 +280,17 @@ def electrical_torque(actuator: Actuator, v: Any, w: Any) -> Any:
     return actuator.gearbox.output_torque(actuator.motor.torque_at(steady_current(actuator, v, w), None))
 
 
-def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
-    """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction [N m].
+class Balance(NamedTuple):
+    """What acts on the output at a steady speed, before anything is known of the load [N m]."""
 
-    Friction may grow with that load itself, so the balance net = tau - drag - level(tau, -net) is solved, by
-    halving an interval: its left side grows faster than its right side falls.
-    """
+    excess: Callable[[Any], Any]
+    """Of a torque left for the load over what is really left; it grows with that torque."""
+    most: Any
+    """No more than a few times this is left, either way."""
+
+
+def _balance(actuator: Actuator, v: Any, w: np.ndarray) -> Balance:
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
-    w = np.asarray(w, float)
     direction: Any = np.asarray(side(w))
     tau = electrical_torque(actuator, v, w) - gearbox.output_torque(motor.iron_drag(gearbox.rotor_speed(w)))
     passed = tau
@@ -299,11 +303,22 @@ def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
     def excess(net: Any) -> Any:
         return net - passed + drag + direction * friction.level(stribeck, tau, -net, direction)
 
-    half = np.abs(passed) + np.abs(drag) + np.abs(friction.level(stribeck, tau, -tau, direction)) + 1e-30
-    low, high = -8.0 * half, 8.0 * half + 0.0 * w
+    dry = np.abs(friction.level(stribeck, tau, -tau, direction))
+    return Balance(excess, np.abs(passed) + np.abs(drag) + dry + 1e-30)
+
+
+def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
+    """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction [N m].
+
+    Friction may grow with that load itself, so the balance net = tau - drag - level(tau, -net) is solved, by
+    halving an interval: its left side grows faster than its right side falls.
+    """
+    w = np.asarray(w, float)
+    balance = _balance(actuator, v, w)
+    low, high = -8.0 * balance.most, 8.0 * balance.most + 0.0 * w
     for _ in range(80):
         middle = 0.5 * (low + high)
-        above = excess(middle) > 0
+        above = balance.excess(middle) > 0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return 0.5 * (low + high)
 
@@ -317,11 +332,16 @@ def no_load_speed(actuator: Actuator, v: float) -> float:
     """Output speed at which nothing is left of the torque [rad/s]."""
     low, high = 0.0, abs(ideal_speed(actuator, v))
     v = actuator.gearbox.forwards * abs(v)
-    if float(net_torque(actuator, v, 1e-12 * high)) <= 0:
+
+    def left(w: float) -> bool:
+        """Whether torque is left: nothing for the load would be too little."""
+        return bool(_balance(actuator, v, np.asarray(w)).excess(0.0) < 0)
+
+    if not left(1e-12 * high):
         return 0.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(net_torque(actuator, v, middle)) > 0 else (low, middle)
+        low, high = (middle, high) if left(middle) else (low, middle)
     return 0.5 * (low + high)
 
 

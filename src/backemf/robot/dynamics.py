@@ -54,6 +54,11 @@ def add_ground(spec: Any, ground: Ground | None) -> Any:
     return spec
 
 
+def described(robot: Robot) -> Any:
+    """The robot as its model describes it."""
+    return copy.copy(_compiled(robot.model, None))
+
+
 def bare_model(robot: Robot, ground: Ground | None = None) -> Any:
     """The robot without anything that is its actuators': armature, damping, friction, springs. What moves
     touches the ground and what stands still, not itself; without either, nothing touches."""

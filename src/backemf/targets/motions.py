@@ -150,6 +150,12 @@ def recorded(actuator: Actuator, log: Log) -> Motion:
     return Motion(log.name, bench, fine.time - fine.time[0], command, start, fine["position"], settings)
 
 
+def judged_over(request: Request) -> Request:
+    """A request without what does not touch the motions that it is judged over."""
+    same = {"target": "", "version": "", "joint": "", "notes": (), "findings": (), "spread": None}
+    return request._replace(**same, gear=None, backlash=False)
+
+
 def motions_of(actuator: Actuator, request: Request) -> tuple[list[Motion], str]:
     """(motions, in words): the request's recordings where it has some, else the reference motions."""
     if not request.logs:

@@ -3,6 +3,7 @@ its numbers fitted to make up for it."""
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from ..simulator.attributes import motor_limits
 from .approximate import Difference, best, difference, near, positions
 from .export import NOTHING_LOST, Account, Request, moved
 from .losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
-from .motions import Motion, Reach, motions_of, reach, reference_inertia
+from .motions import Reach, judged_over, motions_of, reach, reference_inertia
 from .mujoco.finding import integrator_finding
 
 BETTER = 0.9
@@ -68,7 +69,7 @@ def carried(actuator: Actuator, request: Request, era: int) -> Carried:
     made, left = poor, difference(positions(poor, motions), rich)
     if request.method != "formula" and touched:
         for candidate in _candidates(poor, open_friction, actuator, request):
-            fit = refitted(candidate, touched, actuator, rich, motions, request)
+            fit = refitted(candidate, touched, actuator, request)
             bristle = candidate is not poor
             if fit.left.rms < BETTER * left.rms and (not bristle or _holds(fit.actuator, request, era)):
                 made, left = fit
@@ -251,15 +252,15 @@ def floors_of(able: Reach) -> dict[str, float]:
     return {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
 
 
-def refitted(
-    poor: Actuator,
-    touched: set[str],
-    actuator: Actuator,
-    rich: np.ndarray,
-    motions: list[Motion],
-    request: Request,
-) -> Refitted:
+def refitted(poor: Actuator, touched: set[str], actuator: Actuator, request: Request) -> Refitted:
     """A candidate with its best numbers."""
+    search = _searched if request.logs else _remembered
+    return search(poor, frozenset(touched), actuator, judged_over(request))
+
+
+def _searched(poor: Actuator, touched: frozenset[str], actuator: Actuator, request: Request) -> Refitted:
+    motions, _ = motions_of(actuator, request)
+    rich = positions(actuator, motions)
     friction = poor.friction
     paths: list[str] = []
     if "friction" in touched:
@@ -284,3 +285,7 @@ def refitted(
 
     fit = best(make, x0, scale, rich, motions)
     return Refitted(make(fit.x), fit.difference)
+
+
+_remembered = functools.lru_cache(maxsize=64)(_searched)
+"""Several targets lose the same over the reference motions, and have the same best numbers."""

@@ -11,7 +11,7 @@ import pytest
 import backemf as be
 from backemf.data.fit import Fitted
 from backemf.data.motions import Motions, SafetyLimits
-from backemf.identify.planning.choose import Choice, bounded, choose
+from backemf.identify.planning.choose import Budget, Choice, bounded, choose
 from backemf.identify.planning.family import Reach, family
 from backemf.identify.planning.limits import INSIDE, extremes, positions, within
 from backemf.identify.planning.outlook import Sensing, outlook, rounding, standstills
@@ -58,21 +58,34 @@ def test_what_one_motion_tells_is_bounded():
     assert told[2, 2] == pytest.approx(0.0, abs=1e-9)
 
 
+def lasting(*seconds: float, most: float) -> Budget:
+    return Budget(np.array([seconds]), np.array([most]))
+
+
+def test_a_second_cost_bounds_the_choice_too():
+    """Both motions tell the same; only the cooler one may be played."""
+    information = np.array([np.diag([1e4]), np.diag([1e4])])[None]
+    choice = Choice(information, np.diag([0.25])[None], [0])
+    budget = Budget(np.array([[1.0, 1.0], [30.0, 8.0]]), np.array([2.0, 20.0]))
+    assert choose(choice, budget) == [1, 1]
+    assert choose(choice, budget._replace(most=np.array([2.0, 10.0]))) == [1]
+
+
 def test_the_choice_takes_what_tells_the_unknown():
     """Three motions: one tells what is known already, one tells the other number, one both but at length."""
     information = np.array([np.diag([1e4, 0.0]), np.diag([0.0, 1e4]), np.diag([5e3, 5e3])])[None]
     before = np.diag([1e6, 0.25])[None]
-    assert choose(Choice(information, before, [0, 1]), [1.0, 1.0, 3.0], 1.0) == [1]
+    assert choose(Choice(information, before, [0, 1]), lasting(1.0, 1.0, 3.0, most=1.0)) == [1]
     wanted = Choice(information, np.diag([0.25, 0.25])[None], [0])
-    assert choose(wanted, [1.0, 1.0, 3.0], 1.0) == [0]
-    assert choose(wanted, [1.0, 1.0, 3.0], 0.5) == []
+    assert choose(wanted, lasting(1.0, 1.0, 3.0, most=1.0)) == [0]
+    assert choose(wanted, lasting(1.0, 1.0, 3.0, most=0.5)) == []
 
 
 def test_an_exchange_mends_what_greed_began():
     """The best single motion leaves no room for the pair that tells more."""
     information = np.array([np.diag([900.0, 900.0]), np.diag([2e4, 0.0]), np.diag([0.0, 2e4])])[None]
     choice = Choice(information, np.diag([0.25, 0.25])[None], [0, 1])
-    assert sorted(choose(choice, [1.0, 1.0, 1.0], 2.0)) == [1, 2]
+    assert sorted(choose(choice, lasting(1.0, 1.0, 1.0, most=2.0))) == [1, 2]
 
 
 def test_limits_have_both_ends():
@@ -254,3 +267,66 @@ def test_a_robot_keeps_its_other_joints_where_they_are(tmp_path):
     assert (plan.motions.limits.position_low, plan.motions.limits.position_high) == (-1.5, 1.5)
     with pytest.raises(be.BackemfError, match="which joint"):
         be.plan(ONE.start, robot)
+
+
+WALLED = ARM.replace(
+    "<worldbody>", '<worldbody><geom name="wall" type="box" pos="0.3 0 -0.3" size="0.02 1 1"/>'
+)
+WALLED = WALLED.replace(
+    '<inertial pos="0.05 0 -0.08"',
+    '<geom type="capsule" fromto="0 0 -0.02 0 0 -0.25" size="0.01"/><inertial pos="0.05 0 -0.08"',
+)
+
+
+def test_a_plan_keeps_clear_of_what_the_robot_would_touch(tmp_path):
+    (tmp_path / "arm.xml").write_text(WALLED.replace("0.3 0 -0.3", "0.2 0 -0.3"))
+    robot = be.Robot.read(tmp_path / "arm.xml")
+    plan = be.plan(ONE.start, robot, joint="elbow", friction=OWN, seconds=4.0, sensing=QUICK)
+    limits = plan.motions.limits
+    # the capsule's axis ends 0.25 m below the elbow, which turns it by -q about y; its side is 0.01 m away
+    meets = -math.asin((0.2 - 0.02 - 0.01) / 0.25)
+    assert limits.position_low == pytest.approx(meets + 0.05, abs=0.02)
+    assert limits.position_high == 1.5
+    assert min(seen.position.min() for seen in plan.foreseen) > meets
+    (told,) = [f for f in plan.findings if f.code == "less_room"]
+    assert "lower touches the world" in told.text
+    (stands,) = [f for f in plan.findings if f.code == "posture"]
+    assert "collisions" not in stands.text
+    (tmp_path / "arm.xml").write_text(WALLED.replace("0.3 0 -0.3", "0.04 0 -0.3"))
+    narrow = SafetyLimits(position_low=-0.06, position_high=0.0)
+    with pytest.raises(be.BackemfError, match="rad to move in"):
+        be.plan(ONE.start, be.Robot.read(tmp_path / "arm.xml"), joint="elbow", limits=narrow)
+
+
+def test_where_nothing_can_touch_that_is_said(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM)
+    robot = be.Robot.read(tmp_path / "arm.xml")
+    plan = be.plan(ONE.start, robot, joint="elbow", friction=OWN, seconds=4.0, sensing=QUICK)
+    (stands,) = [f for f in plan.findings if f.code == "posture"]
+    assert "nothing was checked for collisions" in stands.text
+
+
+def _hottest(actuator, plan) -> float:
+    """Of the winding, with every motion begun as warm as the one before it ended."""
+    most = warm = 25.0
+    for one in plan.motions.motions:
+        track, t = one.track("*"), np.arange(0.0, one.duration, 0.01)
+        on = np.ones(len(t)) if track.coast is None else (t < track.coast).astype(float)
+        asked = track.at(t)
+        start = {"position": float(asked[0]), "winding_temperature": warm}
+        command = {"position_target": asked, "enabled": on}
+        run = be.simulate(actuator, ONE.bench, command, time=t, start=start, substeps=10)
+        warm, most = float(run["winding_temperature"][-1]), max(most, run["winding_temperature"].max())
+    return most
+
+
+def test_motions_that_follow_one_another_stay_cool_together():
+    """Played without a rest, and started as warm as the one before ended, the winding keeps to the limit."""
+    thermal = be.motor.Thermal(resistance=10.0, capacitance=0.6)
+    warm = replace(ONE.start, motor=replace(ONE.start.motor, thermal=thermal))
+    limits = SafetyLimits(temperature=45.0)
+    plan = be.plan(warm, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK, limits=limits)
+    alone = be.plan(warm, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK)
+    assert _hottest(warm, alone) > 45.0, "otherwise the limit has nothing to do"
+    assert _hottest(warm, plan) <= 45.0
+    assert plan.motions.motions

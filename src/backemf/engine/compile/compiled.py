@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ...errors import BackemfWarning, NotLowered
+from ...model.quantity import fields_of
 from ..rows import DELAY
 from ..system import System
 from . import cache
@@ -43,7 +44,7 @@ class Structure:
 
 
 def _classes(owner: Any) -> set[type]:
-    inside = [getattr(owner, f.name) for f in dataclasses.fields(owner)]
+    inside = [getattr(owner, f.name) for f in fields_of(type(owner))]
     return {type(owner)}.union(*(_classes(x) for x in inside if dataclasses.is_dataclass(x)))
 
 

@@ -7,6 +7,7 @@ start. A number counts as known where its error is small: below that, nothing mo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,20 @@ ROUNDS = 4
 """Of exchanges at most."""
 MOST_ALIKE = 2
 """Times that one motion may be chosen."""
+
+
+class Budget(NamedTuple):
+    """What candidates cost, (n_costs, n_candidates), and how much there is of each; the first cost is time,
+    by which gains are compared."""
+
+    costs: np.ndarray
+    most: np.ndarray
+
+    def fitting(self, picked: Sequence[int]) -> list[int]:
+        """Candidates that may be played beside those that are picked."""
+        left = self.most - self.costs[:, list(picked)].sum(axis=1)
+        enough = (self.costs <= left[:, None] + 1e-9).all(axis=0)
+        return [int(k) for k in np.flatnonzero(enough) if list(picked).count(int(k)) < MOST_ALIKE]
 
 
 class Choice:
@@ -56,29 +71,24 @@ def _inverse(total: np.ndarray) -> np.ndarray:
     return np.linalg.inv(even) * scale[..., :, None] * scale[..., None, :]
 
 
-def choose(choice: Choice, durations: Sequence[float], seconds: float) -> list[int]:
+def choose(choice: Choice, budget: Budget) -> list[int]:
     """Candidates in the order in which they should be played, the most telling first; one may come twice."""
-    last = np.asarray(durations, float)
     picked: list[int] = []
     total = choice.before
     worth = float(choice.worth(total))
     each = np.moveaxis(choice.information, 1, 0)
-    while True:
-        left = seconds - last[picked].sum()
-        fits = [k for k in range(len(last)) if last[k] <= left + 1e-9 and picked.count(k) < MOST_ALIKE]
-        if not fits:
-            break
-        gains = (choice.worth(total + each[fits]) - worth) / last[fits]
+    while fits := budget.fitting(picked):
+        gains = (choice.worth(total + each[fits]) - worth) / budget.costs[0, fits]
         best = int(np.argmax(gains))
         if gains[best] <= 0:
             break
         picked.append(fits[best])
         total = choice.of(picked)
         worth = float(choice.worth(total))
-    return exchanged(choice, picked, last, seconds)
+    return exchanged(choice, picked, budget)
 
 
-def exchanged(choice: Choice, picked: list[int], last: np.ndarray, seconds: float) -> list[int]:
+def exchanged(choice: Choice, picked: list[int], budget: Budget) -> list[int]:
     """The same with single motions replaced as long as that tells more."""
     each = np.moveaxis(choice.information, 1, 0)
     worth = float(choice.worth(choice.of(picked))) if picked else 0.0
@@ -86,8 +96,7 @@ def exchanged(choice: Choice, picked: list[int], last: np.ndarray, seconds: floa
         before = worth
         for place in range(len(picked)):
             others = picked[:place] + picked[place + 1 :]
-            left = seconds - last[others].sum()
-            fits = [k for k in range(len(last)) if last[k] <= left + 1e-9 and others.count(k) < MOST_ALIKE]
+            fits = budget.fitting(others)
             tried = choice.worth(choice.of(others) + each[fits])
             if tried.max() > worth + 1e-6:
                 worth = float(tried.max())

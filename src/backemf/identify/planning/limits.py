@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,15 @@ class Extremes:
     current: np.ndarray
     hottest: np.ndarray
     """Temperature of the winding, from its surroundings' on [degC]; 0 where the model does not know."""
+    warming: np.ndarray
+    """By how much a motion warms it at most [K]."""
+
+
+class Heat(NamedTuple):
+    """How much every motion warms the winding, and how much all of them may together [K]."""
+
+    of: np.ndarray
+    most: float
 
 
 def positions(limits: SafetyLimits, centre: float = 0.0) -> SafetyLimits:
@@ -62,11 +72,12 @@ def extremes(outlook: Outlook, seed: int = 0) -> Extremes:
                     np.abs(s[:, w]).max(),
                     np.abs(current).max(),
                     0.0 if place is None else s[:, place].max(),
+                    0.0 if place is None else s[:, place].max() - s[0, place],
                 )
                 for s, current in zip(states, currents, strict=True)
             ]
         )
-    table = np.nan_to_num(np.array(rows), nan=np.inf)  # (draws, motions, 5)
+    table = np.nan_to_num(np.array(rows), nan=np.inf)  # (draws, motions, 6)
     low, most = table[:, :, 0].min(axis=0), table.max(axis=0)
     return Extremes(
         low=np.where(np.isfinite(most[:, 1]), low, -np.inf),
@@ -74,7 +85,17 @@ def extremes(outlook: Outlook, seed: int = 0) -> Extremes:
         velocity=most[:, 2],
         current=most[:, 3],
         hottest=most[:, 4],
+        warming=most[:, 5],
     )
+
+
+def heat_of(most: Extremes, limits: SafetyLimits) -> Heat:
+    """Motions follow one another: none of their heat counts as gone before the last has ended."""
+    if limits.temperature is None or not most.warming.any():
+        return Heat(np.zeros_like(most.warming), math.inf)
+    known = np.isfinite(most.hottest)
+    around = float((most.hottest[known] - most.warming[known]).max())
+    return Heat(most.warming, limits.temperature - COOLER - around)
 
 
 def within(most: Extremes, limits: SafetyLimits) -> np.ndarray:

@@ -14,7 +14,7 @@ from ...data.fit import Fit
 from ...data.motions import EVERY, Motion, Motions, SafetyLimits, Track
 from ...data.robot import Robot
 from ...data.sheets.datasheet import Datasheet
-from ...errors import InvalidValue, MissingValue, UnknownName
+from ...errors import InvalidValue, UnknownName
 from ...findings import Finding, finding
 from ...model.actuator import Actuator
 from ...model.bench import Bench
@@ -22,9 +22,10 @@ from ...tables import number, table
 from ..check import DETERMINED, OPEN
 from ..frictions import law, with_friction
 from ..uncertainty import inverse
-from .choose import Choice, bounded, choose
+from .choose import Budget, Choice, bounded, choose
 from .family import Reach, family
-from .limits import SHY, extremes, nothing_fits, positions, within
+from .limits import SHY, Heat, extremes, heat_of, nothing_fits, positions, within
+from .on_robot import on_robot
 from .otherwise import otherwise
 from .outlook import Outlook, Sensing, outlook
 
@@ -181,7 +182,7 @@ def plan(
     rig = isinstance(bench, Bench)
     limits, findings = limits or SafetyLimits(), list[Finding]()
     if isinstance(bench, Robot):
-        bench, limits, others, told = _on_robot(bench, joint, posture, limits)
+        bench, limits, others, told = on_robot(bench, joint, posture, limits)
         findings += told
     if bench.locked or bench.series:
         raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
@@ -191,7 +192,7 @@ def plan(
         actuator = with_friction(actuator, friction)
     sensing = sensing or Sensing()
     limits = positions(limits)
-    look, feasible = _candidates(
+    look, feasible, heat = _candidates(
         actuator,
         bench,
         limits,
@@ -204,7 +205,8 @@ def plan(
     before = _known(look, after)
     xs = look.draws(N_DRAWS, seed)
     wanted = _wanted(look, target)
-    picked = _chosen(look, feasible, xs, before, wanted, seconds)
+    costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[feasible]])
+    picked = _chosen(look, feasible, xs, before, wanted, Budget(costs, np.array([seconds, heat.most])))
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
     known = look.relative(look.problem.first, inverse(before))
@@ -237,31 +239,11 @@ def _of_joint(fit: Fit, joint: str) -> Fit:
     return fit.joints[joint]
 
 
-def _on_robot(
-    robot: Robot, joint: str, posture: Mapping[str, float] | None, limits: SafetyLimits
-) -> tuple[Bench, SafetyLimits, dict[str, Track], list[Finding]]:
-    """(what the joint carries, the limits with its range, tracks that hold the others, findings)."""
-    from ...robot.posture import joint_bench, posture_of
-
-    if not joint:
-        raise MissingValue(f"which joint? {robot.name} has: {', '.join(robot.names)}")
-    stood = posture_of(robot, posture or {})
-    one = robot.joint(joint)
-    low = one.low if limits.position_low is None else limits.position_low
-    high = one.high if limits.position_high is None else limits.position_high
-    limits = replace(limits, position_low=low, position_high=high)
-    others = {n: Track(times=(0.0,), positions=(q,)) for n, q in stood.items() if n != joint}
-    where = ", ".join(f"{name} {q:.2f}" for name, q in stood.items() if name != joint)
-    text = f"the other joints stand still at {where or 'nothing'} [rad]; nothing was checked for collisions."
-    remedy = "look whether the arm is free to move there: backemf record --dry-run shows how far it goes"
-    return joint_bench(robot, joint, stood), limits, others, [finding("posture", text, remedy)]
-
-
 def _candidates(
     actuator: Actuator, bench: Bench, limits: SafetyLimits, joint: str, **more: Any
-) -> tuple[Outlook, list[int]]:
-    """(what every motion would tell, places of those that keep to the limits). Where most are too wild,
-    slower and smaller ones are looked at beside."""
+) -> tuple[Outlook, list[int], Heat]:
+    """(what every motion would tell, places of those that keep to the limits, how each warms the winding).
+    Where most are too wild, slower and smaller ones are looked at beside."""
     low, high = limits.position_low or 0.0, limits.position_high or 0.0
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
     kept: list[Motion] = []
@@ -277,7 +259,7 @@ def _candidates(
         if last and not feasible:
             raise nothing_fits(most, limits)
         if last or len(feasible) > max(ENOUGH * len(motions), len(kept) + 10):
-            return look, feasible
+            return look, feasible, heat_of(most, limits)
         kept = [motions[k] for k in feasible]
     raise AssertionError  # the last set returns or raises
 
@@ -320,14 +302,14 @@ def _chosen(
     xs: Sequence[np.ndarray],
     before: np.ndarray,
     wanted: list[int],
-    seconds: float,
+    budget: Budget,
 ) -> list[int]:
     signed = [q.prior[1] if q.signed is not None else 0.1 for q in look.problem.free.parameters]
     unit = 10.0 * np.array(signed)
     told = np.array([bounded(look.information(x).worth[feasible], unit) for x in xs])
     usable = np.isfinite(told).all(axis=(1, 2, 3))
     choice = Choice(told[usable], np.array([before] * int(usable.sum())), wanted)
-    order = choose(choice, [look.motions[k].duration for k in feasible], seconds)
+    order = choose(choice, budget)
     return [feasible[k] for k in order]
 
 

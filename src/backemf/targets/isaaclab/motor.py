@@ -107,7 +107,7 @@ def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[
     rich = positions(actuator, motions) if losses else np.zeros(0)
     left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
     if request.method == "simulation" and any(loss.kept for loss in losses):
-        poor, left = refitted(poor, {"friction", "motor"}, actuator, rich, motions, request)
+        poor, left = refitted(poor, {"friction", "motor"}, actuator, request)
     chosen = Candidate("DCMotorCfg", poor, numbers(poor, actuator), left)
     if drive.delay and late:
         delayed = _late(actuator, chosen, rich, motions, request)

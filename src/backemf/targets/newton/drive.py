@@ -90,7 +90,7 @@ def write(actuator: Actuator, request: Request) -> Export:
         rich = positions(actuator, motions)
         left: Difference = difference(positions(made, motions), rich)
         if request.method == "simulation" and any(loss.kept for loss in losses):
-            made, left = refitted(made, {"friction"}, actuator, rich, motions, request)
+            made, left = refitted(made, {"friction"}, actuator, request)
         costs = account(actuator, losses, left, rich, motions, over)
     values = numbers(made)
     checked(values)
