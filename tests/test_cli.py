@@ -1,4 +1,4 @@
-"""The command line as a person uses it: separate processes, real files."""
+"""The command line as a person uses it: real files; a process of its own where that is what matters."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import typer
 
 import backemf
 from backemf.cli.main import app
+
+from .cli.typed import typed
 
 
 def backemf_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -82,33 +84,33 @@ def test_demo_tells_its_story_and_writes_pictures(tmp_path):
 
 
 def test_catalog_lists_and_filters():
-    everything = json.loads(backemf_command("catalog", "--json").stdout)["parts"]
+    everything = json.loads(typed("catalog", "--json").stdout)["parts"]
     assert len(everything) >= 35
     assert {"name", "maker", "kind", "findings"} <= set(everything[0])
-    some = backemf_command("catalog", "dynamixel-is-not-a-maker")
+    some = typed("catalog", "dynamixel-is-not-a-maker")
     assert some.returncode == 0
     assert "no part has" in some.stdout
-    assert "mx-106" in backemf_command("catalog", "robotis").stdout
+    assert "mx-106" in typed("catalog", "robotis").stdout
 
 
 def test_datasheet_answers_in_text_and_json():
-    text = backemf_command("datasheet", "st-3215-c047")
+    text = typed("datasheet", "st-3215-c047")
     assert text.returncode == 0
     assert "resistance_and_stall_current" in text.stdout
-    told = json.loads(backemf_command("datasheet", "st-3215-c047", "--json").stdout)
+    told = json.loads(typed("datasheet", "st-3215-c047", "--json").stdout)
     assert {"printed", "constants", "derived", "findings", "assumed"} <= set(told)
     assert {"code", "text", "remedy"} <= set(told["findings"][0])
     assert set(told["constants"]["R"]) == {"value", "error", "unit"}
-    half = json.loads(backemf_command("datasheet", "st-3215-c047", "--json", "--voltage", "6").stdout)
+    half = json.loads(typed("datasheet", "st-3215-c047", "--json", "--voltage", "6").stdout)
     assert half["derived"]["stall_current"]["value"] == pytest.approx(
         told["derived"]["stall_current"]["value"] / 2
     )
 
 
 def test_datasheet_plots_once_and_does_not_overwrite(tmp_path):
-    assert backemf_command("datasheet", "maxon-re-40-24v", "--plot", "re40.png", cwd=tmp_path).returncode == 0
+    assert typed("datasheet", "maxon-re-40-24v", "--plot", "re40.png", cwd=tmp_path).returncode == 0
     before = (tmp_path / "re40.png").read_bytes()
-    again = backemf_command("datasheet", "maxon-re-40-24v", "--plot", "re40.png", cwd=tmp_path)
+    again = typed("datasheet", "maxon-re-40-24v", "--plot", "re40.png", cwd=tmp_path)
     assert again.returncode == 2
     assert "re40.png exists" in again.stderr
     assert (tmp_path / "re40.png").read_bytes() == before
@@ -119,7 +121,7 @@ def test_an_unreadable_sheet_exits_2_with_the_line(tmp_path):
         'name = "x"\nmaker = "y"\nkind = "motor"\nside = "rotor"\nvoltage = "12 V"\nsource ='
         ' "s"\n[entries]\nR = "2 parsecs"\n'
     )
-    done = backemf_command("datasheet", "bad.toml", cwd=tmp_path)
+    done = typed("datasheet", "bad.toml", cwd=tmp_path)
     assert done.returncode == 2
     assert "bad.toml, line 8" in done.stderr
     assert "Traceback" not in done.stderr
@@ -136,9 +138,7 @@ def bench_logs(tmp_path_factory):
 
 
 def test_check_speaks_in_text_and_json(bench_logs):
-    told = json.loads(
-        backemf_command("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout
-    )
+    told = json.loads(typed("check", "logs", "--start", "start.json", "--json", cwd=bench_logs).stdout)
     assert told["verdict"] == "fit"
     assert "delay" in [f["code"] for f in told["findings"]]
     assert {"path", "value", "unit", "relative_error", "from_data", "determined"} <= set(
@@ -150,7 +150,7 @@ def test_check_speaks_in_text_and_json(bench_logs):
 def fitted(bench_logs):
     """What `backemf fit` says of these logs, with --json; the fit is stored beside them."""
     words = "fit logs --start start.json --free drive.delay --hold-out gain=16 --starts 1 -o fit.json --json"
-    done = backemf_command(*words.split(), cwd=bench_logs)
+    done = typed(*words.split(), cwd=bench_logs)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -158,12 +158,12 @@ def fitted(bench_logs):
 @pytest.mark.proof
 def test_a_stored_fit_is_a_start(bench_logs, fitted):
     words = ("logs", "--start", "fit.json", "--json")
-    done = backemf_command("check", *words, cwd=bench_logs)
+    done = typed("check", *words, cwd=bench_logs)
     assert done.returncode == 0, done.stderr
     begun = {p["path"]: p["value"] for p in json.loads(done.stdout)["parameters"]}
     for path in ("motor.resistance", "motor.torque_constant", "friction.coulomb"):
         assert begun[path] == pytest.approx(fitted["parameters"][path]["value"], rel=1e-12), "as stored"
-    again = backemf_command("fit", *words, "--starts", "1", "--hold-out", "gain=16", cwd=bench_logs)
+    again = typed("fit", *words, "--starts", "1", "--hold-out", "gain=16", cwd=bench_logs)
     assert again.returncode == 0, again.stderr
     off = json.loads(again.stdout)["held_out_mae"]
     assert off == pytest.approx(fitted["held_out_mae"], rel=0.05)  # it begins where the other one ended
@@ -176,7 +176,7 @@ def test_fit_answers_and_keeps_what_is_there(bench_logs, fitted):
     assert {"value", "error", "unit", "prior"} <= set(told["parameters"]["motor.resistance"])
     assert told["held_out_mae"] < 1e-3
     before = (bench_logs / "fit.json").read_bytes()
-    again = backemf_command("fit", "logs", "--start", "start.json", "-o", "fit.json", cwd=bench_logs)
+    again = typed("fit", "logs", "--start", "start.json", "-o", "fit.json", cwd=bench_logs)
     assert again.returncode == 2
     assert "fit.json exists" in again.stderr
     assert (bench_logs / "fit.json").read_bytes() == before
@@ -200,37 +200,33 @@ def test_fit_answers_and_keeps_what_is_there(bench_logs, fitted):
     ],
 )
 def test_bad_requests_exit_2_with_a_clear_word(bench_logs, arguments, error):
-    done = backemf_command(*arguments, cwd=bench_logs)
+    done = typed(*arguments, cwd=bench_logs)
     assert done.returncode == 2
     assert error in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_measure_prints_value_error_and_assumption():
-    done = backemf_command(
-        "measure", "resistance", "--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15"
-    )
+    done = typed("measure", "resistance", "--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15")
     assert done.returncode == 0
     assert "motor.resistance = 2.10" in done.stdout
     told = json.loads(
-        backemf_command(
-            "measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json"
-        ).stdout
+        typed("measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json").stdout
     )
     assert told["low"] == pytest.approx(0.2128, abs=1e-3)
     assert told["value"] is None
 
 
 def test_datasheet_of_several_parts_and_any_interface(tmp_path):
-    both = json.loads(backemf_command("datasheet", "sg90", "sts3215-12v", "--json").stdout)
+    both = json.loads(typed("datasheet", "sg90", "sts3215-12v", "--json").stdout)
     assert [sheet["name"] for sheet in both["sheets"]] == ["SG90", "STS3215 (ST-3215-C018), 12 V"]
     assert "mass 55 g" in both["sheets"][1]["unused"]
-    text = backemf_command("datasheet", "sg90", "sts3215-12v").stdout
+    text = typed("datasheet", "sg90", "sts3215-12v").stdout
     assert "Printed, not used by the model:" in text
     assert text.count("stall torque: what the output gives at standstill") == 2
-    done = backemf_command("datasheet", "sg90", "--control", "torque", "-o", "a.json", cwd=tmp_path)
+    done = typed("datasheet", "sg90", "--control", "torque", "-o", "a.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert backemf.Actuator.read(tmp_path / "a.json").drive.followed == "torque_target"
-    refused = backemf_command("datasheet", "sg90", "mx-28", "-o", "b.json", cwd=tmp_path)
+    refused = typed("datasheet", "sg90", "mx-28", "-o", "b.json", cwd=tmp_path)
     assert refused.returncode == 2
     assert "for one sheet; 2 were given" in refused.stderr

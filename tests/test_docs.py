@@ -92,8 +92,16 @@ def exit_code() -> int | str:
     return 0
 
 
+RECORDED = [ROOT / "docs" / "how-to" / one for one in ("record.md", "plan.md")]
+"""Pages on which a virtual servo moves, by the clock."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", WALKED, ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.realtime if p in RECORDED else ()) for p in WALKED],
+    ids=map(name, WALKED),
+)
 def test_a_reader_who_types_along_sees_what_is_shown(page, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

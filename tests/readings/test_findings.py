@@ -294,6 +294,11 @@ def test_the_file_shown_beside_the_table_works():
     assert made.combined["motor.resistance"].value == pytest.approx(2.08, abs=0.03)
 
 
+def test_an_angle_that_was_not_read_is_refused():
+    with pytest.raises(be.BackemfError, match=r"angle_error is 5730 deg; expected at most 90 deg"):
+        be.measure.slip(mass=0.33, length=0.15, angle=1.0, angle_error=100.0)
+
+
 def test_a_slip_errs_as_its_angle_does():
     m = measure.slip(mass=0.33, length=0.15, angle=math.radians(60), angle_error=math.radians(2))
     moment, sine = 0.33 * 9.80665 * 0.15, math.sin(math.radians(60))

@@ -289,7 +289,8 @@ class Balance(NamedTuple):
     """No more than a few times this is left, either way."""
 
 
-def _balance(actuator: Actuator, v: Any, w: np.ndarray) -> Balance:
+def balance(actuator: Actuator, v: Any, w: np.ndarray) -> Balance:
+    """Of motor, gears and friction at output speeds w."""
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     direction: Any = np.asarray(side(w))
     tau = electrical_torque(actuator, v, w) - gearbox.output_torque(motor.iron_drag(gearbox.rotor_speed(w)))
@@ -314,11 +315,11 @@ def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
     halving an interval: its left side grows faster than its right side falls.
     """
     w = np.asarray(w, float)
-    balance = _balance(actuator, v, w)
-    low, high = -8.0 * balance.most, 8.0 * balance.most + 0.0 * w
+    excess, most = balance(actuator, v, w)
+    low, high = -8.0 * most, 8.0 * most + 0.0 * w
     for _ in range(80):
         middle = 0.5 * (low + high)
-        above = balance.excess(middle) > 0
+        above = excess(middle) > 0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return 0.5 * (low + high)
 
@@ -335,7 +336,7 @@ def no_load_speed(actuator: Actuator, v: float) -> float:
 
     def left(w: float) -> bool:
         """Whether torque is left: nothing for the load would be too little."""
-        return bool(_balance(actuator, v, np.asarray(w)).excess(0.0) < 0)
+        return bool(balance(actuator, v, np.asarray(w)).excess(0.0) < 0)
 
     if not left(1e-12 * high):
         return 0.0

@@ -75,6 +75,9 @@ def slip(
     there gravity equals stiction."""
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
     known("angle_error", angle_error, zero=True)
+    if angle_error > math.pi / 2:
+        told = f"{math.degrees(angle_error):.4g} deg"
+        raise InvalidValue(f"angle_error is {told}; expected at most 90 deg: beyond that nothing was read")
     # to second order, so that an arm that slips near the horizontal, where cos is flat, has an error too
     bent = math.hypot(math.sin(angle) * angle_error, math.cos(angle) * angle_error**2 / math.sqrt(2.0))
     f_s = estimate("friction.static", "N m", moment * abs(math.cos(angle)), (moment * bent) ** 2)

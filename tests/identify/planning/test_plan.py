@@ -13,7 +13,7 @@ from backemf.data.fit import Fitted
 from backemf.data.motions import Motions, SafetyLimits
 from backemf.identify.planning.choose import Budget, Choice, bounded, choose
 from backemf.identify.planning.family import Reach, family
-from backemf.identify.planning.limits import INSIDE, extremes, positions, within
+from backemf.identify.planning.limits import INSIDE, extremes, heat_of, positions, within
 from backemf.identify.planning.outlook import Sensing, outlook, rounding, standstills
 from backemf.report.figures.plan import planned as figure
 
@@ -320,13 +320,14 @@ def _hottest(actuator, plan) -> float:
     return most
 
 
-def test_motions_that_follow_one_another_stay_cool_together():
+def test_motions_that_follow_one_another_stay_cool_together(monkeypatch):
     """Played without a rest, and started as warm as the one before ended, the winding keeps to the limit."""
-    thermal = be.motor.Thermal(resistance=10.0, capacitance=0.6)
+    thermal = be.motor.Thermal(resistance=2000.0, capacitance=0.1)  # hours pass before it is cool again
     warm = replace(ONE.start, motor=replace(ONE.start.motor, thermal=thermal))
-    limits = SafetyLimits(temperature=45.0)
-    plan = be.plan(warm, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK, limits=limits)
-    alone = be.plan(warm, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK)
-    assert _hottest(warm, alone) > 45.0, "otherwise the limit has nothing to do"
-    assert _hottest(warm, plan) <= 45.0
-    assert plan.motions.motions
+    asked = {"friction": OWN, "seconds": 40.0, "sensing": QUICK, "limits": SafetyLimits(temperature=33.0)}
+    together = be.plan(warm, ONE.bench, **asked)
+    assert together.motions.motions
+    assert _hottest(warm, together) <= 33.0
+    each = "backemf.identify.planning.plan.heat_of"
+    monkeypatch.setattr(each, lambda most, limits: heat_of(most, limits)._replace(most=math.inf))
+    assert _hottest(warm, be.plan(warm, ONE.bench, **asked)) > 33.0, "each alone keeps to it, all do not"

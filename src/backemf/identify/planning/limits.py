@@ -35,11 +35,11 @@ class Extremes:
     hottest: np.ndarray
     """Temperature of the winding, from its surroundings' on [degC]; 0 where the model does not know."""
     warming: np.ndarray
-    """By how much a motion warms it at most [K]."""
+    """By how much a motion warms it, one row for each servo that was drawn [K]."""
 
 
 class Heat(NamedTuple):
-    """How much every motion warms the winding, and how much all of them may together [K]."""
+    """How much every motion warms the winding, (servos, motions), and how much all may together [K]."""
 
     of: np.ndarray
     most: float
@@ -85,16 +85,16 @@ def extremes(outlook: Outlook, seed: int = 0) -> Extremes:
         velocity=most[:, 2],
         current=most[:, 3],
         hottest=most[:, 4],
-        warming=most[:, 5],
+        warming=table[: N_DRAWS + 1, :, 5],
     )
 
 
 def heat_of(most: Extremes, limits: SafetyLimits) -> Heat:
     """Motions follow one another: none of their heat counts as gone before the last has ended."""
-    if limits.temperature is None or not most.warming.any():
-        return Heat(np.zeros_like(most.warming), math.inf)
     known = np.isfinite(most.hottest)
-    around = float((most.hottest[known] - most.warming[known]).max())
+    if limits.temperature is None or not most.warming[:, known].any():
+        return Heat(np.zeros_like(most.warming), math.inf)
+    around = float((most.hottest[known] - most.warming[:, known].max(axis=0)).min())
     return Heat(most.warming, limits.temperature - COOLER - around)
 
 

@@ -205,8 +205,9 @@ def plan(
     before = _known(look, after)
     xs = look.draws(N_DRAWS, seed)
     wanted = _wanted(look, target)
-    costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[feasible]])
-    picked = _chosen(look, feasible, xs, before, wanted, Budget(costs, np.array([seconds, heat.most])))
+    costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
+    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
+    picked = _chosen(look, feasible, xs, before, wanted, budget)
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
     known = look.relative(look.problem.first, inverse(before))
