@@ -8,13 +8,17 @@ import functools
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import BackemfWarning, NotLowered
 from ...model.quantity import fields_of
 from ..rows import DELAY
 from ..system import System
 from . import cache
+
+if TYPE_CHECKING:
+    from ..attached import Attached
+    from .lower import LoweredAttached, LoweredSignals
 
 
 class Structure:
@@ -46,6 +50,30 @@ class Structure:
 def _classes(owner: Any) -> set[type]:
     inside = [getattr(owner, f.name) for f in fields_of(type(owner))]
     return {type(owner)}.union(*(_classes(x) for x in inside if dataclasses.is_dataclass(x)))
+
+
+def lowered_attached(system: Attached) -> LoweredAttached:
+    """An attached system lowered, once for all that share its structure: several targets write the same."""
+    return _lowered_attached(Structure(system))
+
+
+def lowered_signals(system: Attached) -> LoweredSignals:
+    """Its signals likewise."""
+    return _lowered_signals(Structure(system))
+
+
+@functools.lru_cache(maxsize=32)
+def _lowered_attached(structure: Structure) -> LoweredAttached:
+    from .lower import lower_attached
+
+    return lower_attached(cast("Attached", structure.system))
+
+
+@functools.lru_cache(maxsize=32)
+def _lowered_signals(structure: Structure) -> LoweredSignals:
+    from .lower import lower_signals
+
+    return lower_signals(cast("Attached", structure.system))
 
 
 def kernel(

@@ -37,11 +37,11 @@ class Framed(NamedTuple):
 
 def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int) -> Framed:
     """An actuator as C; `top` are the lines of the files' header, `line` how many commands may wait."""
+    from ...engine.compile.compiled import lowered_attached, lowered_signals
     from ...engine.compile.dialects import c
-    from ...engine.compile.lower import lower_attached, lower_signals
 
     system, name = attached(actuator), identifier(joint)
-    lowered, shown = lower_attached(system), lower_signals(system)
+    lowered, shown = lowered_attached(system), lowered_signals(system)
     targets, drive = system.inputs[2:], actuator.drive
     late = drive.delay is not None and bool(targets)
     sizes, functions = c.declarations(name, lowered, real).split("\n\n", 1)

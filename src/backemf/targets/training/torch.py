@@ -111,13 +111,13 @@ def _padded(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def write(actuator: Actuator, request: Request) -> Export:
+    from ...engine.compile.compiled import lowered_attached
     from ...engine.compile.dialects.torch import emit
-    from ...engine.compile.lower import lower_attached
 
     system = attached(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered = lower_attached(system)
+    lowered = lowered_attached(system)
     found = findings(actuator, spread)
     top = header(request, UNITS, findings=found)
     usage = (

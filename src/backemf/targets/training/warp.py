@@ -115,13 +115,13 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 
 def write(actuator: Actuator, request: Request) -> Export:
+    from ...engine.compile.compiled import lowered_attached
     from ...engine.compile.dialects.warp_live import emit_live, rows
-    from ...engine.compile.lower import lower_attached
 
     system = attached(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered, begin = lower_attached(system), beginning(actuator, system)
+    lowered, begin = lowered_attached(system), beginning(actuator, system)
     at, targets = rows(lowered, begin), system.inputs[2:]
     found = findings(actuator, spread)
     usage = (

@@ -159,11 +159,12 @@ def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> 
 
 
 def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
+    from ....engine.compile.compiled import lowered_attached
     from ....engine.compile.dialects import c_live
-    from ....engine.compile.lower import lower, lower_attached
+    from ....engine.compile.lower import lower
 
     system, name = live(actuator, switched=True), identifier(joint)
-    lowered, (armature,) = lower(system), lower_attached(system).armature
+    lowered, (armature,) = lower(system), lowered_attached(system).armature
     paths, states = [*system.parameters], system.states
     known = {path: (field.metadata, path) for path, field, _ in quantities(actuator)}
     targets, drive = system.inputs[3:], actuator.drive
