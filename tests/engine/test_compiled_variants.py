@@ -6,21 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ..model.variants import variants
+from ..model.variants import marked, variants
 from .lockstep import assert_close, compiled_jacobian, compiled_step, reference_jacobian, rounding_of, walk
 
 # These few touch every primitive and every kind of state; the others run too, marked slow.
 FEW = {"drive-servo", "drive-error-derivative", "backlash-m4", "bench-recorded", "bench-locked"}
-WITHIN = {
-    *("friction-viscous", "friction-coulomb", "friction-stribeck", "friction-torque-proportional"),
-    *("friction-m3", "friction-m5", "drive-off", "drive-brake", "drive-voltage", "bench-free-shaft"),
-    *("bench-flywheel", "bench-pendulum", "motor-rich", "motor-limited", "backlash-viscous"),
-}
-"""All that is in these is in others too; `make proofs` runs them."""
-ALL = [
-    pytest.param(name, marks=[] if name in FEW else pytest.mark.proof if name in WITHIN else pytest.mark.slow)
-    for name in variants()
-]
+ALL = [pytest.param(*one.values, marks=() if one.values[0] in FEW else one.marks) for one in marked()]
 
 
 @pytest.mark.parametrize("name", ALL)

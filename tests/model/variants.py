@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import backemf as be
 
 FRICTIONS = {
@@ -247,3 +251,16 @@ def variants() -> dict[str, tuple[be.Actuator, be.Bench, dict[str, float]]]:
             inputs,
         )
     return found
+
+
+WITHIN = {
+    *("friction-stribeck", "friction-m3", "friction-m5", "drive-voltage", "bench-free-shaft"),
+    *("bench-flywheel", "bench-pendulum", "motor-rich", "motor-limited", "backlash-viscous"),
+}
+"""All that is in these is in others too."""
+
+
+def marked() -> list[Any]:
+    """Names of the variants for a parametrised test; those of which nothing is new run in `make proofs`."""
+    mark = pytest.mark
+    return [pytest.param(name, marks=mark.proof if name in WITHIN else mark.slow) for name in variants()]

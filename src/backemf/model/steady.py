@@ -289,7 +289,7 @@ class Balance(NamedTuple):
     """No more than a few times this is left, either way."""
 
 
-def balance(actuator: Actuator, v: Any, w: np.ndarray) -> Balance:
+def balance(actuator: Actuator, v: Any, w: Any) -> Balance:
     """Of motor, gears and friction at output speeds w."""
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     direction: Any = np.asarray(side(w))
