@@ -11,6 +11,7 @@ import pytest
 
 import backemf as be
 from backemf.engine import population
+from backemf.engine.compile import cache
 from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import Held, Observer, Resets, held
 from backemf.engine.system import ActuatorSystem
@@ -211,3 +212,13 @@ def test_places_and_precisions_are_known_by_name(here):
             on="gpu",
             precision="half",
         )
+
+
+def test_what_was_written_for_a_gpu_is_kept_beside_the_kernels(here):
+    system = system_of("m6, servo")
+    rows = held(command()[:, None], np.full(T, DT))
+    P, s0, y = case(system, rows)
+    kernels(system).cost(P, s0, rows, 2, y, on="gpu", precision="double")
+    kept = cache.directory()
+    assert kept is not None
+    assert list((kept / "warp").glob("backemf_population_*.py"))

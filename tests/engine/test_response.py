@@ -114,3 +114,21 @@ def test_jumps_of_a_sampled_target_are_where_it_changes():
     assert told.step.size == pytest.approx(0.4, abs=1e-6)
     swaying = 0.4 * np.sin(3.0 * time)
     assert response(be.simulate(servo(), WHEEL, swaying, time=time), swaying).step is None
+
+
+def test_three_samples_after_a_jump_are_enough():
+    bench, servo = be.bench.Flywheel(inertia=1e-3), be.Actuator.read("mx-106/m1")
+    t = 0.01 * np.arange(20)
+    run = be.simulate(servo, bench, np.where(t < 0.165, 0.0, 0.1), time=t)
+    step = response(run, np.where(t < 0.165, 0.0, 0.1)).step
+    assert step is not None
+    assert step.size == pytest.approx(0.1, abs=1e-6)
+
+
+def test_a_table_of_signals_has_first_last_least_and_most():
+    servo = be.Actuator.read("mx-106/m1")
+    run = be.simulate(servo, be.bench.Flywheel(inertia=1e-3), be.signal.sine(0.2, 2.0), duration=1.0)
+    rows = {name: row for name, *row in run.overview().rows}
+    for name in ("position", "velocity"):
+        v = run[name]
+        assert rows[name] == [v[0], v[-1], v.min(), v.max()]

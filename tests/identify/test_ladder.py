@@ -76,6 +76,12 @@ def test_which_logs_are_meant(row):
     assert matches(ONE, spec) is meant
 
 
+def test_a_pattern_may_name_the_folder_or_the_log_alone():
+    assert matches(log("left/run 1"), "left/*")
+    assert matches(log("left/run 1"), "run *")
+    assert not matches(log("left/run 1"), "right/*")
+
+
 def test_large_numbers_are_meant_to_a_billionth_of_themselves():
     assert matches(log("x", 800.0), {"gain": 800.0 + 5e-7})
     assert not matches(log("x", 800.0), {"gain": 800.0 + 9e-7})

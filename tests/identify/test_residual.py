@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.data.log import Signal
 from backemf.identify import bench_numbers
 from backemf.identify.free import Free, free
 from backemf.identify.residual import (
     Problem,
     default_substeps,
     fitted_drive,
+    long_enough,
     mean_absolute_errors,
     prepare,
     problem,
@@ -383,3 +385,10 @@ def test_errors_leave_out_what_was_not_measured():
     (error,) = mean_absolute_errors(p, p.first).values()
     seen = np.abs(p.predictions(p.first)[0] - torn)
     assert error == pytest.approx(np.mean(seen[np.isfinite(seen)]))
+
+
+def test_two_samples_are_a_recording_and_one_is_not():
+    two = be.log("two", [0.0, 0.1], position=[0.0, 0.1])
+    long_enough([two])
+    with pytest.raises(be.BackemfError, match="has 1 sample"):
+        long_enough([replace(two, signals={"position": Signal(time=np.zeros(1), values=np.zeros(1))})])

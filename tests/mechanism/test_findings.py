@@ -239,15 +239,15 @@ def gain(value, low=None, high=None, unit="V"):
 def test_delays_are_told_from_30_ms_on():
     slow, fast = segment(ramp()), segment(step())
     none = {name: gain(None) for name in ("kS", "kV", "kA")}
-    assert not list(motion_findings([slow, fast], none, 0.02, None))
-    (assumed,) = motion_findings([slow], none, 0.02, None)
+    assert not list(motion_findings([slow, fast], none, 0.02, None, 1.0))
+    (assumed,) = motion_findings([slow], none, 0.02, None, 1.0)
     assert (assumed.code, "0 +- " in assumed.text) == ("delay_assumed", True)
-    (late,) = motion_findings([slow, fast], none, 0.04, 0.02)
+    (late,) = motion_findings([slow, fast], none, 0.04, 0.02, 1.0)
     assert late.text == (
         "measured velocity lags 40 ms behind the input, of which a mean over 20 ms is one half."
     )
     assert late.numbers["delay"] == 0.04
-    (late,) = motion_findings([slow, fast], none, 0.04, None)
+    (late,) = motion_findings([slow, fast], none, 0.04, None, 1.0)
     assert late.text == "measured velocity lags 40 ms behind the input."
 
 

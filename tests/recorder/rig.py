@@ -29,7 +29,8 @@ PATIENCE = 60.0
 
 def started(*words: str, **more: Any) -> subprocess.Popen[str]:
     """A backemf command in a process of its own."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
+    env = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    env |= {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
     return subprocess.Popen([*BACKEMF, *words], stdout=subprocess.PIPE, text=True, env=env, **more)
 
 

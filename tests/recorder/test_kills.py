@@ -40,6 +40,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+def stacks(process: subprocess.Popen[str]) -> str:
+    """Where a recorder and its guardian stand; ends both."""
+    for pid in (*children(process.pid), process.pid):
+        os.kill(pid, signal.SIGABRT)  # faulthandler writes what each thread is doing
+        time.sleep(0.5)
+    return process.communicate(timeout=20)[1]
+
+
 @pytest.fixture(scope="module")
 def servo():
     with virtual() as port:
@@ -111,7 +119,10 @@ def test_either_process_may_be_killed_at_any_moment(servo, tmp_path, k):
     with tapped(servo) as tap:
         words = ("--bus", "feetech", "--port", tap.port, "--motions", str(tmp_path / "plan.json"))
         process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
-        until(lambda: log.exists() or process.poll() is not None, "the recording")
+        try:
+            until(lambda: log.exists() or process.poll() is not None, "the recording")
+        except AssertionError as waited:
+            raise AssertionError(f"{waited}; {stacks(process)}") from None
         assert log.exists(), process.communicate()[1]
         (guardian,) = children(process.pid)
         time.sleep(rng.uniform(0.0, 1.5))

@@ -83,6 +83,7 @@ class Climb:
                 found = Found(problem=p, ends=[Ended.of(p, first)], weights=weights, guessed=guessed)
             elif not below:
                 found = self._spread(p, guessed, first, weights, progress)
+                found = self._climbed(name, found, progress)
         if found is None:
             parents = [self.to(parent, progress) for parent in below]
             found = self._from_below(name, p, guessed, parents, progress)
@@ -162,6 +163,18 @@ class Climb:
                 raise
             interrupted = True
         return Found(problem=p, ends=ends, weights=weights, guessed=guessed, interrupted=interrupted)
+
+    def _climbed(self, name: str, found: Found, progress: Progress | None) -> Found:
+        """What was found, or what the rungs below lead to, where starts did not agree and that is better."""
+        below = BELOW.get(name, ())
+        asked = self.asked.free_paths is not None or self.n_starts == 1
+        if not below or asked or found.interrupted or agreed(found.ends):
+            return found
+        p, guessed = self.problem_of(self.start)
+        parents = [self.to(parent, progress) for parent in below]
+        climbed = self._from_below(name, p, guessed, parents, progress)
+        better = climbed.best.mae < found.best.mae or not math.isfinite(found.best.mae)
+        return climbed if better and not climbed.interrupted else found
 
     def _starts(self, p: Problem, robust: float) -> Iterator[np.ndarray]:
         """Further starts around the first."""

@@ -198,11 +198,7 @@ def _supply(runs: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def motion_findings(
-    segments: Sequence[Segment],
-    gains: Mapping[str, Gain],
-    delay: float,
-    window: float | None,
-    size: float = 1.0,
+    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, window: float | None, size: float
 ) -> Iterator[Finding]:
     """What the simulation of the mechanism shows: delays, and a mechanism that sticks. `size` is the unit of
     the gains in SI."""

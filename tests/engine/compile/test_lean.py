@@ -15,7 +15,7 @@ from backemf.engine.compile.dialects.numba import NUMBA
 from backemf.engine.compile.ir import Graph, Level, Node
 from backemf.engine.compile.lean import lean
 from backemf.engine.compile.lower import lower
-from backemf.engine.compile.passes import reachable
+from backemf.engine.compile.passes import Branch, branching, reachable
 from backemf.engine.system import ActuatorSystem
 
 MORE = {"flip": "choose({1} >= 0.0, {0}, -{0})", "power": "{0} ** {1}", "decay": "math.exp(-{0})"}
@@ -90,3 +90,33 @@ def test_a_power_of_what_may_be_zero_or_less_is_left_alone():
     x, p = leaf(g, "s0"), leaf(g, "p0", Level.PARAMETER)
     (made,) = lean(g, [g.apply("pow", x, g.apply("sub", p, g.constant(1.0)))], more=True)
     assert operations([made]) == {"pow": 1}
+
+
+def test_what_is_lean_is_left_as_it_is(m6):
+    """One round opens what the next one takes; in the end nothing is left to take."""
+    once = lean(m6.graph, m6.step.values)
+    again = lean(m6.graph, once)
+    assert [node.index for node in again] == [node.index for node in once]
+
+
+def test_a_power_is_divided_only_where_its_base_is_the_one_that_was_compared():
+    g = Graph()
+    x, y, p = leaf(g, "s0"), leaf(g, "s1"), leaf(g, "p0", Level.PARAMETER)
+    less = g.apply("sub", p, g.constant(1.0))
+    for compared, bound in ((y, g.constant(0.0)), (x, g.constant(-1.0))):  # neither says that x is above 0
+        base = g.apply("select", g.apply("gt", compared, bound), g.constant(1.0), x)
+        (made,) = lean(g, [g.apply("pow", base, less)], more=True)
+        assert operations([made])["pow"] == 1
+        assert "div" not in operations([made])
+
+
+def test_a_division_that_one_side_alone_needs_is_taken_there_alone():
+    g = Graph()
+    x, y = leaf(g, "s0"), leaf(g, "s1")
+    ratio = g.apply("div", x, y)
+    root = g.apply("select", g.apply("gt", y, g.constant(0.0)), g.constant(1.0), ratio)
+    steps = branching(reachable([root]), [root])
+    (branch,) = [step for step in steps if isinstance(step, Branch)]
+    assert ratio in branch.yes
+    assert ratio not in steps
+    assert ratio not in branch.no

@@ -101,6 +101,8 @@ def test_every_joint_of_the_whole_is_a_fit_of_its_own(fit):
     assert set(one.parameters) >= {"motor.torque_constant", "friction.coulomb"}
     assert one.parameters["friction.coulomb"] == fit.parameters["elbow.friction.coulomb"]
     assert set(one.held_out) == {"run 4"}
+    assert np.diag(fit.correlation) == pytest.approx(1.0)
+    assert np.abs(fit.correlation).max() < 1.0 + 1e-9
 
 
 def test_the_last_part_of_every_log_can_be_held_out(logs):
@@ -217,3 +219,13 @@ def test_a_share_of_the_masses_is_read_from_the_command_line():
     for text in ("much", "0%", "200%"):
         with pytest.raises(be.BackemfError, match="expected a share, as in 10%"):
             share_of(text)
+
+
+def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
+    from backemf.identify.joints.inertia import _parameter
+    from backemf.robot.masses import Unknown
+
+    mass = _parameter(Unknown("hand.mass", 0.5, 0.05, "kg"))
+    assert (mass.low, mass.high) == (pytest.approx(0.025), pytest.approx(0.9))
+    place = _parameter(Unknown("hand.centre_x", 0.02, 0.01, "m"))
+    assert (place.low, place.high) == (pytest.approx(-0.06), pytest.approx(0.1))

@@ -13,7 +13,7 @@ from backemf.data.fit import Fitted
 from backemf.data.motions import Motions, SafetyLimits
 from backemf.identify.planning.choose import Budget, Choice, bounded, choose
 from backemf.identify.planning.family import Reach, family
-from backemf.identify.planning.limits import INSIDE, extremes, heat_of, positions, within
+from backemf.identify.planning.limits import INSIDE, Extremes, extremes, heat_of, positions, within
 from backemf.identify.planning.outlook import Sensing, outlook, rounding, standstills
 from backemf.report.figures.plan import planned as figure
 
@@ -331,3 +331,22 @@ def test_motions_that_follow_one_another_stay_cool_together(monkeypatch):
     each = "backemf.identify.planning.plan.heat_of"
     monkeypatch.setattr(each, lambda most, limits: heat_of(most, limits)._replace(most=math.inf))
     assert _hottest(warm, be.plan(warm, ONE.bench, **asked)) > 33.0, "each alone keeps to it, all do not"
+
+
+def test_a_share_of_the_range_is_kept_free_on_either_side():
+    """5 % of half the range: a motion that comes nearer is not within."""
+    low, high = np.array([-0.94, -0.96]), np.array([0.5, 0.5])
+    nothing = np.zeros(2)
+    most = Extremes(
+        low=low, high=high, velocity=nothing, current=nothing, hottest=nothing, warming=np.zeros((1, 2))
+    )
+    assert list(within(most, positions(SafetyLimits(temperature=None)))) == [True, False]
+
+
+def test_where_limits_forbid_most_slower_motions_are_found():
+    """Of the first family none is as slow as this."""
+    limits = SafetyLimits(velocity=0.2)
+    gentle = be.plan(ONE.start, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK, limits=limits)
+    assert gentle.motions.motions
+    longest = max(one.duration for one in family(Reach(0.0, 0.85)))
+    assert max(one.duration for one in gentle.motions.motions) > longest

@@ -57,9 +57,8 @@ def missed(one: Servo, plan: Plan, seeds: range) -> dict[str, list[float]]:
     return shares
 
 
-def scale(shares) -> float:
-    """The RMS of errors, from their median: a search that ends in another valley counts once, not squared."""
-    return float(np.median(np.abs(list(shares)))) / 0.6745
+def rms(shares) -> float:
+    return float(np.sqrt(np.mean(np.square(list(shares)))))
 
 
 def test_half_the_time_of_the_usual_motions_is_enough():
@@ -77,28 +76,47 @@ def test_expected_errors_are_those_that_come():
     one = servo(1)
     shares = missed(one, planned(one), range(2))
     # two seeds tell a standard deviation to a factor of 2, on top of the one that is promised
-    found = mean(max(scale(one), 1e-3) for one in shares.values())
+    found = mean(max(rms(one), 1e-3) for one in shares.values())
     assert 1 / 3.0 < found < 3.0, shares
+
+
+@pytest.mark.parametrize(
+    ("which", "seed"),
+    [
+        (1, 3),  # three starts agree on a valley whose Stribeck velocity is twice too small
+        (11, 47),  # no start finds the noise, but the frictions below lead there
+    ],
+)
+def test_a_fit_ends_in_the_best_valley(which, seed):
+    """From what one knows of a servo it comes as near as from the truth."""
+    one = servo(which)
+    logs = recorded(one, planned(one).motions.motions, seed)
+    ours, theirs = (be.fit(start, logs, inspect=False) for start in (one.start, one.truth))
+    off, least = (np.mean(list(fit.training.values())) for fit in (ours, theirs))
+    assert off < 1.02 * least
+    assert off < 1.2 * ours.noise_floor
 
 
 @pytest.mark.proof
 def test_plans_keep_their_promises_over_random_servos(capsys):
-    gains, most, off = [], [], dict[str, list[float]]()
+    gains, most, ratios = [], [], dict[str, list[float]]()
     for k in range(SERVOS):
         one = servo(k)
         plan = planned(one)
         gains.append(gain(one, plan, 40.0))
         most.append(max(beyond(one, planned(one, seconds=8.0, limits=KEPT)).values()))
         for path, shares in missed(one, plan, range(SEEDS * k, SEEDS * (k + 1))).items():
-            off.setdefault(path, []).extend(shares)
+            ratios.setdefault(path, []).append(rms(shares))
         with capsys.disabled():
-            told = " ".join(f"{path.partition('.')[2]}={scale(v):.2f}" for path, v in off.items())
+            told = " ".join(f"{path.partition('.')[2]}={np.median(v):.2f}" for path, v in ratios.items())
             print(f"\n{k} gain {gains[-1]:.2f} limits {most[-1]:.2f} so far {told}", end="")
     assert max(most) <= 1.0
     assert np.median(gains) <= 1.0
-    for path, shares in off.items():
-        # 1.5 is promised; the median of 68 errors, those of the numbers that a third has, is known to 20 %
-        assert 1 / 1.8 < scale(shares) < 1.8, path
-    together = [share for shares in off.values() for share in shares]
-    assert 1 / 1.5 < scale(together) < 1.5
-    assert np.mean(np.abs(together) > 5.0) < 0.1  # searches that ended in another valley
+    for path, found in ratios.items():
+        # RMS errors over the seeds of a servo, as shares of what its plan expects; a servo whose friction is
+        # so far from what was believed that the planned motions never stick or never slip counts once
+        assert 1 / 1.5 < np.median(found) < 1.5, path
+    within = np.mean([1 / 3 < ratio < 3 for found in ratios.values() for ratio in found])
+    with capsys.disabled():
+        print(f"\n{100 * within:.0f} % of the RMS errors within a factor 3 of what is expected")
+    assert within > 0.9  # four seeds alone scatter by a factor 1.5
