@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -561,3 +562,11 @@ def test_errors_say_what_was_given_and_expected(call, kind, text):
     with pytest.raises(kind, match="^.*" + text.replace("^", r"\^")) as raised:
         call()
     assert isinstance(raised.value, BackemfError)
+
+
+def test_a_loss_in_the_gears_is_said_where_there_is_one():
+    plain = be.Actuator.read("mx-106/m1")
+    lossy = replace(plain, gearbox=replace(plain.gearbox, efficiency=0.7))
+    assert not any("eta" in text for text in be.convert.servo(plain).assumptions)
+    (said,) = [text for text in be.convert.servo(lossy).assumptions if "eta" in text]
+    assert "0.7" in said

@@ -10,7 +10,7 @@ import pytest
 
 from backemf.errors import InvalidValue
 from backemf.model.dry import M3, M4, M5, M6, Coulomb, Stribeck, TorqueProportional, Viscous, fading
-from backemf.model.friction import FRICTIONS
+from backemf.model.friction import FRICTIONS, Dahl, LuGre
 
 BASE = {"coulomb": 0.2, "static": 0.5, "stribeck_velocity": 0.4}
 SHARES = {"load_motor": 0.1, "load_external": 0.2, "load_motor_stribeck": 0.3, "load_external_stribeck": 0.4}
@@ -125,3 +125,16 @@ def test_a_fit_starts_from_the_size_of_the_servo(kind, starts):
     size = SimpleNamespace(torque=10.0, speed=5.0, dry=0.1, lost=0.2)
     given = {f.name: f.metadata["start"] for f in dataclasses.fields(kind) if "start" in f.metadata}
     assert {name: given[name](size) for name in starts} == pytest.approx(starts)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Dahl(coulomb=0.2, stiffness=40.0), LuGre(**BASE, stiffness=40.0, damping=0.3)],
+    ids=["dahl", "lugre"],
+)
+def test_the_slope_of_what_a_bristle_stores_is_its_torque(law):
+    """At rest, where nothing is lost."""
+    for z in (-2e-3, 1e-3, 5e-3):
+        step = 1e-6
+        slope = (law.bent((z + step,)) - law.bent((z - step,))) / (2 * step)
+        assert slope == pytest.approx(law.spring((z,), 0.0)[0], rel=1e-9)

@@ -517,3 +517,9 @@ def test_elevator_as_drum_and_as_linear_axis():
     t = be.simulate(lift, straight, 12.0, duration=2.0)
     expected = (12.0 - R * 3.0 * 9.80665 * 0.5 / (400.0 * K)) / (400.0 * K)
     assert t.velocity[-1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_smaller_of_supply_and_limit_is_the_ceiling():
+    for limit, expected in ((6.0, 6.0), (20.0, 10.8)):
+        drive = be.drive.Voltage(supply=12.0, duty_limit=0.9, voltage_limit=limit)
+        assert drive.ceiling({}) == pytest.approx(expected)
