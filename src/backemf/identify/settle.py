@@ -142,7 +142,10 @@ def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> Settled:
         x = _slid(q, x, robust, p.substeps).x
         weights = weighed(q, x)
         q.sigma, robust = weights.sigma, weights.robust
-    return Settled(q, _kicked(q, _slid(q, x, robust), robust, p.substeps), robust)
+    end = _slid(q, x, robust)
+    if len(found.ends) > 1:  # the first start did not lead to the noise
+        end = _kicked(q, end, robust, p.substeps)
+    return Settled(q, end, robust)
 
 
 def _kicked(q: Problem, end: Minimum, robust: float, substeps: int) -> Minimum:
