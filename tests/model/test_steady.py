@@ -61,3 +61,21 @@ def test_gears_behind_gears_are_one_train():
     assert be.gearbox.Gearbox().behind(be.gearbox.Gearbox(ratio=2.0)).efficiency is None
     with pytest.raises(BackemfError, match="backlash"):
         be.gearbox.Gearbox(backlash=0.01, contact_stiffness=100.0).behind(further)
+
+
+def test_gears_lose_the_same_in_either_direction():
+    """Driving they pass eta, driven back they take 1 / eta, whichever way the output turns."""
+    gearbox = be.gearbox.Gearbox(ratio=50.0, efficiency=0.7)
+    servo = be.Actuator(
+        motor=be.motor.Motor(resistance=2.0, torque_constant=0.02, rotor_inertia=1e-6),
+        gearbox=gearbox,
+        friction=be.friction.Coulomb(coulomb=0.1, viscous=0.01),
+        drive=be.drive.Voltage(supply=12.0),
+    )
+    for v, w in ((6.0, 2.0), (-3.0, 2.0), (0.0, 1.0)):
+        there, back = (float(steady.net_torque(servo, s * v, s * w)) for s in (1.0, -1.0))
+        assert there == pytest.approx(-back)
+    tau = float(steady.electrical_torque(servo, 6.0, 2.0))
+    assert float(steady.net_torque(servo, 6.0, 2.0)) == pytest.approx(0.7 * tau - 0.1 - 0.02)
+    braked = float(steady.electrical_torque(servo, -3.0, 2.0))
+    assert float(steady.net_torque(servo, -3.0, 2.0)) == pytest.approx(braked / 0.7 - 0.1 - 0.02)

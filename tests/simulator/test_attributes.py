@@ -260,3 +260,15 @@ def test_what_a_dcmotor_does_not_know():
         Controller(inputs=("pos",)).commands((1.0, 2.0))
     with pytest.raises(InvalidValue, match="ctrlrange has 1 pairs for 2 inputs"):
         Controller(inputs=("pos", "vel"), ctrlrange=((-1.0, 1.0),))
+
+
+def test_a_winding_of_less_than_an_ohm_is_one():
+    small = DcMotorAttributes(resistance=(0.4,), motorconst=(0.1,))
+    assert compile_dcmotor(small, "4.0.0").motor.resistance == 0.4
+
+
+def test_two_of_resistance_capacitance_and_time_constant_give_the_third():
+    bare = DcMotorAttributes(resistance=(2.0,), motorconst=(0.1,))
+    for given in ((4.0, 0.0, 20.0), (0.0, 5.0, 20.0), (4.0, 5.0, 0.0)):
+        thermal = compile_dcmotor(dataclasses.replace(bare, thermal=given), "4.0.0").motor.thermal
+        assert (thermal.resistance, thermal.capacitance) == (4.0, 5.0)
