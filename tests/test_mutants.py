@@ -285,6 +285,17 @@ def test_tests_that_run_the_line_come_first_and_one_of_each_function(sandbox, tm
     assert len(coverage.reach(mutant, sources).direct) == 2
 
 
+def test_what_is_compiled_from_its_text_is_reached_through_its_reader(sandbox, tmp_path):
+    read, reader = next(iter(reach.READ_BY.items()))
+    name = "tests/simulator/live/test_a.py"
+    coverage = reach.Coverage(sandbox, tmp_path / "coverage.json")
+    coverage.on_import = {name: {}}
+    lines = {"attaches": {reader: 1 << 70}, "does not": {}}
+    coverage.tests[name] = [reach.Test(name=t, seconds=1.0, lines=where) for t, where in lines.items()]
+    (mutant, *_) = mutants_of(read, b"x = a + b\n")
+    assert [t.name for t in coverage.reach(mutant, {}).direct] == ["attaches"]
+
+
 def test_covered_lines_move_along_with_the_text():
     before, after = list("abcdef"), list("xabXYdeef")
     move = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()

@@ -28,10 +28,17 @@ NOT_USED = (
     "tests/test_mutants.py",
 )
 """Tests that are slow, look at other rooms, or read the source instead of running it."""
+READ_BY = {
+    f"{PACKAGE}/simulator/live/{name}.py": f"{PACKAGE}/simulator/live/callback.py"
+    for name in ("kernel", "memory", "places")
+}
+"""Sources that are read as text and compiled: none of their lines runs in Python, so that tests reach them
+through the file that reads them."""
 LONGEST = 1800.0
 """Seconds after which measuring one file of tests is given up."""
 Lines = dict[str, int]
 """By file, a number whose bit n is set where line n ran."""
+EVERY_LINE = (1 << 2000) - 1
 Move = Sequence[tuple[str, int, int, int, int]] | None
 """difflib's steps from an older text to a newer one; None where they are the same."""
 
@@ -161,6 +168,8 @@ class Coverage:
         own = {mutant.file: _mask(range(mutant.statement[0], mutant.statement[1] + 1))}
         wanted = _uses(mutant.defines, sources) if mutant.defines else {}
         wanted[mutant.file] = wanted.get(mutant.file, 0) | own[mutant.file]
+        if mutant.file in READ_BY:
+            wanted[READ_BY[mutant.file]] = EVERY_LINE
         direct, others = [], []
         for file, tests in self.tests.items():
             here = [t for t in tests if t.reaches(wanted)]
