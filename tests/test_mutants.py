@@ -292,7 +292,7 @@ def test_what_is_compiled_from_its_text_is_reached_through_its_reader(sandbox, t
     coverage.on_import = {name: {}}
     lines = {"attaches": {reader: 1 << 70}, "does not": {}}
     coverage.tests[name] = [reach.Test(name=t, seconds=1.0, lines=where) for t, where in lines.items()]
-    (mutant, *_) = mutants_of(read, b"x = a + b\n")
+    (mutant, *_) = mutants_of(b"x = a + b\n", read)
     assert [t.name for t in coverage.reach(mutant, {}).direct] == ["attaches"]
 
 
