@@ -10,6 +10,7 @@ import pytest
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.model.friction import Coulomb, LuGre
 from backemf.model.motor import Motor
+from backemf.model.thermal import Thermal
 from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor, inherited
 from backemf.simulator.dcmotor import Controller, DcMotor, Engine, rules, states
 
@@ -271,4 +272,5 @@ def test_two_of_resistance_capacitance_and_time_constant_give_the_third():
     bare = DcMotorAttributes(resistance=(2.0,), motorconst=(0.1,))
     for given in ((4.0, 0.0, 20.0), (0.0, 5.0, 20.0), (4.0, 5.0, 0.0)):
         thermal = compile_dcmotor(dataclasses.replace(bare, thermal=given), "4.0.0").motor.thermal
+        assert isinstance(thermal, Thermal)
         assert (thermal.resistance, thermal.capacitance) == (4.0, 5.0)
