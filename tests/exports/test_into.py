@@ -258,3 +258,14 @@ def test_real_robots(shared_data, file):
         assert not m.dead
         if "so101" in file:  # a servo goes where it is told, in the joint's own units
             assert m.after == pytest.approx(0.3, rel=0.3)
+
+
+def test_of_several_motors_one_must_be_named(tmp_path):
+    text = """<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body>
+    <body pos="1 0 0"><joint name="b"/><geom size="0.1"/></body></worldbody><actuator>
+    <dcmotor name="left" joint="a" motorconst="0.1" resistance="2"/>
+    <dcmotor name="right" joint="b" motorconst="0.2" resistance="3"/></actuator></mujoco>"""
+    (tmp_path / "two.xml").write_text(text)
+    with pytest.raises(be.BackemfError, match=r"2 dcmotors \(left, right\); say which one to read"):
+        read(tmp_path / "two.xml")
+    assert read(tmp_path / "two.xml", "right").actuator.motor.resistance == pytest.approx(3.0)

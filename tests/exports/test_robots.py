@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -14,7 +15,7 @@ from backemf.cli.exports import export
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.robot.coupled import coupled
 from backemf.robot.motion import motion_of
-from backemf.targets.mujoco.robots import parted
+from backemf.targets.mujoco.robots import _loses, parted
 from backemf.targets.sources import read as read_source
 
 from ..cli.runner import runner
@@ -188,3 +189,12 @@ def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
     assert row.after < 2e-3
     assert any("is left to your controller" in line for line in made.changes)
     assert made.exports[0].numbers["frictionloss"] == pytest.approx(0.1)  # not bent by motions nobody made
+
+
+@pytest.mark.parametrize(
+    ("after", "whole", "told"),
+    [(0.02, 0.01, True), (0.011, 0.01, False), (None, 0.01, False), (0.02, None, False)],
+)
+def test_a_file_that_is_further_off_than_its_fit_says_so(after, whole, told):
+    made = SimpleNamespace(off_by={"after": after, "whole": whole}.get, unit="rad")
+    assert bool(_loses(made)) is told  # type: ignore[arg-type]  # all that it is asked for

@@ -215,3 +215,11 @@ def test_a_step_that_is_too_long_is_an_error(installed):
     with pytest.raises(InvalidValue, match="diverges at a step of 200 ms"):
         urdf.run(made.files, "knee", case)
     assert plant.simulator().startswith("Drake 1.")
+
+
+def test_a_port_in_newton_metres_is_said_where_there_is_one():
+    """Positions and velocities are the controller's; a torque goes straight in."""
+    plain = be.Actuator.read("mx-106/m1")
+    by_torque = replace(plain, drive=be.drive.Current(supply=12.0))
+    assert "the actuation port takes N m" in str(export(by_torque, "drake", replay=False).text)
+    assert "the actuation port takes N m" not in str(export(plain, "drake", replay=False).text)

@@ -155,6 +155,9 @@ def test_a_gain_that_no_sheet_prints_is_that_of_servos_alike(model):
     assert found.part == pytest.approx(math.sqrt(low * high))
     assert found.source.startswith("servos of its torque (mx-28")
     assert {"stiffness_not_known", "armature_not_known"} <= {f.code for f in row.findings}
+    (unknown,) = [f for f in row.findings if f.code == "stiffness_not_known"]
+    assert "is not known" in unknown.text
+    assert unknown.remedy.startswith("set ")
 
 
 def test_a_motor_keeps_its_ctrl(model):
