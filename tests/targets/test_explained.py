@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,9 +14,11 @@ import backemf as be
 from backemf.cli import exports
 from backemf.data.sheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
+from backemf.findings import Finding
 from backemf.model import steady
 from backemf.targets.explain import Part, explain, summary, text
 from backemf.targets.explained import servos
+from backemf.targets.explained.text import _told
 
 from ..cli.runner import runner
 
@@ -339,3 +342,13 @@ def test_another_integrator_may_bear_the_step(model):
     (row,) = explain(path)
     assert row.bristle is not None
     assert row.bristle.largest_step is None
+
+
+def test_a_finding_names_who_has_it():
+    both, one = Finding(code="a", text="x", remedy="y"), Finding(code="b", text="z", remedy="w")
+    left = SimpleNamespace(actuator="left", compared=(), findings=(both,))
+    right = SimpleNamespace(actuator="right", compared=(), findings=(both, one))
+    told = _told([left, right], 80).splitlines()  # type: ignore[list-item]  # all that it is asked for
+    assert told[0] == "- a: all 2 actuators: x"
+    assert told[2] == "- b: right: z"
+    assert _told([left], 80).startswith("- a: left: x")  # type: ignore[list-item]  # likewise
