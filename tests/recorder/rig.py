@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -31,7 +32,21 @@ def started(*words: str, **more: Any) -> subprocess.Popen[str]:
     """A backemf command in a process of its own."""
     env = {**os.environ, "PYTHONFAULTHANDLER": "1"}
     env |= {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
+    if os.name == "posix":
+        more["preexec_fn"] = _answering(more.get("preexec_fn"))
     return subprocess.Popen([*BACKEMF, *words], stdout=subprocess.PIPE, text=True, env=env, **more)
+
+
+def _answering(then: Callable[[], None] | None) -> Callable[[], None]:
+    """A new process answers Ctrl-C, even where these tests run in the background of a shell, which ignores
+    it."""
+
+    def ready() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if then is not None:
+            then()
+
+    return ready
 
 
 @contextlib.contextmanager
