@@ -43,7 +43,6 @@ def test_simulate_and_parts_say_what_they_want():
         be.BackemfError, match=r"given a Flywheel and a Actuator; expected simulate\(actuator, bench"
     ):
         # on purpose
-        # what must be refused:
         be.simulate(be.bench.Flywheel(inertia=1.0), SERVO, 0.1, duration=1.0)  # type: ignore[arg-type]
     with pytest.raises(be.BackemfError, match=r"drive is None; expected a part of be\.drive"):
         be.Actuator(motor=MOTOR, drive=None)  # type: ignore[arg-type]  # on purpose

@@ -54,12 +54,10 @@ def test_without_a_command_it_shows_the_flow_and_three_commands_that_exist():
 def test_a_command_has_an_example_that_it_understands(name):
     command = COMMANDS[name]
     # the checker knows its base class only
-    # commands of typer have these:
     (example,) = re.findall(r"Example: backemf (.*)", command.help)  # type: ignore[attr-defined]
     words = shlex.split(example)
     assert words[: len(name.split())] == name.split()
     # the checker knows its base class only
-    # commands of typer have these:
     options = {o for p in command.params for o in getattr(p, "opts", [])}  # type: ignore[attr-defined]
     given = [w for w in words if w.startswith("-") and not re.match(r"-\d", w)]
     assert set(given) <= options
@@ -71,7 +69,6 @@ def test_a_command_has_an_example_that_it_understands(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_speaks_json_and_says_what_its_options_do(name):
     # the checker knows its base class only
-    # commands of typer have these:
     by_name = {o: p for p in COMMANDS[name].params for o in getattr(p, "opts", [])}  # type: ignore
     assert "--json" in by_name
     assert all(p.help for p in by_name.values() if p.name != "help")

@@ -95,7 +95,6 @@ def test_heating_is_not_held_by_the_torque_limit():
     R, i = motor.resistance_at(motor.thermal.ambient), 40.0 / motor.resistance_at(motor.thermal.ambient)
     assert data.actuator_force[0] == pytest.approx(motor.limits.torque)
     # the checker knows its base class only
-    # this motor has a thermal part:
     assert data.act[0] == pytest.approx(1e-3 * R * i * i / motor.thermal.capacitance, rel=1e-12)  # type: ignore
 
 
@@ -114,7 +113,6 @@ def test_era_1_ignores_its_voltage_limit_in_the_force_but_not_in_the_heat():
     R = dcmotor.motor.resistance_at(dcmotor.motor.thermal.ambient)
     assert at.force == pytest.approx(dcmotor.motor.torque_constant * 9.0 / R)
     # the checker knows its base class only
-    # this motor has a thermal part:
     assert at.rates["temperature_rise"] == pytest.approx(7.0**2 / R / dcmotor.motor.thermal.capacitance)  # type: ignore
 
 

@@ -300,7 +300,6 @@ def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(t
     assert found.actuator.drive.voltage_limit == 11.55
     assert found.actuator.gearbox.ratio == 3.0
     # the checker knows its base class only
-    # this friction has it:
     assert found.actuator.friction.coulomb == pytest.approx(0.1)  # type: ignore[attr-defined]
     assert {p.name for p in tmp_path.iterdir()} == {"arm.xml", "motors.xml"}
     assert (tmp_path / "arm.xml").read_text() == model

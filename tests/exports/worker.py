@@ -110,7 +110,6 @@ def plain(dcmotor: DcMotor) -> dict[str, float]:
                 found[path] = float(value)
         elif hasattr(value, "__dataclass_fields__"):
             # the checker knows its base class only
-            # a dataclass, as asked above:
             for key in value.__dataclass_fields__:  # type: ignore[attr-defined]
                 walk(f"{path}.{key}", getattr(value, key))
 

@@ -183,7 +183,6 @@ def test_a_gif_keeps_real_time(tmp_path):
     assert made.fps == pytest.approx(100 / 7)
     with Image.open(tmp_path / "s.gif") as read:
         # the checker knows its base class only
-        # of an animated image:
         assert (read.size, read.n_frames, read.info["duration"], read.info["loop"]) == (  # type: ignore
             (320, 240),
             made.frames,

@@ -60,7 +60,6 @@ def run(words: list[str]) -> tuple[int | str, str, str]:
     finally:
         sys.argv, sys.stdout, sys.stderr = kept
     # text over bytes in memory
-    # made above, with a buffer:
     texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
     return code, texts[0], texts[1]
 

@@ -162,7 +162,6 @@ def test_the_20_simulated_recordings(shared_data):
     # the checker knows its base class only
     assert {log.bench.arm_mass for log in logs} == {0.09}  # type: ignore[attr-defined]  # these are pendulums
     # the checker knows its base class only
-    # these are pendulums:
     assert {(log.bench.mass, log.bench.length) for log in logs} == {  # type: ignore[attr-defined]
         (0.535, 0.105),
         (1.085, 0.105),

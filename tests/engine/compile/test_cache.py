@@ -174,7 +174,6 @@ def test_settings_of_numba_are_left_alone_and_do_not_matter(here, tmp_path, monk
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
     cache.load("f" * 32, counted()[0])
     # the checker knows its base class only
-    # numba sets it as it starts:
     assert str(tmp_path / "elsewhere") == numba.config.CACHE_DIR  # type: ignore[attr-defined]
     assert not (tmp_path / "elsewhere").exists()
     assert list((here / ("f" * 32)).rglob("*.nbc"))

@@ -300,7 +300,6 @@ def test_lanes_run_in_vector_instructions():
         space,
     )
     # the checker knows its base class only
-    # a dispatcher of numba:
     (assembly,) = space["kernel"].inspect_asm().values()  # type: ignore[attr-defined]
     assert len(re.findall(r"\tv?(?:mul|fn?m(?:add|sub)\d*)pd\t", assembly)) > 10
 

@@ -51,7 +51,6 @@ def _available_on_windows() -> float:
 
     status = Status(length=ctypes.sizeof(Status))
     # there on Windows only
-    # on Windows alone:
     ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
     return float(status.free)
 

@@ -238,7 +238,6 @@ def _count(name: str, operands: list[Operand]) -> int:
     if name in ("add", "sub", "mul") and all(isinstance(x, int) for x in operands):
         a, b = operands
         # whole numbers, as was asked above
-        # numbers of any kind:
         return {"add": a + b, "sub": a - b, "mul": a * b}[name]  # type: ignore[operator]
     raise NotLowered(f"{name} of whole numbers; a compiled step has only 64-bit numbers and truth values")
 
