@@ -118,7 +118,7 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
     if panel.grid is not None:
         _draw_grid(picture, axis, panel.grid)
     if panel.x_log:
-        axis.set_xscale("log")
+        _logarithmic(axis)
     if panel.y_range is not None:
         axis.set_ylim(*panel.y_range)
     if panel.names:
@@ -163,6 +163,19 @@ def _draw(axis: Any, line: Curve, color: str) -> None:
         "crosses": {"linestyle": "none", "marker": "X", "markersize": 9, "zorder": 3},
     }[line.style]
     axis.plot(line.x, line.y, label=line.label, **{"color": color, **style})
+
+
+def _logarithmic(axis: Any) -> None:
+    """0.5, 1, 2 along a logarithmic axis, not powers of ten; between decades only where there is room."""
+    from matplotlib.ticker import FuncFormatter
+
+    def between(x: float, _: Any) -> str:
+        low, high = axis.get_xlim()
+        return f"{x:g}" if high < 20 * low and f"{x:e}"[0] in "235" else ""
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.xaxis.set_minor_formatter(FuncFormatter(between))
 
 
 def _draw_bars(axis: Any, bars: Bars) -> None:
