@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import backemf as be
+from backemf.analysis.readings.inverse import force_error, inverse_dynamics
 from backemf.identify.predict import predict
-from backemf.readings.inverse import force_error, inverse_dynamics
 
 K_P, K_V = 160.18, 243.45
 FREE = {

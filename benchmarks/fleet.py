@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.demo import fleet as simulated
-from backemf.fleets import kept
-from backemf.fleets.population import sound
+from backemf.kits.fleets import demo as simulated, kept
+from backemf.kits.fleets.population import sound
 from backemf.tables import table
 from tests.fleets.drawn import PATHS, drawn
 

@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.engine.attached import attached
+from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.tables import table
 

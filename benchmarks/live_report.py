@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.report import html
-from backemf.report.contents import report
+from backemf.apps.report import html
+from backemf.apps.report.contents import report
 
 MEASURE = """async (n) => {
   const box = document.getElementById("live-0"), run = [], painted = [];

@@ -17,9 +17,9 @@ import numpy as np
 import backemf as be
 from backemf.identify.joints.along import along
 from backemf.identify.joints.score import score
-from backemf.model.drive import Impedance
-from backemf.model.friction import Coulomb
-from backemf.model.motor import Limits, Motor
+from backemf.physics.drive import Impedance
+from backemf.physics.friction import Coulomb
+from backemf.physics.motor import Limits, Motor
 from backemf.tables import table
 
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]

@@ -63,7 +63,7 @@ def short(
 
 def played(app: Any, error: Exception | None) -> None:
     """The pages that simulate, made anew with every build: what a reader plays with is this version."""
-    from backemf.report.live.lessons import site
+    from backemf.apps.playground.lessons import site
 
     if error is None and app.builder.format == "html":
         site(Path(app.outdir) / "_static" / "play")

@@ -72,7 +72,11 @@ def reduced(graph: Graph) -> dict[str, set[str]]:
 def sentence(room: str) -> str:
     """What a room says it is: the first paragraph of its docstring."""
     source = ROOT / "src" / "backemf"
-    for path in (source / room / "__init__.py", source / f"{room}.py"):
+    for path in (
+        source / room / "__init__.py",
+        source / "apps" / room / "__init__.py",
+        source / f"{room}.py",
+    ):
         if path.exists():
             text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
             return " ".join(text.partition("\n\n")[0].split())
@@ -86,7 +90,9 @@ def rooms_table(may_import: Graph, base: set[str]) -> str:
         names = [f"`{x}`" for x in may_import if x in may and not (x in base and base <= may)]
         if base <= may:
             names.insert(0, f"the {BASE}")
-        place = f"`{room}.py`" if (ROOT / "src" / "backemf" / f"{room}.py").exists() else f"`{room}/`"
+        source = ROOT / "src" / "backemf"
+        inside = "apps/" if (source / "apps" / room).is_dir() else ""
+        place = f"`{room}.py`" if (source / f"{room}.py").exists() else f"`{inside}{room}/`"
         what = sentence(room).replace("<", "&lt;")
         rows.append((place, what, ", ".join(names) or "nothing"))
     return markdown(("room", "what it is", "may import"), rows)

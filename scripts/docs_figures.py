@@ -15,10 +15,10 @@ import numpy as np
 from PIL import Image
 
 import backemf as be
-from backemf.cli.main import main as command_line
-from backemf.demo import recordings
-from backemf.report.figures import draw as render
-from backemf.report.figures.figure import Band, Curve, Figure, Panel
+from backemf.apps.cli.main import main as command_line
+from backemf.apps.report.figures import draw as render
+from backemf.figure import Band, Curve, Figure, Panel
+from backemf.planning import example_servo as recordings
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 

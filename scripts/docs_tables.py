@@ -40,7 +40,7 @@ def command_line() -> str:
     """Every command with its help, example, arguments and options."""
     import typer
 
-    from backemf.cli.main import app
+    from backemf.apps.cli.main import app
 
     found = list(commands(typer.main.get_command(app)))
     flow = sorted(
@@ -89,7 +89,7 @@ def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
 
 def parameters() -> str:
     """Every quantity of the model: path, symbol, unit, range, and the functions in which it acts."""
-    from backemf.model import bench, drive, dry, friction, gearbox, law, motor, quantity, thermal
+    from backemf.physics import bench, drive, dry, friction, gearbox, law, motor, quantity, thermal
 
     acts = _readers()
     tables = []
@@ -167,7 +167,10 @@ def _readers() -> dict[tuple[str, str], list[str]]:
     """(class or part, field) -> the functions that read it, found in the source:
     `self.static` of a class, `motor.rotor_inertia` of a part."""
     found: dict[tuple[str, str], list[str]] = {}
-    for path in [*sorted((ROOT / "src/backemf/model").glob("*.py")), ROOT / "src/backemf/engine/simulate.py"]:
+    for path in [
+        *sorted((ROOT / "src/backemf/physics").glob("*.py")),
+        ROOT / "src/backemf/engine/simulate.py",
+    ]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = [(path.stem, n) for n in tree.body if isinstance(n, ast.FunctionDef)]
         functions += [
@@ -202,10 +205,10 @@ def smallest() -> Any:
     """The smallest step, lowered: a motor with viscous friction, driven by a voltage."""
     from backemf.engine.compile.lower import lower
     from backemf.engine.system import ActuatorSystem
-    from backemf.model.actuator import Actuator
-    from backemf.model.bench import FreeShaft
-    from backemf.model.friction import Viscous
-    from backemf.model.motor import Motor
+    from backemf.physics.actuator import Actuator
+    from backemf.physics.bench import FreeShaft
+    from backemf.physics.friction import Viscous
+    from backemf.physics.motor import Motor
 
     motor = Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
     actuator = Actuator(motor=motor, friction=Viscous(viscous=0.01))
@@ -230,8 +233,8 @@ def kernel_js() -> str:
 
 def entries() -> str:
     """Everything that a datasheet may print: names, symbols, unit, and where it goes."""
-    from backemf.data.sheets.entries import BECOMES, ENTRIES, TWICE
-    from backemf.data.sheets.toml import FIRMWARE, OTHER_UNITS, SYMBOLS
+    from backemf.datasheets.entries import BECOMES, ENTRIES, TWICE
+    from backemf.datasheets.toml import FIRMWARE, OTHER_UNITS, SYMBOLS
 
     also = {name: bare for bare, names in TWICE.items() for name in names[1:]}
     rows = []

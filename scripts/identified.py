@@ -19,15 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 import backemf as be
-from backemf.data.sheets import suggest
-from backemf.fleets.estimates import estimates
-from backemf.fleets.shared import shared
-from backemf.fleets.units import Unit
-from backemf.fleets.work import row_of
-from backemf.model.actuator import Actuator
+from backemf.datasheets import suggest
+from backemf.kits.fleets.estimates import estimates
+from backemf.kits.fleets.shared import shared
+from backemf.kits.fleets.units import Unit
+from backemf.kits.fleets.work import row_of
+from backemf.physics.actuator import Actuator
 from backemf.statistics import Coordinate
 
-CATALOGUE = Path(be.__file__).parent / "data" / "sheets" / "catalog"
+CATALOGUE = Path(be.__file__).parent / "datasheets" / "catalog"
 NOT_PART = ("drive.supply", "gearbox.contact_damping")
 """Numbers that are not the servo's own, or say nothing."""
 

@@ -3,7 +3,7 @@
 python scripts/mutants.py                                 200 of them, judged by the tests that reach them
 python scripts/mutants.py --seed 7 --docs                 others, and the table in the docs
 python scripts/mutants.py --list --only model/            show them, run nothing
-python scripts/mutants.py --file src/backemf/model/gearbox.py --line 60
+python scripts/mutants.py --file src/backemf/physics/gearbox.py --line 60
 python scripts/mutants.py --again                         what survived the last time, or was interrupted
 python scripts/mutants.py --equivalents                   those listed as equivalent: does a test notice one?
 
@@ -38,9 +38,12 @@ BUILD = ROOT / "build" / "mutants"
 LISTED = Path(__file__).with_name("mutants_equivalent.toml")
 PAGE = ROOT / "docs" / "testing.md"
 SCOPE = (
-    *(f"{PACKAGE}/{room}" for room in ("model", "engine", "identify", "mechanism", "targets", "simulator")),
+    *(
+        f"{PACKAGE}/{room}"
+        for room in ("physics", "engine", "identify", "kits/frc", "targets", "mujoco", "planning")
+    ),
     f"{PACKAGE}/statistics.py",
-    f"{PACKAGE}/data/sheets/reconcile.py",
+    f"{PACKAGE}/datasheets/reconcile.py",
 )
 """What is changed; folders that are not there are passed over."""
 ENOUGH = 0.9

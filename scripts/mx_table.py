@@ -20,11 +20,11 @@ import numpy as np
 from docs_tables import PAGES, filled, markdown
 
 import backemf as be
-from backemf.data.sheets import parts
-from backemf.model.bench import Pendulum
-from backemf.readings.compare import CONSTANTS
-from backemf.readings.constants import Constants
-from backemf.readings.measured import Measured, derived, estimate
+from backemf.analysis.readings.compare import CONSTANTS
+from backemf.analysis.readings.constants import Constants
+from backemf.analysis.readings.measured import Measured, derived, estimate
+from backemf.datasheets import parts
+from backemf.physics.bench import Pendulum
 from backemf.tables import number
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
+from backemf.apps.report.figures import draw as render
+from backemf.figure import Curve, Figure, Panel
 from backemf.identify.predict import run
-from backemf.report.figures import draw as render
-from backemf.report.figures.figure import Curve, Figure, Panel
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "img" / "sts3032.png"
 SHOWN = {

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import backemf as be
-from backemf.data.sheets import parts
+from backemf.datasheets import parts
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 VOLATILE = ("cpu_s", "seconds", "version", "source")
@@ -38,7 +38,7 @@ def names() -> list[str]:
 
 def command(*line: str) -> Any:
     """What a command prints with --json, or the line with which it refuses."""
-    from backemf.cli.main import main
+    from backemf.apps.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

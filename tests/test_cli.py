@@ -14,13 +14,13 @@ import pytest
 import typer
 
 import backemf
-from backemf.cli.main import app
+from backemf.apps.cli.main import app
 
 from .cli.typed import typed
 
 
 def backemf_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    code = "from backemf.cli.main import main; main()"
+    code = "from backemf.apps.cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         capture_output=True,
@@ -129,7 +129,7 @@ def test_an_unreadable_sheet_exits_2_with_the_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def bench_logs(tmp_path_factory):
-    from backemf.demo import recordings as bench_story
+    from backemf.planning import example_servo as bench_story
 
     folder = tmp_path_factory.mktemp("bench")
     bench_story.record(folder / "logs")

@@ -14,11 +14,11 @@ import pytest
 import typer
 
 import backemf
-from backemf.cli import main as command_line
-from backemf.demo import recordings as bench_story
-from backemf.model.bench import BENCHES
-from backemf.model.drive import DRIVES
-from backemf.model.friction import FRICTIONS
+from backemf.apps.cli import main as command_line
+from backemf.physics.bench import BENCHES
+from backemf.physics.drive import DRIVES
+from backemf.physics.friction import FRICTIONS
+from backemf.planning import example_servo as bench_story
 
 from .film.benches import needs_renderer
 
@@ -259,7 +259,7 @@ def test_the_gallery_shows_what_its_commands_make():
 
 
 def test_the_functions_named_beside_the_equations_exist():
-    from backemf.model import actuator, bench, drive, dry, friction, gearbox, law, motor, thermal
+    from backemf.physics import actuator, bench, drive, dry, friction, gearbox, law, motor, thermal
 
     rooms = {
         n: v

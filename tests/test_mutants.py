@@ -222,10 +222,10 @@ def sandbox(tmp_path):
     """A repository of one source file and one file of tests."""
     written = {
         "src/backemf/__init__.py": "",
-        "src/backemf/model/__init__.py": "",
+        "src/backemf/physics/__init__.py": "",
         "src/backemf/model/a.py": "LIMIT = 2.5\ndef f(a, b):\n    return a - b * LIMIT\n",
         "tests/model/test_a.py": (
-            "import pytest\nfrom backemf.model import a\n"
+            "import pytest\nfrom backemf.physics import a\n"
             "@pytest.mark.parametrize('b', [0, 0.0])\ndef test_zero(b): assert a.f(1, b) == 1\n"
             "def test_other(): assert a\n"
             "def test_wrong(): assert a.f(1, 1) == 7\n"

@@ -6,10 +6,11 @@ import html
 import math
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import NotAvailable
+from .registry import SERVICES
 
 if TYPE_CHECKING:
     from .findings import Finding
@@ -142,10 +143,6 @@ class Overview(NamedTuple):
     findings: Sequence[Finding] = ()
 
 
-drawing: list[Callable[..., Any]] = []
-"""Gives the figure of a noun: bound by the package, because drawing is another room's work."""
-
-
 class Displayed:
     """What notebooks show of a noun: a short text, a table, a figure, a pandas frame. It
     needs an `overview`."""
@@ -180,7 +177,7 @@ class Displayed:
     def plot(self, path: Any = None) -> Any:
         """Draw it: a matplotlib figure, which a notebook shows; with `path` also into that file (png, svg,
         pdf)."""
-        return drawing[0](self).draw(path)
+        return SERVICES.figures.drawing(self).draw(path)
 
     def to_pandas(self) -> Any:
         """The table as a pandas DataFrame."""

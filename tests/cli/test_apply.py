@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from backemf.cli.identify import check, fit
+from backemf.apps.cli.identify import check, fit
 from backemf.errors import NotAvailable, UnknownName
 
 from ..conftest import needed

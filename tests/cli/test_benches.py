@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli import exports, identify, logs, measure, render, report
-from backemf.data.logs.again import read_again
-from backemf.data.logs.benches import bench_of
+from backemf.apps.cli import exports, identify, logs, measure, render, report
 from backemf.errors import BackemfError
+from backemf.logs.benches import bench_of
+from backemf.results.reread import read_again
 
 from ..film.benches import needs_renderer
 from .runner import invoked, runner
@@ -124,7 +124,7 @@ def test_a_number_of_the_start_is_set_and_comes_before_the_logs(table, tmp_path)
 
 
 def test_what_is_typed_comes_before_what_a_log_says():
-    from backemf.cli.inputs.recordings import with_sets
+    from backemf.apps.cli.inputs.recordings import with_sets
 
     log = be.log("a", [0.0, 1.0], position=[0.0, 1.0], settings={"drive.proportional": 8.0})
     (said,) = with_sets([log], {"drive.proportional": 16.0, "motor.resistance": 2.0})
@@ -161,7 +161,7 @@ def test_a_bench_in_a_file(name, text, tmp_path):
     bench = be.bench.Pendulum(mass="500 +- 2 g", length=0.1)
     path = tmp_path / name
     if text is None:
-        from backemf.data import store
+        from backemf import store
 
         store.write(bench, path)
     else:

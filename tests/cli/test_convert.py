@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import backemf as be
-from backemf.cli.convert import app
+from backemf.apps.cli.convert import app
 from backemf.errors import BackemfError, InvalidValue, MissingValue
 
 KEYS = {"conversion", "source", "numbers", "assumptions", "lost", "findings"}

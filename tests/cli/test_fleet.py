@@ -10,11 +10,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.cli.fleet.commands import _shown
-from backemf.cli.main import app
-from backemf.demo import fleet as simulated
-from backemf.fleets import kept
-from backemf.fleets.fleet import Step
+from backemf.apps.cli.fleet import _shown
+from backemf.apps.cli.main import app
+from backemf.kits.fleets import demo as simulated, kept
+from backemf.kits.fleets.fleet import Step
 
 from ..fleets.drawn import drawn, servo, write
 

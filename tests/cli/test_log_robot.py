@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backemf.cli.logs import log as log_command
+from backemf.apps.cli.logs import log as log_command
 from backemf.errors import BackemfError
 
 from ..robot.arms import ARM

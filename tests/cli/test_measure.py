@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from backemf.cli.main import app
-from backemf.cli.measure import app as measure_app
+from backemf.analysis.readings.measure import READINGS
+from backemf.apps.cli.main import app
+from backemf.apps.cli.measure import app as measure_app
 from backemf.errors import BackemfError
-from backemf.readings.measure import READINGS
 
 from .runner import Output, invoked
 

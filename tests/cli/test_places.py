@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.cli import characterize, exports, identify, logs, render, report, sheets
+from backemf.apps.cli import characterize, exports, identify, logs, render, report, sheets
 from backemf.errors import BackemfError
 
 from ..data.test_codec import FIT

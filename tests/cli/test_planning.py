@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.planning.missing import commands, typed
-from backemf.cli.planning.plan import _posture
-from backemf.data.logs.benches import bench_of
+from backemf.apps.cli.missing import commands, typed
+from backemf.apps.cli.plan import _posture
 from backemf.findings import finding
+from backemf.logs.benches import bench_of
 
 BENCH = be.bench.Pendulum(mass=0.3, length=0.1, arm_mass=0.02)
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from backemf.cli import report
+from backemf.apps.cli import report
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 
 from .runner import runner

@@ -8,9 +8,9 @@ import json
 import pytest
 
 import backemf as be
-from backemf.cli import plot
+from backemf.apps.cli import plot
+from backemf.apps.report.figures.plots import KINDS
 from backemf.errors import BackemfError, InvalidValue, MissingValue
-from backemf.report.figures.plots import KINDS
 
 from .runner import runner
 

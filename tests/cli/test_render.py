@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from backemf.cli import render
+from backemf.apps.cli import render
 from backemf.errors import BackemfError
 
 from ..conftest import unavailable
@@ -108,7 +108,7 @@ def test_refusals(files, words, text):
 
 def test_without_the_packages_it_exits_2_and_says_what_to_install(files):
     """As on a machine without imageio-ffmpeg."""
-    code = "import sys; sys.modules['imageio_ffmpeg'] = None; from backemf.cli.main import main; main()"
+    code = "import sys; sys.modules['imageio_ffmpeg'] = None; from backemf.apps.cli.main import main; main()"
     words = [
         "render",
         str(files / "servo.json"),

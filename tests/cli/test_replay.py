@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli import exports
+from backemf.apps.cli import exports
+from backemf.apps.report.figures.runs import replayed
 from backemf.errors import BackemfError
-from backemf.report.figures.runs import replayed
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 

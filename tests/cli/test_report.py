@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.cli import report as command
-from backemf.data.fit import FittedLog
-from backemf.demo import recordings as bench_story
+from backemf.apps.cli import report as command
 from backemf.errors import BackemfError
+from backemf.planning import example_servo as bench_story
+from backemf.results.fit import FittedLog
 
 from .runner import runner
 

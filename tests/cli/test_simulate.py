@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli import simulate
-from backemf.cli.inputs.benches import bench_of, words_of
+from backemf.apps.cli import simulate
+from backemf.apps.cli.inputs.benches import bench_of, words_of
 from backemf.errors import BackemfError
 
 from .runner import runner
@@ -133,7 +133,7 @@ def test_pictures(tmp_path, name):
 
 
 def test_a_sweeps_picture_names_its_runs_and_energy():
-    from backemf.report.figures import runs as figures
+    from backemf.apps.report.figures import runs as figures
 
     bench, step = be.bench.Pendulum(mass=1.0, length=0.15), be.signal.step(0.5)
     made = [be.simulate(be.Actuator.read("mx-106/m6"), bench, step, duration=0.1, energy=True)] * 9

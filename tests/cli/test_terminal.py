@@ -16,12 +16,12 @@ import pytest
 import typer
 
 from backemf import Actuator
-from backemf.cli.main import FAULT, app
-from backemf.cli.terminal import HELP, failure, for_people, print_json
+from backemf.apps.cli.main import FAULT, app
+from backemf.apps.cli.terminal import HELP, failure, for_people, print_json
 
 from .typed import typed
 
-CODE = "from backemf.cli.main import main; main()"
+CODE = "from backemf.apps.cli.main import main; main()"
 
 
 def commands() -> dict[str, object]:
@@ -139,7 +139,7 @@ def test_every_console_encoding_is_served(encoding):
     )
     code = f"""
 import sys
-from backemf.cli.main import main
+from backemf.apps.cli.main import main
 for words in {lines!r}:
     sys.argv = ["backemf", *words]
     try:
@@ -180,7 +180,7 @@ def test_a_place_that_cannot_be_written_is_said():
 
 
 def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
-    from backemf.cli import main as module
+    from backemf.apps.cli import main as module
 
     def broken(**how: bool) -> None:
         raise KeyError("x")
@@ -195,7 +195,7 @@ def test_a_fault_of_our_own_is_named_as_one(monkeypatch, capsys):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interruption_ends_cleanly():
     code = (
-        "import signal, time\nfrom backemf.cli import main as m\n"
+        "import signal, time\nfrom backemf.apps.cli import main as m\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background ignores it
         "def slow(**how):\n    print('ready', flush=True)\n"
         "    time.sleep(60)\nm.app = slow\nm.main()"
@@ -218,7 +218,7 @@ def test_json_has_no_words_for_numbers_that_are_none(capsys):
 def test_a_file_that_cannot_be_read_is_a_note_without_a_line_of_code(tmp_path):
     (tmp_path / "a.csv").write_text("time [s],position [rad]\n" + "".join(f"{k},{k}\n" for k in range(9)))
     (tmp_path / "b.csv").write_text("nothing")
-    code = "import backemf as be, sys\nfrom backemf.cli import main as m\n"
+    code = "import backemf as be, sys\nfrom backemf.apps.cli import main as m\n"
     code += "m.app = lambda **how: be.read(sys.argv[1])\nm.main()"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
     said = done.stderr.decode()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.simulator.dcmotor import INTEGRATORS, DcMotor, Joint, rules
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.mujoco.dcmotor import INTEGRATORS, DcMotor, Joint, rules
 
 TIMESTEP = 0.001
 STEPS = 1500

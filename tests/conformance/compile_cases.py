@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 
 from backemf.errors import BackemfError
-from backemf.simulator.arrays import Arrays, arrays
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.simulator.dcmotor import rules
+from backemf.mujoco.arrays import Arrays, arrays
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.mujoco.dcmotor import rules
 
 PLAIN: dict[str, Any] = {"motorconst": (0.1,), "resistance": 2.0}
 

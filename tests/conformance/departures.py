@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from backemf.model.quantity import substitute
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.simulator.dcmotor import INTEGRATORS, DcMotor, Engine, initial_state
-from backemf.simulator.step import Rules, rules, step
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.mujoco.dcmotor import INTEGRATORS, DcMotor, Engine, initial_state
+from backemf.mujoco.step import Rules, rules, step
+from backemf.physics.quantity import substitute
 from backemf.targets.mujoco.finding import accurate, scheme
 
 from .cases import START, STEPS, TIMESTEP, Case, pendulum

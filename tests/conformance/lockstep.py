@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from backemf.model.quantity import parameters, substitute
-from backemf.simulator.step import DcMotor, Engine, initial_state, states, step
+from backemf.mujoco.step import DcMotor, Engine, initial_state, states, step
+from backemf.physics.quantity import parameters, substitute
 
 from .cases import EFFECTS, START, STEPS, TIMESTEP, Case, pendulum
 

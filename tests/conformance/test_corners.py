@@ -13,9 +13,9 @@ pytest.importorskip("mujoco")
 import mujoco
 
 from backemf.errors import InvalidValue
-from backemf.simulator.arrays import engine_of as live_engine, from_model
-from backemf.simulator.attributes import DcMotorAttributes
-from backemf.simulator.step import Engine, Rules, advanced, moment, rules, step
+from backemf.mujoco.arrays import engine_of as live_engine, from_model
+from backemf.mujoco.attributes import DcMotorAttributes
+from backemf.mujoco.step import Engine, Rules, advanced, moment, rules, step
 
 from .cases import Case, pendulum
 from .lockstep import FREE_RUN, ONE_STEP, compare, engine_of, engine_run, one_step

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data import codec, store
-from backemf.data.characterization import Feedback, Gain, Shown
-from backemf.data.fit import Fit, Fitted, FittedLog, Score, Start, Tried
-from backemf.data.motions import Motion, Motions, SafetyLimits, Track
-from backemf.data.population import Common, Population
-from backemf.data.robot import Ground, Joint, Robot
-from backemf.data.trials import Segment, Trial
+from backemf import codec, store
 from backemf.findings import Finding
+from backemf.kits.frc.characterization import Feedback, Gain, Shown
+from backemf.kits.frc.trial_set import Segment, Trial
+from backemf.logs.robot import Ground, Joint, Robot
+from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
+from backemf.results.fit import Fit, Fitted, FittedLog, Score, Start, Tried
+from backemf.results.population import Common, Population
 
 from ..model.variants import BACKLASH, DRIVES, FRICTIONS, LIMITED, RICH
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.motions import Motion, SafetyLimits, Track, usual
 from backemf.errors import InvalidValue, UnknownName
+from backemf.planning.motions import Motion, SafetyLimits, Track, usual
 
 LINE = Track(times=(0.0, 1.0, 3.0), positions=(0.0, 1.0, 0.0))
 

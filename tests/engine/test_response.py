@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.response import response
+from backemf.analysis.state_space import response
 
 WHEEL = be.bench.Flywheel(inertia=2e-4)
 
@@ -78,7 +78,7 @@ def test_what_never_settles_says_so_and_smooth_commands_have_errors_instead():
 
 
 def test_a_table_of_a_run_is_read_back_as_a_log(tmp_path):
-    from backemf.data import columns
+    from backemf.logs import columns
 
     run = be.simulate(be.Actuator.read("mx-106/m6"), WHEEL, be.signal.step(0.5), duration=0.2, energy=True)
     for name in ("run.csv", "run.npz", "run.parquet"):

@@ -14,7 +14,7 @@ from backemf.engine.rows import held
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import BackemfWarning, InvalidValue, UnknownName
-from backemf.model.quantity import part
+from backemf.physics.quantity import part
 
 M6 = be.friction.M6(
     coulomb=0.05,

@@ -8,7 +8,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError
-from backemf.model.quantity import structure
+from backemf.physics.quantity import structure
 from backemf.targets.approximate import positions
 from backemf.targets.export import export
 from backemf.targets.motions import reference_motions

@@ -10,10 +10,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import backemf as be
-from backemf.cli import exports
-from backemf.data.sheets import parts
+from backemf.apps.cli import exports
+from backemf.datasheets import parts
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.model import steady
+from backemf.physics import steady
 from backemf.targets.export import TARGETS
 
 from ..cli.runner import runner

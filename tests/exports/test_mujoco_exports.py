@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.log import log
 from backemf.engine.simulate import simulate
 from backemf.errors import InvalidValue, NotAvailable
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.simulator.dcmotor import VERSIONS, rules
-from backemf.simulator.eras import gains_to_era2
+from backemf.logs.log import log
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.mujoco.dcmotor import VERSIONS, rules
+from backemf.mujoco.eras import gains_to_era2
 from backemf.targets.export import export
 from backemf.targets.mujoco import dcmotor as mj
 from backemf.targets.replay import replay

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.exports import export
+from backemf.apps.cli.exports import export
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.robot.coupled import coupled
-from backemf.robot.motion import motion_of
+from backemf.mujoco.robot.coupled import coupled
+from backemf.mujoco.robot.motion import motion_of
 from backemf.targets.mujoco.robots import _loses, parted
 from backemf.targets.sources import read as read_source
 

@@ -15,12 +15,12 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.data.sheets import parts
+from backemf.datasheets import parts
 from backemf.errors import BackemfError
-from backemf.model.friction import Viscous
-from backemf.simulator.actuator import from_actuator
-from backemf.simulator.arrays import from_model
-from backemf.simulator.dcmotor import DcMotor
+from backemf.mujoco.actuator import from_actuator
+from backemf.mujoco.arrays import from_model
+from backemf.mujoco.dcmotor import DcMotor
+from backemf.physics.friction import Viscous
 from backemf.targets.export import export
 from backemf.targets.mjlab.configuration import at_output
 from backemf.targets.replay import replay

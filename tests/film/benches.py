@@ -33,7 +33,7 @@ def pendulum_log(offset: float = 0.0, **changes: object) -> be.Log:
 
 def needs_renderer() -> None:
     """Skip, or fail in CI, where no picture can be drawn."""
-    from backemf.film.offscreen import context
+    from backemf.apps.film.offscreen import context
 
     try:
         context(64, 64).free()

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.film import film
+from backemf.apps.film.scene import scene
+from backemf.apps.film.strip import Strip
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.film import film
-from backemf.film.scene import scene
-from backemf.film.strip import Strip
 
 from ..conftest import needed, unavailable
 from .benches import SERVO, needs_renderer, pendulum_log
@@ -294,8 +294,8 @@ def test_an_existing_film_is_kept(tmp_path):
 def test_without_a_library_to_draw_with_it_says_what_to_install():
     needed("mujoco")
     code = (
-        "from backemf.film.offscreen import context\ntry:\n    context(64, 64)\nexcept Exception as e:\n   "
-        " print(type(e).__name__, e)"
+        "from backemf.apps.film.offscreen import context\ntry:\n    context(64, 64)\n"
+        "except Exception as e:\n    print(type(e).__name__, e)"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],
@@ -313,7 +313,7 @@ def test_without_a_library_to_draw_with_it_says_what_to_install():
 def test_a_library_that_fails_is_forgotten_before_the_next_is_tried():
     needed("mujoco")
     code = (
-        "import os, sys, mujoco\nfrom backemf.film.offscreen import context\n"
+        "import os, sys, mujoco\nfrom backemf.apps.film.offscreen import context\n"
         "try:\n    context(64, 64).free()\n    print('drawn')\nexcept Exception as e:\n    print(e)\n"
         "print('mujoco.egl' in sys.modules, os.environ.get('PYOPENGL_PLATFORM'))"
     )

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.render import render
+from backemf.apps.cli.render import render
+from backemf.apps.film.robot import RobotStage, robot_film, shown
 from backemf.errors import InvalidValue, MissingValue
-from backemf.film.robot import RobotStage, robot_film, shown
 
 from ..cli.runner import runner
 from ..conftest import needed

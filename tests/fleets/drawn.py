@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 import backemf as be
-from backemf.data import store
-from backemf.fleets import kept
-from backemf.fleets.asked import Asked
-from backemf.fleets.estimates import Estimates
+from backemf import store
+from backemf.kits.fleets import kept
+from backemf.kits.fleets.asked import Asked
+from backemf.kits.fleets.estimates import Estimates
 
 PATHS = (
     *("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.viscous"),

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.demo import fleet as simulated
 from backemf.errors import InvalidValue
-from backemf.fleets import kept, work
-from backemf.fleets.fleet import PILOTS, retry
-from backemf.fleets.pool import Local, place
-from backemf.fleets.units import Unit
+from backemf.kits.fleets import demo as simulated, kept, work
+from backemf.kits.fleets.fleet import PILOTS, retry
+from backemf.kits.fleets.pool import Local, place
+from backemf.kits.fleets.units import Unit
 
 from .killed import killed
 from .lines import FEW, fitted
@@ -83,7 +82,9 @@ def test_what_is_done_is_not_done_again(line, fleet, tmp_path, monkeypatch):
     )  # killed in the middle of the fourth unit's line
     seen = []
     whole = work.fitted_unit
-    monkeypatch.setattr("backemf.fleets.fleet.fitted_unit", lambda a, u: seen.append(u.name) or whole(a, u))
+    monkeypatch.setattr(
+        "backemf.kits.fleets.fleet.fitted_unit", lambda a, u: seen.append(u.name) or whole(a, u)
+    )
     again = fitted(line, folder)
     assert len(seen) == 1
     assert again.status.fitted == 4
@@ -141,7 +142,7 @@ def test_a_unit_that_kills_its_workers_fails_with_a_finding(line, tmp_path, monk
         def close(self):
             pass
 
-    monkeypatch.setattr("backemf.fleets.fleet.place", lambda on, jobs: Killing())
+    monkeypatch.setattr("backemf.kits.fleets.fleet.place", lambda on, jobs: Killing())
     made = fitted(line, tmp_path / "fleet")
     assert (made.status.fitted, made.status.failed) == (3, 1)
     assert [f.code for f in kept.failures(made.folder)] == ["worker_killed"]

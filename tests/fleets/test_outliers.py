@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.fleets.outliers import odd_units
-from backemf.fleets.population import one_session, sound
-from backemf.fleets.shared import shared
+from backemf.kits.fleets.outliers import odd_units
+from backemf.kits.fleets.population import one_session, sound
+from backemf.kits.fleets.shared import shared
 
 from .drawn import PATHS, drawn
 

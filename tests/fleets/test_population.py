@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.sheets.datasheet import Datasheet
-from backemf.data.spread import UNITS
+from backemf.apps.report import fleet_page as page
+from backemf.datasheets.datasheet import Datasheet
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.fleets.estimates import estimates
-from backemf.fleets.fleet import Fleet
-from backemf.fleets.population import drawn_together, population
-from backemf.fleets.story import story
-from backemf.report.fleets import page
+from backemf.kits.fleets.estimates import estimates
+from backemf.kits.fleets.fleet import Fleet
+from backemf.kits.fleets.population import drawn_together, population
+from backemf.kits.fleets.story import story
+from backemf.results.spread import UNITS
 
 from .drawn import PATHS, drawn, servo, write
 

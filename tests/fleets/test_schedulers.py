@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.fleets.pool import Scheduled, place
+from backemf.kits.fleets.pool import Scheduled, place
 
 from ..conftest import unavailable
 from .killed import killed, slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import MissingValue
-from backemf.fleets.shared import _likelihood, shared, shrunken
+from backemf.kits.fleets.shared import _likelihood, shared, shrunken
 
 from .drawn import drawn
 

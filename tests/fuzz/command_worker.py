@@ -32,7 +32,7 @@ LOADED = (
 
 def run(words: list[str]) -> tuple[int | str, str, str]:
     """(exit code, or what went wrong; stdout; stderr) of `backemf WORDS`."""
-    from backemf.cli.main import main
+    from backemf.apps.cli.main import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     kept = sys.argv, sys.stdout, sys.stderr

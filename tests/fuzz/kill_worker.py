@@ -60,7 +60,7 @@ def command(folder: Path, words: list[str], at: str | None, number: int) -> None
 
     if at is not None:
         sys.addaudithook(hook)
-    from backemf.cli.main import main
+    from backemf.apps.cli.main import main
 
     sys.argv = ["backemf", *words]
     main()

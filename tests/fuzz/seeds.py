@@ -10,8 +10,8 @@ import numpy as np
 import scipy.io
 
 import backemf as be
-from backemf.data.logs import mapping
-from backemf.data.readers import wpilog
+from backemf.kits.frc import wpilog
+from backemf.logs import mapping
 from backemf.targets.export import export
 
 N = 30
@@ -233,7 +233,7 @@ def saved_mapping(folder: Path) -> str:
 
 def fit(folder: Path) -> bytes:
     """A stored fit, put together by hand: fitting one takes seconds."""
-    from backemf.data.fit import Fit, Fitted, Start
+    from backemf.results.fit import Fit, Fitted, Start
 
     resistance = Fitted(
         path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0
@@ -257,7 +257,7 @@ def fit(folder: Path) -> bytes:
 
 
 def motions(folder: Path) -> bytes:
-    from backemf.data.motions import usual
+    from backemf.planning.motions import usual
 
     return stored(folder, usual(seconds=4.0))
 

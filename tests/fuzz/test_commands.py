@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backemf.cli.main import FAULT
+from backemf.apps.cli.main import FAULT
 
 from ..cli.test_terminal import COMMANDS
 from . import mutations

@@ -24,11 +24,11 @@ cold machine takes threads, and each thread's allocator reserves 64 MiB."""
 def openers() -> dict[str, Any]:
     """Format -> what reads it; those that are not named are logs like any other."""
     import backemf as be
-    from backemf.data.fit import Fit
-    from backemf.data.logs.mapping import mapping
-    from backemf.data.logs.read import look, read
-    from backemf.data.logs.to_log import to_log
-    from backemf.data.readers import sysid_json, wpilog
+    from backemf.kits.frc import sysid_json, wpilog
+    from backemf.logs.mapping import mapping
+    from backemf.logs.read import look, read
+    from backemf.logs.to_log import to_log
+    from backemf.results.fit import Fit
     from backemf.targets import bam
     from backemf.targets.explain import explain, text
     from backemf.targets.export import export

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import BenchNumber
 from backemf.identify import bench_numbers as numbers
+from backemf.results.fit import BenchNumber
 
 from .recordings import SERVO
 

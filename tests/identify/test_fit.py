@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import BenchNumber
 from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured
 from backemf.identify.fit import _bench, _held_out, _start, fitted_numbers
@@ -19,7 +18,8 @@ from backemf.identify.free import free
 from backemf.identify.residual import Problem, mean_absolute_errors, problem
 from backemf.identify.settle import Ended
 from backemf.identify.uncertainty import Uncertainty
-from backemf.model.quantity import parameters
+from backemf.physics.quantity import parameters
+from backemf.results.fit import BenchNumber
 
 from .recordings import SERVO, record, steps
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backemf.data.fit import Fitted
 from backemf.identify.fit_findings import of_errors, of_pairs, of_parameters, of_search
 from backemf.identify.free import Free, Parameter
+from backemf.results.fit import Fitted
 
 
 def codes(findings) -> list[str]:

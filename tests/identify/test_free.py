@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.sheets.datasheet import Printed
+from backemf.datasheets.datasheet import Printed
 from backemf.identify.free import Free, Parameter, default_paths, free, priors, spread
 
 from .recordings import SERVO

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import Fit, Fitted
 from backemf.identify.ladder import (
     STOPPED,
     Ladder,
@@ -21,6 +20,7 @@ from backemf.identify.ladder import (
     simplest,
 )
 from backemf.identify.select import matches, split
+from backemf.results.fit import Fit, Fitted
 
 from .recordings import SERVO, record, sweep
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.log import Signal
 from backemf.identify import bench_numbers
 from backemf.identify.free import Free, free
 from backemf.identify.residual import (
@@ -22,6 +21,7 @@ from backemf.identify.residual import (
     problem,
     with_some_inertia,
 )
+from backemf.logs.log import Signal
 
 from .recordings import SERVO, changed, record, steps
 

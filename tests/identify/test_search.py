@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.sheets.datasheet import Printed
+from backemf.datasheets.datasheet import Printed
 from backemf.identify import settle
 from backemf.identify.bench_numbers import latency
 from backemf.identify.fit import climb_of

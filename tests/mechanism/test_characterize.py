@@ -11,12 +11,12 @@ import time
 import numpy as np
 import pytest
 
-from backemf.data.logs.mechanism import mechanism_logs
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.mechanism.characterize import characterize
-from backemf.mechanism.motion import motion
-from backemf.mechanism.regression import differentiate, filtered, one_step, regress, resampled, sysid
-from backemf.mechanism.trials import TESTS, Trial, make_run, runs_from
+from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.mechanism import motion
+from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.kits.frc.regression import differentiate, filtered, one_step, regress, resampled, sysid
+from backemf.kits.frc.trials import TESTS, Trial, make_run, runs_from
 
 A = (1.01, 3.060, 0.327)
 """kS, kV, kA of test set A."""

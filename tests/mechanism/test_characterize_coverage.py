@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from backemf.mechanism.characterize import characterize
-from backemf.mechanism.trials import TESTS, make_run
+from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.trials import TESTS, make_run
 
 from .test_characterize import gravity_of, record, recorded
 

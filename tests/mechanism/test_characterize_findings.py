@@ -13,19 +13,19 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.cli.characterize import characterize as command
-from backemf.data.log import log
-from backemf.data.logs.mechanism import mechanism_logs
-from backemf.data.readers import wpilog
+from backemf.apps.cli.characterize import characterize as command
 from backemf.errors import MissingValue, UnknownName
-from backemf.mechanism.characterize import characterize
-from backemf.mechanism.feedback import velocity_gains
-from backemf.mechanism.physics import physics, theoretical
-from backemf.mechanism.regression import sysid
-from backemf.mechanism.trials import TESTS, make_run, split
-from backemf.mechanism.wpilib import constants
-from backemf.model.motor import Motor
-from backemf.report.figures.mechanism import test_runs as figure_of
+from backemf.kits.frc import wpilog
+from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.feedback import velocity_gains
+from backemf.kits.frc.figures import test_runs as figure_of
+from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.kits.frc.physics import physics, theoretical
+from backemf.kits.frc.regression import sysid
+from backemf.kits.frc.trials import TESTS, make_run, split
+from backemf.kits.frc.wpilib import constants
+from backemf.logs.log import log
+from backemf.physics.motor import Motor
 
 from .test_characterize import WEAK, codes, record, recorded
 
@@ -97,7 +97,7 @@ def test_stiction_at_the_start_does_not_bend_the_gains():
     for k in (0, 1):
         t, u, _, _ = record(TESTS[k], WEAK, slow=0.5, T=5.0, dt=0.01)
         held = np.where(np.abs(u) < 0.9, 0.0, u)  # sticks until 0.9 V
-        from backemf.mechanism.motion import motion
+        from backemf.kits.frc.mechanism import motion
 
         v, p = motion(t, held, start=(0.0, 0.0, 0.0), velocity_time=t, position_time=t, gains=WEAK)
         runs[k] = make_run(TESTS[k], t, u, p, v + 0.005 * np.random.default_rng(k).standard_normal(len(v)))
@@ -137,7 +137,7 @@ def test_dry_friction_alone_does_not_stick(mechanism, seen, seed):
 @pytest.mark.parametrize("seen", ["clean", "noisy"])
 @pytest.mark.parametrize(("mechanism", "at"), [("a fast ramp", 0.6), ("a current", 2.06)])
 def test_what_sticks_is_told_with_its_breakaway(mechanism, at, seen):
-    from backemf.mechanism.motion import motion
+    from backemf.kits.frc.mechanism import motion
 
     gains, control, how = COULOMB[mechanism]
     rng, noise = np.random.default_rng(0), SEEN[seen].get("noise", (0.0, 0.0))[0]

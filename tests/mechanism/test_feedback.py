@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from backemf.errors import InvalidValue, UnknownName
-from backemf.mechanism.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
-from backemf.mechanism.feedforward import feedforward, feedforward_step
+from backemf.kits.frc.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
+from backemf.kits.frc.feedforward import feedforward, feedforward_step
 
 kV, kA = 3.060, 0.327
 
@@ -108,7 +108,7 @@ def test_feedforward_continuous():
 
 
 def test_feedforward_for_one_period_reaches_the_next_velocity():
-    from backemf.model.mechanism import Mechanism, step
+    from backemf.kits.frc.mechanism import Mechanism, step
 
     for case in ((kV, kA), (0.0, 0.4), (1e-9, 0.4), (2.0, 0.001)):
         u = feedforward_step(1.0, 1.3, kS=0.7, kV=case[0], kA=case[1], kG=0.2, period=0.02)

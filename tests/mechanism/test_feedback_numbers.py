@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from backemf.data.characterization import Feedback
 from backemf.errors import InvalidValue
-from backemf.mechanism.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
+from backemf.kits.frc.characterization import Feedback
+from backemf.kits.frc.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
 
 kV, kA = 3.0, 0.3
 

@@ -8,16 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.data.characterization import Gain
-from backemf.mechanism.findings import (
-    gain_findings,
-    mended,
-    missing_test,
-    motion_findings,
-    recording_findings,
-)
-from backemf.mechanism.segments import segment
-from backemf.mechanism.trials import make_run
+from backemf.kits.frc.characterization import Gain
+from backemf.kits.frc.findings import gain_findings, mended, missing_test, motion_findings, recording_findings
+from backemf.kits.frc.trial_set import segment
+from backemf.kits.frc.trials import make_run
 
 T = np.arange(0.0, 1.0, 0.01)
 FORWARD, REVERSE = "quasistatic-forward", "quasistatic-reverse"

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.mechanism.fit import _drifts, _trimmed, _weights
-from backemf.mechanism.model import Model
-from backemf.mechanism.segments import segment
-from backemf.mechanism.trials import make_run
+from backemf.kits.frc.fit import _drifts, _trimmed, _weights
+from backemf.kits.frc.model import Model
+from backemf.kits.frc.trial_set import segment
+from backemf.kits.frc.trials import make_run
 
 from .test_characterize import WEAK, gravity_of, record
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.data.characterization import Characterization, Gain
 from backemf.errors import MissingValue
-from backemf.mechanism.physics import physics, theoretical
-from backemf.model.motor import Motor
+from backemf.kits.frc.characterization import Characterization, Gain
+from backemf.kits.frc.physics import physics, theoretical
+from backemf.physics.motor import Motor
 
 MOTOR = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)
 HOW = {"ratio": 20.0, "n_motors": 2}

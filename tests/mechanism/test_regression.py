@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue, MissingValue
-from backemf.mechanism.regression import (
+from backemf.kits.frc.regression import (
     Resampled,
     differentiate,
     filtered,
@@ -19,7 +19,7 @@ from backemf.mechanism.regression import (
     resampled,
     sysid,
 )
-from backemf.mechanism.trials import TESTS, Trial, make_run
+from backemf.kits.frc.trials import TESTS, Trial, make_run
 
 
 def test_everything_on_the_clock_of_the_input():

@@ -11,17 +11,17 @@ import sys
 import numpy as np
 import pytest
 
-from backemf.cli.characterize import characterize as command
-from backemf.data.logs.mechanism import mechanism_logs
-from backemf.data.logs.recording import ReadError
-from backemf.data.readers import wpilog
-from backemf.demo.robot import mechanisms, write_robot_log
+from backemf.apps.cli.characterize import characterize as command
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.mechanism.characterize import characterize
-from backemf.mechanism.feedback import position_gains, settling_time, step_response
-from backemf.mechanism.physics import physics
-from backemf.mechanism.trials import TESTS, make_run
-from backemf.mechanism.wpilib import constants
+from backemf.kits.frc import wpilog
+from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.demo import mechanisms, write_robot_log
+from backemf.kits.frc.feedback import position_gains, settling_time, step_response
+from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.kits.frc.physics import physics
+from backemf.kits.frc.trials import TESTS, make_run
+from backemf.kits.frc.wpilib import constants
+from backemf.logs.recording import ReadError
 
 from ..cli.runner import runner
 from .test_characterize import WEAK, codes, record, recorded
@@ -77,7 +77,7 @@ def test_the_physics_behind_both_is_that_which_was_simulated(robot):
 
 def test_in_a_script_the_question_is_an_error(robot):
     words = ["characterize", str(robot), "--mechanism", "arm", "--constants", "java", "--json"]
-    program = "from backemf.cli.main import main; main()"
+    program = "from backemf.apps.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         stdin=subprocess.DEVNULL,
@@ -92,7 +92,7 @@ def test_in_a_script_the_question_is_an_error(robot):
 
 
 def test_at_a_terminal_it_asks(robot, monkeypatch):
-    from backemf.cli import characterize as module
+    from backemf.apps.cli import characterize as module
 
     asked = []
     monkeypatch.setattr(module.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})())

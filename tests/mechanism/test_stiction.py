@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from backemf.data.characterization import Gain
-from backemf.mechanism.findings import motion_findings
-from backemf.mechanism.motion import motion
-from backemf.mechanism.segments import segment
-from backemf.mechanism.trials import make_run
+from backemf.kits.frc.characterization import Gain
+from backemf.kits.frc.findings import motion_findings
+from backemf.kits.frc.mechanism import motion
+from backemf.kits.frc.trial_set import segment
+from backemf.kits.frc.trials import make_run
 
 KS, KV, KA = 0.25, 1.5, 0.3
 SPEED = 0.5

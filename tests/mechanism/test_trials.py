@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backemf.mechanism.trials import _before
+from backemf.kits.frc.trials import _before
 
 
 def test_a_stretch_begins_with_a_few_samples_at_rest():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model.energy import FLOWS
+from backemf.physics.energy import FLOWS
 
 from .variants import FRICTIONS
 

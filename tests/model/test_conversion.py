@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
+from backemf.analysis.conversion.motor_constants import SYMBOLS
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.mechanism.physics import theoretical
-from backemf.model import steady
-from backemf.model.conversion.motor_constants import SYMBOLS
+from backemf.kits.frc.physics import theoretical
+from backemf.physics import steady
 from backemf.units import parse
 
 STALL, AMPERES, SPEED, VOLTS = 30.0, 2.7, 45.0 * 2 * math.pi / 60.0, 12.0

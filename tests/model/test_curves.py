@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.analysis import curves
 from backemf.errors import InvalidValue, MissingValue
-from backemf.model import curves, steady
+from backemf.physics import steady
 
 from ..conftest import needed, unavailable
 

@@ -11,8 +11,8 @@ import pytest
 import backemf as be
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
-from backemf.model.energy import FLOWS
-from backemf.model.maths import mean_rise
+from backemf.physics.energy import FLOWS
+from backemf.physics.maths import mean_rise
 
 V, H, P, H_D, D, T_F = 12.0, 0.2, 16.0, 0.001, 32.0, 0.011
 PUSH = V * H_D * D

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model.steady import Line, no_load_speed
+from backemf.physics.steady import Line, no_load_speed
 
 from .variants import BENCHES, FRICTIONS, GEARED, RICH
 

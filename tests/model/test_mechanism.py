@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from backemf.engine import fallback
-from backemf.engine.mechanism import MechanismSystem, mechanism_kernels
 from backemf.engine.rows import held
-from backemf.model.mechanism import Mechanism, acceleration, step
+from backemf.kits.frc.mechanism import Mechanism, MechanismSystem, acceleration, mechanism_kernels, step
 
 M = Mechanism(friction=0.3, effort_per_velocity=1.2, effort_per_acceleration=0.2, gravity=0.1)
 

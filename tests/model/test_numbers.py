@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model import native
-from backemf.model.actuator import over
-from backemf.model.steady import (
+from backemf.physics import native
+from backemf.physics.actuator import over
+from backemf.physics.steady import (
     Line,
     armature,
     continuous_current,

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue
-from backemf.model.energy import FLOWS
+from backemf.physics.energy import FLOWS
 
 M, K_P, K_D = 2.0, 900.0, 60.0
 BENCH = be.bench.FreeShaft()

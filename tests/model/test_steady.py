@@ -8,7 +8,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError
-from backemf.model import steady
+from backemf.physics import steady
 
 
 def test_dynamixel_document_against_a_simulated_stall_and_speed():

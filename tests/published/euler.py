@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import NotLowered
-from backemf.model.actuator import inertias, over
-from backemf.model.maths import Scalar
+from backemf.physics.actuator import inertias, over
+from backemf.physics.maths import Scalar
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from backemf.data.sheets.datasheet import Datasheet, Entry, missing
-from backemf.model.conversion import PositionActuator, servo_actuator
+from backemf.analysis.conversion import PositionActuator, servo_actuator
+from backemf.datasheets.datasheet import Datasheet, Entry, missing
 from backemf.units import GRAVITY
 
 

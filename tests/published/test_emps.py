@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.analysis.readings.inverse import force_error, inverse_dynamics
 from backemf.identify.predict import predict
-from backemf.readings.inverse import force_error, inverse_dynamics
 
 PUBLISHED = {"inertia": 95.109, "viscous": 203.50, "coulomb": 20.394, "offset": -3.165}
 K_P, K_V, PERIOD = 160.18, 243.45, 1e-3

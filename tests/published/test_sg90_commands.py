@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli import identify, simulate
+from backemf.apps.cli import identify, simulate
 
 from ..cli.runner import runner
 from .sg90 import BENCH, RATIO, T0, Article, servo

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.readings.inverse import inverse_dynamics
-from backemf.readings.measure import READINGS, Measure
+from backemf.analysis.readings.inverse import inverse_dynamics
+from backemf.analysis.readings.measure import READINGS, Measure
 
 measure = be.measure
 

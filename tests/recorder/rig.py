@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import backemf as be
-from backemf.data.motions import Motion, Motions, SafetyLimits, Track, usual
-from backemf.recorder.frames import FRAMINGS
-from backemf.recorder.maps import MAPS
+from backemf.kits.recorder.frames import FRAMINGS
+from backemf.kits.recorder.maps import MAPS
+from backemf.planning.motions import Motion, Motions, SafetyLimits, Track, usual
 
-BACKEMF = (sys.executable, "-c", "from backemf.cli.main import main; main()")
+BACKEMF = (sys.executable, "-c", "from backemf.apps.cli.main import main; main()")
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 BENCH = be.bench.Pendulum(mass=0.1, length=0.1)
 SERVO = ("sts3215-12v", "--firmware", "lerobot", "--bench", "pendulum mass=0.1 length=0.1")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.motions import SafetyLimits
-from backemf.recorder.buses import bus
-from backemf.recorder.buses.damiao import Damiao, Span
-from backemf.recorder.buses.mit import Frame
-from backemf.recorder.buses.robstride import RobStride
-from backemf.recorder.record import RecordingStopped
+from backemf.kits.recorder.buses import bus
+from backemf.kits.recorder.buses.damiao import Damiao, Span
+from backemf.kits.recorder.buses.mit import Frame
+from backemf.kits.recorder.buses.robstride import RobStride
+from backemf.kits.recorder.record import RecordingStopped
+from backemf.planning.motions import SafetyLimits
 
 from .rig import BENCH, hold, short, virtual
 

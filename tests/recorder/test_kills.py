@@ -14,10 +14,10 @@ import time
 import pytest
 
 import backemf as be
-from backemf.data.codec import plain
-from backemf.data.motions import Motions
-from backemf.data.readers.recorded import lines
-from backemf.recorder.journal import SLOT, Journal
+from backemf.codec import plain
+from backemf.kits.recorder.journal import SLOT, Journal
+from backemf.kits.recorder.recorded import lines
+from backemf.planning.motions import Motions
 
 from .rig import BENCH, hold, started, tapped, torque, until, virtual
 

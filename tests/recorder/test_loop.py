@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.motions import usual
-from backemf.data.sheets import parts
-from backemf.demo import loop
+from backemf.apps.demo import loop
+from backemf.datasheets import parts
+from backemf.planning.motions import usual
 
 from .rig import virtual
 

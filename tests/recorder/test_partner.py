@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from backemf.recorder.partner import Signalled, signals_as_interruptions
+from backemf.kits.recorder.partner import Signalled, signals_as_interruptions
 
 
 class Dropping:

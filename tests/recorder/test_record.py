@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.motions import Motion, Motions, SafetyLimits, Track
 from backemf.errors import BackemfError, InvalidValue, UnknownName
-from backemf.recorder.buses import BusError
-from backemf.recorder.buses.ports import refused
-from backemf.recorder.record import RecordingStopped, joints
+from backemf.kits.recorder.buses import BusError
+from backemf.kits.recorder.buses.ports import refused
+from backemf.kits.recorder.record import RecordingStopped, joints
+from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 from .rig import BENCH, hold, short, started, torque, until, virtual
 

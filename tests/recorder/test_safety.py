@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.data.motions import Motion, Motions, SafetyLimits, Track
-from backemf.recorder.buses import Column, Reply, Servo
-from backemf.recorder.preflight import problems, watched, zero_of
-from backemf.recorder.safety import violation
+from backemf.kits.recorder.buses import Column, Reply, Servo
+from backemf.kits.recorder.preflight import problems, watched, zero_of
+from backemf.kits.recorder.safety import violation
+from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 COLUMNS = tuple(
     Column(name, unit)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.data.fit import FittedLog, Tried
-from backemf.report.contents import report
+from backemf.apps.report.contents import report
+from backemf.results.fit import FittedLog, Tried
 
 from ..identify.recordings import SERVO, clean, record
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.report import html
+from backemf.apps.report.figures import draw, plots
+from backemf.apps.report.figures.pipeline import pipeline
+from backemf.apps.report.figures.plots import KINDS, Shown, figure
+from backemf.apps.report.figures.svg import svg
 from backemf.errors import InvalidValue, UnknownName
-from backemf.model import steady
-from backemf.report import html
-from backemf.report.figures import draw, plots
-from backemf.report.figures.figure import Diagram
-from backemf.report.figures.pipeline import pipeline
-from backemf.report.figures.plots import KINDS, Shown, figure
-from backemf.report.figures.svg import svg
+from backemf.figure import Diagram
+from backemf.physics import steady
 
 from ..model.variants import DRIVES, FRICTIONS
 

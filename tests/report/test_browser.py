@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from backemf.report import html
+from backemf.apps.report import html
 
 from ..browser import started
 

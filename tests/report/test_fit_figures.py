@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model import steady
-from backemf.model.curves import friction_size
-from backemf.report.blocks import Drawing
-from backemf.report.figures import (
+from backemf.analysis.curves import friction_size
+from backemf.apps.playground.blocks import Drawing
+from backemf.apps.report.figures import (
     draw as render,
     fit as fit_figures,
     friction as friction_figures,
     plotly as plotly_page,
     sheet as sheet_figures,
 )
-from backemf.report.figures.figure import Curve, Figure, Panel
-from backemf.report.sections import sections
+from backemf.apps.report.sections import sections
+from backemf.figure import Curve, Figure, Panel
+from backemf.physics import steady
 
 MOTOR = be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.report import html
-from backemf.report.blocks import Drawing
-from backemf.report.contents import Report, bench_words, report, stored_logs
-from backemf.report.sections import sections
-from backemf.report.verdict import Deployed, level, verdict
+from backemf.apps.playground.blocks import Drawing
+from backemf.apps.report import html
+from backemf.apps.report.contents import Report, bench_words, report, stored_logs
+from backemf.apps.report.sections import sections
+from backemf.apps.report.verdict import Deployed, level, verdict
 from backemf.tables import number
 
 from ..identify.recordings import SERVO, record
@@ -398,7 +398,7 @@ def test_a_path_of_another_system_is_found_beside_the_fit(fit, tmp_path):
 def test_the_library_comes_with_its_licence():
     from importlib.resources import files
 
-    from backemf.report.figures.plotly import library
+    from backemf.apps.report.figures.plotly import library
 
     assert "(cartesian - minified)" in library()[:100]
-    assert "Plotly" in files("backemf.report").joinpath("plotly", "LICENSE").read_text(encoding="utf-8")
+    assert "Plotly" in files("backemf.apps.report").joinpath("plotly", "LICENSE").read_text(encoding="utf-8")

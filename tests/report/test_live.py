@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.playground.blocks import Drawing
+from backemf.apps.playground.kernels import Kernels, packed, rows_script, script
+from backemf.apps.playground.panel import Live, data, live, slider
+from backemf.apps.report import html
+from backemf.apps.report.joint_blocks import joint_blocks
 from backemf.identify.predict import run as predicted
-from backemf.report import html
-from backemf.report.blocks import Drawing
-from backemf.report.live.joints import joint_blocks
-from backemf.report.live.kernels import Kernels, packed, rows_script, script
-from backemf.report.live.panel import Live, data, live, slider
 
 from ..browser import node, started
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.model.curves.operation import full_voltage
-from backemf.model.steady import stall_torque
-from backemf.report.live import lessons
-from backemf.report.live.kernels import script
-from backemf.report.live.playground import everything, playground, variant
-from backemf.report.live.scene import page as made
+from backemf.analysis.curves.operation import full_voltage
+from backemf.apps.playground import lessons
+from backemf.apps.playground.kernels import script
+from backemf.apps.playground.playground import everything, playground, variant
+from backemf.apps.playground.scene import page as made
+from backemf.physics.steady import stall_torque
 
 from ..browser import node, started
 from .test_live import allowed_scripts

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.report import report as command
+from backemf.apps.cli.report import report as command
+from backemf.apps.playground.blocks import Drawing, Live, Table
+from backemf.apps.report.robot_contents import level_of, robot_report
+from backemf.apps.report.robot_page import page, write
+from backemf.apps.report.robot_sections import sections
 from backemf.errors import InvalidValue
-from backemf.report.blocks import Drawing, Live, Table
-from backemf.report.robot.contents import level_of, robot_report
-from backemf.report.robot.page import page, write
-from backemf.report.robot.sections import sections
 
 from ..cli.runner import runner
 from ..robot.arms import ARM

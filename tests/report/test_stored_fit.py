@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import FittedLog, Tried
+from backemf.results.fit import FittedLog, Tried
 
 from ..identify.recordings import clean
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import backemf as be
-from backemf.data.fit import BenchNumber, Fitted, FittedLog, Score
+from backemf.results.fit import BenchNumber, Fitted, FittedLog, Score
 
 from .simulated import DELAYS, truth
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import backemf as be
-from backemf.data.log import Log
-from backemf.data.robot import Ground
-from backemf.robot.coupled import coupled
+from backemf.logs.log import Log
+from backemf.logs.robot import Ground
+from backemf.mujoco.robot.coupled import coupled
 
 STEP = 2 * np.pi / 4096
 TRUTH = be.Actuator(

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.log import Log
-from backemf.data.robot import Ground
-from backemf.robot.clearance import clearance
-from backemf.robot.coupled import coupled
+from backemf.logs.log import Log
+from backemf.logs.robot import Ground
+from backemf.mujoco.robot.clearance import clearance
+from backemf.mujoco.robot.coupled import coupled
 
 from .arms import ARM
 from .simulated import TRUTH

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import backemf as be
-from backemf.data import store
+from backemf import store
 
 from .arms import ARM, URDF
 

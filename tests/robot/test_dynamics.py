@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.robot import Ground
-from backemf.robot.clearance import clearance
-from backemf.robot.contact import stretches
-from backemf.robot.dynamics import carried
-from backemf.robot.motion import motion_of, smoothed, window_of
+from backemf.logs.robot import Ground
+from backemf.mujoco.robot.clearance import clearance
+from backemf.mujoco.robot.contact import stretches
+from backemf.mujoco.robot.dynamics import carried
+from backemf.mujoco.robot.motion import motion_of, smoothed, window_of
 
 from .arms import ARM
 
@@ -30,7 +30,7 @@ def rod(tmp_path):
 
 
 def log_of(robot, t, **positions):
-    from backemf.data.log import Log
+    from backemf.logs.log import Log
 
     joints = {n: be.log(n, t, position=q, position_target=q) for n, q in positions.items()}
     return Log(name="run", signals={}, joints=joints, robot=robot)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.robot.dynamics import carried
-from backemf.robot.masses import changed, slopes, unknowns
-from backemf.robot.motion import motion_of
+from backemf.mujoco.robot.dynamics import carried
+from backemf.mujoco.robot.masses import changed, slopes, unknowns
+from backemf.mujoco.robot.motion import motion_of
 
 from .arms import ARM
 from .simulated import commands

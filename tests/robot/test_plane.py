@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.robot import Ground
 from backemf.identify.joints.along import along, with_contact
-from backemf.robot.clearance import Clearance
-from backemf.robot.contact import Pushes
-from backemf.robot.plane import ground_of
+from backemf.logs.robot import Ground
+from backemf.mujoco.robot.clearance import Clearance
+from backemf.mujoco.robot.contact import Pushes
+from backemf.mujoco.robot.plane import ground_of
 
 from .arms import ARM
 from .simulated import DELAYS, recording, truth

@@ -8,17 +8,17 @@ import pytest
 
 from backemf.engine.simulate import simulate
 from backemf.errors import InvalidValue, MissingValue
-from backemf.model import drive as drives
-from backemf.model.actuator import Actuator
-from backemf.model.bench import Flywheel
-from backemf.model.drive import Brake, Off
-from backemf.model.friction import M4, Coulomb, LuGre, Viscous
-from backemf.model.gearbox import Gearbox
-from backemf.model.motor import Cogging, Limits, Motor
-from backemf.model.thermal import Thermal, TwoNodeThermal
-from backemf.simulator.actuator import from_actuator, to_actuator
-from backemf.simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state
-from backemf.simulator.step import step
+from backemf.mujoco.actuator import from_actuator, to_actuator
+from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state
+from backemf.mujoco.step import step
+from backemf.physics import drive as drives
+from backemf.physics.actuator import Actuator
+from backemf.physics.bench import Flywheel
+from backemf.physics.drive import Brake, Off
+from backemf.physics.friction import M4, Coulomb, LuGre, Viscous
+from backemf.physics.gearbox import Gearbox
+from backemf.physics.motor import Cogging, Limits, Motor
+from backemf.physics.thermal import Thermal, TwoNodeThermal
 
 MOTOR = Motor(
     resistance=2.0,

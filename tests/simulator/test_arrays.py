@@ -11,10 +11,10 @@ pytest.importorskip("mujoco")
 import mujoco
 
 from backemf.errors import InvalidValue, UnknownName
-from backemf.model.quantity import substitute
-from backemf.simulator.arrays import dcmotors, engine_of, from_model, place, read_state, write_state, write_to
-from backemf.simulator.dcmotor import Joint
-from backemf.simulator.step import step
+from backemf.mujoco.arrays import dcmotors, engine_of, from_model, place, read_state, write_state, write_to
+from backemf.mujoco.dcmotor import Joint
+from backemf.mujoco.step import step
+from backemf.physics.quantity import substitute
 
 ARM = """<mujoco><option timestep="0.001" integrator="implicitfast" gravity="0 0 0"/>
 <worldbody>

@@ -8,11 +8,11 @@ import math
 import pytest
 
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.model.friction import Coulomb, LuGre
-from backemf.model.motor import Motor
-from backemf.model.thermal import Thermal
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor, inherited
-from backemf.simulator.dcmotor import Controller, DcMotor, Engine, rules, states
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor, inherited
+from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, rules, states
+from backemf.physics.friction import Coulomb, LuGre
+from backemf.physics.motor import Motor
+from backemf.physics.thermal import Thermal
 
 FULL = DcMotorAttributes(
     resistance=(2.0,),

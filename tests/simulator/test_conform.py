@@ -11,9 +11,9 @@ pytest.importorskip("mujoco")
 import typer
 from typer.testing import CliRunner
 
-from backemf.cli.conform import conform as command
+from backemf.apps.cli.conform import conform as command
 from backemf.errors import InvalidValue, MissingValue
-from backemf.simulator.conform import conform
+from backemf.mujoco.conform import conform
 
 MODEL = """<mujoco><option timestep="0.002" integrator="{integrator}"/>
 <default><joint damping="0.01"/><geom contype="0" conaffinity="0"/></default>

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.errors import InvalidValue, UnknownName
-from backemf.model.friction import Coulomb, LuGre, Viscous
-from backemf.model.motor import Limits, Motor
-from backemf.model.thermal import Thermal, TwoNodeThermal
-from backemf.simulator.dcmotor import (
+from backemf.mujoco.dcmotor import (
     Controller,
     DcMotor,
     Engine,
@@ -19,6 +16,9 @@ from backemf.simulator.dcmotor import (
     states,
     unknown_effects,
 )
+from backemf.physics.friction import Coulomb, LuGre, Viscous
+from backemf.physics.motor import Limits, Motor
+from backemf.physics.thermal import Thermal, TwoNodeThermal
 
 MOTOR = Motor(resistance=2.0, torque_constant=0.5)
 U, L, W, X = 3.0, 1.0, 0.4, 0.7

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.model.friction import LuGre
-from backemf.model.motor import Cogging, Limits, Motor
-from backemf.model.thermal import Thermal
-from backemf.simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, states
-from backemf.simulator.eras import gains_to_era1, gains_to_era2, in_volts
-from backemf.simulator.step import step
+from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, states
+from backemf.mujoco.eras import gains_to_era1, gains_to_era2, in_volts
+from backemf.mujoco.step import step
+from backemf.physics.friction import LuGre
+from backemf.physics.motor import Cogging, Limits, Motor
+from backemf.physics.thermal import Thermal
 
 MOTOR = Motor(
     resistance=2.0,

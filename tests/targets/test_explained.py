@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 import backemf as be
-from backemf.cli import exports
-from backemf.data.sheets import parts as catalogue
+from backemf.apps.cli import exports
+from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
-from backemf.model import steady
+from backemf.physics import steady
 from backemf.targets.explain import Part, explain, summary, text
 from backemf.targets.explained import servos
 from backemf.targets.explained.text import _told

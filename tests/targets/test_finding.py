@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.simulator.actuator import to_actuator
-from backemf.simulator.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.simulator.dcmotor import Engine
+from backemf.mujoco.actuator import to_actuator
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
+from backemf.mujoco.dcmotor import Engine
 from backemf.targets.mujoco.finding import accurate, integrator_finding, scheme
 
 GEAR = 345.0

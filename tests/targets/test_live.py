@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli import exports
+from backemf.apps.cli import exports
 from backemf.errors import BackemfError
 from backemf.targets.clocked import clocked
 from backemf.targets.export import export

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.log import log
 from backemf.errors import InvalidValue, MissingValue
+from backemf.logs.log import log
 from backemf.targets.export import Request
 from backemf.targets.motions import (
     motions_of,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue, NotAvailable, UnknownName
-from backemf.simulator.arrays import from_model
+from backemf.mujoco.arrays import from_model
 from backemf.targets.clocked import Clocked
 from backemf.targets.mujoco.run import (
     _switch,

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue
-from backemf.model.friction import (
+from backemf.physics.friction import (
     M3,
     M4,
     Coulomb,

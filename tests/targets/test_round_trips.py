@@ -14,7 +14,7 @@ pytest.importorskip("mujoco")
 import mujoco
 
 import backemf as be
-from backemf.cli import exports, identify, sheets
+from backemf.apps.cli import exports, identify, sheets
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.targets import sources
 from backemf.targets.files import exported, is_exported

@@ -13,8 +13,8 @@ pytest.importorskip("mujoco")
 import mujoco
 
 import backemf as be
-from backemf.cli import exports
-from backemf.cli.inputs import sources
+from backemf.apps.cli import exports
+from backemf.apps.cli.inputs import sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.targets.explain import explain
 from backemf.targets.export import export
@@ -129,7 +129,7 @@ def test_an_old_dcmotor_becomes_the_new_era_s(tmp_path):
 
 
 def test_the_installed_era_s_words_are_told_to_those_who_conform(tmp_path):
-    from backemf.simulator.conform import conform
+    from backemf.mujoco.conform import conform
 
     motor = '<dcmotor joint="knee" motorconst="0.08" resistance="2" input="position" controller="9 0 0.4"/>'
     with pytest.raises(InvalidValue) as caught:

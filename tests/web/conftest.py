@@ -22,11 +22,11 @@ from ..conftest import ROOT, needed
 START = """
 import sys
 from pathlib import Path
-from backemf.web.limits import Limits
-from backemf.web.serve import serve
+from backemf.apps.web.limits import Limits
+from backemf.apps.web.serve import serve
 def told(address):
     print(address, flush=True)
-worker = [sys.executable, "-m", "backemf.cli.web.worker"]
+worker = [sys.executable, "-m", "backemf.apps.web.worker"]
 serve(Path(sys.argv[1]), port=0, program=worker, told=told, limits=Limits(**eval(sys.argv[2])))
 """
 SECONDS = 120.0

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from backemf.web.guard import HEADERS, PAGE
+from backemf.apps.web.guard import HEADERS, PAGE
 
 PATHS = ("/", "/api/hello", "/api/projects", "/static/app.js", "/static/app.css", "/nothing")
 

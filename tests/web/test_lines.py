@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from backemf.apps.web.limits import Limits
+from backemf.apps.web.lines import line
+from backemf.apps.web.workspace import File, Project, Workspace
 from backemf.errors import BackemfError
-from backemf.web.limits import Limits
-from backemf.web.lines import line
-from backemf.web.workspace import File, Project, Workspace
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from backemf.apps.web import names
 from backemf.errors import InvalidValue
-from backemf.web import names
 
 ODD = [
     "../../../etc/passwd.csv",

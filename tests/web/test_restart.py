@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from backemf.apps.web.limits import Limits
+from backemf.apps.web.workspace import Workspace
 from backemf.errors import InvalidValue
-from backemf.web.limits import Limits
-from backemf.web.workspace import Workspace
 
 from ..conftest import needed
 from .conftest import ASKED, MAPS, Project, Server

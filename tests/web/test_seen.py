@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.web.worker import LOGS, POINTS, Seen
+from backemf.apps.web.worker import LOGS, POINTS, Seen
 from backemf.identify.optimize import watcher
 
 

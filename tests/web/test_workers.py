@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from backemf.web.fork import Bounds
-from backemf.web.workers import LOST, Copies, Programs, Workers, workers
+from backemf.apps.web.fork import Bounds
+from backemf.apps.web.workers import LOST, Copies, Programs, Workers, workers
 
 from ..conftest import ROOT
 
@@ -19,7 +19,7 @@ PROGRAM = f"""
 import json, os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(ROOT / "src")!r})
-from backemf.web.fork import Bounds, alone, noted, serve
+from backemf.apps.web.fork import Bounds, alone, noted, serve
 def run(words, job):
     if words[0] == "say":
         print(json.dumps({{"said": words[1], "here": os.getcwd()}}))

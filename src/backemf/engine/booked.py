@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..model import energy, native
-from ..model.energy import FLOWS
-from ..model.maths import Scalar
+from ..physics import energy, native
+from ..physics.energy import FLOWS
+from ..physics.maths import Scalar
 from .system import ActuatorSystem, Results, Row
 
 

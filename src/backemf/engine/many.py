@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, SignalError, UnknownName
-from ..model.actuator import Actuator
-from ..model.bench import Bench
+from ..physics.actuator import Actuator
+from ..physics.bench import Bench
 from . import population
 from .compile.kernels import kernels
 from .compile.memory import new_array

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import BackemfWarning, InvalidValue, MissingValue, SignalError, UnknownName
 from ..findings import Finding
-from ..model import energy as energy_book
-from ..model.actuator import Actuator, inertias, signals
-from ..model.bench import Bench
-from ..model.maths import is_number
+from ..physics import energy as energy_book
+from ..physics.actuator import Actuator, inertias, signals
+from ..physics.bench import Bench
+from ..physics.maths import is_number
 from ..signal import Command, moments
 from .booked import Booked
 from .rows import Delay, Held, check_substeps, held, split

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..model import native
-from ..model.actuator import Actuator, signals
-from ..model.bench import Bench
-from ..model.maths import Scalar
-from ..model.quantity import parameters, structure, substitute
+from ..physics import native
+from ..physics.actuator import Actuator, signals
+from ..physics.bench import Bench
+from ..physics.maths import Scalar
+from ..physics.quantity import parameters, structure, substitute
 
 Row = Sequence[Scalar]
 """Numbers in the order of their names."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import UnknownName
 from ..findings import Finding
-from ..model.actuator import Actuator, linear_unit
-from ..model.bench import Bench
+from ..physics.actuator import Actuator, linear_unit
+from ..physics.bench import Bench
 from ..tables import Displayed, Overview, frame
 
 UNITS = {

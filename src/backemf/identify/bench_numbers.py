@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.fit import BenchNumber
-from ..data.log import Log
-from ..data.logs.start import bench_of
-from ..model.actuator import Actuator
-from ..model.bench import BENCH_TRAITS, Bench
-from ..model.quantity import parameters, present
+from ..logs.log import Log
+from ..logs.start import bench_of
+from ..physics.actuator import Actuator
+from ..physics.bench import BENCH_TRAITS, Bench
+from ..physics.quantity import parameters, present
+from ..results.fit import BenchNumber
 from .free import Parameter
 
 FIELDS = ("mass", "length", "arm_mass", "inertia", "drum_radius", "stiffness")

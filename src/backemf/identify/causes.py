@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.log import ASKED, Log, Signal
 from ..engine.rows import DELAY
 from ..findings import Finding, finding
+from ..logs.log import ASKED, Log, Signal
 from .bench_numbers import LATENCY
 from .free import Free, Parameter
 from .optimize import levenberg_marquardt

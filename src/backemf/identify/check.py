@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..data.log import Log, actuator_and_logs
-from ..data.sheets.datasheet import Datasheet
+from ..datasheets.datasheet import Datasheet
 from ..findings import Finding, finding
-from ..model.actuator import Actuator
+from ..logs.log import Log, actuator_and_logs
+from ..physics.actuator import Actuator
 from ..tables import number, table
 from .bench_numbers import measured, supplies
 from .causes import causes, drifting
 from .free import WIDE, default_paths, free, sized
-from .recording.faults import limits_of
-from .recording.motion import coverage
-from .recording.remedies import Build, Inspection, apply, inspected, merged
+from .inspect.faults import limits_of
+from .inspect.motion import coverage
+from .inspect.remedies import Build, Inspection, apply, inspected, merged
 from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
 from .search import Asked, Climb
 from .uncertainty import inverse

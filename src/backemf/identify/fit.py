@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fit import BenchNumber, Fit, Fitted, FittedLog, Start
-from ..data.log import Log, actuator_and_logs
-from ..data.sheets.datasheet import Datasheet
+from ..datasheets.datasheet import Datasheet
 from ..engine.population import check_place
 from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
-from ..model.actuator import Actuator
+from ..logs.log import Log, actuator_and_logs
+from ..physics.actuator import Actuator
+from ..results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from . import bench_numbers as numbers
 from .causes import causes
 from .check import OPEN, inspection
 from .fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
 from .free import Free
 from .frictions import law, with_friction
+from .inspect.faults import jumps_of
+from .inspect.remedies import UNDERSTOOD, Inspection, merged
 from .optimize import Progress, levenberg_marquardt
-from .recording.faults import jumps_of
-from .recording.remedies import UNDERSTOOD, Inspection, merged
 from .residual import Problem, mean_absolute_errors, problem
 from .search import Asked, Climb
 from .select import split

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ..data.fit import Fitted
 from ..findings import Finding, finding
+from ..results.fit import Fitted
 from .residual import Problem
 
 TIED = 0.98

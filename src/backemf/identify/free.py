@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.sheets.datasheet import Datasheet
+from ..datasheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
-from ..model.actuator import Actuator
-from ..model.quantity import Size, quantities
-from ..model.steady import line
+from ..physics.actuator import Actuator
+from ..physics.quantity import Size, quantities
+from ..physics.steady import line
 from ..statistics import Coordinate
 
 WIDE = 2.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from ..errors import UnknownName
-from ..model.actuator import Actuator
-from ..model.friction import FRICTIONS
-from ..model.quantity import parameters
+from ..physics.actuator import Actuator
+from ..physics.friction import FRICTIONS
+from ..physics.quantity import parameters
 from .free import size
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")

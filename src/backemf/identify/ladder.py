@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fit import Fit, Tried
-from ..data.log import Log, actuator_and_logs
-from ..data.sheets.datasheet import Datasheet
+from ..datasheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
-from ..model.actuator import Actuator
+from ..logs.log import Log, actuator_and_logs
+from ..physics.actuator import Actuator
+from ..results.fit import Fit, Tried
 from ..tables import table
 from .bench_numbers import words
 from .check import inspection

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.fit import Fit
-from ..data.log import Log, Signal
-from ..model.actuator import Actuator, signals
+from ..logs.log import Log, Signal
+from ..physics.actuator import Actuator, signals
+from ..results.fit import Fit
 from . import bench_numbers
 from .free import Free
 from .residual import Problem, fitted_drive, problem

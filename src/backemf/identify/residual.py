@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.log import Log, Signal
-from ..data.logs.start import bench_of, noise_of, restarts_of, start_of, targets
 from ..engine.compile.kernels import Kernels, kernels
 from ..engine.rows import DELAY, PAIRS, Batch, Delay, Held, Observer, Resets, held
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
-from ..model.actuator import Actuator
-from ..model.bench import Bench
-from ..model.drive import Servo
-from ..model.quantity import parameters, substitute
+from ..logs.log import Log, Signal
+from ..logs.start import bench_of, noise_of, restarts_of, start_of, targets
+from ..physics.actuator import Actuator
+from ..physics.bench import Bench
+from ..physics.drive import Servo
+from ..physics.quantity import parameters, substitute
 from .bench_numbers import with_angle
 from .free import Free
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.log import Log
-from ..data.sheets.datasheet import Datasheet
+from ..datasheets.datasheet import Datasheet
 from ..errors import MissingValue
-from ..model.actuator import Actuator
-from ..model.quantity import parameters
+from ..logs.log import Log
+from ..physics.actuator import Actuator
+from ..physics.quantity import parameters
 from . import bench_numbers as numbers
 from .free import Parameter, default_paths, free, priors, sized, spread
 from .frictions import BELOW, above, with_friction

@@ -6,9 +6,9 @@ import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..data.log import Log
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..model.quantity import parameters
+from ..logs.log import Log
+from ..physics.quantity import parameters
 
 KEYS: dict[str, Callable[[Log], Any]] = {
     "gain": lambda log: log.settings.get("drive.proportional"),

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.log import Log
 from ..engine.rows import DELAY
-from ..model.actuator import Actuator
+from ..logs.log import Log
+from ..physics.actuator import Actuator
 from . import bench_numbers as numbers
 from .free import Free
 from .optimize import Minimum, levenberg_marquardt

@@ -11,7 +11,7 @@ import numpy as np
 from ..engine.simulate import simulate
 from ..engine.trajectory import Trajectory
 from ..errors import BackemfError
-from ..model.actuator import Actuator
+from ..physics.actuator import Actuator
 from .motions import Motion
 
 CLOSE = 2e-5

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..model import drive as drives, steady
-from ..model.actuator import Actuator
-from ..model.drive import Drive
-from ..model.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
-from ..model.motor import Motor
+from ..physics import drive as drives, steady
+from ..physics.actuator import Actuator
+from ..physics.drive import Drive
+from ..physics.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
+from ..physics.motor import Motor
 from .export import Export, Request, complete, header
 from .losses import NO_PLAY, Losses, check_direction, cooled, weighed
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..errors import BackemfError, UnknownName
 from ..findings import Finding
-from ..model import steady
-from ..simulator.arrays import joint_inertia, load_mujoco, without_log
-from ..simulator.models import Loaded, load
-from ..simulator.plain import actuator_names, driven, kind_of
+from ..mujoco.arrays import joint_inertia, load_mujoco, without_log
+from ..mujoco.models import Loaded, load
+from ..mujoco.plain import actuator_names, driven, kind_of
+from ..physics import steady
 from .explained import bristle as bristles, compare, findings as found
 from .explained.bristle import Bristle as Bristle
 from .explained.compare import Compared as Compared, Part as Part, Parts as Parts

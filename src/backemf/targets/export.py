@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..data.fit import Fit
-from ..data.log import Log
-from ..data.sheets.datasheet import Datasheet
-from ..data.sheets.parts import Part, part
-from ..data.spread import Spread
+from ..datasheets.datasheet import Datasheet
+from ..datasheets.parts import Part, part
 from ..errors import InvalidValue, MissingValue, NotAvailable, UnknownName
 from ..files import write_all
 from ..findings import Finding
-from ..model.actuator import Actuator
-from ..simulator.dcmotor import INTEGRATORS, VERSIONS, release
+from ..logs.log import Log
+from ..mujoco.dcmotor import INTEGRATORS, VERSIONS, release
+from ..physics.actuator import Actuator
+from ..results.fit import Fit
+from ..results.spread import Spread
 from ..tables import Displayed, Overview
 from .account import (
     NOT_RUN as NOT_RUN,

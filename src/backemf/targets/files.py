@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from ..errors import InvalidValue, MissingValue, NotAvailable
-from ..model.actuator import Actuator
-from ..simulator.arrays import dcmotors, without_log
-from ..simulator.models import load, same_era
+from ..mujoco.arrays import dcmotors, without_log
+from ..mujoco.models import load, same_era
+from ..physics.actuator import Actuator
 from .archive import BROKEN, unpacked
 from .export import Export, parse_target
 from .mujoco.interface import Old, old_of
@@ -116,7 +116,7 @@ def _joint(text: str, path: Path, target: str) -> str:
     if target in ("mjlab", "newton", "torch", "warp", "mujoco-plugin", "c", "fmu"):
         words = text.partition("target_names_expr=(")[2]
         return words.split('"')[1] if words else "joint"
-    from ..simulator.xml import scan
+    from ..mujoco.xml import scan
 
     names = [e.attributes["name"] for e in scan(path) if e.tag == "joint" and "name" in e.attributes]
     several = [name for name in dict.fromkeys(names)]

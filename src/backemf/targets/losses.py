@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BackemfError, InvalidValue
-from ..model.actuator import Actuator
-from ..model.motor import Limits
+from ..physics.actuator import Actuator
+from ..physics.motor import Limits
 from .approximate import Difference, Tuned, difference, positions
 from .export import NOTHING_LOST, Account, Effect, Request
 from .motions import Motion, motions_of

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.log import Log
-from ..data.logs.start import bench_of, start_of, targets
 from ..errors import InvalidValue, MissingValue
-from ..model import steady
-from ..model.actuator import Actuator
-from ..model.bench import GRAVITY, Bench, Flywheel, Pendulum
+from ..logs.log import Log
+from ..logs.start import bench_of, start_of, targets
+from ..physics import steady
+from ..physics.actuator import Actuator
+from ..physics.bench import GRAVITY, Bench, Flywheel, Pendulum
 from .export import Request
 
 DT = 0.004

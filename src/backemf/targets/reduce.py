@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import steady
-from ..model.actuator import Actuator
-from ..model.drive import Drive
-from ..model.friction import Coulomb, LuGre, Viscous
-from ..model.gearbox import Gearbox
-from ..model.motor import Limits, Motor
-from ..model.quantity import present
-from ..simulator.actuator import current_loop, from_actuator, no_place
-from ..simulator.attributes import motor_limits
+from ..mujoco.actuator import current_loop, from_actuator, no_place
+from ..mujoco.attributes import motor_limits
+from ..physics import steady
+from ..physics.actuator import Actuator
+from ..physics.drive import Drive
+from ..physics.friction import Coulomb, LuGre, Viscous
+from ..physics.gearbox import Gearbox
+from ..physics.motor import Limits, Motor
+from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
 from .export import NOTHING_LOST, Account, Request, moved
 from .losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever

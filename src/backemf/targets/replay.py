@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.log import Log
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding
-from ..simulator.arrays import without_log
+from ..logs.log import Log
+from ..mujoco.arrays import without_log
 from ..tables import table
 from .archive import restated
 from .clocked import Clocked, clocked

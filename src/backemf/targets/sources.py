@@ -7,9 +7,12 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..data import store
+from .. import store
+from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..model.actuator import Actuator
+from ..physics.actuator import Actuator
+from ..results.fit import Fit
+from ..results.population import Population
 
 MODELS = (".xml", ".mjcf")
 """Endings of MJCF models."""
@@ -64,7 +67,7 @@ def read(source: Path | str, hint: str | None = None) -> Source:
     text = str(path)
     if not text.endswith(".json"):
         note = f"datasheet: {path.name}" if text.endswith(".toml") else f"catalogue: {text}"
-        return Source(store.actuator(source), (note,))
+        return Source(_sheet(source), (note,))
     content = _content(path)
     if isinstance(content, dict) and content.get("noun") == "Fit" and (joint := _joint(path, name, hint)):
         return joint
@@ -73,21 +76,16 @@ def read(source: Path | str, hint: str | None = None) -> Source:
     if isinstance(content, dict) and "backemf" not in content and "kt" in content:
         return _bam(text)
     if isinstance(content, dict) and content.get("noun") == "Population":
-        from ..data.population import Population
-
         shared = Population.read(text)
         return Source(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
     if isinstance(content, dict) and content.get("noun") == "Fit":
-        from ..data.fit import Fit
-
         fit = Fit.read(text)
         return Source(fit.actuator, (f"fit: {path.name}", *fit.summary()))
-    return Source(store.actuator(source), (f"actuator: {path.name}",))
+    return Source(_stored(path), (f"actuator: {path.name}",))
 
 
 def _joint(path: Path, name: str | None, hint: str | None) -> Source | None:
     """A joint of a robot's fit; None where it is one servo's."""
-    from ..data.fit import Fit
 
     fit = Fit.read(path)
     if not fit.joints:
@@ -122,3 +120,24 @@ def _bam(file: str) -> Source:
     if found.offset is not None:
         notes.append(f"q_offset {found.offset:g} rad of the recordings is not part of the actuator")
     return Source(found.actuator, tuple(notes))
+
+
+def _stored(path: Path | str) -> Actuator:
+    """The actuator of a stored actuator, fit or population."""
+    noun = store.load(store.read_json(path), str(path))
+    if isinstance(noun, (Fit, Population)):
+        return noun.actuator
+    if not isinstance(noun, Actuator):
+        raise store.StoreError(
+            f"{path} holds a {type(noun).__name__}; expected an Actuator, a Fit or a Population"
+        )
+    return noun
+
+
+def _sheet(source: Path | str) -> Actuator:
+    """The actuator of a part of the catalogue, a datasheet in TOML, or an identified set "part/set"."""
+    text = str(source)
+    part, slash, _ = text.partition("/")
+    if slash and part.lower() in parts.names():
+        return parts.identified(text.lower())
+    return parts.sheet(source).actuator()

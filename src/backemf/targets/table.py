@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..simulator.dcmotor import VERSIONS
+from ..mujoco.dcmotor import VERSIONS
 
 
 class Target(NamedTuple):

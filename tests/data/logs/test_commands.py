@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import FittedLog
-from backemf.data.store import load, plain
 from backemf.errors import BackemfError
+from backemf.results.fit import FittedLog
+from backemf.store import load, plain
 
 SQUARE = be.signal.square(np.pi / 2, 0.5, offset=np.pi / 2, at=0.5015946)
 TIME = np.arange(100) / 30.0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.logs.robot.joints import owner
-from backemf.data.logs.robot.shares import grain
-from backemf.data.robot import Joint, Robot
+from backemf.logs.joints.joints import owner
+from backemf.logs.joints.shares import grain
+from backemf.logs.robot import Joint, Robot
 
 ROBOT = Robot(
     name="arm",

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.cli.logs import log as command
-from backemf.data.log import Signal
-from backemf.data.logs.read import read
+from backemf.apps.cli.logs import log as command
 from backemf.errors import BackemfError
+from backemf.logs.log import Signal
+from backemf.logs.read import read
 
 app = typer.Typer()
 app.command()(command)

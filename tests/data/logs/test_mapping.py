@@ -7,10 +7,10 @@ import math
 
 import pytest
 
-from backemf.data import store
-from backemf.data.logs import mapping, names
-from backemf.data.logs.mapping import Origin
+from backemf import store
 from backemf.errors import BackemfError
+from backemf.logs import mapping, names
+from backemf.logs.mapping import Origin
 
 TEXTS = [
     ("position=motor_pos[deg],-1", Origin(signal="position", channel="motor_pos", unit="deg", factor=-1.0)),

@@ -9,9 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from backemf.data.logs.read import look, read
 from backemf.errors import BackemfError, BackemfWarning
-from backemf.model.bench import Pendulum
+from backemf.logs.read import look, read
+from backemf.physics.bench import Pendulum
 
 GOOD = "t [s],angle [rad]\n0,1\n1,2\n"
 

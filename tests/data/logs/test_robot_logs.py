@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.logs import mapping
-from backemf.data.logs.robot.matching import match
-from backemf.data.robot import Joint, Robot
+from backemf.logs import mapping
+from backemf.logs.joints.matching import match
+from backemf.logs.robot import Joint, Robot
 
 from .test_joints import ROBOT, table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from backemf.data.readers.ros.definitions import DEFINITIONS
+from backemf.logs.readers.ros.definitions import DEFINITIONS
 
 from ...conftest import needed, unavailable
 

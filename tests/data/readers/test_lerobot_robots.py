@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.robot import Joint, Robot
 from backemf.errors import BackemfError, BackemfWarning
+from backemf.logs.robot import Joint, Robot
 
 from .test_read_formats import arrow as arrow, parquet as parquet
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from backemf import BackemfError, read
-from backemf.cli.logs import log as log_command
-from backemf.data.logs.mapping import parse
+from backemf.apps.cli.logs import log as log_command
 from backemf.errors import BackemfWarning
+from backemf.logs.mapping import parse
 
 from ...cli.runner import runner
 from .test_read_formats import arrow as arrow, parquet as parquet

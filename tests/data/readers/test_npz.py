@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.data.logs.read import read
-from backemf.data.readers import npz
 from backemf.errors import BackemfError
+from backemf.logs.read import read
+from backemf.logs.readers import npz
 
 T = 0.005 * np.arange(200)
 Q = np.sin(T)

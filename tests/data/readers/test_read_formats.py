@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import scipy.io
 
-from backemf.data.logs.mechanism import mechanism_logs
-from backemf.data.logs.read import read
-from backemf.data.readers import mat
 from backemf.errors import BackemfError, NotAvailable
+from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.logs.read import read
+from backemf.logs.readers import mat
 
 from ...conftest import unavailable
 

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from backemf.data.logs.read import read
-from backemf.data.readers import json_file
 from backemf.errors import BackemfError
-from backemf.model.bench import FreeShaft, Pendulum
+from backemf.logs.read import read
+from backemf.logs.readers import json_file
+from backemf.physics.bench import FreeShaft, Pendulum
 
 from ...conftest import unavailable
 

@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from backemf.data.logs.read import read
-from backemf.data.readers import delimited
 from backemf.errors import BackemfError
+from backemf.logs.read import read
+from backemf.logs.readers import delimited
 
 PLAIN = "time [ms],angle (deg),current_mA\n0,0,100\n5,9,200\n10,18,300\n"
 
@@ -289,7 +289,7 @@ def test_a_large_table_reads_in_bounded_memory(tmp_path):
             file.write(rows.replace("{}", str(k)))
     code = f"""
 import resource
-from backemf.data.logs.read import read
+from backemf.logs.read import read
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 seen = []
 (log,) = read({str(path)!r}, progress=lambda name, fraction: seen.append(fraction))

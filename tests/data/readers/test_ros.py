@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.readers.ros import trajectory
-from backemf.data.readers.ros.definitions import DEFINITIONS
-from backemf.data.readers.ros.messages import LEGS
-from backemf.data.robot import Joint, Robot
 from backemf.errors import BackemfError
+from backemf.logs.readers.ros import trajectory
+from backemf.logs.readers.ros.definitions import DEFINITIONS
+from backemf.logs.readers.ros.messages import LEGS
+from backemf.logs.robot import Joint, Robot
 
 from . import bags
 

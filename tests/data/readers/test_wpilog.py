@@ -8,10 +8,10 @@ import struct
 import numpy as np
 import pytest
 
-from backemf.data.logs.recording import ReadError
-from backemf.data.logs.to_log import to_log
-from backemf.data.readers import sysid_json, wpilog
 from backemf.errors import BackemfError
+from backemf.kits.frc import sysid_json, wpilog
+from backemf.logs.recording import ReadError
+from backemf.logs.to_log import to_log
 
 from ...conftest import unavailable
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.data.logs.mechanism import mechanism_logs
-from backemf.data.logs.recording import ReadError
-from backemf.data.readers import wpilog
-from backemf.data.readers.wpilog_runs import LOGGERS, name_of, windows_of
 from backemf.errors import UnknownName
+from backemf.kits.frc import wpilog
+from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.kits.frc.wpilog_runs import LOGGERS, name_of, windows_of
+from backemf.logs.recording import ReadError
 
 TEST_NAMES = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
 NAMES = {

@@ -10,11 +10,11 @@ from importlib import resources
 import pytest
 
 import backemf as be
-from backemf.data.sheets import parts
-from backemf.data.sheets.reconcile import derived_at
-from backemf.model import steady
+from backemf.datasheets import parts
+from backemf.datasheets.reconcile import derived_at
+from backemf.physics import steady
 
-FOLDER = resources.files("backemf") / "data" / "sheets" / "catalog"
+FOLDER = resources.files("backemf.datasheets") / "catalog"
 SHEETS = [name for name in parts.names() if parts.sheet(name).kind == "actuator"]
 MAKERS = {"CubeMars": 15, "RobStride": 8, "Damiao": 9, "MyActuator": 6, "Xiaomi": 1, "Unitree": 1, "MIT": 1}
 SLOWER_THAN_PRINTED = {

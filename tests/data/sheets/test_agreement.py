@@ -7,7 +7,7 @@ import math
 import pytest
 
 import backemf as be
-from backemf.data.sheets import parts
+from backemf.datasheets import parts
 
 from .test_datasheet import codes, ideal, sheet
 

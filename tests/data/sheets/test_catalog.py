@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.sheets import parts
-from backemf.data.sheets.reconcile import derived_at
-from backemf.model import steady
+from backemf.datasheets import parts
+from backemf.datasheets.reconcile import derived_at
+from backemf.physics import steady
 
 NAMES = parts.names()
 IDENTIFIED = [f"{name}/{label}" for name in NAMES for label in parts.sheet(name).identified]
@@ -199,7 +199,7 @@ def test_redundant_entries_come_back_within_their_rounding(name):
 
 
 def test_files_carry_no_foreign_keys():
-    folder = resources.files("backemf") / "data" / "sheets" / "catalog"
+    folder = resources.files("backemf.datasheets") / "catalog"
     for name in NAMES:
         toml = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
         assert set(toml) <= {

@@ -8,9 +8,9 @@ import math
 import pytest
 
 import backemf as be
-from backemf.data.sheets.entries import ENTRIES
-from backemf.data.sheets.toml import DatasheetError, json_schema
-from backemf.model import steady
+from backemf.datasheets.entries import ENTRIES
+from backemf.datasheets.toml import DatasheetError, json_schema
+from backemf.physics import steady
 
 from ...published.routes import servo_torque_model, sg90_article
 

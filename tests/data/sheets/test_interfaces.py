@@ -7,10 +7,10 @@ import math
 import pytest
 
 import backemf as be
-from backemf.data.sheets.entries import ENTRIES, canonical
-from backemf.data.sheets.parts import part
+from backemf.datasheets.entries import ENTRIES, canonical
+from backemf.datasheets.parts import part
 from backemf.identify.search import with_registers
-from backemf.model import steady
+from backemf.physics import steady
 
 HEAD = 'name = "a"\nmaker = "b"\nkind = "{kind}"\n{more}voltage = "24 V"\nsource = "made up for a test"\n'
 JOINT = """[entries]

@@ -9,11 +9,11 @@ import re
 import pytest
 
 import backemf as be
-from backemf.cli import sheets
-from backemf.data.sheets.entries import BECOMES, ENTRIES, canonical, either
-from backemf.data.sheets.toml import DatasheetError
-from backemf.model import steady
-from backemf.model.quantity import quantities
+from backemf.apps.cli import sheets
+from backemf.datasheets.entries import BECOMES, ENTRIES, canonical, either
+from backemf.datasheets.toml import DatasheetError
+from backemf.physics import steady
+from backemf.physics.quantity import quantities
 
 from ...cli.runner import runner
 

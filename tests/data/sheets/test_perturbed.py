@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.sheets import parts
-from backemf.data.sheets.entries import ENTRIES
-from backemf.data.sheets.slips import SLIPS
-from backemf.data.sheets.solution.problem import Problem
+from backemf.datasheets import parts
+from backemf.datasheets.entries import ENTRIES
+from backemf.datasheets.slips import SLIPS
+from backemf.datasheets.solution.problem import Problem
 from backemf.units import parse
 
 SHEETS = [

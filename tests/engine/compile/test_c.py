@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.attached import attached
 from backemf.engine.compile.dialects.c import declarations, declared, emit, words
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower_attached
 from backemf.engine.compile.trace import trace
+from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 

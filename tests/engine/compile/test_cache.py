@@ -18,7 +18,7 @@ import backemf as be
 from backemf.engine.compile import cache
 from backemf.engine.compile.compiled import Structure
 from backemf.engine.system import ActuatorSystem
-from backemf.model.quantity import part
+from backemf.physics.quantity import part
 
 SMALL = (
     "from numba import njit\n\n\n@njit('float64(float64)', cache=CACHE)\ndef kernel(x):\n    return 2.0 * x\n"
@@ -261,7 +261,7 @@ import backemf as be
 motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
 bench = be.bench.Spring(inertia=1e-3, stiffness=0.5)
 if sys.argv[1] == "edit":
-    import backemf.engine.simulate, backemf.model.native  # loaded, but nothing compiled yet
+    import backemf.engine.simulate, backemf.physics.native  # loaded, but nothing compiled yet
     source = pathlib.Path(be.bench.__file__)
     text = source.read_text()
     assert text.count("-self.stiffness * (q - self.rest)") == 1

@@ -28,7 +28,7 @@ from backemf.errors import (
     TooLarge,
     UnknownName,
 )
-from backemf.model.quantity import part, quantity
+from backemf.physics.quantity import part, quantity
 
 N, DT, DELAY = 160, 2e-3, 3.3e-3
 FREE = ("motor.resistance", "friction.coulomb", "bench.mass", "drive.delay", "drive.volts_per_radian")

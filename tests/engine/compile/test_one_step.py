@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.attached import Attached, attached
 from backemf.engine.compile.dialects import c as in_c, warp as in_warp
 from backemf.engine.compile.lower import LoweredAttached, lower_attached
+from backemf.engine.hosted import Attached, attached
 
 from ...conftest import unavailable
 from ...model.variants import variants

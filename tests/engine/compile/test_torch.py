@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.attached import attached
 from backemf.engine.compile.dialects.numba import NUMBA
 from backemf.engine.compile.dialects.torch import TORCH, Lines, emit
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
@@ -19,6 +18,7 @@ from backemf.engine.compile.lower import lower_attached
 from backemf.engine.compile.passes import change
 from backemf.engine.compile.primitives import PRIMITIVES
 from backemf.engine.compile.trace import trace
+from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.attached import attached
 from backemf.engine.compile.dialects.warp import HELPERS, emit, words
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower_attached
 from backemf.engine.compile.passes import is_truth
 from backemf.engine.compile.trace import trace
+from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 

@@ -8,9 +8,9 @@ import dataclasses
 
 import pytest
 
-from backemf.engine.attached import Beginning, attached
 from backemf.engine.compile.dialects.warp_live import emit_live, rows
 from backemf.engine.compile.lower import lower_attached
+from backemf.engine.hosted import Beginning, attached
 
 from .test_torch import BACKLASH, LUGRE, TWO_NODES
 

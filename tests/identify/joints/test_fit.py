@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.cli.identify import fit as command
-from backemf.cli.robot.fit import share_of
+from backemf.apps.cli.identify import fit as command
+from backemf.apps.cli.robot_fit import share_of
 from backemf.identify.joints.along import along
 from backemf.identify.joints.findings import of_falls
 from backemf.identify.joints.fit import divided, robot_of
 from backemf.identify.joints.starts import gains_of, torque_level, without_echo
-from backemf.robot.dynamics import bare_model
-from backemf.robot.masses import changed
+from backemf.mujoco.robot.dynamics import bare_model
+from backemf.mujoco.robot.masses import changed
 
 from ...cli.runner import runner
 from ...robot.arms import ARM
@@ -223,7 +223,7 @@ def test_a_share_of_the_masses_is_read_from_the_command_line():
 
 def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
     from backemf.identify.joints.inertia import _parameter
-    from backemf.robot.masses import Unknown
+    from backemf.mujoco.robot.masses import Unknown
 
     mass = _parameter(Unknown("hand.mass", 0.5, 0.05, "kg"))
     assert (mass.low, mass.high) == (pytest.approx(0.025), pytest.approx(0.9))

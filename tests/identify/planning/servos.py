@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 import backemf as be
-from backemf.data.motions import Motion
-from backemf.identify.planning.outlook import Sensing, outlook
+from backemf.planning.motions import Motion
+from backemf.planning.outlook import Sensing, outlook
 
 SENSING = Sensing()
 FRICTIONS = {

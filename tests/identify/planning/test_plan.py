@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.fit import Fitted
-from backemf.data.motions import Motions, SafetyLimits
-from backemf.identify.planning.choose import Budget, Choice, bounded, choose
-from backemf.identify.planning.family import Reach, family
-from backemf.identify.planning.limits import INSIDE, Extremes, extremes, heat_of, positions, within
-from backemf.identify.planning.outlook import Sensing, outlook, rounding, standstills
-from backemf.report.figures.plan import planned as figure
+from backemf.apps.report.figures.plan import planned as figure
+from backemf.planning.choose import Budget, Choice, bounded, choose
+from backemf.planning.family import Reach, family
+from backemf.planning.limits import INSIDE, Extremes, extremes, heat_of, positions, within
+from backemf.planning.motions import Motions, SafetyLimits
+from backemf.planning.outlook import Sensing, outlook, rounding, standstills
+from backemf.results.fit import Fitted
 
 from .servos import servo
 
@@ -229,7 +229,7 @@ ARM = """<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbo
 
 
 def test_a_joint_of_a_robot_is_a_pendulum(tmp_path):
-    from backemf.robot.posture import joint_bench, posture_of
+    from backemf.mujoco.robot.posture import joint_bench, posture_of
 
     (tmp_path / "arm.xml").write_text(ARM)
     robot = be.Robot.read(tmp_path / "arm.xml")
@@ -328,7 +328,7 @@ def test_motions_that_follow_one_another_stay_cool_together(monkeypatch):
     together = be.plan(warm, ONE.bench, **asked)
     assert together.motions.motions
     assert _hottest(warm, together) <= 33.0
-    each = "backemf.identify.planning.plan.heat_of"
+    each = "backemf.planning.plan.heat_of"
     monkeypatch.setattr(each, lambda most, limits: heat_of(most, limits)._replace(most=math.inf))
     assert _hottest(warm, be.plan(warm, ONE.bench, **asked)) > 33.0, "each alone keeps to it, all do not"
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.motions import SafetyLimits, usual
-from backemf.identify.planning.plan import Plan
 from backemf.identify.search import Climb
+from backemf.planning.motions import SafetyLimits, usual
+from backemf.planning.plan import Plan
 
 from .servos import Servo, errors_at, recorded, runs, servo
 

@@ -10,11 +10,11 @@ import pytest
 
 import backemf as be
 from backemf.identify.check import identifiability_problem
-from backemf.identify.recording import mend, remedies
-from backemf.identify.recording.faults import REMEDIES, faults_of
-from backemf.identify.recording.rows import lost
-from backemf.identify.recording.samples import odd_ones, repeated
-from backemf.identify.recording.track import Track
+from backemf.identify.inspect import mend, remedies
+from backemf.identify.inspect.faults import REMEDIES, faults_of
+from backemf.identify.inspect.rows import lost
+from backemf.identify.inspect.samples import odd_ones, repeated
+from backemf.identify.inspect.track import Track
 
 from ..recordings import (
     SERVO,

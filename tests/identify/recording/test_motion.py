@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.recording.motion import (
+from backemf.identify.inspect.motion import (
     clock_findings,
     coverage,
     encoder_findings,

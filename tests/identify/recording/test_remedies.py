@@ -13,8 +13,8 @@ import pytest
 from backemf.errors import InvalidValue
 from backemf.findings import Finding, finding
 from backemf.identify.check import identifiability_problem
-from backemf.identify.recording import remedies
-from backemf.identify.recording.remedies import (
+from backemf.identify.inspect import remedies
+from backemf.identify.inspect.remedies import (
     _half,
     _held_out,
     _judged,

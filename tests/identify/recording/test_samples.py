@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.identify.recording.samples import (
+from backemf.identify.inspect.samples import (
     _all_of,
     _return,
     odd_findings,

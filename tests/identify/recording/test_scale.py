@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.recording.scale import (
+from backemf.identify.inspect.scale import (
     _apart,
     _close,
     _follows,
@@ -20,7 +20,7 @@ from backemf.identify.recording.scale import (
     greatest_speed,
     unit_findings,
 )
-from backemf.identify.recording.track import Track
+from backemf.identify.inspect.track import Track
 
 from ..recordings import SERVO
 from .hand_made import codes, log, track

@@ -9,7 +9,7 @@ import pytest
 import backemf as be
 from backemf.identify.free import free, sized
 from backemf.identify.frictions import with_friction
-from backemf.model import steady
+from backemf.physics import steady
 
 SHEETS = ("sts3215-7.4v", "mx-28", "xl430-w250", "mg996r")
 NOISE = 5e-4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.simulator.live import safe
+from backemf.mujoco.live import safe
 
 
 def test_an_error_is_a_share_of_the_motion():

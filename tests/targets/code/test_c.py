@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.log import log
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
+from backemf.logs.log import log
 from backemf.targets.code import cc
 from backemf.targets.code.names import array, comment, identifier, literal, quoted
 from backemf.targets.export import export

@@ -15,7 +15,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
-from backemf.model import steady
+from backemf.physics import steady
 from backemf.targets.archive import packed, unpacked
 from backemf.targets.code import cc
 from backemf.targets.code.fmi.running import Running, opened

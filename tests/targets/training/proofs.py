@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import backemf as be
-from backemf.data.spread import Spread
+from backemf.results.spread import Spread
 
 from .hosts import BENCH, HOSTS, STEP, Host
 

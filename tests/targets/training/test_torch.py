@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.spread import UNITS, Spread
 from backemf.errors import InvalidValue, UnknownName
+from backemf.results.spread import UNITS, Spread
 from backemf.targets.export import export
 
 from ...conftest import ROOT, unavailable

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.data.spread import UNITS, Spread
-from backemf.engine.attached import attached
+from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
+from backemf.results.spread import UNITS, Spread
 from backemf.targets.clocked import clocked
 from backemf.targets.export import export
 from backemf.targets.files import exported

@@ -28,7 +28,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ... import model
+from ... import physics
 
 VARIABLE = "BACKEMF_CACHE"
 """Environment variable that names another directory for compiled kernels."""
@@ -79,13 +79,13 @@ def _of_user() -> Path:
 def _sources() -> list[Path]:
     """The files that say what a kernel does."""
     package = Path(__file__).parents[2]
-    return [path for room in ("model", "engine") for path in sorted((package / room).rglob("*.py"))]
+    return [path for room in ("physics", "engine") for path in sorted((package / room).rglob("*.py"))]
 
 
 def is_stale() -> bool:
     """Whether a source was changed after this process began to load them: what runs here is then not what is
     written there, and must not be kept under the name of what is."""
-    return any(max(s.st_mtime, s.st_ctime) > model.LOADED for s in (path.stat() for path in _sources()))
+    return any(max(s.st_mtime, s.st_ctime) > physics.LOADED for s in (path.stat() for path in _sources()))
 
 
 @functools.cache

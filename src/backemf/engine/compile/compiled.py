@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import BackemfWarning, NotLowered
-from ...model.quantity import fields_of
+from ...physics.quantity import fields_of
 from ..rows import DELAY
 from ..system import System
 from . import cache
 
 if TYPE_CHECKING:
-    from ..attached import Attached
+    from ..hosted import Attached
     from .lower import LoweredAttached, LoweredSignals
 
 
@@ -41,7 +41,7 @@ class Structure:
     def name(self, *parts: object) -> str | None:
         """What the disk knows it by; nothing where a part came from outside these rooms,
         because its code may change unnoticed."""
-        ours = all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes)
+        ours = all(cls.__module__.startswith(("backemf.physics.", "backemf.engine.")) for cls in self.classes)
         if not ours or cache.is_stale():
             return None
         return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)

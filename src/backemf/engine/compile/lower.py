@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...model.actuator import signals
-from ..attached import Attached
+from ...physics.actuator import signals
+from ..hosted import Attached
 from ..rows import DELAY
 from ..system import System
 from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...data.log import Log
-from ...data.robot import Ground, Robot
-from ...model.actuator import Actuator
-from ...robot import alone
-from ...robot.clearance import Clearance, clearance
-from ...robot.contact import Pushes, from_outside, pushes, scatter_of, touched
-from ...robot.dynamics import Carried, carried
-from ...robot.motion import Motion, motion_of, part_of
-from ...robot.plane import ground_of
+from ...logs.log import Log
+from ...logs.robot import Ground, Robot
+from ...mujoco.robot import alone
+from ...mujoco.robot.clearance import Clearance, clearance
+from ...mujoco.robot.contact import Pushes, from_outside, pushes, scatter_of, touched
+from ...mujoco.robot.dynamics import Carried, carried
+from ...mujoco.robot.motion import Motion, motion_of, part_of
+from ...mujoco.robot.plane import ground_of
+from ...physics.actuator import Actuator
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...data.fit import Fit, Score
 from ...findings import Finding, finding
-from ...model import steady
-from ...robot.contact import stretches
+from ...mujoco.robot.contact import stretches
+from ...physics import steady
+from ...results.fit import Fit, Score
 from ..uncertainty import inverse
 from .along import Along
 from .search import Settled

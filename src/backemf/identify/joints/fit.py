@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...data.fit import Fit, FittedLog, Score, Tried
-from ...data.log import Log
-from ...data.robot import Robot
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model.actuator import Actuator
+from ...logs.log import Log
+from ...logs.robot import Robot
+from ...physics.actuator import Actuator
+from ...results.fit import Fit, FittedLog, Score, Tried
 from ..frictions import law
 from ..optimize import Progress
 from ..select import split

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...data.log import Log
-from ...data.robot import Ground
-from ...robot.contact import stretches
-from ...robot.coupled import coupled
-from ...robot.motion import Motion, part_of
+from ...logs.log import Log
+from ...logs.robot import Ground
+from ...mujoco.robot.contact import stretches
+from ...mujoco.robot.coupled import coupled
+from ...mujoco.robot.motion import Motion, part_of
 from .along import Along
 from .search import Settled
 from .shared import actuators_at

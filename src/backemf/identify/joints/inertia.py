@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...data.fit import BenchNumber
-from ...data.log import Signal
-from ...data.robot import Robot
 from ...engine.compile.kernels import Kernels, kernels
 from ...engine.rows import DELAY, Batch
-from ...robot.alone import between
-from ...robot.masses import Slopes, Unknown, changed, slopes, unknowns
+from ...logs.log import Signal
+from ...logs.robot import Robot
+from ...mujoco.robot.alone import between
+from ...mujoco.robot.masses import Slopes, Unknown, changed, slopes, unknowns
+from ...results.fit import BenchNumber
 from ..free import Free, Parameter
 from ..optimize import levenberg_marquardt
 from .along import Along, along

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...data.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from ...engine.rows import DELAY
+from ...results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from ..fit import fitted_numbers
 from ..uncertainty import Uncertainty
 from .along import Along

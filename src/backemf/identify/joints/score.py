@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...data.fit import Score
-from ...data.robot import Ground, Robot
-from ...model.actuator import Actuator
-from ...robot.coupled import LONGEST_STEP, coupled
+from ...logs.robot import Ground, Robot
+from ...mujoco.robot.coupled import LONGEST_STEP, coupled
+from ...physics.actuator import Actuator
+from ...results.fit import Score
 from .along import Along
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...data.robot import Ground
 from ...engine.rows import DELAY
-from ...model.actuator import Actuator
+from ...logs.robot import Ground
+from ...physics.actuator import Actuator
 from ..frictions import above, with_friction
 from ..optimize import Minimum, Progress, levenberg_marquardt
 from .along import Along, first_part, with_contact

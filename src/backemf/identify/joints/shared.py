@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...data.log import Log
-from ...data.robot import Robot
-from ...data.sheets.datasheet import Datasheet
+from ...datasheets.datasheet import Datasheet
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, UnknownName
-from ...model.actuator import Actuator
-from ...model.quantity import substitute
+from ...logs.log import Log
+from ...logs.robot import Robot
+from ...physics.actuator import Actuator
+from ...physics.quantity import substitute
 from .. import bench_numbers as numbers
 from ..free import Free, Parameter, default_paths, free, priors, sized
 from ..residual import Problem, problem

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.log import Log
-from ...data.robot import Joint, Robot
-from ...data.sheets import parts
-from ...data.sheets.datasheet import Datasheet
+from ...datasheets import parts
+from ...datasheets.datasheet import Datasheet
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding, finding
-from ...model.actuator import Actuator
-from ...model.drive import Impedance
-from ...model.friction import Coulomb
-from ...model.motor import Limits, Motor
+from ...logs.log import Log
+from ...logs.robot import Joint, Robot
+from ...physics.actuator import Actuator
+from ...physics.drive import Impedance
+from ...physics.friction import Coulomb
+from ...physics.motor import Limits, Motor
 
 TORQUE = "torque"
 """The start of joints whose motors nobody knows: armature, friction and a limit, driven by torque."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...robot.contact import stretches
-from ...robot.coupled import coupled
+from ...mujoco.robot.contact import stretches
+from ...mujoco.robot.coupled import coupled
 from ..uncertainty import Uncertainty
 from .along import first_part
 from .inertia import on_parts

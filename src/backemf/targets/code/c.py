@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
-from ...model.actuator import Actuator
+from ...physics.actuator import Actuator
 from ..clocked import Clocked
 from ..export import Export, Request, complete, header
 from . import cc

@@ -20,7 +20,7 @@ import numpy as np
 from ... import __version__
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
-from ...model.actuator import Actuator
+from ...physics.actuator import Actuator
 from ..archive import BROKEN, packed, unpacked
 from ..clocked import Clocked
 from ..export import Export, Request, complete, header, xml_comment

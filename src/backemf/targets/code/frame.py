@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...engine.attached import Attached, attached
-from ...model.actuator import Actuator
+from ...engine.hosted import Attached, attached
+from ...physics.actuator import Actuator
 from .names import array, comment, enumeration, identifier, macro
 from .text import ARRIVE, HEADER, SOURCE
 

@@ -16,9 +16,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ...errors import InvalidValue
-from ...model import steady
-from ...model.actuator import Actuator
-from ...model.friction import Viscous
+from ...physics import steady
+from ...physics.actuator import Actuator
+from ...physics.friction import Viscous
 from ..approximate import best, positions
 from ..clocked import Clocked
 from ..export import Account, Export, Request, complete, header, number, xml_comment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...simulator.joints import by_joint
-from ...simulator.xml import Edit, applied, scan, with_attributes
+from ...mujoco.joints import by_joint
+from ...mujoco.xml import Edit, applied, scan, with_attributes
 from ..export import Export, number
 from ..mujoco.dcmotor import attributes
 from ..mujoco.into import Edited, named_joints

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue
-from ...model import steady
-from ...model.actuator import Actuator
+from ...physics import steady
+from ...physics.actuator import Actuator
 from ..clocked import Clocked
 from ..export import Account, Effect, Request, header, number
 from ..losses import Losses, lacking, weighed

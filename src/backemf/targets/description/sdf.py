@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ...model.actuator import Actuator
+from ...physics.actuator import Actuator
 from ..clocked import Clocked
 from ..export import Export, Request, complete, number, xml_comment
 from ..motions import reference_inertia

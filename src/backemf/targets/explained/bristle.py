@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...analysis.curves import Presliding, presliding
 from ...findings import Finding, finding
-from ...model.curves import Presliding, presliding
-from ...model.gearbox import Gearbox
-from ...simulator.arrays import engine_of
+from ...mujoco.arrays import engine_of
+from ...physics.gearbox import Gearbox
 from ...tables import number
 from .law import LONG, Law
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ...data.sheets import parts as catalogue
-from ...data.sheets.interface import has_gain
+from ...datasheets import parts as catalogue
+from ...datasheets.interface import has_gain
 from ...errors import InvalidValue
 from ...findings import Finding, finding
-from ...model.actuator import Actuator
+from ...physics.actuator import Actuator
 from ...tables import number
 from . import servos
 from .findings import units

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ...errors import InvalidValue
 from ...findings import Finding, finding
-from ...model import steady
-from ...model.actuator import linear_unit
-from ...simulator.dcmotor import DcMotor
-from ...simulator.eras import gains_to_era2, recipe
+from ...mujoco.dcmotor import DcMotor
+from ...mujoco.eras import gains_to_era2, recipe
+from ...physics import steady
+from ...physics.actuator import linear_unit
 from ...tables import number
 from . import servos
 from .law import LONG, Law

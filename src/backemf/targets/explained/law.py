@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...model import steady
-from ...simulator.arrays import dcmotors
-from ...simulator.dcmotor import DcMotor
-from ...simulator.models import Loaded
-from ...simulator.plain import Driven, plain
+from ...mujoco.arrays import dcmotors
+from ...mujoco.dcmotor import DcMotor
+from ...mujoco.models import Loaded
+from ...mujoco.plain import Driven, plain
+from ...physics import steady
 
 LONG = 0.5
 """Natural frequency times time step from which a step is too long."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InvalidValue, MissingValue
-from ...model.actuator import Actuator
-from ...model.motor import Limits
+from ...physics.actuator import Actuator
+from ...physics.motor import Limits
 from .. import bam
 from ..export import Export, Request, complete, hash_comment, header, number
 from ..losses import LOOKS, Losses, for_ever, weighed

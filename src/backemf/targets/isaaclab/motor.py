@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue
-from ...model import steady
-from ...model.actuator import Actuator
-from ...model.friction import Coulomb
+from ...physics import steady
+from ...physics.actuator import Actuator
+from ...physics.friction import Coulomb
 from ..approximate import Difference, Tuned, difference, positions
 from ..export import NOTHING_LOST, Account, Export, Request, complete, hash_comment, header, number
 from ..losses import Losses, account, cooled

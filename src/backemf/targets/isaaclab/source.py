@@ -8,13 +8,13 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...analysis.conversion import isaac_constants
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...model import drive as drives
-from ...model.actuator import Actuator
-from ...model.conversion import isaac_constants
-from ...model.friction import Coulomb
-from ...model.maths import is_number
-from ...model.motor import Limits, Motor
+from ...physics import drive as drives
+from ...physics.actuator import Actuator
+from ...physics.friction import Coulomb
+from ...physics.maths import is_number
+from ...physics.motor import Limits, Motor
 from .motor import NAMES
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidValue, NotAvailable
-from ...model.actuator import Actuator
-from ...model.friction import Viscous
-from ...model.gearbox import Gearbox
-from ...simulator.actuator import from_actuator
-from ...simulator.attributes import DcMotorAttributes
-from ...simulator.dcmotor import DcMotor
+from ...mujoco.actuator import from_actuator
+from ...mujoco.attributes import DcMotorAttributes
+from ...mujoco.dcmotor import DcMotor
+from ...physics.actuator import Actuator
+from ...physics.friction import Viscous
+from ...physics.gearbox import Gearbox
 from ..clocked import Clocked
 from ..export import Effect, Export, Request, complete, hash_comment, header, number
 from ..isaaclab.motor import candidate

@@ -16,13 +16,13 @@ import numpy as np
 
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model import drive as drives, steady
-from ...model.actuator import Actuator
-from ...model.drive import Drive
-from ...model.friction import Coulomb
-from ...model.gearbox import Gearbox
-from ...model.motor import Limits, Motor
-from ...simulator.arrays import load_mujoco
+from ...mujoco.arrays import load_mujoco
+from ...physics import drive as drives, steady
+from ...physics.actuator import Actuator
+from ...physics.drive import Drive
+from ...physics.friction import Coulomb
+from ...physics.gearbox import Gearbox
+from ...physics.motor import Limits, Motor
 from ..approximate import Difference, Tuned, best, difference, near, positions
 from ..explained.law import LONG
 from ..export import Export, Request, complete, header, moved, number, request_of, xml_comment

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue
-from ...model.actuator import Actuator
-from ...model.friction import Coulomb, Viscous
-from ...simulator.actuator import AsDcMotor, from_actuator, to_actuator
-from ...simulator.arrays import dcmotors, load_mujoco, place
-from ...simulator.attributes import DcMotorAttributes
-from ...simulator.dcmotor import DcMotor, rules
-from ...simulator.eras import in_volts
-from ...simulator.models import Loaded, load
+from ...mujoco.actuator import AsDcMotor, from_actuator, to_actuator
+from ...mujoco.arrays import dcmotors, load_mujoco, place
+from ...mujoco.attributes import DcMotorAttributes
+from ...mujoco.dcmotor import DcMotor, rules
+from ...mujoco.eras import in_volts
+from ...mujoco.models import Loaded, load
+from ...physics.actuator import Actuator
+from ...physics.friction import Coulomb, Viscous
 from ..export import Export, Request, complete, header, number, request_of, xml_comment
 from ..motions import reference_inertia
 from ..reduce import carried, rigid

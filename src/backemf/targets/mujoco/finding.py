@@ -11,13 +11,13 @@ import numpy as np
 from ...engine.simulate import simulate
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model import steady
-from ...model.actuator import Actuator
-from ...model.bench import Flywheel, FreeShaft
-from ...model.friction import LuGre
-from ...simulator.actuator import from_actuator, to_actuator
-from ...simulator.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, rules
-from ...simulator.step import step
+from ...mujoco.actuator import from_actuator, to_actuator
+from ...mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, rules
+from ...mujoco.step import step
+from ...physics import steady
+from ...physics.actuator import Actuator
+from ...physics.bench import Flywheel, FreeShaft
+from ...physics.friction import LuGre
 
 HOLD = 0.01
 """Commands change this often [s], so that every time step up to it sees the same ones."""

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
-from ...model import drive as drives, steady
-from ...model.actuator import Actuator
-from ...model.drive import Drive
-from ...simulator.arrays import dcmotors
-from ...simulator.eras import in_volts
-from ...simulator.models import Loaded
-from ...simulator.plain import driven, plain
+from ...mujoco.arrays import dcmotors
+from ...mujoco.eras import in_volts
+from ...mujoco.models import Loaded
+from ...mujoco.plain import driven, plain
+from ...physics import drive as drives, steady
+from ...physics.actuator import Actuator
+from ...physics.drive import Drive
 
 OF_INPUT = {
     "pos": "position_target",

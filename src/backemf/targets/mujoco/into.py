@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data.log import Log
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model.actuator import Actuator
-from ...simulator.arrays import engine_of, installed_era, load_mujoco, without_log
-from ...simulator.dcmotor import rules
-from ...simulator.joints import by_joint, matched
-from ...simulator.models import Loaded, era_of, load
-from ...simulator.xml import Edit, Element, applied, compiled, scan, with_attributes
+from ...logs.log import Log
+from ...mujoco.arrays import engine_of, installed_era, load_mujoco, without_log
+from ...mujoco.dcmotor import rules
+from ...mujoco.joints import by_joint, matched
+from ...mujoco.models import Loaded, era_of, load
+from ...mujoco.xml import Edit, Element, applied, compiled, scan, with_attributes
+from ...physics.actuator import Actuator
 from ..export import Export, Request, number
 from .dcmotor import actuator_arrays, attributes
 from .edited import Edited as Edited

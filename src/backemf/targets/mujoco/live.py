@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...data.store import content
 from ...errors import BackemfError, InvalidValue
-from ...model.actuator import Actuator
-from ...simulator.arrays import load_mujoco
+from ...mujoco.arrays import load_mujoco
+from ...physics.actuator import Actuator
+from ...store import content
 from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
 from .run import simulator as simulator

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue
-from ...simulator.arrays import installed_era, load_mujoco
-from ...simulator.models import Loaded
+from ...mujoco.arrays import installed_era, load_mujoco
+from ...mujoco.models import Loaded
 from .interface import Old, old_of
 
 STEP = 0.3

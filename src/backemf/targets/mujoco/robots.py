@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...data.fit import Fit
-from ...data.log import Log
-from ...data.logs.again import read_again, stored_logs
-from ...data.robot import Robot
 from ...engine.rows import Delay
 from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
-from ...model.actuator import Actuator
-from ...robot.alone import excerpts
-from ...robot.dynamics import add_ground
-from ...robot.motion import Motion, motion_of
-from ...simulator.arrays import installed_era, load_mujoco, without_log
-from ...simulator.models import Loaded
-from ...simulator.xml import compiled, parsed
+from ...logs.log import Log
+from ...logs.robot import Robot
+from ...mujoco.arrays import installed_era, load_mujoco, without_log
+from ...mujoco.models import Loaded
+from ...mujoco.robot.alone import excerpts
+from ...mujoco.robot.dynamics import add_ground
+from ...mujoco.robot.motion import Motion, motion_of
+from ...mujoco.xml import compiled, parsed
+from ...physics.actuator import Actuator
+from ...results.fit import Fit
+from ...results.reread import read_again, stored_logs
 from ..export import NOT_RUN, Request
 from .edited import Edited, Together
 from .interface import Old, old_of

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, NotAvailable, UnknownName
-from ...simulator.arrays import dcmotors, engine_of, from_model, load_mujoco
-from ...simulator.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
-from ...simulator.step import step
+from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco
+from ...mujoco.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
+from ...mujoco.step import step
 from ..clocked import Clocked
 
 OPEN = 1e9

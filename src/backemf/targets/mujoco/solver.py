@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...simulator.xml import Edit, Element, with_attributes
+from ...mujoco.xml import Edit, Element, with_attributes
 
 LINE_SEARCH = 50
 """Iterations of the line search, MuJoCo's own default. Friction as sharp as `STICKING` needs them: an arm of

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...model import drive as drives
-from ...model.actuator import Actuator
-from ...model.drive import Drive
-from ...model.friction import Coulomb
-from ...model.motor import Motor
-from ...simulator.arrays import dcmotors, load_mujoco, without_log
-from ...simulator.models import Loaded, load
-from ...simulator.plain import Driven, Plain, actuator_names, driven, kind_of, plain
+from ...mujoco.arrays import dcmotors, load_mujoco, without_log
+from ...mujoco.models import Loaded, load
+from ...mujoco.plain import Driven, Plain, actuator_names, driven, kind_of, plain
+from ...physics import drive as drives
+from ...physics.actuator import Actuator
+from ...physics.drive import Drive
+from ...physics.friction import Coulomb
+from ...physics.motor import Motor
 from . import dcmotor
 from .classic import Numbers, stand_in
 

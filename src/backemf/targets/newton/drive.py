@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import InvalidValue
-from ...model import steady
-from ...model.actuator import Actuator
-from ...model.friction import Coulomb
-from ...model.gearbox import Gearbox
-from ...model.motor import Limits, Motor
+from ...physics import steady
+from ...physics.actuator import Actuator
+from ...physics.friction import Coulomb
+from ...physics.gearbox import Gearbox
+from ...physics.motor import Limits, Motor
 from ..approximate import Difference, difference, positions
 from ..clocked import Clocked
 from ..description.joint import checked

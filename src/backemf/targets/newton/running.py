@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BackemfError, InvalidValue, MissingValue, NotAvailable
-from ...simulator.arrays import without_log
+from ...mujoco.arrays import without_log
 from ..clocked import Clocked
 
 LOST = 1e6

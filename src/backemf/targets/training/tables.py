@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ...data.spread import Spread
-from ...engine.attached import Attached, Beginning
+from ...engine.hosted import Attached, Beginning
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...model.actuator import Actuator
-from ...model.quantity import quantities
+from ...physics.actuator import Actuator
+from ...physics.quantity import quantities
+from ...results.spread import Spread
 
 FLOOR = 0.05
 """Share of its value that a parameter keeps which must stay above a bound:

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ...data.spread import Spread, check_paths
-from ...engine.attached import Attached, attached
+from ...engine.hosted import Attached, attached
 from ...errors import InvalidValue, NotAvailable
-from ...model.actuator import Actuator
+from ...physics.actuator import Actuator
+from ...results.spread import Spread, check_paths
 from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
 from .tables import SAME, beginning, check_targets, class_name, findings, follows_position, numbers

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...attached import Beginning
+from ...hosted import Beginning
 from ..ir import Level, Node
 from ..lower import LoweredAttached
 from ..passes import kept, leaves

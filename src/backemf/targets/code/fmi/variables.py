@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....model.actuator import Actuator, linear_unit
-from ....model.quantity import quantities
+from ....physics.actuator import Actuator, linear_unit
+from ....physics.quantity import quantities
 from ..names import literal, quoted
 
 

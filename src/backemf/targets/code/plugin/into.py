@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import InvalidValue
-from ....model.actuator import Actuator
-from ....simulator.arrays import engine_of, load_mujoco
-from ....simulator.joints import by_joint
-from ....simulator.xml import Edit, Element, applied, compiled, with_attributes
+from ....mujoco.arrays import engine_of, load_mujoco
+from ....mujoco.joints import by_joint
+from ....mujoco.xml import Edit, Element, applied, compiled, with_attributes
+from ....physics.actuator import Actuator
 from ...export import Export, Request, number
 from ...mujoco.dcmotor import attributes
 from ...mujoco.interface import Old, adapted, old_of

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....engine.attached import Live, live
+from ....engine.hosted import Live, live
 from ....errors import InvalidValue, NotAvailable
-from ....model.actuator import Actuator
-from ....model.quantity import quantities
-from ....simulator.arrays import load_mujoco
-from ....simulator.live import safe
-from ....simulator.live.attach import SWEEPS
-from ....simulator.live.places import FIRST, STILL
+from ....mujoco.arrays import load_mujoco
+from ....mujoco.live import safe
+from ....mujoco.live.attach import SWEEPS
+from ....mujoco.live.places import FIRST, STILL
+from ....physics.actuator import Actuator
+from ....physics.quantity import quantities
 from ...clocked import Clocked
 from ...export import Export, Request, complete, header, number, xml_comment
 from ...mujoco.run import simulator as mujoco_named

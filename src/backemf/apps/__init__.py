@@ -1,0 +1,1 @@
+"""What people run: command line, reports, films, the playground, the web app, the demo."""

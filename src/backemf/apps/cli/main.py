@@ -1,0 +1,163 @@
+"""The `backemf` command: one verb per subcommand, each loaded when it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from ... import __version__
+from ...errors import BackemfError, BackemfWarning
+from ...registry import Registry
+from .terminal import failure, option, print_json
+
+FLOW = """\
+backemf turns a motor's datasheet and its bench logs into an actuator model you can trust.
+
+  datasheet -> actuator -> logs -> check -> fit -> export -> replay -> report
+
+Three commands to try first:
+
+  backemf demo                              the whole flow on simulated recordings, into out/
+  backemf datasheet mx-106                  what a datasheet says, and where it contradicts itself
+  backemf export mx-106/m6 --to mujoco      an identified servo for MuJoCo, and what that costs
+
+backemf --help lists every command; backemf COMMAND --help shows its options and an example."""
+
+FAULT = "this is a fault of backemf's own"
+"""How a message begins that should never be seen."""
+CODES = "0 done, 1 there are findings and --strict was given, 2 the request or its input is wrong"
+_SHOW: Any = warnings.showwarning
+_Misused: Any = typer.BadParameter.__mro__[2]
+"""What every complaint of typer's is, wherever its version keeps the class."""
+
+app = typer.Typer(
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    help="From a motor's datasheet and bench logs to an actuator model you can trust.",
+    epilog=f"Exit codes: {CODES}.",
+)
+COMMANDS: Registry[Any] = Registry(
+    "command",
+    {
+        "measure": "backemf.apps.cli.measure:app",
+        "convert": "backemf.apps.cli.convert:app",
+        "fleet": "backemf.apps.cli.fleet:app",
+        "catalog": "backemf.apps.cli.sheets:catalog",
+        "datasheet": "backemf.apps.cli.sheets:datasheet",
+        "simulate": "backemf.apps.cli.simulate:simulate",
+        "plot": "backemf.apps.cli.plot:plot",
+        "plan": "backemf.apps.cli.plan:plan",
+        "record": "backemf.apps.cli.record:record",
+        "virtual": "backemf.apps.cli.record:virtual",
+        "log": "backemf.apps.cli.logs:log",
+        "check": "backemf.apps.cli.identify:check",
+        "fit": "backemf.apps.cli.identify:fit",
+        "characterize": "backemf.apps.cli.characterize:characterize",
+        "export": "backemf.apps.cli.exports:export",
+        "replay": "backemf.apps.cli.exports:replay",
+        "explain": "backemf.apps.cli.exports:explain",
+        "report": "backemf.apps.cli.report:report",
+        "playground": "backemf.apps.cli.report:playground",
+        "render": "backemf.apps.cli.render:render",
+        "conform": "backemf.apps.cli.conform:conform",
+        "web": "backemf.apps.web.command:web",
+        "demo": "backemf.apps.demo.command:demo",
+    },
+    group="backemf.commands",
+)
+"""Verbs in the order of the flow: a function with typer's options, or a group of them."""
+
+
+def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
+    """Add commands to an app, by name."""
+    for name in names:
+        command = COMMANDS[name]
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+
+
+add_commands(app, COMMANDS.own_names)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, option("Print the version and stop.", "--version")] = False,
+) -> None:
+    if version:
+        typer.echo(f"backemf {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(FLOW)
+
+
+def main() -> None:
+    """Run the command line. A deliberate error is printed without a traceback and exits with 2,
+    an interruption with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        # a console that cannot show a letter gets a mark in its place; a stream of another kind is left
+        with contextlib.suppress(AttributeError, ValueError):
+            # a stream of text, where it can:
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _noted
+            warnings.filterwarnings("always", category=BackemfWarning)
+            code = app(standalone_mode=False)
+    except BackemfError as error:
+        _fail(str(error))
+    except _Misused as error:  # words that are no command line: typer says how it is used
+        error.show()
+        _fail(error.format_message(), said=True)
+    except RecursionError:
+        wanted = "expected a file of the formats that `backemf log --help` and the documentation name"
+        _fail(f"the input is nested too deeply; {wanted}")
+    except MemoryError:
+        _fail("there is not enough memory for this; give fewer or shorter recordings")
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        _end(130)
+    except OSError as error:
+        wanted = "expected a file that can be read, or a place that can be written"
+        _fail(f"{error.filename or 'a file'}: {error.strerror or error}; {wanted}")
+    except Exception as error:
+        if os.environ.get("BACKEMF_TRACEBACK"):
+            raise
+        where = "with BACKEMF_TRACEBACK=1 in the environment it says where: please report that"
+        _fail(f"{FAULT}: {type(error).__name__}: {error}; {where}")
+    else:
+        _end(code or 0)
+
+
+def _fail(text: str, said: bool = False) -> NoReturn:
+    """End with 2 and the reason: for people, unless that is `said`, and for a program that asked for JSON."""
+    if not said:
+        typer.echo(f"backemf: {text}", err=True)
+    if "--json" in sys.argv[1:]:
+        print_json(failure(text))
+    _end(2)
+
+
+def _noted(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+    """A warning of our own as a note to the user; any other as Python writes it."""
+    if issubclass(category, BackemfWarning):
+        typer.echo(f"backemf: note: {message}", err=True)
+    else:
+        _SHOW(message, category, *rest, **more)
+
+
+def _end(code: int) -> NoReturn:
+    if code == 130:  # typer makes an interruption into this
+        typer.echo("backemf: interrupted", err=True)
+    sys.exit(code)

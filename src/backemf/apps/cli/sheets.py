@@ -1,0 +1,199 @@
+"""`backemf catalog` and `backemf datasheet`: what is printed, what follows from it, and what disagrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .inputs.sources import Firmware, Sets, values_of
+from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
+
+
+def catalog(
+    word: Annotated[
+        str, typer.Argument(help="Show only parts whose name, maker or kind has this word.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """List the parts that come with backemf.
+
+    Example: backemf catalog dynamixel
+    """
+    from ...datasheets import parts
+
+    rows = []
+    for name in parts.names():
+        sheet = parts.sheet(name)
+        if word.lower() in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
+            codes = [f.code for f in sheet.reconciled.findings]
+            row = {"name": name, **picked(sheet, "maker kind"), "title": sheet.name, "findings": codes}
+            rows.append({**row, "identified": sorted(sheet.identified)})
+    none = (
+        f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}"
+    )
+    answer(json, lambda: {"parts": rows}, lambda: _catalog(rows) if rows else none)
+
+
+def _catalog(rows: list[dict[str, Any]]) -> str:
+    from ... import tables
+
+    quiet = ("missing", "gear_efficiency")
+    shown = []
+    for r in rows:
+        codes = dict.fromkeys(c for c in r["findings"] if c not in quiet)
+        lists = [" ".join(words) or "-" for words in (r["identified"], codes)]
+        shown.append((r["name"], r["title"], r["maker"], r["kind"], *lists))
+    header = ("name", "part", "maker", "kind", "identified", "disagreements")
+    table = tables.table(shown, header, drop=("part", "kind", "maker"))
+    return f"{table}\n\n{len(rows)} parts. One of them in full: backemf datasheet {rows[0]['name']}"
+
+
+def datasheet(
+    part: Annotated[
+        list[str],
+        typer.Argument(help="Names of parts in the catalogue, or TOML files; several may be given."),
+    ],
+    voltage: Annotated[float | None, option("Supply voltage; the sheet's own unless given.")] = None,
+    plot: Annotated[
+        Path | None, place("Draw torque, speed, power and heating into this file (png, svg, pdf).", "--plot")
+    ] = None,
+    control: Annotated[
+        str | None,
+        option("Interface: voltage, position, current, torque, velocity or impedance; its own unless given."),
+    ] = None,
+    output: Annotated[Path | None, place("Write the actuator it describes into this file (JSON).")] = None,
+    firmware: Firmware = None,
+    set: Sets = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
+    """Read datasheets, reconcile their numbers, and say what disagrees.
+
+    Example: backemf datasheet maxon-re-25-118743 --plot re25.png
+    """
+    from ...datasheets.datasheet import Datasheet
+    from ...errors import InvalidValue
+
+    if (plot or output) is not None and len(part) > 1:
+        raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
+    keep(plot, force)
+    keep(output, force)
+    if set and output is None:
+        raise InvalidValue("--set changes the actuator that -o writes; give -o FILE")
+    sheets = [Datasheet.read(name) for name in part]
+    if firmware is not None:
+        sheets = [sheet.with_profile(firmware) for sheet in sheets]
+    told = [describe(sheet, voltage, control) for sheet in sheets]
+    if plot is not None:
+        _plot(sheets[0], voltage, plot)
+    if output is not None:
+        made = sheets[0].actuator(voltage=voltage, control=control)
+        made.replace(**values_of(made, set)).write(output, force=force)
+    answer(
+        json,
+        lambda: told[0] if len(told) == 1 else {"sheets": told},
+        lambda: "\n\n\n".join(_text(sheet, summary) for sheet, summary in zip(sheets, told, strict=True)),
+        [f for summary in told for f in summary["findings"]],
+        strict,
+        [plot, output],
+    )
+
+
+def describe(sheet: Any, voltage: float | None, control: str | None = None) -> dict[str, Any]:
+    """The datasheet as plain values: the keys of `--json`."""
+    from ...datasheets.interface import default_control
+    from ...datasheets.reconcile import STALL, derived_at
+    from ...datasheets.toml import CONTROLS
+    from ...errors import UnknownName
+
+    if control is not None and control not in CONTROLS:
+        raise UnknownName("control", control, CONTROLS)
+
+    def numbers(constants: Any) -> dict[str, Any]:
+        return {name: picked(c, "value error unit") for name, c in constants.items()}
+
+    solved = sheet.reconciled
+    residual = {id(r.entry): r for r in solved.residuals}
+    printed = []
+    for e in sheet.entries:
+        r = residual.get(id(e))
+        row = {"name": e.name, "text": e.printed.text, "value": e.value, "rounding": e.half}
+        row |= {"unit": e.printed.unit, "side": e.side, "voltage": e.voltage, "kind": e.kind or None}
+        if e.speed is not None:
+            row |= {"speed": e.speed.value}
+        row |= {"source": e.source or sheet.source, "predicted": r and r.predicted}
+        printed.append({**row, "within_rounding": r and r.within_rounding})
+    return {
+        **picked(sheet, "name maker kind"),
+        "voltage": sheet.voltage if voltage is None else voltage,
+        **picked(sheet, "source quirks"),
+        "printed": printed,
+        "constants": numbers(solved.constants),
+        "derived": numbers(derived_at(sheet, voltage)),
+        "definitions": {"stall_torque": STALL},
+        "control": control or default_control(sheet),
+        "findings": solved.findings,
+        "left_out": [str(e) for e in solved.left_out],
+        "alternatives": [str(e) for e in solved.alternatives],
+        "assumed": solved.assumed,
+        "unused": solved.unused,
+    }
+
+
+def _text(sheet: Any, summary: dict[str, Any]) -> str:
+    from ... import tables
+
+    def table(named: dict[str, Any], first: str) -> str:
+        rows = [(name, c["value"], c["error"], c["unit"]) for name, c in named.items()]
+        return tables.table(rows, (first, "value", "error", "unit"))
+
+    rows = []
+    for e in summary["printed"]:
+        verdict = "-" if e["within_rounding"] is None else "yes"
+        if verdict == "yes" and not e["within_rounding"]:
+            verdict = "no"
+        if verdict == "no" and e["value"]:
+            verdict = f"{100 * (e['predicted'] / e['value'] - 1):+.1f} %"
+        at = f"{e['voltage']:g} V, {e['side']}" + (f", {e['kind']}" if e["kind"] else "")
+        numbers = [tables.number(e[key]) for key in ("value", "predicted")]
+        if "speed" in e:
+            at = f"{tables.number(e['speed'])} rad/s, {at}"
+        rows.append((e["name"].replace("_", " "), e["text"], at, *numbers, e["unit"], verdict))
+    header = ("entry", "printed", "at", "in SI", "predicted", "unit", "within rounding")
+    where = "at the rotor" if "N" in summary["constants"] or sheet.kind == "motor" else "at the output"
+    derived = {name.replace("_", " "): c for name, c in summary["derived"].items()}
+    parts = [
+        f"{sheet.name}, {sheet.maker} ({sheet.motor} {sheet.kind}, commanded by {summary['control']})"
+        f"\n{sheet.source}",
+        tables.table(rows, header),
+        f"Constants, {where}:\n{table(summary['constants'], 'symbol')}",
+        f"What follows at {summary['voltage']:g} V:\n{table(derived, 'quantity')}"
+        f"\nstall torque: {summary['definitions']['stall_torque']}{_gross(sheet)}",
+        under("Findings", finding_lines(summary["findings"])),
+        under("Assumed", summary["assumed"]),
+        under("Printed, not used by the model", summary["unused"]),
+        under("Known quirks", summary["quirks"]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _gross(sheet: Any) -> str:
+    """What the maker's own stall torque is, where it is another."""
+    if not sheet.all("stall_torque") or sheet.reconciled.extra.get("stall_torque_is_net"):
+        return ""
+    return "; the sheet prints K V / R, before friction, and is compared with that"
+
+
+def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
+    from ..report.figures import draw as render, plots, sheet as sheet_figures
+
+    figure = sheet_figures.overview(
+        sheet.actuator(voltage=voltage, control="voltage"),
+        sheet.voltage if voltage is None else voltage,
+        f"{sheet.name}, {sheet.maker}",
+        *plots.Shown.rated(sheet).values(),
+    )
+    render.save(figure, path)

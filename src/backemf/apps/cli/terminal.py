@@ -1,0 +1,252 @@
+"""What every command shares: its options, how it prints, shows progress and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json as json_
+import math
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...errors import InvalidValue
+from ...files import may_write
+
+ROOM_FOR_A_BAR = 60
+"""Columns of a terminal that shows a bar beside the words."""
+HELP = "backemf COMMAND --help shows what it expects, with an example"
+_FOLDERS: set[Path] = set()
+"""Places that were typed with a slash behind them: folders, whether they exist yet or not."""
+
+
+def option(help: str, *names: str, **more: Any) -> Any:
+    """An option of a command; without names it is called as its variable. A switch needs its name."""
+    return typer.Option(*names, help=help, **more)
+
+
+def place(help: str, *names: str) -> Any:
+    """An option that says where to write, `-o` unless named: `new` is a file, `new/` a folder."""
+    return option(help, *(names or ("--output", "-o")), parser=_place)
+
+
+def _place(typed: str | Path) -> Path:
+    path = Path(typed)
+    (_FOLDERS.add if str(typed).endswith(("/", os.sep)) else _FOLDERS.discard)(path)
+    return path
+
+
+Json = Annotated[bool, option("Print one JSON object instead of text.", "--json")]
+Strict = Annotated[bool, option("Exit with 1 if there are findings.", "--strict")]
+Force = Annotated[bool, option("Overwrite what exists.", "--force")]
+Maps = Annotated[
+    list[str] | None,
+    option("How to read a signal: position=motor_pos[deg],-1. May be given several times.", "--map"),
+]
+Between = Annotated[tuple[float, float] | None, option("Keep only this part of each recording [s].")]
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """One object; what is not a finite number is null."""
+    typer.echo(json_.dumps(_plain(content), indent=1, ensure_ascii=not _speaks_unicode(), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "to_dict"):  # a finding
+        return _plain(value.to_dict())
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _speaks_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def picked(owner: Any, names: str) -> dict[str, Any]:
+    """Attributes of an object by name, as they stand in a `--json`: `picked(p, "path value unit")`."""
+    return {name: getattr(owner, name) for name in names.split()}
+
+
+def under(title: str, lines: Iterable[str]) -> str:
+    """Lines under a title, each with a dash; nothing where there are none."""
+    dashed = "\n".join(f"  - {line}" for line in lines)
+    return f"{title}:\n{dashed}" if dashed else ""
+
+
+def finding_lines(findings: Iterable[Any]) -> list[str]:
+    """Findings in words."""
+    return [f"{f.code}: {f.text}\n    {f.remedy}" for f in findings]
+
+
+def answer(
+    json: bool,
+    content: Callable[[], Mapping[str, Any]],
+    text: Callable[[], str],
+    findings: Iterable[Any] = (),
+    strict: bool = False,
+    written: Iterable[Path | None] = (),
+) -> None:
+    """How a command ends: one object or a text with the files that were written below it,
+    then exit code 1 if the caller wanted no findings and there are some."""
+    if json:
+        print_json(content())
+    else:
+        wrote = "\n".join(f"wrote {path}" for path in written if path is not None)
+        typer.echo(for_people("\n\n".join(part for part in (text(), wrote) if part)))
+    if strict and list(findings):
+        raise typer.Exit(1)
+
+
+FINDING = re.compile(r"^(  - )([a-z0-9_]+)(: )")
+COLOURS = {"finding": typer.colors.YELLOW, "wrote": typer.colors.GREEN}
+
+
+def for_people(text: str) -> str:
+    """A text as a terminal shows it: sentences end at its edge and go on below their own beginning, the name
+    of a finding and what was written stand out. Anything else than a terminal gets the text as it is."""
+    if not sys.stdout.isatty():
+        return text
+    from ...tables import room
+
+    coloured = not os.environ.get("NO_COLOR")
+    lines = [part for line in text.split("\n") for part in _folded(line, room())]
+    return "\n".join(map(_coloured, lines) if coloured else lines)
+
+
+def _folded(line: str, most: int) -> list[str]:
+    """A sentence in lines of this length; a row of a table, which has wide gaps, stays whole."""
+    words = line.strip()
+    if len(line) <= most or "   " in words or words.startswith(("--", "backemf ")):
+        return [line]
+    begin = len(line) - len(line.lstrip())
+    below = " " * (begin + 2 if words.startswith("- ") else begin)
+    return textwrap.wrap(line, most, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
+def _coloured(line: str) -> str:
+    if line.startswith("wrote "):
+        return typer.style(line, fg=COLOURS["wrote"])
+    return FINDING.sub(lambda m: m[1] + typer.style(m[2], fg=COLOURS["finding"], bold=True) + m[3], line)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a place is a folder, or was typed as one."""
+    return path in _FOLDERS or path.is_dir()
+
+
+def drawable(path: Path | None, force: bool) -> None:
+    """Refuse, before any work is done, a figure that cannot be written."""
+    if path is not None:
+        from ..report.picture import drawable as check
+
+        check(path, force=force)
+
+
+def inside(path: Any, name: str) -> Any:
+    """A place for one file: where a folder was named, this name in it."""
+    return path / name if path is not None and is_folder(path) else path
+
+
+def making(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Make the folder around a place, where that was typed as a new one."""
+    return folder(path.parent)
+
+
+def failure(text: str) -> dict[str, str]:
+    """A reason in JSON: what is wrong, and what to do about it, which stands behind the first semicolon."""
+    error, semicolon, remedy = text.partition("; ")
+    if not semicolon or "\n" in text:  # a list of reasons has a remedy each
+        return {"error": text, "remedy": HELP}
+    return {"error": error, "remedy": remedy}
+
+
+def keep(path: Path | None, force: bool) -> None:
+    """Refuse, before any work is done, to write over a file of the user's or where a folder was named."""
+    if path is not None and path.parent in _FOLDERS and not path.parent.exists():
+        may_write(path.parent)
+        return
+    if path in _FOLDERS and not path.is_dir():
+        raise InvalidValue(f"'{path}/' is a folder; expected the name of a file to write")
+    if path is not None:
+        may_write(path, force=force)
+
+
+@contextlib.contextmanager
+def folder(path: Path) -> Iterator[None]:
+    """Make the folder that a place was typed as, and take it away again if nothing comes to be in it."""
+    made = path in _FOLDERS and not path.is_dir()
+    if made and path.exists():
+        raise InvalidValue(f"'{path}/' is the name of a folder, but there is a file; give another name")
+    if made:
+        may_write(path).mkdir()
+    try:
+        yield
+    finally:
+        if made:
+            with contextlib.suppress(OSError):  # what was written stays
+                path.rmdir()
+
+
+_WATCHED: list[Callable[[str, float | None], None]] = []
+"""Who is told what is being done, where that is no terminal."""
+
+
+def watched(told: Callable[[str, float | None], None]) -> None:
+    """From now on tell this function what is being done, and which share of it is."""
+    _WATCHED[:] = [told]
+
+
+def tell(text: str, share: float | None = None) -> None:
+    """Tell whoever watches."""
+    for told in _WATCHED:
+        told(text, share)
+
+
+class Working:
+    """Says what is being done and how far it is: `say("start 2 of 6", 0.33)`;
+    without a share only the words change."""
+
+    def __init__(self, bar: Any = None, task: Any = None):
+        self._bar, self._task = bar, task
+
+    def __call__(self, text: str, share: float | None = None) -> None:
+        tell(text, share)
+        if self._bar is None:
+            return
+        from rich.markup import escape
+
+        known = {} if share is None else {"completed": share, "total": 1.0}
+        self._bar.update(self._task, description=escape(text), **known)
+
+
+@contextlib.contextmanager
+def working(title: str, wanted: bool = True) -> Iterator[Working]:
+    """A line on the terminal while something takes long: what is done, a bar, time gone and time left.
+    Silent where nobody watches."""
+    if not (wanted and sys.stderr.isatty()):
+        yield Working()
+        return
+    from rich import console, progress as p, table
+
+    shown = console.Console(stderr=True)
+    words = table.Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what gives way where a line is short
+    whole: dict[str, Any] = {"table_column": table.Column(no_wrap=True, min_width=7)}
+    columns = [p.SpinnerColumn(), p.TextColumn("{task.description}", table_column=words)]
+    if shown.width >= ROOM_FOR_A_BAR:
+        columns.append(p.BarColumn(bar_width=12, table_column=table.Column(no_wrap=True, min_width=12)))
+    columns += [p.TimeElapsedColumn(**whole), p.TextColumn("left"), p.TimeRemainingColumn(**whole)]
+    with p.Progress(*columns, console=shown, transient=True, expand=True) as bar:
+        yield Working(bar, bar.add_task(title, total=None))

@@ -1,0 +1,204 @@
+"""Sliders beside the figures of a fit: which numbers move, how far, what else was said of them, and the logs
+that follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...identify.predict import Prediction
+from ...results.fit import Fit, Fitted
+from ...tables import interval, number
+from .kernels import Kernels, layout, packed
+
+MOST_STEPS = 150_000
+"""Steps of one log that a page takes while a slider moves: 25 ms of them."""
+MOST_TOGETHER = 600_000
+BEYOND = 3.0
+"""How far a slider goes beyond the interval, in half intervals; and at least half of the value either way."""
+FAR = 8.0
+"""A number that was said of a parameter and is this many times too large or small is not on its slider."""
+
+
+def title(path: str) -> str:
+    """A parameter's name as people read it, without its part where the word says enough."""
+    part, _, word = path.rpartition(".")
+    return f"{part}: {word.replace('_', ' ')}" if part in ("bench", "drive") else word.replace("_", " ")
+
+
+def unit_text(unit: str) -> str:
+    """A unit as people write it; nothing for a plain number."""
+    return "" if unit == "1" else unit.replace("^2", "\u00b2").replace("^3", "\u00b3")
+
+
+class Tick(NamedTuple):
+    """A value with what says so: the datasheet, or a rung of the ladder."""
+
+    at: float
+    sign: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider:
+    """One fitted number that a reader may move."""
+
+    path: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    least: float
+    most: float
+    """Where the slider ends."""
+    ticks: tuple[Tick, ...] = ()
+    over: str | None = None
+    """The parameter that it is never smaller than."""
+
+    def share(self, value: float) -> float:
+        """Where a value stands on the slider, from 0 to 1."""
+        return (value - self.least) / (self.most - self.least)
+
+    @property
+    def words(self) -> str:
+        """What was said of it, in words."""
+        said = [f"fit {number(self.value)}", f"95 % interval {interval(self.low, self.high, 'to', 4)}"]
+        return ", ".join([*said, *(f"{t.text} {number(t.at)}" for t in self.ticks)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """Sliders, and the logs that are run again when one moves."""
+
+    sliders: tuple[Slider, ...]
+    runs: tuple[Prediction, ...] = field(repr=False)
+    """Those that are run again, in the order in which they are drawn."""
+    note: str
+    unit: str
+    """Of small positions: mrad or mm."""
+
+    @property
+    def stated(self) -> bool:
+        """Whether a datasheet, or whoever began, said something of the numbers."""
+        return any(t.sign == "s" for s in self.sliders for t in s.ticks)
+
+
+def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> Live | None:
+    """The sliders of a fit; None where there is nothing to move or to run. `stated` are values that `who`
+    said before."""
+    sliders = tuple(
+        slider(fit, path, p, stated.get(path), who) for path, p in fit.parameters.items() if p.path == path
+    )
+    moved, late, total = [], [], 0
+    for one in runs:
+        steps = len(one.posed.logs[0].time) * one.posed.substeps
+        if steps > MOST_STEPS or total + steps > MOST_TOGETHER:
+            late.append(one.log.name)
+        else:
+            moved.append(one)
+            total += steps
+    if not sliders or not moved:
+        return None
+    note = (
+        "The page runs the model itself: every curve of this section follows. Shaded: the 95 % interval."
+        if not late
+        else f"The page runs the model itself. Too long to follow a slider: {', '.join(late[:3])}"
+        f"{' and others' if len(late) > 3 else ''}. Shaded: the 95 % interval."
+    )
+    if any(one.log.bench is not None and one.log.bench.series for one in moved):
+        note += (
+            " The load is as recorded: a robot's joint is run by itself along the recorded motion of the"
+            " others, and what it does to them does not come back."
+        )
+    return Live(
+        sliders=sliders,
+        runs=tuple(moved),
+        note=note,
+        unit="mrad" if fit.actuator.motion == "rotary" else "mm",
+    )
+
+
+def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Slider:
+    """A slider around a fitted number: beyond its interval, and to what else was said of it."""
+    traits = fit.actuator.traits(path)
+    said = [Tick(stated, "s", who)] if stated is not None else []
+    rungs = [r for r in fit.rungs if not r.chosen and path in r.parameters]
+    numbers = {r.friction: k + 1 for k, r in enumerate(fit.rungs)}
+    said += [Tick(r.parameters[path], str(numbers[r.friction]), f"rung {r.friction}") for r in rungs]
+    near = [t for t in said if p.value and 1 / FAR <= t.at / p.value <= FAR] if p.value else said
+    half = max(p.high - p.value, p.value - p.low, 0.0)
+    half = half if math.isfinite(half) else 0.0
+    wide = 0.5 * abs(p.value) or max(half, traits["signed"] or 0.0) or 1.0
+    least = min(p.value - max(BEYOND * half, wide), *(t.at for t in near), math.inf)
+    most = max(p.value + max(BEYOND * half, wide), *(t.at for t in near), -math.inf)
+    if traits["signed"] is None:  # a wide interval must not squeeze the value into a corner
+        least, most = max(least, 0.0), min(most, FAR * p.value if p.value else most)
+    if traits["above"] is not None:
+        least = max(least, traits["above"] + 0.02 * (p.value - traits["above"]))
+    if traits["least"] is not None:
+        least = max(least, traits["least"])
+    if traits["most"] is not None:
+        most = min(most, traits["most"])
+    other = fit.actuator.over(path)
+    if other is not None and other not in fit.parameters:  # it stands on a number that does not move
+        least = max(least, fit.actuator.parameters.get(other, least))
+    return Slider(
+        path=path,
+        unit=p.unit,
+        value=p.value,
+        low=p.low,
+        high=p.high,
+        least=least,
+        most=most,
+        ticks=tuple(near),
+        over=other,
+    )
+
+
+def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:
+    """What the page's script reads: sliders and logs; `plots` names the figure of each log."""
+    paths = [s.path for s in one.sliders]
+    return {
+        "unit": one.unit,
+        "sliders": [
+            {
+                "unit": unit_text(s.unit),
+                "value": s.value,
+                "least": s.least,
+                "most": s.most,
+                "over": paths.index(s.over) if s.over in paths else -1,
+                "stated": next((t.at for t in s.ticks if t.sign == "s"), None),
+            }
+            for s in one.sliders
+        ],
+        "logs": [_log(run, plot, paths, kernels) for run, plot in zip(one.runs, plots, strict=True)],
+    }
+
+
+def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: Kernels) -> dict[str, Any]:
+    """A log as the script runs it."""
+    p, log = run.posed, run.log
+    (one,) = p.logs
+    outputs = ("position", "current") if "current" in log else ("position",)
+    system = replace(p.system, outputs=outputs)
+    names = p.names
+    even = len(one.samples) == len(one.time)
+    return {
+        "plot": plot,
+        "held": run.role != "training",
+        "kernel": kernels.place(system),
+        **layout(system),
+        "P": [float(v) for v in p.parameters_of(p.first)[0]],
+        "S": [float(v) for v in p.S[0]],
+        "columns": [names.index(q) if q in names and q not in log.settings else -1 for q in paths],
+        "n": p.substeps,
+        "time": packed(one.time),
+        "asked": [packed(column) for column in one.inputs.T],
+        "restarts": [[k, float(q), float(v)] for k, q, v in one.restarts],
+        "samples": None if even else [int(k) for k in one.samples],
+        "measured": packed(np.asarray(log["position"], float), short=True),
+    }

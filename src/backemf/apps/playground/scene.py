@@ -1,0 +1,261 @@
+"""A page to play with, as data: what can be chosen, which numbers have sliders, what is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import __version__
+from ...analysis.curves.operation import full_voltage, operation
+from ...engine.system import ActuatorSystem
+from ...physics.actuator import Actuator, signals
+from ...physics.bench import Bench
+from ...physics.quantity import parameters
+from ...physics.steady import no_load_speed
+from .document import document, escaped
+from .kernels import Kernels, layout, rows_script, script
+from .panel import title, unit_text
+
+DEGREES = 180.0 / math.pi
+TIME = {"of": "time", "label": "time", "unit": "s"}
+POSITION = {"of": "position", "label": "position", "unit": "deg", "scale": DEGREES, "least": 0.2}
+SPEED = {"of": "velocity", "label": "speed", "unit": "rad/s", "least": 0.01}
+CURRENT = {"of": "current", "label": "current", "unit": "A", "least": 0.01}
+VOLTAGE = {"of": "voltage", "label": "voltage", "unit": "V", "least": 0.1}
+TORQUE = {"of": "torque", "label": "torque", "unit": "N m", "least": 1e-4}
+HEAT = {"of": "temperature", "label": "temperature", "unit": "°C", "least": 2.0}
+LABELS = {
+    "position_target": ("how far", "deg", DEGREES),
+    "voltage_target": ("voltage", "V", 1.0),
+    "torque_target": ("torque", "N m", 1.0),
+}
+BENCH_NUMBERS = {
+    "pendulum": ("mass", "length"),
+    "flywheel": ("inertia",),
+    "spring": ("stiffness", "inertia"),
+    "elevator": ("mass", "drum_radius"),
+    "locked": (),
+}
+BENCH_TITLES = {
+    "pendulum": "pendulum: a weight on an arm",
+    "flywheel": "flywheel: inertia alone",
+    "spring": "spring",
+    "elevator": "winch: a weight on a drum",
+    "locked": "locked: it cannot turn",
+}
+MOTIONS = ("square", "step", "sine", "ramp", "chirp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One actuator that can be chosen, on each bench, and which of its numbers have sliders."""
+
+    key: str
+    title: str
+    actuator: Actuator
+    benches: Mapping[str, Bench]
+    size: float
+    """Of the motion, in what its drive follows."""
+    period: float
+    free: Sequence[str]
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Where sliders end, where that is not a factor of their values."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What sliders are called, where that is not their own word."""
+    group: str = ""
+    short: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A page: variants, panels of plots, and what it shows first."""
+
+    title: str
+    note: str
+    variants: Sequence[Variant]
+    panels: Sequence[Mapping[str, Any]]
+    start: Mapping[str, Any]
+    choose: Sequence[str] = ("variant", "bench", "motion")
+    """What can be chosen; `other` is a second variant to compare with."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What the choices are called."""
+    motions: Sequence[str] = MOTIONS
+    recording: Mapping[str, Any] | None = None
+    heat: bool = False
+    """Whether to say where there is no temperature."""
+    more: bool = True
+    """Whether the actuator's own sliders wait behind a heading."""
+
+
+def panel(title: str, x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"title": title, "x": x, "y": y, **more}
+
+
+def knob(path: str, value: float, traits: Mapping[str, Any], unit: str, **more: Any) -> dict[str, Any]:
+    """A slider around a number: a factor of ten either way, or from 0 where it may vanish."""
+    low = traits["above"] is not None
+    ends = (value / 10.0, value * 10.0) if low else (0.0, 4.0 * value or 1.0)
+    if traits["most"] is not None:
+        ends = ends[0], min(ends[1], traits["most"])
+    known = {"key": path, "path": path, "label": title(path), "unit": unit_text(unit)}
+    return {**known, "value": value, "least": ends[0], "most": ends[1], "log": low, **more}
+
+
+def data(scene: Scene, kernels: Kernels) -> dict[str, Any]:
+    """What the script reads."""
+    used = [key for key in BENCH_NUMBERS if any(key in v.benches for v in scene.variants)]
+    benches = []
+    for key in used:
+        example = next(v.benches[key] for v in scene.variants if key in v.benches)
+        known, names = parameters(example), BENCH_NUMBERS[key]
+        benches.append(
+            {
+                "key": key,
+                "title": BENCH_TITLES[key],
+                "numbers": [
+                    {"key": n, "label": n.replace("_", " "), "column": [*known].index(n)} for n in names
+                ],
+            }
+        )
+    return {
+        "variants": [_variant(v, kernels) for v in scene.variants],
+        "benches": benches,
+        "motions": list(scene.motions),
+        "panels": list(scene.panels),
+        "start": dict(scene.start),
+        "compare": "other" in scene.choose,
+        "recording": scene.recording,
+        "heat": scene.heat,
+    }
+
+
+def _variant(one: Variant, kernels: Kernels) -> dict[str, Any]:
+    actuator, follows = one.actuator, one.actuator.drive.followed
+    names = list(parameters(actuator))
+    start = actuator.initial_state()
+    outputs = ("position", "velocity", *signals(actuator, start, {follows: 0.0}))
+    systems = {
+        key: ActuatorSystem(actuator=actuator, bench=bench, inputs=(follows,), outputs=outputs)
+        for key, bench in one.benches.items()
+    }
+    places = {key: _on_bench(key, system, kernels) for key, system in systems.items()}
+    label, unit, scale = LABELS[follows]
+    command = {"signal": follows, "column": 0, "label": label, "unit": unit, "scale": scale}
+    command |= {"size": one.size, "least": 0.0, "most": 2.0 * one.size, "period": one.period}
+    return {
+        "key": one.key,
+        "title": one.title,
+        "short": one.short,
+        "group": one.group,
+        "note": one.note,
+        "P": list(parameters(actuator).values()),
+        "S": list(start.values()),
+        "layout": layout(next(iter(systems.values()))),  # the same on every bench
+        "signals": list(outputs),
+        "command": command,
+        "benches": places,
+        "sliders": [
+            knob(p, actuator.parameters[p], actuator.traits(p), actuator.unit(p), column=names.index(p))
+            | _between(one.ranges.get(p))
+            | ({"label": one.labels[p]} if p in one.labels else {})
+            for p in one.free
+            if actuator.parameters.get(p)
+        ],
+        "curve": _curve(actuator),
+    }
+
+
+def _on_bench(key: str, system: ActuatorSystem, kernels: Kernels) -> dict[str, Any]:
+    """A bench's numbers and their sliders, and the kernel that runs the actuator on it."""
+    known = parameters(system.bench)
+    traits = {n: system.actuator.traits(f"bench.{n}") for n in BENCH_NUMBERS[key]}
+    knobs = [knob(n, known[n], t, t["unit"]) for n, t in traits.items()]
+    wanted = ("value", "least", "most", "log", "unit")
+    return {
+        "kernel": kernels.place(system),
+        "P": list(known.values()),
+        "numbers": [{name: k[name] for name in wanted} for k in knobs],
+    }
+
+
+def _between(ends: tuple[float, float] | None) -> dict[str, Any]:
+    return {} if ends is None else {"least": ends[0], "most": ends[1], "log": False}
+
+
+def _curve(actuator: Actuator) -> dict[str, Any] | None:
+    """The motor's torque over speed at full voltage, forwards, and backwards behind a gap."""
+    v = full_voltage(actuator)
+    if v is None:
+        return None
+    w = np.linspace(0.0, no_load_speed(actuator, v), 12)
+    torque = operation(actuator, v, w).electrical
+
+    def both(values: np.ndarray) -> list[float | None]:
+        short = [float(f"{x:.5g}") for x in values]
+        return [*short, None, *(-x for x in short)]
+
+    return {"x": both(w), "y": both(torque), "label": f"most at {v:.3g} V"}
+
+
+def page(scene: Scene) -> str:
+    """The whole file."""
+    kernels = Kernels()
+    told = data(scene, kernels)
+    parts = [
+        rows_script(),
+        kernels.script(),
+        *map(script, ("numbers.js", "motions.js", "plot.js", "play.js")),
+    ]
+    text = '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+    return document(
+        scene.title,
+        scene.note,
+        _markup(scene),
+        data={"scene": told},
+        scripts=[text],
+        version=__version__,
+        style=script("live.css") + script("play.css"),
+        without_script="This page simulates with JavaScript, which this browser does not run.",
+    )
+
+
+def _markup(scene: Scene) -> str:
+    usual = {"variant": "Part", "other": "Compared with", "bench": "Bench", "motion": "Motion"}
+    words = {**usual, **scene.words}
+    selects = "".join(
+        f'<label for="choose-{name}">{escaped(words[name])}</label>'
+        f'<select id="choose-{name}" data-is="{name}"></select>'
+        for name in scene.choose
+    )
+    inside = '<div data-is="knobs-actuator"></div>'
+    own = (
+        f"<details><summary>Numbers of the actuator</summary>{inside}</details>"
+        if scene.more
+        else f"<fieldset><legend>Numbers of the actuator</legend>{inside}</fieldset>"
+    )
+    groups = "".join(
+        f'<fieldset><legend>{legend}</legend><div data-is="knobs-{name}"></div></fieldset>'
+        for name, legend in (("motion", "Motion"), ("bench", "Bench"))
+        if name != "motion" or scene.recording is None  # a recording moves as it did
+    )
+    knobs = own + groups if not scene.more else groups + own
+    score = '<p class="score" data-is="score"></p>' if scene.recording else ""
+    return f"""<main class="play">
+<div class="choices">{selects}<p class="note" data-is="about"></p>
+<div class="buttons"><button type="button" data-is="reset">Start values</button>
+<button type="button" data-is="share">Copy link</button></div>
+<p class="note" data-is="shared" role="status"></p></div>
+<div class="first"><div data-is="first"></div>{score}
+<p class="trouble" data-is="trouble" role="alert"></p></div>
+<div class="knobs">{knobs}</div>
+<div class="after"><div class="others" data-is="others"></div>
+<div class="slider"><label for="cursor">Moment</label><output for="cursor"></output>
+<div class="track"><input type="range" id="cursor" data-is="cursor" min="0" max="1000" value="60"></div>
+</div>
+<p class="note now" data-is="now"></p><p class="unseen" role="status" data-is="spoken"></p></div>
+</main>"""

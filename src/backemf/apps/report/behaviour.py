@@ -1,0 +1,161 @@
+"""The sections of a fit's report that draw how the actuator behaves:
+friction, envelope, hysteresis, heat, and how sure all that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...figure import Curve
+from ...identify.fit_findings import TIED
+from ...tables import number
+from ..playground.blocks import Block, Drawing, Table, missing, note
+from .contents import Report
+from .figures.fit import correlations, relative_errors
+from .figures.friction import friction_band, hysteresis as loops
+from .figures.sheet import envelope as quadrants, thermal_rise, time_to_limit
+
+N_POINTS = 300
+"""Operating points drawn of one log."""
+ASSUMED_LIMIT = 100.0
+"""Winding temperature [degC] taken for the limit where neither the sheet nor the actuator has one."""
+CLOUDS = {"training": "logs, training", "held out": "logs, held out", "not in the fit": "other logs"}
+"""What the operating points of each role are called."""
+
+
+def friction(report: Report) -> Iterator[Block]:
+    figure = friction_band(report.fit, report.usual_load, report.fastest, "Friction")
+    text = (
+        f"Friction model {report.fit.friction}. Bands hold 95 % of what the fit's joint uncertainty allows;"
+        " at rest friction is a range, and the curve jumps."
+    )
+    if report.fastest:
+        text += " Shaded: faster than the logs went."
+    yield Drawing(figure=figure, text=text)
+
+
+def envelope(report: Report) -> Iterator[Block]:
+    actuator = report.fit.actuator
+    supplies = [float(np.nanmedian(r.log["supply"])) for r in report.runs if "supply" in r.log]
+    stated = actuator.drive.supply or (report.sheet.voltage if report.sheet is not None else None)
+    voltage = float(np.median(supplies)) if supplies else stated
+    if voltage is None:
+        yield missing(
+            "No supply voltage is known: neither the logs nor the drive says one; give a datasheet with"
+            " --sheet, or record the supply."
+        )
+        return
+    points = [*_points(report)]
+    figure = quadrants(actuator, voltage, "Torque and speed", points=points, reach=1.15, rpm=False)
+    where = (
+        f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the"
+        " dashed lines bound what the voltage allows."
+        if points
+        else "No operating points: no recordings were given."
+    )
+    yield Drawing(figure=figure, text=f"At {voltage:.3g} V, winding cold. {where}")
+
+
+def _points(report: Report) -> Iterator[Curve]:
+    """Motor torque and speed along the logs, one cloud a role."""
+    for color, (role, label) in enumerate(CLOUDS.items(), start=2):
+        picked = [
+            (r, np.linspace(0, len(r.log) - 1, min(N_POINTS, len(r.log))).astype(int))
+            for r in report.runs
+            if r.role == role
+        ]
+        if picked:
+            w = np.concatenate([r.velocity[at] for r, at in picked])
+            tau = np.concatenate([r.signals["torque"][at] for r, at in picked])
+            yield Curve(x=w, y=tau, label=label, style="dots", color=color)
+
+
+def hysteresis(report: Report) -> Iterator[Block]:
+    figure = loops(report.fit.actuator, report.usual_load, "Hysteresis")
+    if figure is None:
+        yield missing(
+            "This friction has no dry part: reversals make no loop; fit one that has, such as stribeck."
+        )
+        return
+    text = (
+        "Slow reversals without load: one that breaks away, and one so small that the contact only bends"
+        " (presliding)."
+        if report.fit.actuator.friction.bristle
+        else (
+            "Slow reversals as this friction model has them: it switches sides at once, without presliding;"
+            " the area of a loop is lost as heat."
+        )
+    )
+    yield Drawing(figure=figure, text=text)
+
+
+def thermal(report: Report) -> Iterator[Block]:
+    actuator = report.fit.actuator
+    heat, limits = actuator.motor.thermal, actuator.motor.limits
+    if heat is None:
+        yield missing(
+            "No thermal model: the actuator does not say how its winding heats; measure it (backemf measure"
+            " thermal) or start from a sheet that says."
+        )
+        return
+    printed = report.sheet.get("max_winding_temperature") if report.sheet is not None else None
+    limit, whose = ASSUMED_LIMIT, "taken for the limit, as none is stated"
+    if printed is not None:
+        limit, whose = printed.value, "the sheet's limit"
+    elif limits is not None and limits.derating_end is not None:
+        limit, whose = limits.derating_end, "where the drive has derated fully"
+    held = time_to_limit(actuator, limit, "Torque against time")
+    if held is not None:
+        text = f"Torque held at standstill from {heat.ambient:.3g} degC until {limit:.3g} degC, {whose}."
+        yield Drawing(figure=held, text=text)
+    warm = thermal_rise(actuator, "Winding at constant current", limit)
+    if warm is not None:
+        text = (
+            "Winding temperature at constant currents; the thermal numbers are the start's, unless they are"
+            " among the fitted."
+        )
+        yield Drawing(figure=warm, text=text)
+
+
+def _both_errors(report: Report) -> Block:
+    """Each number's two errors beside each other."""
+    rows = []
+    for p in report.fit.parameters.values():
+        right = "-" if p.error_if_right is None else number(p.error_if_right, 2)
+        wider = "-" if not p.error_if_right else f"{p.error / p.error_if_right:.1f}"
+        rows.append((p.path, number(p.value), number(p.error, 2), right, wider, p.unit))
+    head = ("parameter", "value", "as the recordings disagree", "if the model is right", "times", "unit")
+    caption = (
+        "Two standard errors: by how much logs, rigs and settings pull the number apart, and what noise and"
+        " the bench's tolerances alone would leave if the model were right. Trust the first; where it is many"
+        " times the second, the model misses something that the number makes up for."
+    )
+    return Table(head=head, rows=rows, caption=caption)
+
+
+def identifiability(report: Report) -> Iterator[Block]:
+    fit = report.fit
+    bars = relative_errors(fit, "How well each is known")
+    grid = correlations(fit, "Correlation of the parameters")
+    if bars is None and grid is None:
+        yield missing("No parameter was free, so there is nothing to be sure of.")
+    if fit.parameters:
+        yield _both_errors(report)
+    if bars is not None:
+        text = "Blue: told by the logs. Violet: by logs and statement. Orange: left where it was stated."
+        yield Drawing(figure=bars, heading="Relative errors", text=text)
+        signed = ", ".join(path for path in fit.parameters if not fit.relative_error(path))
+        if signed:
+            yield note(
+                f"Not drawn, as they may as well be 0: {signed}; the table of parameters has their errors."
+            )
+    if grid is not None:
+        pairs = [(abs(fit.correlation[i, j]), i, j) for i in range(len(fit.parameters)) for j in range(i)]
+        _, i, j = max(pairs)
+        paths = list(fit.parameters)
+        text = (
+            f"The strongest: {paths[j]} and {paths[i]}, {fit.correlation[i, j]:+.3f}. Beyond {TIED} either"
+            " way, only their combination is known."
+        )
+        yield Drawing(figure=grid, heading="Correlations", text=text)

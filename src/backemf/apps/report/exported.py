@@ -1,0 +1,93 @@
+"""What becomes of a fit in other simulators: each target's export, what it loses,
+and its replay where the simulator is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import BackemfError
+from ...logs.log import Log
+from ...results.fit import Fit
+from ...targets.export import TARGETS, Effect, export
+from ...targets.replay import Replay, replay, summary
+
+REPLAYED = ("mujoco", "mujoco-live", "mujoco-classic")
+"""Targets whose replays a report shows; `backemf replay` runs the others."""
+WHOLE = ("mujoco-plugin", "torch", "warp", "c", "fmu")
+"""Targets that take the engine's own step, as mujoco-live does: they lose nothing, and writing their files to
+find that out again would take seconds each."""
+N_LOGS = 4
+"""Logs replayed at most, held-out ones first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """One target: what was lost, the replays, or why there are none."""
+
+    target: str
+    version: str = ""
+    dropped: tuple[Effect, ...] = ()
+    approximated: tuple[Effect, ...] = ()
+    over: str = ""
+    """What the cost of an effect was measured over, in words."""
+    replays: tuple[Replay, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why there is no export, or why a log was not replayed."""
+
+    def summary(self) -> dict[str, Any]:
+        """As plain data, for `--json`."""
+        effects = {
+            name: [{"path": e.path, "text": e.text, "error": e.error, "worst": e.worst} for e in rows]
+            for name, rows in (("dropped", self.dropped), ("approximated", self.approximated))
+        }
+        return {
+            "target": self.target,
+            "version": self.version,
+            **effects,
+            "over": self.over,
+            "replays": [
+                {"simulator": r.simulator, "timestep": r.timestep, **case}
+                for r in self.replays
+                for case in summary(r)["cases"]
+            ],
+            "reasons": list(self.reasons),
+        }
+
+
+def n_steps(n_logs: int) -> int:
+    """How often `exports` says what it is doing."""
+    return len(TARGETS) + len(REPLAYED) * min(max(n_logs, 1), N_LOGS)
+
+
+def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
+    """Every target. Those that can be run here are replayed on some logs,
+    or without any on the reference motions."""
+    return tuple(_exported(fit, target, logs, progress) for target in TARGETS)
+
+
+def _exported(fit: Fit, target: str, logs: Sequence[Log], progress: Callable[[str], None]) -> Exported:
+    progress(f"export to {target}")
+    if target in WHOLE:
+        return Exported(target=target, version=TARGETS[target].default)
+    try:
+        made = export(fit.actuator, target, notes=fit.summary(), replay=False)
+    except BackemfError as error:
+        return Exported(target=target, reasons=(str(error),))
+    replays, reasons = [], []
+    for log in (logs[:N_LOGS] or [None]) if target in REPLAYED else ():
+        progress(f"replay in {target}" + (f": {log.name}" if log is not None else ""))
+        try:
+            replays.append(replay(made, log, refine=False))
+        except BackemfError as error:
+            reasons.append(f"not replayed: {error}")
+    return Exported(
+        target=target,
+        version=made.version,
+        dropped=made.dropped,
+        approximated=made.approximated,
+        over=made.range,
+        replays=tuple(replays),
+        reasons=tuple(dict.fromkeys(reasons)),
+    )

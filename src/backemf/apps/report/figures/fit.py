@@ -1,0 +1,124 @@
+"""Figures of a fit: recorded against predicted with what is left, the friction it found,
+and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ....analysis.curves import friction_size
+from ....figure import Bars, Curve, Figure, Grid, Panel, held, over_time
+from ....identify.predict import Prediction, run
+from ....logs.log import Log
+from ....physics.actuator import Actuator
+from ....results.fit import Fit, Tried
+
+TOLD = {"data": 0, "both": 4, "prior": 1}
+"""Colour of a parameter by what tells it."""
+
+
+def prediction(fit: Fit, log: Log, title: str) -> Figure:
+    """One log: what was asked, recorded and predicted, and the error below."""
+    return measured_and_predicted(run(fit, log), title)
+
+
+def measured_and_predicted(one: Prediction, title: str) -> Figure:
+    """What was asked, recorded and predicted, the error below, and the current where it was recorded."""
+    log, rotary = one.log, one.actuator.motion == "rotary"
+    unit, t = "rad" if rotary else "m", log.time
+    lines = [
+        Curve(x=t, y=log["position"], label="recorded", color=0),
+        Curve(x=t, y=one.position, label="predicted", style="dashed", color=1),
+    ]
+    if "position_target" in log:
+        asked, values = held(t, log["position_target"])
+        lines.insert(0, Curve(x=asked, y=values, label="target", style="thin"))
+    left = Curve(x=t, y=1e3 * (one.position - log["position"]), color=3)
+    panels = [
+        replace(over_time(f"position [{unit}]", *lines), legend_above=True),
+        over_time("error [mrad]" if rotary else "error [mm]", left),
+    ]
+    if "current" in log:
+        recorded = Curve(x=t, y=log["current"], label="recorded", color=0)
+        predicted = Curve(x=t, y=one.signals["current"], label="predicted", style="dashed", color=1)
+        panels.append(over_time("current [A]", recorded, predicted))
+    return Figure(title=title, panels=panels)
+
+
+SHOWN = 6
+"""Logs that one picture of a fit shows at most: the worst of those held out, then of the others."""
+
+
+def predictions(fit: Fit, logs: Sequence[Log], title: str) -> Figure:
+    """What a fit makes of its logs: one in full, several a panel each."""
+    runs = sorted((run(fit, log) for log in logs), key=lambda one: (one.role != "held out", -one.error))
+    if len(runs) == 1:
+        return measured_and_predicted(runs[0], f"{title}: {_off(runs[0])}")
+    panels = [replace(measured_and_predicted(one, "").panels[0], title=_off(one)) for one in runs[:SHOWN]]
+    left = len(runs) - len(panels)
+    note = f"Further logs, less far off: {left}." if left else ""
+    return Figure(title=title, panels=panels, shared_x=False, note=note)
+
+
+def _off(one: Prediction) -> str:
+    unit = "mrad" if one.actuator.motion == "rotary" else "mm"
+    how = " (held out)" if one.role == "held out" else ""
+    return f"{one.log.name}{how}, off by {1e3 * one.error:.3g} {unit} on average"
+
+
+def friction_curves(
+    actuator: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
+) -> Figure:
+    """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth."""
+    w = np.linspace(-speed, speed, 801)
+    lines = []
+    for k, load in enumerate(loads):
+        y = friction_size(actuator, w, load, -load)
+        lines.append(Curve(x=w, y=y, label=f"found, {load:g} N m", color=k))
+        if truth is not None:
+            y, label = friction_size(truth, w, load, -load), f"truth, {load:g} N m" if k == 0 else ""
+            lines.append(Curve(x=w, y=y, label=label, style="dashed", color=k))
+    return Figure(title=title, panels=[Panel(lines=lines, x_label="speed [rad/s]", y_label="friction [N m]")])
+
+
+def short(path: str) -> str:
+    """A parameter's last word, enough beside a full table."""
+    return path.rpartition(".")[2].replace("_", " ")
+
+
+def relative_errors(fit: Fit, title: str) -> Figure | None:
+    """How well each parameter is known, in per cent of its value."""
+    known = [(path, e) for path in fit.parameters if (e := fit.relative_error(path))]
+    if not known:
+        return None
+    bars = Bars(
+        names=[short(path) for path, _ in known],
+        values=[100 * e for _, e in known],
+        colors=[TOLD[fit.parameters[path].told_by] for path, _ in known],
+    )
+    panel = Panel(bars=bars, x_label="standard error [% of the value]", y_label="", x_log=True)
+    return Figure(title=title, panels=[panel])
+
+
+def correlations(fit: Fit, title: str) -> Figure | None:
+    """Which parameters the logs tell only together."""
+    if len(fit.parameters) < 2:
+        return None
+    grid = Grid(names=[short(path) for path in fit.parameters], values=np.asarray(fit.correlation))
+    return Figure(title=title, panels=[Panel(grid=grid, x_label="", y_label="")])
+
+
+def ladder_bars(rungs: Sequence[Tried], unit: str, title: str) -> Figure | None:
+    """Held-out error of every rung; the chosen one stands out."""
+    judged = [r for r in rungs if r.held_out_mae is not None]
+    if not judged:
+        return None
+    bars = Bars(
+        names=[r.friction for r in judged],
+        values=[1e3 * (r.held_out_mae or 0.0) for r in judged],
+        colors=[2 if r.chosen else 0 for r in judged],
+        errors=[1e3 * r.standard_error for r in judged],
+    )
+    return Figure(title=title, panels=[Panel(bars=bars, x_label=f"held-out error [{unit}]", y_label="")])

@@ -1,0 +1,178 @@
+"""Figures of simulated runs: one with all that belongs to it, several over each other, or a file's run in its
+simulator over what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ....engine.trajectory import Trajectory
+from ....errors import InvalidValue
+from ....figure import Band, Curve, Figure, Panel, over_time
+from ....targets.replay import Replay
+
+COLORS = 7
+"""So many runs are told apart by colour; the next as many are dashed."""
+MOST = 2 * COLORS
+
+
+def run(trajectory: Trajectory, title: str, note: str = "") -> Figure:
+    """One run: position, torque, current, temperature where it warms, and where the energy went."""
+    place, *others = motion(trajectory, title).panels
+    panels = [place, *_asked(trajectory), *others]
+    if trajectory.energy:
+        panels += energy_book(trajectory, title).panels
+    return Figure(title=title, panels=[_clear(panel) for panel in panels], note=note)
+
+
+ASKED = (("velocity", 180.0 / np.pi, "deg/s", "m/s"), ("voltage", 1.0, "V", "V"))
+"""What a drive may be asked for beside a position and a current or torque, which are drawn already."""
+
+
+def _asked(trajectory: Trajectory) -> Iterator[Panel]:
+    """What was asked, where that is no position, and what came of it."""
+    for name, scale, turning, sliding in ASKED:
+        target = trajectory.signals.get(f"{name}_target")
+        if target is not None:
+            rotary = trajectory.actuator.motion == "rotary"
+            scale, unit = (scale, turning) if rotary else (1.0, sliding)
+            asked = Curve(x=trajectory.time, y=scale * target, label="target", style="thin")
+            got = Curve(x=trajectory.time, y=scale * trajectory[name], label=name, color=5)
+            yield over_time(f"{name} [{unit}]", asked, got)
+
+
+def _clear(panel: Panel) -> Panel:
+    """Without curves that are 0 throughout beside others; with the names above where there are several."""
+    lines = [line for line in panel.lines if np.any(np.nan_to_num(line.y))] or [*panel.lines]
+    return replace(panel, lines=lines, legend_above=len(lines) > 1)
+
+
+def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, note: str = "") -> Figure:
+    """Several runs over each other: position against its target, current, energy taken in, temperature."""
+    if len(trajectories) > MOST:
+        raise InvalidValue(
+            f"{len(trajectories)} runs are too many for one picture; expected {MOST} at most: vary less"
+        )
+    first = trajectories[0]
+    rotary = first.actuator.motion == "rotary"
+    scale, unit = (180.0 / np.pi, "deg") if rotary else (1.0, "m")
+
+    def curves(name: str, factor: float = 1.0, *, energy: bool = False, named: bool = False) -> list[Curve]:
+        return [
+            Curve(
+                x=one.time,
+                y=factor * (one.energy if energy else one.signals)[name],
+                label=label if named else "",
+                style="solid" if k < COLORS else "dashed",
+                color=k % COLORS,
+            )
+            for k, (one, label) in enumerate(zip(trajectories, labels, strict=True))
+        ]
+
+    asked: list[Curve] = []
+    if all("position_target" in one.signals for one in trajectories):
+        same = all(np.array_equal(one["position_target"], first["position_target"]) for one in trajectories)
+        asked = [
+            Curve(x=one.time, y=scale * one["position_target"], label="target" * (k == 0), style="thin")
+            for k, one in enumerate(trajectories[: 1 if same else None])
+        ]
+    rows = [
+        (f"position [{unit}]", *asked, *curves("position", scale, named=True)),
+        ("current [A]", *curves("current")),
+    ]
+    if all(one.energy for one in trajectories):
+        rows.append(("energy taken in [J]", *curves("electrical", energy=True)))
+    if all(one.actuator.motor.thermal is not None for one in trajectories):
+        rows.append(("winding [degC]", *curves("temperature")))
+    panels = [over_time(label, *lines) for label, *lines in rows]
+    return Figure(title=title, panels=[replace(panels[0], legend_above=True), *panels[1:]], note=note)
+
+
+MOST_CASES = 6
+"""Of a replay, in one picture."""
+
+
+def replayed(run: Replay, title: str) -> Figure:
+    """What was asked, recorded, run in the simulator and by backemf, one panel a case."""
+    scale, unit = (180.0 / np.pi, "deg") if run.unit == "rad" else (1.0, run.unit)
+    panels = []
+    for case in run.cases[:MOST_CASES]:
+        shown = {
+            "target": (case.asked, "thin", None),
+            "recording": (case.measured, "dots", 1),
+            run.simulator: (case.target, "solid", 0),
+            "backemf": (case.native, "dashed", 2),
+        }
+        lines = [
+            Curve(x=case.time[seen], y=scale * y[seen], label=label, style=style, color=color)
+            for label, (y, style, color) in shown.items()
+            if y is not None
+            for seen in [np.isfinite(y)]
+        ]
+        name = f"{case.name}: " if len(run.cases) > 1 else ""
+        panels.append(replace(over_time(f"{name}position [{unit}]", *lines), legend_above=True))
+    n = len(run.cases)
+    note = run.differences() + (f"; the first {MOST_CASES} of {n} motions" if n > MOST_CASES else "")
+    return Figure(title=title, panels=panels, note=note)
+
+
+def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Figure:
+    """Position against its target, torque and current, and temperature over time."""
+    s: Any = trajectory.signals
+    t, rotary = trajectory.time, trajectory.actuator.motion == "rotary"
+    scale, unit, effort = (180.0 / np.pi, "deg", "torque [N m]") if rotary else (1.0, "m", "force [N]")
+    place = [Curve(x=t, y=scale * s["position"], label="position")]
+    if "position_target" in s:
+        on = s["enabled"] > 0.5 if "enabled" in s else True
+        target = np.where(on, s["position_target"], np.nan)
+        place.insert(0, Curve(x=t, y=scale * target, label="target", style="thin"))
+    needed = -trajectory.bench.load(s["position"], s["velocity"], s) * np.ones_like(t)
+    rows = [
+        (f"position [{unit}]", *place),
+        (
+            effort,
+            Curve(x=t, y=s["torque"], label="motor"),
+            Curve(x=t, y=needed, label="needed against the load", style="dashed"),
+        ),
+        ("current [A]", Curve(x=t, y=s["current"], label="current", color=2)),
+    ]
+    if "temperature" in s:
+        rows.append(("temperature [degC]", Curve(x=t, y=s["temperature"], label="winding", color=3)))
+    return Figure(title=title, panels=[over_time(label, *lines, bands=bands) for label, *lines in rows])
+
+
+def energy_book(trajectory: Trajectory, title: str, until: float = np.inf) -> Figure:
+    """Where the electrical energy went, over time."""
+    shown = trajectory.time <= until
+    t, e = trajectory.time[shown], {name: series[shown] for name, series in trajectory.energy.items()}
+    names = {
+        "electrical": "taken in",
+        "copper": "winding heat",
+        "friction": "friction",
+        "gear": "gear loss",
+        "iron": "iron loss",
+        "conversion": "lost in conversion",
+        "load": "given to the load",
+    }
+    least = 1e-6 * np.max(np.abs(e["electrical"]))  # what is below is rounding, and not worth a curve
+    lines = [
+        Curve(x=t, y=e[k], label=label, style="solid" if k != "electrical" else "dashed")
+        for k, label in names.items()
+        if np.max(np.abs(e[k])) > least
+    ]
+    lines.append(Curve(x=t, y=e["stored"] - e["stored"][0], label="stored", color=4))
+    return Figure(title=title, panels=[over_time("energy [J]", *lines)])
+
+
+def stick_slip(trajectory: Trajectory, title: str) -> Figure:
+    """Position and velocity of a slow motion, where sticking shows."""
+    t, s = trajectory.time, trajectory.signals
+    scale = 180.0 / np.pi
+    target = Curve(x=t, y=scale * s["position_target"], label="target", style="thin")
+    position = Curve(x=t, y=scale * s["position"], label="position")
+    velocity = Curve(x=t, y=scale * s["velocity"], label="velocity", color=1)
+    panels = [over_time("position [deg]", target, position), over_time("velocity [deg/s]", velocity)]
+    return Figure(title=title, panels=panels)

@@ -1,0 +1,249 @@
+"""Every address of the server: projects, their files, their commands, and the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import mimetypes
+from collections.abc import AsyncIterator
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from ... import __version__
+from ...errors import BackemfError, InvalidValue, MissingValue
+from ...files import replacing
+from . import names
+from .choices import choices
+from .guard import REPORT
+from .jobs import OVER, Job, Queue
+from .lines import line
+from .workspace import Project, Workspace, folders
+
+STATIC = files("backemf.apps.web") / "static"
+TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+SHOWN = (".html",)
+"""What is opened in the browser; everything else is downloaded."""
+KINDS = ("servo", "robot", "mechanism", "model", "sheet", "record")
+"""What a project is for."""
+
+
+def application(workspace: Workspace, queue: Queue) -> FastAPI:
+    """The whole server, without its guard."""
+
+    @contextlib.asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await queue.close()
+        workspace.release()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
+    offered = {"version": __version__, "limits": workspace.limits.to_dict(), **choices()}
+
+    @app.get("/api/hello")
+    async def hello() -> Any:
+        return offered
+
+    @app.get("/api/projects")
+    async def projects() -> Any:
+        rows = sorted(workspace.projects.values(), key=lambda p: p.at, reverse=True)
+        return {"projects": [_row(p, queue) for p in rows]}
+
+    @app.post("/api/projects")
+    async def new(request: Request) -> Any:
+        content = await body(request, workspace)
+        name, kind = content.get("name", "") if isinstance(content, dict) else "", "servo"
+        kind = content.get("kind", "servo") if isinstance(content, dict) else kind
+        if not isinstance(name, str) or len(name) > 120 or kind not in KINDS:
+            raise InvalidValue(
+                "a project needs a name of at most 120 letters and a kind: expected one of "
+                + ", ".join(KINDS)
+            )
+        return _whole(workspace.new(_printable(name) or "untitled", kind), queue)
+
+    @app.get("/api/projects/{key}")
+    async def one(key: str) -> Any:
+        return _whole(workspace.project(key), queue)
+
+    @app.delete("/api/projects/{key}")
+    async def delete(key: str) -> Any:
+        project = workspace.project(key)
+        queue.forget(project)
+        workspace.delete(project)
+        return {"deleted": key}
+
+    @app.put("/api/projects/{key}/kind")
+    async def kind(key: str, request: Request) -> Any:
+        project = workspace.project(key)
+        content = await body(request, workspace)
+        wanted = content.get("kind") if isinstance(content, dict) else None
+        if wanted not in KINDS:
+            raise InvalidValue(f"the kind is {str(wanted)[:40]!r}; expected one of {', '.join(KINDS)}")
+        project.kind = wanted
+        workspace.save(project)
+        return _whole(project, queue)
+
+    @app.put("/api/projects/{key}/form")
+    async def form(key: str, request: Request) -> Any:
+        project = workspace.project(key)
+        content = await body(request, workspace)
+        if not isinstance(content, dict):
+            raise InvalidValue("the form is no object; reload the page")
+        project.form = content
+        workspace.save(project)
+        return {"kept": True}
+
+    @app.put("/api/projects/{key}/files")
+    async def upload(key: str, request: Request) -> Any:
+        return await _upload(workspace, workspace.project(key), request)
+
+    @app.delete("/api/projects/{key}/files/{name:path}")
+    async def remove(key: str, name: str) -> Any:
+        workspace.remove(workspace.project(key), name)
+        return {"deleted": name}
+
+    @app.get("/api/projects/{key}/files/{name:path}")
+    async def download(key: str, name: str) -> Any:
+        project = workspace.project(key)
+        path = workspace.file(project, name)
+        shown = path.suffix in SHOWN and project.files[name].made_by
+        last = PurePosixPath(name).name
+        if shown:
+            return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT})
+        return FileResponse(path, media_type="application/octet-stream", filename=last)
+
+    @app.post("/api/projects/{key}/jobs")
+    async def ask(key: str, request: Request) -> Any:
+        project = workspace.project(key)
+        return _job(queue.add(project, line(await body(request, workspace), project, workspace)), queue)
+
+    @app.get("/api/projects/{key}/jobs/{job}")
+    async def job(key: str, job: str) -> Any:
+        return _job(queue.job(workspace.project(key), job), queue)
+
+    @app.get("/api/projects/{key}/jobs/{job}/answer")
+    async def answer(key: str, job: str) -> Any:
+        found = await asyncio.to_thread(queue.answer, queue.job(workspace.project(key), job))
+        return JSONResponse(found)
+
+    @app.post("/api/projects/{key}/jobs/{job}/stop")
+    async def stop(key: str, job: str) -> Any:
+        stopped = queue.job(workspace.project(key), job)
+        queue.stop(stopped)
+        return _job(stopped, queue)
+
+    @app.post("/api/projects/{key}/jobs/{job}/again")
+    async def again(key: str, job: str) -> Any:
+        project = workspace.project(key)
+        old = queue.job(project, job)
+        return _job(queue.add(project, line(old.asked, project, workspace)), queue)
+
+    @app.get("/static/{name}")
+    async def static(name: str) -> Any:
+        return _static(name)
+
+    @app.get("/")
+    async def first() -> Any:
+        return _static("index.html")
+
+    app.add_exception_handler(BackemfError, _refused)
+    app.add_exception_handler(HTTPException, _unknown)
+    app.add_exception_handler(Exception, _fault)
+    return app
+
+
+async def body(request: Request, workspace: Workspace) -> Any:
+    """The JSON of a request, bounded in size, time and depth."""
+    most, got = workspace.limits.body_bytes, b""
+    try:
+        async with asyncio.timeout(workspace.limits.body_seconds):
+            async for chunk in request.stream():
+                got += chunk
+                if len(got) > most:
+                    raise InvalidValue(f"the request has more than {most} bytes; send less at once")
+        return json.loads(got)
+    except TimeoutError:
+        raise InvalidValue("the request took too long to arrive; send it again") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, BackemfError):
+            raise
+        raise InvalidValue("the request is no JSON; reload the page") from None
+
+
+async def _upload(workspace: Workspace, project: Project, request: Request) -> Any:
+    """A file as it comes, into the project's folder, whole or not at all."""
+    query = request.query_params
+    given, folder = query.get("name", ""), query.get("folder", "")
+    if not 0 < len(given) <= 1000:
+        raise MissingValue("the upload has no name; expected ?name=run1.csv")
+    replace = query.get("replace") == "1" and not folder
+    tops = [] if replace else [n for n in project.files if "/" not in n]
+    name = names.stored_in(folder, given) if folder else names.stored(given, tops)
+    workspace.room(project, name, int(request.headers.get("content-length") or 0))
+    place = workspace.files(project) / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    size, clock = 0, workspace.limits.upload_seconds
+    try:
+        with replacing(place, force=True) as beside:
+            async with asyncio.timeout(clock):
+                with beside.open("wb") as file:
+                    async for chunk in request.stream():
+                        size += len(chunk)
+                        workspace.room(project, name, size)
+                        file.write(chunk)
+    except TimeoutError:
+        raise InvalidValue(f"{given[:60]!r} took more than {clock:g} s to arrive; send it again") from None
+    workspace.project(project.id)  # it may have been deleted meanwhile
+    return workspace.add(project, name, _printable(given)).to_dict()
+
+
+def _printable(text: str) -> str:
+    """Text of a stranger's for people to read: no control letters, and not too long."""
+    return "".join(c for c in text if c.isprintable())[:120].strip()
+
+
+def _row(project: Project, queue: Queue) -> dict[str, Any]:
+    active = sum(job.state not in OVER for job in queue.of(project))
+    known = {"id": project.id, "name": project.name, "kind": project.kind, "at": project.at}
+    return {**known, "files": len(project.files), "active": active}
+
+
+def _whole(project: Project, queue: Queue) -> dict[str, Any]:
+    jobs = [_job(job, queue, brief=True) for job in queue.of(project)]
+    return {**project.to_dict(), "folders": list(folders(project)), "jobs": jobs}
+
+
+def _job(job: Job, queue: Queue, brief: bool = False) -> dict[str, Any]:
+    content = {**job.to_dict(), "ahead": queue.ahead(job), "over": job.state in OVER}
+    return content if brief else {**content, "progress": queue.progress(job)}
+
+
+def _static(name: str) -> Response:
+    place = STATIC / name
+    if "/" in name or "\\" in name or name.startswith(".") or not place.is_file():
+        raise HTTPException(404)
+    ending = Path(name).suffix
+    kind = TYPES.get(ending) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Response(place.read_bytes(), media_type=kind)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    what, remedy = [*str(error).split("; ", 1), ""][:2]
+    return JSONResponse(
+        {"error": what, "remedy": remedy}, 400 if not isinstance(error, MissingValue) else 404
+    )
+
+
+async def _unknown(_: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 500)
+    return JSONResponse({"error": "there is nothing at this address", "remedy": "reload the page"}, status)
+
+
+async def _fault(_: Request, error: Exception) -> Response:
+    said = f"this is a fault of backemf's own: {type(error).__name__}"
+    return JSONResponse({"error": said, "remedy": "please report what you did"}, 500)

@@ -1,0 +1,225 @@
+"""The folder in which a server keeps its work: projects, their files, and what is known of them, as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidValue, MissingValue
+from ...files import replacing
+from .limits import Limits
+
+FORMAT = 1
+ID = re.compile(r"^[0-9a-f]{12}$")
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def fresh() -> str:
+    """A new name that nobody can guess."""
+    return secrets.token_hex(6)
+
+
+def keep(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON whole or not at all."""
+    with replacing(path, force=True) as place:
+        place.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+
+
+@dataclass(kw_only=True)
+class File:
+    """A file of a project: what it is called here, and what its owner calls it."""
+
+    name: str
+    given: str
+    bytes: int
+    made_by: str = ""
+    """The job that wrote it; empty for an upload."""
+    at: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(kw_only=True)
+class Project:
+    """Files that belong together, and what was typed for them."""
+
+    id: str
+    name: str
+    kind: str
+    at: str
+    files: dict[str, File] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+    """What a person has typed so far: the page's own, kept for the next time."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "files": [f.to_dict() for f in self.files.values()]}
+
+    @property
+    def bytes(self) -> int:
+        return sum(f.bytes for f in self.files.values())
+
+
+class Workspace:
+    """Every project, in memory and on disk."""
+
+    def __init__(self, root: Path, limits: Limits):
+        self.root, self.limits = root, limits
+        self.projects: dict[str, Project] = {}
+        self._promised: set[tuple[str, str]] = set()
+        """Names that commands which still wait will write."""
+        try:
+            for folder in (root, root / "files", root / "state"):
+                folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidValue(
+                f"--folder {str(root)!r:.200}: {reason}; expected a folder to write in"
+            ) from None
+        self._lock = _claimed(root / "state" / "lock")
+        for path in sorted((root / "state").glob("*/project.json")):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                read = _read(path)
+                self.projects[read.id] = read
+
+    def release(self) -> None:
+        """Let another server have this folder."""
+        os.close(self._lock)
+
+    def project(self, key: str) -> Project:
+        if not ID.match(key) or key not in self.projects:
+            raise MissingValue("there is no such project; it may have been deleted in another window")
+        return self.projects[key]
+
+    def files(self, project: Project) -> Path:
+        return self.root / "files" / project.id
+
+    def state(self, project: Project) -> Path:
+        return self.root / "state" / project.id
+
+    def new(self, name: str, kind: str) -> Project:
+        if len(self.projects) >= self.limits.projects:
+            raise InvalidValue(
+                f"there are {len(self.projects)} projects, which is the most; delete one that is done with"
+            )
+        project = Project(id=fresh(), name=name, kind=kind, at=now())
+        self.files(project).mkdir()
+        (self.state(project) / "jobs").mkdir(parents=True)
+        self.projects[project.id] = project
+        self.save(project)
+        return project
+
+    def save(self, project: Project) -> None:
+        keep(self.state(project) / "project.json", {"format": FORMAT, **project.to_dict()})
+
+    def delete(self, project: Project) -> None:
+        self.projects.pop(project.id, None)
+        shutil.rmtree(self.files(project), ignore_errors=True)
+        shutil.rmtree(self.state(project), ignore_errors=True)
+
+    def file(self, project: Project, name: str) -> Path:
+        """The place of a file that the project has: names that it does not have are no paths."""
+        if name not in project.files:
+            raise MissingValue(f"there is no file {name[:80]!r} in this project; upload it first")
+        return self.files(project) / project.files[name].name
+
+    def room(self, project: Project, name: str, size: int) -> None:
+        """Refuse a file for which there is no room."""
+        most = self.limits
+        if size > most.file_bytes:
+            raise InvalidValue(
+                f"{name!r} has more than {most.file_bytes >> 20} MB, which is the most for one file; cut the"
+                " recording into shorter ones, or leave channels out"
+            )
+        if project.bytes + size > most.project_bytes:
+            raise InvalidValue(
+                f"the files of this project have over {most.project_bytes >> 20} MB together; delete some"
+            )
+        if len(project.files) >= most.project_files and name not in project.files:
+            raise InvalidValue(f"this project has {len(project.files)} files, which is the most; delete some")
+
+    def add(self, project: Project, name: str, given: str, made_by: str = "") -> File:
+        """Take a file that was written into the project's folder into its list."""
+        size = (self.files(project) / name).stat().st_size
+        added = File(name=name, given=given, bytes=size, made_by=made_by, at=now())
+        project.files[name] = added
+        self.save(project)
+        return added
+
+    def made(self, project: Project, place: str, job: str) -> list[str]:
+        """Take what a command wrote: a file, or every file of a folder."""
+        root = self.files(project)
+        path = root / place
+        found = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+        names = [p.relative_to(root).as_posix() for p in found if not p.is_symlink()]
+        for name in names:
+            self.add(project, name, name, made_by=job)
+        return names
+
+    def remove(self, project: Project, name: str) -> None:
+        path = self.file(project, name)
+        path.unlink(missing_ok=True)
+        del project.files[name]
+        self.save(project)
+
+    def unused(self, project: Project, stem: str, ending: str) -> str:
+        """A name that no file or folder of the project has: fit-1.json, fit-2.json."""
+        tops = {name.partition("/")[0].lower() for name in project.files}
+        root, k = self.files(project), 1
+        while True:
+            name = f"{stem}-{k}{ending}"
+            promised = (project.id, name) in self._promised
+            if not promised and name.lower() not in tops and not (root / name).exists():
+                self._promised.add((project.id, name))
+                return name
+            k += 1
+
+
+def _read(path: Path) -> Project:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    files = {f["name"]: File(**f) for f in content["files"]}
+    words = {key: str(content[key]) for key in ("id", "name", "kind", "at")}
+    if not ID.match(words["id"]) or words["id"] != path.parent.name:
+        raise ValueError("not a project's")
+    return Project(**words, files=files, form=dict(content["form"]))
+
+
+def _claimed(path: Path) -> int:
+    """An open file that only one server holds."""
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock(opened)
+    except OSError:
+        os.close(opened)
+        raise InvalidValue(
+            f"another `backemf web` works in {str(path.parent.parent)!r}; end it, or give another --folder"
+        ) from None
+    return opened
+
+
+def _lock(opened: int) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt
+
+        msvcrt.locking(opened, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
+    else:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def folders(project: Project) -> Iterator[str]:
+    """Folders of a project: a dataset, a model with its meshes, what was recorded."""
+    yield from dict.fromkeys(name.partition("/")[0] for name in project.files if "/" in name)

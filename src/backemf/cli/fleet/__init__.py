@@ -1,3 +1,0 @@
-"""`backemf fleet`: many units at once."""
-
-from .commands import app as app

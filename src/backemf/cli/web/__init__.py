@@ -1,1 +1,0 @@
-"""`backemf web`: the app in a browser, and the worker that runs its commands."""

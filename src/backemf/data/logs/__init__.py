@@ -1,1 +1,0 @@
-"""Recordings become Logs in SI."""

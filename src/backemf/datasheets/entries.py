@@ -1,0 +1,196 @@
+"""The entries a datasheet may have: canonical name, SI unit, and the names vendors print (MuJoCo's DC-motor
+note, table 19)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import UnknownName
+
+
+class Kind(NamedTuple):
+    """One kind of entry."""
+
+    unit: str
+    aliases: tuple[str, ...]
+    text: str
+    gear: int = 0
+    """Power of the gear ratio N with which it grows from rotor to output:
+    +1 a torque, -1 a speed, 2 an inertia."""
+    lossy: bool = False
+    """Whether the gears' efficiency also acts on it."""
+
+
+ENTRIES: dict[str, Kind] = {
+    "nominal_voltage": Kind("V", ("Un", "VDC", "U", "v_n", "rated_voltage"), "voltage the entries hold at"),
+    "voltage_range": Kind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
+    "resistance": Kind(
+        "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
+    ),
+    "inductance": Kind("H", ("L", "terminal_inductance"), "terminal inductance"),
+    "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt", "K_t"), "torque per ampere", 1, True),
+    "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke", "K_e"), "back-EMF per speed", 1),
+    "speed_constant": Kind("rad/(s V)", ("kn", "Kn", "kv", "Kv", "K_v"), "speed per volt of back-EMF", -1),
+    "no_load_speed": Kind("rad/s", ("n0", "omega_0", "free_speed", "max_speed"), "speed without load", -1),
+    "no_load_current": Kind("A", ("I0", "I_0", "i_0", "free_current"), "current without load"),
+    "stall_torque": Kind("N m", ("MH", "Ts", "M0", "tau_0"), "torque at standstill", 1, True),
+    "stall_current": Kind("A", ("IA", "Is", "i_s"), "current at standstill"),
+    "nominal_speed": Kind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
+    "nominal_torque": Kind(
+        "N m", ("MN", "M_N", "Tc", "T_c", "tau_n", "rated_torque"), "torque it can give forever", 1, True
+    ),
+    "nominal_current": Kind(
+        "A",
+        ("IN", "Ic", "i_max", "i_rated", "rated_current", "continuous_current"),
+        "current it can carry forever",
+    ),
+    "peak_torque": Kind("N m", ("Mpk", "Tp", "tau_max", "max_torque"), "torque for a short time", 1, True),
+    "peak_current": Kind("A", ("Ipk", "IpK", "i_peak", "max_current"), "current for a short time"),
+    "peak_time": Kind("s", ("t_peak",), "how long peak current or peak torque may last"),
+    "current_rate": Kind("A/s", ("di_dt_max", "(di/dt)_max"), "fastest change of the current by its driver"),
+    "saturation_current": Kind("A", ("i_sat",), "current at which the torque constant has halved"),
+    "torque_speed": Kind("N m", (), "a point of the torque-speed line: torque, speed, voltage", 1, True),
+    "max_efficiency": Kind("1", ("eta_max",), "best efficiency of the motor"),
+    "max_power": Kind("W", ("Pmax", "P2max"), "greatest mechanical power"),
+    "speed_torque_gradient": Kind(
+        "rad/(s N m)", ("dn_dM", "domega_dtau", "gradient"), "speed lost per torque", -2, True
+    ),
+    "mechanical_time_constant": Kind("s", ("tau_m", "t_m"), "time to 63 % of the no-load speed"),
+    "electrical_time_constant": Kind("s", ("tau_e", "t_e"), "L / R"),
+    "rotor_inertia": Kind("kg m^2", ("J", "Jm", "JR", "J_r"), "inertia of the rotor", 2),
+    "reflected_inertia": Kind("kg m^2", ("armature",), "inertia of the rotor seen at the output"),
+    "coulomb_torque": Kind("N m", ("Tf", "T_f", "MR", "tau_c", "friction_torque"), "dry friction", 1, True),
+    "viscous_friction": Kind(
+        "N m s/rad", ("Cv", "C_v", "B", "B_1", "sigma_2", "viscous_damping"), "drag per speed", 2, True
+    ),
+    "stiction_torque": Kind("N m", ("static_friction",), "friction that holds it at rest", 1, True),
+    "stribeck_velocity": Kind("rad/s", ("omega_s",), "speed over which stiction fades", -1),
+    "stribeck_exponent": Kind("1", ("gamma",), "of that fading"),
+    "bristle_stiffness": Kind("N m/rad", ("sigma_0",), "of the contact before it slides", 2, True),
+    "bristle_damping": Kind("N m s/rad", ("sigma_1",), "of the contact before it slides", 2, True),
+    "bristle_damping_exponent": Kind("1", ("beta",), "with which that damping fades"),
+    "viscous_quadratic": Kind("N m s^2/rad^2", ("B_2",), "drag per square of the speed", 3, True),
+    "viscous_cubic": Kind("N m s^3/rad^3", ("B_3",), "drag per cube of the speed", 4, True),
+    "iron_loss": Kind("W s^2/rad^2", ("K_fe",), "iron loss per square of the speed", 2),
+    "thermal_resistance": Kind("K/W", ("Rth", "R_T"), "winding to ambient"),
+    "thermal_resistance_winding": Kind("K/W", ("Rth1",), "winding to housing"),
+    "thermal_resistance_housing": Kind("K/W", ("Rth2",), "housing to ambient"),
+    "thermal_time_constant": Kind("s", ("tau_th", "t_T", "tau_w", "tau_w1"), "of the winding"),
+    "thermal_time_constant_housing": Kind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
+    "thermal_capacitance": Kind("J/K", ("Cth", "C_th", "C"), "heat capacity of the winding"),
+    "ambient_temperature": Kind("degC", ("Ta", "T_a"), "of the surroundings"),
+    "reference_temperature": Kind("degC", ("Tref", "T_ref", "T0"), "at which resistance is given"),
+    "max_winding_temperature": Kind("degC", ("Tmax", "T_max"), "of the winding"),
+    "resistance_coefficient": Kind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
+    "magnet_coefficient": Kind("1/K", ("alpha_m",), "of the magnets' flux"),
+    "derating_start": Kind("degC", ("T_1",), "winding temperature from which the driver takes current back"),
+    "derating_end": Kind("degC", ("T_2",), "winding temperature at which only the safe current is left"),
+    "safe_current": Kind("A", ("i_safe",), "current that derating leaves"),
+    "gear_ratio": Kind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
+    "gear_efficiency": Kind("1", ("eta",), "of the gears"),
+    "backlash": Kind("rad", (), "free play at the output"),
+    "cogging_torque": Kind("N m", ("A",), "peak of the cogging", 1),
+    "cogging_percent": Kind("1", (), "peak of the cogging as a share of the nominal (or peak) torque"),
+    "cogging_periods": Kind("1", ("N_p",), "periods of the cogging in a turn of the rotor"),
+    "cogging_phase": Kind("rad", ("phi",), "of the cogging where the rotor is at 0"),
+    "n_poles": Kind("1", ("poles",), "magnet poles"),
+    "n_slots": Kind("1", ("slots",), "stator slots"),
+    "mass": Kind("kg", ("weight",), "of the part"),
+    "standby_current": Kind("A", (), "of its electronics"),
+}
+
+BECOMES: dict[str, str] = {
+    "resistance": "motor.resistance",
+    "inductance": "motor.inductance",
+    "torque_constant": "motor.torque_constant",
+    "back_emf_constant": "motor.torque_constant; motor.back_emf_constant where the two differ",
+    "gear_ratio": "gearbox.ratio",
+    "gear_efficiency": "gearbox.efficiency",
+    "rotor_inertia": "motor.rotor_inertia",
+    "reflected_inertia": "motor.rotor_inertia",
+    "coulomb_torque": "friction.coulomb",
+    "viscous_friction": "friction.viscous",
+    "no_load_current": "friction.coulomb, friction.viscous",
+    "stiction_torque": "friction.static",
+    "stribeck_velocity": "friction.stribeck_velocity",
+    "stribeck_exponent": "friction.stribeck_exponent",
+    "bristle_stiffness": "friction.stiffness",
+    "bristle_damping": "friction.damping",
+    "bristle_damping_exponent": "friction.damping_exponent",
+    "viscous_quadratic": "friction.viscous_quadratic",
+    "viscous_cubic": "friction.viscous_cubic",
+    "iron_loss": "motor.iron_loss",
+    "saturation_current": "motor.saturation_current",
+    "nominal_current": "motor.limits.continuous_current, with a peak and its time",
+    "nominal_torque": "motor.limits.continuous_current, where no current is printed",
+    "peak_current": "motor.limits.peak_current; motor.limits.current without a time",
+    "peak_torque": "motor.limits.peak_current; motor.limits.current without a time",
+    "peak_time": "motor.limits.peak_time",
+    "current_rate": "motor.limits.current_rate",
+    "derating_start": "motor.limits.derating_start",
+    "derating_end": "motor.limits.derating_end",
+    "safe_current": "motor.limits.safe_current",
+    "thermal_resistance": "motor.thermal.resistance",
+    "thermal_resistance_winding": "motor.thermal.winding_resistance",
+    "thermal_resistance_housing": "motor.thermal.housing_resistance",
+    "thermal_time_constant": "motor.thermal.capacitance; motor.thermal.winding_capacitance of two nodes",
+    "thermal_time_constant_housing": "motor.thermal.housing_capacitance",
+    "thermal_capacitance": "motor.thermal.capacitance",
+    "ambient_temperature": "motor.thermal.ambient",
+    "reference_temperature": "motor.thermal.reference",
+    "resistance_coefficient": "motor.thermal.resistance_coefficient",
+    "magnet_coefficient": "motor.thermal.magnet_coefficient",
+    "backlash": "gearbox.backlash",
+    "cogging_torque": "motor.cogging.amplitude",
+    "cogging_percent": "motor.cogging.amplitude",
+    "cogging_periods": "motor.cogging.periods",
+    "cogging_phase": "motor.cogging.phase",
+    "n_poles": "motor.cogging.periods, with the slots",
+    "n_slots": "motor.cogging.periods, with the poles",
+    "nominal_voltage": "the condition of the others",
+    "voltage_range": "listed",
+    "max_winding_temperature": "listed; the end of its heating curve",
+    "max_power": "listed",
+    "mass": "listed",
+    "standby_current": "listed",
+}
+"""Where an entry arrives in the actuator; what does not stand here is solved for together with the others,
+and compared with what comes of it."""
+
+_BY_ALIAS = {alias: name for name, kind in ENTRIES.items() for alias in kind.aliases}
+_GREEK = {"\u03c4": "tau", "\u03b7": "eta", "\u03b1": "alpha", "\u03c9": "omega", "\u0394": "d"}
+_GREEK |= {"\u03c3": "sigma", "\u03b2": "beta", "\u03b3": "gamma", "\u03c6": "phi", "\u03d5": "phi"}
+_GREEK |= {"\u2202": "d"} | dict.fromkeys("_{}/()\\", "")
+"""What a symbol loses or becomes before it is compared: T_{ref}, T_ref and Tref are one."""
+
+
+def bare(name: str) -> str:
+    """A symbol without underscores and braces, its Greek in letters."""
+    for sign, letters in _GREEK.items():
+        name = name.replace(sign, letters)
+    return name
+
+
+# Case tells symbols apart (kn a constant, nN a speed), underscores and braces do not.
+_BY_SYMBOL = {bare(alias): name for alias, name in _BY_ALIAS.items()}
+
+
+TWICE = {"tau_s": ("thermal_time_constant_housing", "stiction_torque")}
+"""Symbols that stand for either of two entries; the unit tells which."""
+
+
+def either(name: str) -> tuple[str, ...]:
+    """Every entry that a name may stand for; the first is the usual one."""
+    twice = {bare(symbol): names for symbol, names in TWICE.items()}
+    return twice.get(bare(name)) or (canonical(name),)
+
+
+def canonical(name: str) -> str:
+    """The canonical name of an entry; unknown ones are errors with the nearest match."""
+    if name in ENTRIES:
+        return name
+    if name in _BY_ALIAS:
+        return _BY_ALIAS[name]
+    if bare(name) in _BY_SYMBOL:
+        return _BY_SYMBOL[bare(name)]
+    raise UnknownName("datasheet entry", name, [*ENTRIES, *_BY_ALIAS])

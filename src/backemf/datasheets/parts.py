@@ -1,0 +1,197 @@
+"""The shipped catalogue of parts: names, sheets, and identified actuators."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidValue, UnknownName
+from ..findings import Finding
+from ..physics import steady
+from ..physics.actuator import Actuator
+from ..results.spread import Spread
+from .datasheet import Datasheet, Identified
+from .toml import DatasheetError
+
+OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(#.*)?$", re.IGNORECASE)
+"""Files that an actuator may come from and that are no sheets, with the name of a joint behind a #."""
+FRICTION = ("no_load_current", "coulomb_torque")
+"""Entries of which one must be printed for friction to be known."""
+
+
+@functools.lru_cache(maxsize=1)
+def names() -> tuple[str, ...]:
+    """Names of every part in the catalogue."""
+    files = (f.name for f in _folder().iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
+def _folder() -> Traversable:
+    return resources.files("backemf.datasheets") / "catalog"
+
+
+def sheet(name: str | Path) -> Datasheet:
+    """A part of the catalogue by name, or a TOML file by path."""
+    path = Path(name)
+    if not is_part(str(name)):
+        raise DatasheetError(
+            f"{str(name)!r} is no datasheet; expected a part of the catalogue or a TOML file. What a model's"
+            " actuators are in physical terms says `backemf explain MODEL.xml`"
+        )
+    if path.suffix == ".toml" or path.is_file():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise DatasheetError(f"there is no file {str(name)!r}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise DatasheetError(f"{name}: cannot be read as text: {error}") from None
+        return Datasheet.parse(text, str(name))
+    return _shipped(str(name).lower())
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(name: str) -> Datasheet:
+    if name not in names():
+        raise UnknownName("part", name, names())
+    text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
+    return Datasheet.parse(text, f"{name}.toml")
+
+
+def identified(name: str) -> Actuator:
+    """An actuator from identified parameters: "mx-106/m6"."""
+    return part(name).actuator
+
+
+def spread(name: str) -> Spread | None:
+    """How far the numbers of an identified set may be off; None where nobody said, or for a part alone."""
+    file, _, label = name.partition("/")
+    if not label or file.lower() not in names():
+        return None
+    published = sheet(file).identified.get(label)
+    if published is None or not published.errors:
+        return None
+    n = len(published.errors)
+    lower = np.eye(n)
+    for k, row in enumerate(published.correlation):
+        lower[k, : k + 1] = row
+    whole = np.tril(lower) + np.tril(lower, -1).T
+    return Spread.of(identified(name), published.errors, whole)
+
+
+def is_part(source: str) -> bool:
+    """Whether a source is a datasheet, a part of the catalogue or one of its identified sets."""
+    return not OTHER_SOURCES.search(source)
+
+
+class Part(NamedTuple):
+    """A part's actuator, what nobody printed or measured of it, and the paths of that."""
+
+    actuator: Actuator
+    findings: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+
+
+def part(
+    name: str | Datasheet,
+    *,
+    voltage: float | None = None,
+    control: str | None = None,
+    firmware: str | None = None,
+) -> Part:
+    """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
+    firmware profile such as "lerobot"."""
+    from . import suggest
+
+    file, label = str(name), ""
+    if not isinstance(name, Datasheet) and not file.endswith(".toml"):
+        file, _, label = file.partition("/")
+    owner = name if isinstance(name, Datasheet) else sheet(file)
+    if firmware is not None:
+        owner = owner.with_profile(firmware)
+    findings, unknown = [], []
+    if not label:
+        actuator = suggest.actuator(owner, voltage=voltage, control=control)
+        if not any(e.kind != "assumed" for n in FRICTION for e in owner.all(n)):
+            unknown.append("friction")
+    else:
+        if label not in owner.identified:
+            raise UnknownName(f"identified set of {file}", label, owner.identified)
+        if control is not None:
+            raise InvalidValue(
+                f"control is {control!r}; an identified set has its part's own interface: leave it out"
+            )
+        published = owner.identified[label]
+        actuator = suggest.from_identified(owner, published, voltage)
+        findings += _outside(str(name), published, actuator)
+    if not suggest.has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
+        findings.append(_assumed_gain(owner, actuator))
+        unknown.append("drive.volts_per_radian")
+    if "velocity_gain" not in owner.firmware and actuator.drive.followed == "velocity_target":
+        findings.append(_assumed_velocity_gain(owner, actuator))
+        unknown.append("drive.volt_seconds_per_radian")
+    derivative = owner.firmware.get("derivative")
+    measured = "derivative_gain" in owner.firmware or "drive.firmware_derivative_gain" in actuator.parameters
+    if derivative is not None and derivative.value and not measured and _regulates(actuator):
+        findings.append(_unused_derivative(owner, derivative.value))
+    return Part(actuator, tuple(findings), tuple(unknown))
+
+
+def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
+    volts = actuator.parameters["drive.volts_per_radian"]
+    kp = steady.plain_servo(actuator).stiffness
+    known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
+    return Finding(
+        code="assumed_gain",
+        text=f"no sheet prints the gain of the position loop of {owner.name}; {volts:.3g} V/rad, which is"
+        f" {kp:.3g} N m/rad at the joint, is assumed.",
+        remedy=f"identify it from a log, or give it: --set drive.volts_per_radian=VALUE{known}",
+        numbers={"volts_per_radian": volts, "stiffness": kp},
+    )
+
+
+def _assumed_velocity_gain(owner: Datasheet, actuator: Actuator) -> Finding:
+    gain = actuator.parameters["drive.volt_seconds_per_radian"]
+    return Finding(
+        code="assumed_gain",
+        text=f"no sheet prints the gain of the velocity loop of {owner.name}; {gain:.3g} V s/rad, full"
+        " voltage at a tenth of the no-load speed, is assumed.",
+        remedy="identify it from a log, or give it: --set drive.volt_seconds_per_radian=VALUE",
+        numbers={"volt_seconds_per_radian": gain},
+    )
+
+
+def _regulates(actuator: Actuator) -> bool:
+    """Whether its drive follows a position, which is what a D register serves."""
+    loop = actuator.drive.loop
+    return loop is not None and loop.of == "position"
+
+
+def _unused_derivative(owner: Datasheet, derivative: float) -> Finding:
+    return Finding(
+        code="derivative_not_known",
+        text=f"the firmware of {owner.name} is set to D {derivative:g}, and nobody measured what one count"
+        " of D does: its damping is missing from the model, and the push that it may give a moving setpoint.",
+        remedy="record and fit with this sheet as the prior: the fit frees what one count does",
+        numbers={"derivative": derivative},
+    )
+
+
+def _outside(name: str, published: Identified, actuator: Actuator) -> Iterator[Finding]:
+    """An identified set used at another supply than it was identified at."""
+    there, here = published.supply, actuator.drive.supply
+    if there is None or here is None or abs(here / there - 1) < 0.02:
+        return
+    yield Finding(
+        code="outside_identified_supply",
+        text=f"{name} was identified at {there:g} V and is used at {here:g} V: its stall torque, no-load"
+        f" speed and stiffness are {here / there:.2f} of what they were there.",
+        remedy=f"give --voltage {there:g} to have it as it was identified, or identify it at your own supply",
+        numbers={"identified_at": there, "supply": here, "ratio": here / there},
+    )

@@ -1,0 +1,216 @@
+"""Two ways to the same number, from printed entries only: what must agree on every sheet (MuJoCo's DC-motor
+note, table 19)."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..physics.steady import Line
+from .datasheet import Datasheet
+from .entries import ENTRIES
+from .printed import Entry
+
+MARGIN = 0.03
+"""Relative disagreement beyond the printed rounding that is still taken as ordinary tolerance."""
+LEAST_EFFICIENCY = 0.5
+"""Below this no sound spur or planetary gear train runs; worm gears do, and say so."""
+ANY_VOLTAGE = {
+    "resistance",
+    "torque_constant",
+    "back_emf_constant",
+    "speed_constant",
+    "rotor_inertia",
+    "inductance",
+}
+"""Entries that hold at every voltage."""
+CONVERSION = "compare the entry's unit and its conditions with the sheet; measure the one that matters most"
+
+Values = tuple[float, ...]
+
+
+class Relation(NamedTuple):
+    """Two ways to the same number, for the entries of one sheet."""
+
+    code: str
+    text: str
+    remedy: str
+    entries: tuple[Entry, ...]
+    sides: Callable[..., tuple[float, float]]
+    """(*values of the entries) -> (one way, the other way)."""
+    unit: str
+    allowed: tuple[float, float] = (1.0, 1.0)
+    """Ratios that physics explains: behind gears torque per ampere may fall short of the back-EMF constant.
+    """
+
+    @property
+    def values(self) -> Values:
+        return tuple(e.value for e in self.entries)
+
+    def ratio(self, values: Values) -> float:
+        left, right = self.sides(*values)
+        return left / right if left > 0 and right > 0 else math.nan
+
+    def holds(self, values: Values, most_rounding: float = math.inf) -> bool:
+        """Whether both ways agree within the printed rounding and an ordinary tolerance."""
+        ratio, rounding = self.ratio(values), 0.0
+        for k, e in enumerate(self.entries):
+            moved = self.ratio((*values[:k], values[k] * (1 + e.half / e.value), *values[k + 1 :]))
+            rounding += abs(math.log(moved / ratio)) if moved > 0 and ratio > 0 else math.inf
+        slack = min(rounding, most_rounding) + MARGIN
+        low, high = (math.log(x) for x in self.allowed)
+        return ratio > 0 and low - slack <= math.log(ratio) <= high + slack
+
+
+class Rule(NamedTuple):
+    """A relation between entries by name, for any sheet."""
+
+    code: str
+    text: str
+    names: tuple[str, ...]
+    sides: Callable[..., tuple[float, float]]
+    """(sheet, voltage, *values of the entries) -> (one way, the other way)."""
+    unit: str
+    remedy: str = CONVERSION
+    lossy: bool = False
+    """Whether the gears' losses explain a part of the difference."""
+
+
+def _constants_of_stall(sheet: Datasheet, V: float, tau: float, i: float, w: float) -> tuple[float, float]:
+    """Torque per ampere at stall, and volts per speed at no load."""
+    drag = sheet.get("no_load_current", V)
+    i_0 = drag.value if drag is not None and drag.voltage == V else 0.0
+    R = V / i
+    return tau / i, (V - R * i_0) / w
+
+
+def _nominal_torque(sheet: Datasheet, V: float, tau: float, K: float, i: float) -> tuple[float, float]:
+    """Makers print K I_n, or K (I_n - I_0): whichever is nearer counts."""
+    i_0 = sheet.value("no_load_current") or 0.0
+    both = (K * i, K * max(i - i_0, 1e-12))
+    return tau, min(both, key=lambda x: abs(math.log(tau / x)))
+
+
+def _rules() -> Iterator[Rule]:
+    code, equal = "torque_and_back_emf_constant", "which energy makes equal"
+    yield Rule(
+        code,
+        f"torque constant and back-EMF constant, {equal}",
+        ("torque_constant", "back_emf_constant"),
+        lambda sheet, V, K_t, K_e: (K_t, K_e),
+        "N m/A",
+        lossy=True,
+    )
+    yield Rule(
+        code,
+        f"torque constant and 1 / speed constant, {equal}",
+        ("torque_constant", "speed_constant"),
+        lambda sheet, V, K_t, k_n: (K_t, 1 / k_n),
+        "N m/A",
+        lossy=True,
+    )
+    yield Rule(
+        code,
+        f"stall torque / stall current and (V - R I_0) / no-load speed, {equal}",
+        ("stall_torque", "stall_current", "no_load_speed"),
+        _constants_of_stall,
+        "N m/A",
+        "measure the no-load speed and the locked-rotor current at one voltage",
+        lossy=True,
+    )
+    yield Rule(
+        "resistance_and_stall_current",
+        "resistance and voltage / stall current",
+        ("resistance", "stall_current"),
+        lambda sheet, V, R, i: (R, V / i),
+        "ohm",
+        "measure current and voltage with the rotor locked",
+    )
+    for constant in ("torque_constant", "back_emf_constant"):
+        words = constant.replace("_", " ")
+        yield Rule(
+            "stall_torque",
+            f"stall torque and {words} x stall current",
+            ("stall_torque", constant, "stall_current"),
+            lambda sheet, V, tau, K, i: (tau, K * i),
+            "N m",
+        )
+        yield Rule(
+            "no_load_speed",
+            f"no-load speed and (V - R I_0) / {words}",
+            ("no_load_speed", constant, "resistance", "no_load_current"),
+            lambda sheet, V, w, K, R, i_0: (w, Line(R, K, K, V).speed_at(i_0)),
+            "rad/s",
+        )
+        yield Rule(
+            "gradient",
+            "speed/torque gradient and R / K^2",
+            ("speed_torque_gradient", "resistance", constant),
+            lambda sheet, V, gradient, R, K: (gradient, Line(R, K, K).gradient),
+            "rad/(s N m)",
+        )
+        yield Rule(
+            "mechanical_time_constant",
+            "mechanical time constant and R J / K^2",
+            ("mechanical_time_constant", "resistance", "rotor_inertia", constant),
+            lambda sheet, V, t_m, R, J, K: (t_m, Line(R, K, K).time_constant(J)),
+            "s",
+        )
+        yield Rule(
+            "nominal_torque",
+            f"nominal torque and {words} x nominal current",
+            ("nominal_torque", constant, "nominal_current"),
+            _nominal_torque,
+            "N m",
+        )
+    yield Rule(
+        "electrical_time_constant",
+        "electrical time constant and L / R",
+        ("electrical_time_constant", "inductance", "resistance"),
+        lambda sheet, V, t_e, L, R: (t_e, L / R),
+        "s",
+    )
+
+
+RULES = tuple(_rules())
+
+
+def relations(sheet: Datasheet) -> Iterator[Relation]:
+    """Every rule whose entries are printed, on the same side and at the same voltage; and what is printed
+    twice."""
+    by = {name: [e for e in sheet.entries if e.name == name and e.value > 0] for name in ENTRIES}
+    for rule in RULES:
+        for entries in itertools.product(*(by[name] for name in rule.names)):
+            geared = [e for e in entries if ENTRIES[e.name].gear]
+            volts = {e.voltage for e in entries if e.name not in ANY_VOLTAGE}
+            if len({e.side for e in geared}) > 1 or len(volts) > 1:
+                continue
+            at = next(iter(volts), None) or sheet.voltage
+            behind = sheet.kind != "motor" and any(e.side == "output" for e in geared)
+            allowed = (LEAST_EFFICIENCY, 1.0) if rule.lossy and behind else (1.0, 1.0)
+            sides = functools.partial(rule.sides, sheet, at)
+            yield Relation(rule.code, rule.text, rule.remedy, entries, sides, rule.unit, allowed)
+    for name, entries in by.items():
+        for a, b in itertools.combinations(entries, 2):
+            yield from _twice(sheet, name, a, b)
+
+
+def _twice(sheet: Datasheet, name: str, a: Entry, b: Entry) -> Iterator[Relation]:
+    """One quantity printed twice under the same conditions."""
+    kind, ratio = ENTRIES[name], sheet.value("gear_ratio")
+    same = (a.voltage, a.temperature, a.kind) == (b.voltage, b.temperature, b.kind)
+    if not same or (a.side != b.side and (ratio is None or kind.lossy)):
+        return
+    to_output = 1.0 if ratio is None or a.side == b.side else ratio**kind.gear
+    n_a, n_b = (to_output if e.side == "rotor" else 1.0 for e in (a, b))
+    yield Relation(
+        f"{name}_twice",
+        f"{name.replace('_', ' ')} printed twice",
+        "one of the two was converted wrongly: look it up again",
+        (a, b),
+        lambda x, y: (x * n_a, y * n_b),
+        kind.unit,
+    )

@@ -1,0 +1,100 @@
+"""An actuator on a joint that somebody else moves: the torque it puts there, found with its own time step.
+
+A simulator that owns the joint knows position and velocity and asks for a torque. The actuator takes the step
+it would take with the joint's inertia and the load on it, and gives the mean torque of that step,
+
+    effort = J (v' - v) / h - load
+
+so that a simulator which adds h (effort + load) / J to the velocity arrives where the actuator's own step
+does: sticking, stops inside the step and stiff bristles included. J is what the simulator accelerates: the
+joint's inertia and its armature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..physics.actuator import Actuator, inertias
+from ..physics.bench import Recorded
+from ..physics.maths import Scalar
+from .system import ActuatorSystem, Results, Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attached(ActuatorSystem):
+    """A system whose step gives the effort after the states. Its bench is `Recorded`:
+    inertia and load come with the command."""
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        return ("effort",)
+
+    @property
+    def key(self) -> tuple:
+        return (*super().key, "effort")
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        after = ActuatorSystem.step(self, p, s, u, h)
+        v = self.states.index("velocity")
+        return *after, self.moved(p, u) * (after[v] - s[v]) / h - self.asked(u)["load"]
+
+    def armature(self, p: Row) -> Scalar:
+        """Inertia that the simulator must add to the joint:
+        the rotors', unless backlash parts them from it [kg m^2]."""
+        actuator, _ = self.with_parameters(p)
+        parted = actuator.gearbox.backlash is not None
+        return 0.0 if parted else inertias(actuator, Recorded(), {"inertia": 0.0}).rotor
+
+    def moved(self, p: Row, u: Row) -> Scalar:
+        """J: the inertia that the effort and the load accelerate [kg m^2]."""
+        return self.asked(u)["inertia"] + self.armature(p)
+
+    def load_seen(self, p: Row, u: Row, v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar) -> Scalar:
+        """The load that must have acted over the last h seconds,
+        in which an effort took the joint from v_before to v [N m]."""
+        return self.moved(p, u) * (v - v_before) / h - effort
+
+
+def attached(actuator: Actuator, asked: Sequence[str] | None = None, *, switched: bool = False) -> Attached:
+    """The system of an actuator on a joint that somebody else moves; its inputs are inertia, load, what its
+    drive follows or those of these signals that are `asked`, and whether it is on where that may be switched.
+    """
+    targets = actuator.drive.targets if asked is None else asked
+    inputs = ("inertia", "load", *targets, *(("enabled",) if switched else ()))
+    return Attached(actuator=actuator, bench=Recorded(), inputs=inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live(Attached):
+    """The same for a simulator that asks once a step and remembers what became of the last one:
+    in place of the load come the acceleration that the joint had over the last step and the effort that acted
+    in it."""
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        asked = self.asked(u)
+        load = self.load_seen(p, u, 0.0, asked["acceleration"], asked["acted"], 1.0)
+        given = {**asked, "load": load, "enabled": 1.0 - asked.get("disabled", 0.0)}
+        known = attached(self.actuator, switched="disabled" in self.inputs)
+        return known.step(p, s, tuple(given[name] for name in known.inputs), h)
+
+
+def live(actuator: Actuator, *, switched: bool = False) -> Live:
+    """The system of an actuator inside a simulator; its inputs are the joint's inertia, what happened over
+    the last step, what its drive follows, and whether it is off where that may be switched."""
+    asked = (*actuator.drive.targets, *(("disabled",) if switched else ()))
+    return Live(actuator=actuator, bench=Recorded(), inputs=("inertia", "acceleration", "acted", *asked))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """Where states begin after a reset, and how late commands come."""
+
+    start: Mapping[str, str] = field(default_factory=dict)
+    """State -> the parameter it starts from; the others start from 0."""
+    follows: Sequence[str] = ()
+    """States that start where the joint is."""
+    asked: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """State -> limits (low, high) within which it starts from the first target."""
+    delay: str | None = None
+    """The parameter that commands are late by [s]."""

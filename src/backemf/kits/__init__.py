@@ -1,0 +1,1 @@
+"""Whole capabilities on top of the library: FRC mechanisms, the recorder, fleets of units."""

@@ -1,0 +1,240 @@
+"""`fleet`: every unit of many logs fitted, on all cores or an existing scheduler, and kept as it comes."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import __version__, store
+from ...errors import InvalidValue, MissingValue
+from ...identify.frictions import with_friction
+from ...logs.benches import bench_of
+from ...logs.mapping import mapping
+from ...physics.actuator import Actuator
+from ...registry import SERVICES
+from . import kept
+from .asked import Asked
+from .kept import Status
+from .pool import place
+from .units import Unit, units
+from .work import FAILED, FITTED, Row, failed, fitted_unit
+
+PILOTS = 8
+"""Units that are fitted from the start itself; where they end, the others begin."""
+
+
+class Step(NamedTuple):
+    """What is told while a fleet runs."""
+
+    done: int
+    failed: int
+    of: int
+    per_minute: float
+    left_s: float
+    """Seconds that it will still take at this rate."""
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """A fleet in its folder: what was asked, and the rows of every unit, read when they are wanted."""
+
+    folder: Path
+
+    @staticmethod
+    def read(folder: Path | str) -> Fleet:
+        kept.asked_of(folder)  # refuses what is none
+        return Fleet(folder=Path(folder))
+
+    @property
+    def asked(self) -> Asked:
+        return kept.asked_of(self.folder)
+
+    @property
+    def status(self) -> Status:
+        return kept.status(self.folder)
+
+    def rows(self) -> Iterator[Row]:
+        """Every unit's row, one in memory at a time."""
+        return kept.rows(self.folder)
+
+    @property
+    def table(self) -> Path:
+        """The Parquet file of all units."""
+        return self.folder / kept.TABLE
+
+
+def fleet(
+    logs: Any,
+    *,
+    start: str | Actuator,
+    into: Path | str,
+    by: str = "folder",
+    friction: str | None = None,
+    free: Sequence[str] = (),
+    hold_out: Sequence[Any] = (),
+    map: Sequence[str] = (),
+    bench: str | None = None,
+    settings: Mapping[str, float] | None = None,
+    robot: Path | str | None = None,
+    firmware: str | None = None,
+    same_bench: bool = False,
+    starts: int = 6,
+    seed: int = 0,
+    on: str = "local",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Fleet:
+    """Fit every unit of many logs, and keep the results in a folder; a folder that was begun goes on.
+
+    logs        files, folders, patterns, tables of Parquet or CSV, or URLs (s3://..., memory://...)
+    by          what makes a unit: folder, file, joint (of a `robot`), column=NAME of a table, or a pattern
+                with {unit} and perhaps {session}
+    into        the folder; `units.parquet` in it is the result
+    same_bench  one bench served all units: it is not blamed for differences between them
+    on          'local' (processes of this machine), 'here' (this process), dask://HOST:PORT, ray://HOST:PORT
+    jobs        units at once; all cores, unless given
+
+    The rest is `fit`'s. A unit with a broken log, or one that takes its worker down twice, fails with a
+    finding.
+    """
+    several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
+    actuator = start if isinstance(start, Actuator) else SERVICES.sources.read(start).actuator
+    if (by == "joint") != (robot is not None):
+        raise InvalidValue(
+            f"by is {by!r} and robot {robot!r}; expected by='joint' with a robot, and only then"
+        )
+    for name, given, least in (("seed", seed, 0), ("starts", starts, 1)):
+        if given < least:
+            raise InvalidValue(f"{name} is {given}; expected {least} or more")
+    if friction is not None:
+        with_friction(actuator, friction)
+    if bench is not None:
+        bench_of(bench)
+    mapping(list(map))
+    asked = Asked(
+        logs=tuple(_absolute(log) for log in several),
+        by=by,
+        start=start if isinstance(start, str) else "",
+        actuator=actuator,
+        friction=friction,
+        free=tuple(free),
+        hold_out=tuple(hold_out),
+        map=tuple(map),
+        bench=bench,
+        settings=dict(settings or {}),
+        robot=None if robot is None else _absolute(robot),
+        firmware=firmware,
+        same_bench=same_bench,
+        starts=starts,
+        seed=seed,
+        version=__version__,
+    )
+    return run(asked, Path(into), on=on, jobs=jobs, progress=progress)
+
+
+def _absolute(log: Any) -> str:
+    """A path that a worker elsewhere on this machine understands too."""
+    text = os.fspath(log)
+    return text if "://" in text else os.path.abspath(os.path.expanduser(text))
+
+
+def run(
+    asked: Asked,
+    folder: Path,
+    *,
+    on: str = "local",
+    jobs: int | None = None,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Fleet:
+    """Fit what is not done yet; `again` those that failed, too."""
+    kept.check_folder(folder)
+    if (folder / kept.REQUEST).exists():
+        before = kept.asked_of(folder)
+        if not before.same(asked):
+            raise InvalidValue(
+                f"{str(folder)!r} is of another request; give another folder, or ask for the same"
+            )
+        asked = before
+    runner = place(on, jobs)
+    every = units(asked.logs, asked.by)
+    if not every:
+        raise MissingValue("the logs hold no unit; expected at least one")
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = replace(asked, n_units=len(every))
+    store.write(asked, folder / kept.REQUEST, force=True)
+    done = kept.keys(folder) - (kept.keys(folder, FAILED) if again else set())
+    todo = [unit for unit in every if unit.key not in done]
+    journal, told = kept.Journal(folder), _Told(len(every), len(done), progress)
+    try:
+        n = max(PILOTS - len(done), 0) if not asked.begin and asked.robot is None else 0
+        told.all(_kept(runner.map(functools.partial(fitted_unit, asked), todo[:n]), journal))
+        asked = _begun(asked, folder)
+        told.all(_kept(runner.map(functools.partial(fitted_unit, asked), todo[n:]), journal))
+    finally:
+        runner.close()
+        journal.close()
+    kept.write_table(folder)
+    return Fleet(folder=folder)
+
+
+def _kept(done: Iterable[tuple[Unit, list[Row] | None]], journal: kept.Journal) -> Iterator[list[Row]]:
+    """Results on the disk, as they come."""
+    for unit, rows in done:
+        if rows is None:
+            text = "the process that fitted it was killed twice: perhaps the machine has too little memory"
+            rows = [failed(unit, "worker_killed", text) | {"version": __version__, "ended": time.time()}]
+        journal.append(unit.key, rows)
+        yield rows
+
+
+def _begun(asked: Asked, folder: Path) -> Asked:
+    """With the middle of the units that were fitted first, where the others begin; kept, so that a fleet that
+    was interrupted goes on as it would have."""
+    if asked.begin or asked.robot is not None:
+        return asked
+    values: dict[str, list[float]] = {}
+    for row in kept.rows(folder):
+        for path, p in row.get("parameters", {}).items():
+            values.setdefault(path, []).append(p["value"])
+    middle = {path: float(np.median(some)) for path, some in values.items() if len(some) >= PILOTS // 2}
+    if middle:
+        asked = replace(asked, begin=middle)
+        store.write(asked, folder / kept.REQUEST, force=True)
+    return asked
+
+
+class _Told:
+    """Counts what is done, and says it."""
+
+    def __init__(self, of: int, done: int, progress: Progress | None):
+        self.of, self.done, self.failed, self.progress = of, done, 0, progress
+        self.begun, self.before = time.monotonic(), done
+
+    def all(self, results: Iterable[list[Row]]) -> None:
+        for rows in results:
+            self.done += 1
+            self.failed += any(row["state"] != FITTED for row in rows)
+            if self.progress is not None:
+                gone = max(time.monotonic() - self.begun, 1e-9)
+                rate = (self.done - self.before) / gone
+                left = (self.of - self.done) / rate if rate else math.inf
+                self.progress(Step(self.done, self.failed, self.of, 60 * rate, left))
+
+
+def retry(
+    folder: Path | str, *, on: str = "local", jobs: int | None = None, progress: Progress | None = None
+) -> Fleet:
+    """Fit what failed again, and what is left."""
+    return run(kept.asked_of(folder), Path(folder), on=on, jobs=jobs, again=True, progress=progress)

@@ -1,0 +1,214 @@
+"""Where fits run: processes of this machine, one executor each, so that one that dies takes nothing with it;
+or a scheduler that joblib knows."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ...errors import InvalidValue, NotAvailable
+
+PLACES = ("here", "local", "dask://HOST:PORT", "ray://HOST:PORT")
+"""This process; processes of this machine; schedulers."""
+ATTEMPTS = 2
+"""How often a unit may take its worker down before it is given up."""
+ONE_THREAD = {
+    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BACKEMF_THREADS")
+}
+"""A worker is one core's: fits are what runs side by side."""
+Work = Callable[[Any], Any]
+Done = tuple[Any, Any]
+"""(unit, what came of it, or None where it took its worker down twice)."""
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Here:
+    """In this very process: nothing to start, and a debugger sees everything."""
+
+    def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        for unit in units:
+            yield unit, work(unit)
+
+    def close(self) -> None:
+        pass
+
+
+class Local:
+    """Processes of this machine. Each has an executor of its own (joblib's loky): where one is killed, only
+    the unit in its hands is done again."""
+
+    def __init__(self, jobs: int):
+        _joblib()
+        self._loky = importlib.import_module("joblib.externals.loky")
+        self._jobs, self._free = jobs, queue.SimpleQueue()
+        for _ in range(jobs):
+            self._free.put(None)
+        self._all: set[Any] = set()
+
+    def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        todo, lock, stop = iter(units), threading.Lock(), threading.Event()
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        room = threading.Semaphore(4 * self._jobs)  # results that may wait: a slow disk holds workers back
+
+        def slot() -> None:
+            executor = self._free.get()
+            try:
+                while not stop.is_set():
+                    with lock:
+                        unit = next(todo, None)
+                    if unit is None:
+                        break
+                    executor, result = self._tried(executor, work, unit)
+                    room.acquire()
+                    done.put((unit, result))
+            except BaseException as error:  # whatever it is, the caller sees it
+                done.put(error)
+            finally:
+                self._free.put(executor)
+                done.put(None)
+
+        threads = [threading.Thread(target=slot, daemon=True) for _ in range(self._jobs)]
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        try:
+            while left:
+                answer = done.get()
+                if answer is None:
+                    left -= 1
+                elif isinstance(answer, BaseException):
+                    raise answer
+                else:
+                    room.release()
+                    yield answer
+        finally:
+            stop.set()
+            for _ in range(self._jobs):
+                room.release()
+
+    def _tried(self, executor: Any, work: Work, unit: Any) -> tuple[Any, Any]:
+        """(an executor that lives, what came of the unit): another worker is started where one died."""
+        for _ in range(ATTEMPTS):
+            executor = executor or self._started()
+            try:
+                return executor, executor.submit(work, unit).result()
+            except self._loky.process_executor.BrokenProcessPool:
+                self._ended(executor)
+                executor = None
+        return executor, None
+
+    def _started(self) -> Any:
+        executor = self._loky.ProcessPoolExecutor(max_workers=1, env=ONE_THREAD)
+        self._all.add(executor)
+        return executor
+
+    def _ended(self, executor: Any) -> None:
+        self._all.discard(executor)
+        with contextlib.suppress(OSError):
+            executor.shutdown(wait=False, kill_workers=True)
+
+    def close(self) -> None:
+        for executor in list(self._all):
+            self._ended(executor)
+
+
+class Scheduled:
+    """A scheduler behind one of joblib's registered backends. It runs lost units again by itself; where it
+    gives one up, those that were on their way are run one by one, so that only the guilty one fails."""
+
+    def __init__(self, on: str, jobs: int | None):
+        self._joblib = _joblib()
+        self._backend, self._client, cores = _connected(on)
+        self._jobs = jobs or cores
+
+    def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        under_way: dict[int, Any] = {}
+        todo = enumerate(units)
+
+        def sent() -> Iterator[Any]:
+            for k, unit in todo:
+                under_way[k] = unit
+                yield self._joblib.delayed(_numbered)(work, k, unit)
+
+        more = True
+        while more:
+            more = False
+            try:
+                for k, result in self._parallel(sent()):
+                    yield under_way.pop(k), result
+            except Exception as error:
+                if not under_way:
+                    raise
+                yield from self._one_by_one(work, list(under_way.values()), error)
+                under_way.clear()
+                more = True
+
+    def _one_by_one(self, work: Work, units: list[Any], error: Exception) -> Iterator[Done]:
+        for unit in units:
+            result = None
+            for _ in range(ATTEMPTS):
+                with contextlib.suppress(Exception):
+                    result = next(iter(self._parallel([self._joblib.delayed(_numbered)(work, 0, unit)])))[1]
+                    break
+            yield unit, result
+
+    def _parallel(self, calls: Iterable[Any]) -> Any:
+        options: dict[str, Any] = {"pre_dispatch": 4 * self._jobs, "batch_size": 1}
+        with self._joblib.parallel_config(backend=self._backend, n_jobs=self._jobs):
+            return self._joblib.Parallel(return_as="generator_unordered", **options)(calls)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
+def _numbered(work: Work, k: int, unit: Any) -> tuple[int, Any]:
+    return k, work(unit)
+
+
+def _connected(on: str) -> tuple[str, Any, int]:
+    """(joblib's name of the backend, a connection to close, how many units may run at once)."""
+    scheme, _, address = on.partition("://")
+    if scheme == "dask":
+        try:
+            distributed = importlib.import_module("distributed")
+        except ImportError:
+            raise NotAvailable('dask:// needs Dask: pip install "backemf[schedulers]"') from None
+        client = distributed.Client(f"tcp://{address}")
+        return "dask", client, max(1, sum(client.nthreads().values()))
+    try:
+        ray = importlib.import_module("ray")
+    except ImportError:
+        raise NotAvailable('ray:// needs Ray: pip install "ray"') from None
+    importlib.import_module("ray.util.joblib").register_ray()
+    if not ray.is_initialized():
+        ray.init(on if address else None)
+    return "ray", None, max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _joblib() -> Any:
+    try:
+        return importlib.import_module("joblib")
+    except ImportError:
+        raise NotAvailable('a fleet needs joblib, or --on here: pip install "backemf[fleet]"') from None
+
+
+def place(on: str, jobs: int | None = None) -> Here | Local | Scheduled:
+    """Where fits run, in words."""
+    if jobs is not None and jobs < 1:
+        raise InvalidValue(f"jobs is {jobs}; expected 1 or more")
+    if on == "here":
+        return Here()
+    if on == "local":
+        return Local(jobs or processors())
+    if on.startswith(("dask://", "ray://")):
+        return Scheduled(on, jobs)
+    raise InvalidValue(f"--on is {on!r}; expected {', '.join(PLACES)}")

@@ -1,0 +1,111 @@
+"""What to draw of a characterised mechanism: each test with its prediction, the residuals,
+and the step responses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...figure import Curve, Figure, Panel, over_time
+from .characterize import UNITS, Characterization
+from .feedback import Feedback, step_response
+
+_LEVEL = 0.5
+"""Share of what the input can reach that a step asks for, where none was told."""
+
+
+def test_runs(measured: Characterization) -> Figure:
+    """Velocity of every run over its prediction, its residual beside it,
+    then a step of every loop with the input it takes."""
+    panels = []
+    residuals = [
+        (s.segment.velocity - s.velocity) / _unit(measured, s.segment.run.part)[0] for s in measured.shown
+    ]
+    spread = {False: 0.0, True: 0.0}
+    for shown, residual in zip(measured.shown, residuals, strict=True):
+        turning = shown.segment.run.part == "angular"
+        spread[turning] = max(spread[turning], float(np.max(np.abs(residual))))
+    for shown, residual in zip(measured.shown, residuals, strict=True):
+        s = shown.segment
+        size, short = _unit(measured, s.run.part)
+        t = s.velocity_time - s.run.time[0]
+        lines = [
+            Curve(x=t, y=s.velocity / size, label="measured", style="dots", color=0),
+            Curve(x=t, y=shown.velocity / size, label="predicted", color=1),
+        ]
+        compared = over_time(f"velocity [{short}/s]", *lines)
+        panels.append(replace(compared, title=_title(s.run.test, s.run.part)))
+        # One scale for all, to compare.
+        least = 1e-6 * float(np.max(np.abs(s.velocity))) / size
+        alike = 1.05 * max(spread[s.run.part == "angular"], least)
+        about = f"measured less predicted, rms {float(np.sqrt(np.mean(residual**2))):.3g} {short}/s"
+        left = over_time(f"[{short}/s]", Curve(x=t, y=residual, style="dots", color=3))
+        panels.append(replace(left, title=about, y_range=(-alike, alike)))
+    panels += step_panels(measured)
+    gains = {name: gain.value for name, gain in measured.gains.items() if gain.value is not None}
+    known = ", ".join(f"{name} {value:.4g}" for name, value in gains.items())
+    return Figure(title=f"{measured.mechanism}: {known}", panels=panels, shared_x=False, columns=2)
+
+
+# pytest would take its name for a test's
+test_runs.__test__ = False  # type: ignore[attr-defined]  # pytest must not take it for a test
+
+
+def _unit(measured: Characterization, part: str) -> tuple[float, str]:
+    return UNITS["radians"] if part == "angular" else UNITS[measured.units]
+
+
+def _title(test: str, part: str) -> str:
+    return f"{test.replace('-', ', ')}{f', {part}' if part else ''}"
+
+
+def step_panels(measured: Characterization) -> list[Panel]:
+    """A step of each loop with friction, delay and the limit of the input;
+    none where kS, kV or kA are not known."""
+    panels = []
+    for name, feedback in measured.feedback.items():
+        end = "_angular" if name.endswith("_angular") else ""
+        kS, kV, kA, kG = (
+            measured.gains[gain + end].value if gain + end in measured.gains else 0.0
+            for gain in ("kS", "kV", "kA", "kG")
+        )
+        if kS is not None and kV is not None and kA is not None and kA > 0:
+            gains = {"kS": max(kS, 0.0), "kV": kV, "kA": kA, "kG": kG or 0.0}
+            panels += _step(measured, name, feedback, gains, "rad" if end else UNITS[measured.units][1])
+    return panels
+
+
+def _step(
+    measured: Characterization, name: str, feedback: Feedback, gains: dict[str, float], short: str
+) -> list[Panel]:
+    free = measured.limit - abs(gains["kG"]) - gains["kS"]
+    if free <= 0:
+        return []
+    top, moving = free / max(gains["kV"], 1e-9), feedback.loop == "velocity"
+    step = feedback.step
+    if step is None:
+        step = _LEVEL * top if moving else _LEVEL * measured.limit / max(feedback.volts_per_error, 1e-9)
+    duration = 1.0
+    if moving and math.isfinite(measured.timescale):
+        duration = float(np.clip(8 * measured.timescale, 0.3, 5.0))
+    run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
+    # Long enough to see it come to rest.
+    while not moving and run.velocity[-1] != 0 and run.settling_time > 0.7 * duration and duration < 8:
+        duration *= 2
+        run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
+    settled = "does not settle" if moving else "friction holds it off"
+    if math.isfinite(run.settling_time):
+        settled = f"settles in {run.settling_time:.2g} s"
+    lines = [
+        Curve(x=run.time, y=np.full_like(run.time, step), label="target", style="thin"),
+        Curve(x=run.time, y=run.velocity if moving else run.position, label="simulated", color=1),
+    ]
+    word, unit = name.replace("_", " "), f"{short}/s" if moving else short
+    known = f"kP {feedback.kP:.4g}" + ("" if moving else f", kD {feedback.kD:.4g}")
+    effort = "V" if measured.control == "voltage" else "A"
+    loop = over_time(f"{feedback.loop} [{unit}]", *lines)
+    driven = over_time(f"input [{effort}]", Curve(x=run.time[1:], y=run.input[1:], color=2))
+    about = f"input of the {word} step, at most {measured.limit:g} {effort}"
+    return [replace(loop, title=f"{word} step: {known}, {settled}"), replace(driven, title=about)]

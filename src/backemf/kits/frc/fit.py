@@ -1,0 +1,334 @@
+"""Gains by simulation error: the mechanism is run with the recorded input and compared with the recorded
+motion.
+
+Nothing is differentiated. Delays of velocity and position are unknowns like the gains; each channel weighs
+with the scatter it shows; a test's first position, and its first velocity where it does not begin at rest,
+are unknowns too. Errors allow for residuals that stay alike over time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .characterization import Z
+from .errors import Split, covariance_of, disagreements
+from .model import LONGEST_DELAY, Model
+from .trial_set import Segment
+
+_HUBER = 4.0
+"""Residuals beyond this many times the scatter count less."""
+_PIECE = 0.25
+"""Length of the pieces in which a drifting position is compared [s]."""
+_ROUNDING = 1e-4
+"""A delay this little below 0 is rounding [s]."""
+Interval = tuple[float | None, float | None, float | None]
+"""(value, low, high) of a gain; None where it is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismFit:
+    """The estimate in the units of the data."""
+
+    names: tuple[str, ...]
+    """kS, kV, kA, then kG (elevator) or g_c, g_s (arm)."""
+    values: np.ndarray
+    covariance: np.ndarray
+    velocity_delay: float
+    position_delay: float | None
+    window: float | None
+    """Over which the reported velocity is a mean [s]; None: it is not."""
+    predicted: list[tuple[np.ndarray, np.ndarray]]
+    """Velocity and position of each segment."""
+    r2: float
+    """Of velocity, on stretches that were left out of the fit."""
+    singular: np.ndarray
+    """Directions of the gains the data say nothing about, one per row."""
+    early: float
+    """By how much the motion came before its cause, where the delay was free [s]; it is held at 0."""
+    unexplained: float
+    """The constant input that would move a test as much as the model leaves unexplained of it."""
+    splits: list[Split]
+    """Parts of the data that disagree."""
+
+
+def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarray:
+    """A start: the equation integrated over windows, which needs no derivative,
+    at the delay that fits best."""
+    best, start = math.inf, np.zeros(model.n + 1)
+    for delay in np.arange(0.0, LONGEST_DELAY, 0.01):
+        rows, sides = [], []
+        for s in segments:
+            t, v = s.velocity_time, s.velocity
+            width = max(3, min(len(t) // 12, 60))
+            edges = np.arange(0, len(t) - 1, width)
+            if len(edges) < 3:
+                continue
+            held = s.input[np.clip(np.searchsorted(s.time, t - delay, side="right") - 1, 0, len(s.input) - 1)]
+            held = np.where(t - delay < s.onset, 0.0, held) if s.rests else held
+            h = np.diff(t, append=t[-1])
+            moving = np.abs(s.smooth) > 0.02 * np.max(np.abs(s.smooth))
+            p = np.interp(t, s.position_time, s.position) if len(s.position) else np.zeros_like(t)
+            parts = [held * h, np.sign(s.smooth) * h, v * h, h, np.cos(p) * h, np.sin(p) * h]
+            U, S, V, T, C, Q = (np.concatenate([[0.0], np.cumsum(x[:-1])])[edges] for x in parts)
+            used = np.array([moving[a : b + 1].all() for a, b in itertools.pairwise(edges)])
+            extra = {"elevator": [np.diff(T)], "arm": [np.diff(C), np.diff(Q)]}.get(model.mechanism, [])
+            X = np.stack([np.diff(S), np.diff(V), np.diff(s.smooth[edges]), *extra], axis=1)
+            rows.append(X[used])
+            sides.append(np.diff(U)[used])
+        if not rows or sum(len(r) for r in rows) < model.n + 1:
+            break
+        X, y = np.concatenate(rows), np.concatenate(sides)
+        size = np.maximum(np.linalg.norm(X, axis=0), 1e-12)
+        b = np.linalg.lstsq(X / size, y, rcond=rcond)[0] / size
+        error = float(np.sum((y - X @ b) ** 2)) + (1e3 if b[2] <= 0 else 0.0)
+        if error < best:
+            best, start = error, np.concatenate([b, [delay]])
+    x, u = model.start(), model.effort
+    x[: model.n] = start[:-1]
+    x[1] = x[1] if abs(x[1]) * model.span < 3 * u else 0.5 * u / model.span
+    x[0] = np.clip(x[0], 0.0, 0.9 * u)
+    x[2] = math.log(max(float(start[2]), 1e-3 * u / model.span, 1e-9))
+    x[model.delays] = start[-1]
+    return x
+
+
+def _weights(model: Model, x: np.ndarray) -> list[np.ndarray]:
+    """Scatter of each channel from its residuals, and less weight for what lies far outside."""
+    residuals = [
+        (model.measured(k) - model.stacked(x, k), model.n_velocity(k)) for k in range(len(model.segments))
+    ]
+    v = np.concatenate([r[:n] for r, n in residuals]) * model.scale_v
+    p = np.concatenate([r[n:] for r, n in residuals]) * model.scale_p
+    n = max(len(v), len(p))
+    share = n / max(n - model.n_all, 1)
+    if len(v):
+        model.scale_v = max(_trimmed(v) * math.sqrt(share), model.floor_v)
+    if len(p):
+        model.scale_p = max(_trimmed(p) * math.sqrt(share), model.floor_p)
+    out = []
+    for k in range(len(model.segments)):
+        r = np.abs(model.measured(k) - model.stacked(x, k))
+        out.append(np.where(r > _HUBER, _HUBER / np.maximum(r, 1e-300), 1.0))
+    return out
+
+
+def _trimmed(r: np.ndarray) -> float:
+    """Root mean square without what lies beyond four times itself."""
+    size = float(np.sqrt(np.mean(r * r)))
+    inside = np.abs(r) <= _HUBER * size
+    return float(np.sqrt(np.mean(r[inside] ** 2))) if inside.any() else size
+
+
+def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
+    """Estimate the gains of simple, elevator or arm from segments in motion."""
+    model = Model(segments, mechanism)
+    x = _first(segments, model, 1e-4)
+    ones = [np.ones(model.n_velocity(k) + len(s.position)) for k, s in enumerate(segments)]
+    starts = [x, _first(segments, model, 1e-9)]
+    for delay in (0.0, 0.05):
+        other = x.copy()
+        other[model.delays] = delay
+        starts.append(other)
+    tried = [model.solve(start, ones, rounds=4) for start in starts]
+    x = model.solve(min(tried, key=lambda s: model.cost(s, ones)), ones)
+    weights = _weights(model, x)
+    if _drifts(model, x):
+        model.cut(_PIECE)
+    x = model.solve(x, weights, rounds=15)
+    weights = _weights(model, x)
+    model, x = _averaged(model, x, ones)
+    for _ in range(2):
+        weights = _weights(model, x)
+        x = model.solve(x, weights, rounds=15)
+    early, x = _caused(model, x, weights)
+    weights = _weights(model, x) if early else weights
+    covariance, singular, left = covariance_of(model, x, weights)
+    predicted = []
+    for k, s in enumerate(segments):
+        v, p = model.predicted_velocity(x, k), model.one(x, k)[1]
+        predicted.append((v, p - np.mean(p) + np.mean(s.position) if len(p) else p))
+    n = model.n
+    values = x[:n].copy()
+    values[2] = math.exp(x[2])
+    stretch = np.eye(n)
+    stretch[2, 2] = values[2]
+    return MechanismFit(
+        names=model.names,
+        values=values,
+        covariance=stretch @ covariance[:n, :n] @ stretch,
+        velocity_delay=max(float(x[model.delays[0]]), 0.0),
+        position_delay=None if model.i_dp is None else max(float(x[model.i_dp]), 0.0),
+        window=None if model.i_w is None else float(x[model.i_w]),
+        predicted=predicted,
+        r2=_held_out(model, x, weights),
+        singular=singular[:, :n],
+        early=early,
+        unexplained=max(left),
+        splits=disagreements(model, x, weights),
+    )
+
+
+def _caused(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
+    """(by how much the motion would come before its cause [s], the fit in which it does not): a delay of less
+    than 0 is held at 0, and unsure by as much."""
+    before = {j: -float(x[j]) for j in model.delays if x[j] < -_ROUNDING}
+    if not before:
+        return 0.0, x
+    model.held = before
+    x = x.copy()
+    x[list(before)] = 0.0
+    return max(before.values()), model.solve(x, weights, rounds=15)
+
+
+def _drifts(model: Model, x: np.ndarray) -> bool:
+    """Whether position leaves the prediction slowly, by more than its own noise:
+    then its errors are the model's, not the sensor's."""
+    near, all_ = 0.0, 1e-300
+    for k in range(len(model.segments)):
+        r = (model.measured(k) - model.stacked(x, k))[model.n_velocity(k) :]
+        near += float(r[1:] @ r[:-1]) if len(r) > 1 else 0.0
+        all_ += float(r @ r)
+    noise = max((s.noise_position for s in model.segments), default=0.0)
+    return near / all_ > 0.8 and model.scale_p > 3 * noise
+
+
+def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[Model, np.ndarray]:
+    """The same with a velocity that is a mean over a window, as many controllers report it,
+    where that explains it better."""
+    best = model.cost(x, weights)
+    noise = max(s.noise_velocity for s in model.segments)
+    if not model.has_position or model.i_dv is None or model.scale_v <= max(2 * noise, model.floor_v):
+        return model, x
+    chosen, there = model, x
+    for window in (0.01, 0.05, 0.1):
+        other = Model(model.segments, model.mechanism, averaged=True)
+        other.pieces, other.starts = model.pieces, model.starts
+        other.scale_v, other.scale_p = model.scale_v, model.scale_p
+        i = other.i_w if other.i_w is not None else 0
+        start = np.insert(x, i, window)
+        start[model.i_dv] = max(0.0, start[model.i_dv] - 0.5 * window)
+        start = other.solve(start, weights, rounds=6)
+        cost = other.cost(start, weights)
+        if cost < 0.95 * best:
+            best, chosen, there = cost, other, start
+    return chosen, there
+
+
+def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length: float = 0.5) -> float:
+    """R^2 of velocity where each half of the half-second stretches is predicted from the other half."""
+    error, total = 0.0, 0.0
+    everything = np.concatenate([s.velocity for s in model.segments])
+    for side in (0, 1):
+        used = [
+            (_stretch(s.velocity_time, length, side), _stretch(s.position_time, length, side))
+            for s in model.segments
+        ]
+        if not any(v.any() for v, _ in used) or all(v.all() for v, _ in used):
+            return math.nan
+        part = [
+            w * np.concatenate([v[: model.n_velocity(k)], p])
+            for k, (w, (v, p)) in enumerate(zip(weights, used, strict=True))
+        ]
+        y = model.solve(x, part, rounds=4)
+        for k, s in enumerate(model.segments):
+            r = (model.predicted_velocity(y, k) - s.velocity)[~used[k][0]]
+            error += float(r @ r)
+            total += float(np.sum((s.velocity[~used[k][0]] - np.mean(everything)) ** 2))
+    return 1 - error / total if total > 0 else math.nan
+
+
+def _stretch(t: np.ndarray, length: float, side: int) -> np.ndarray:
+    return (np.floor((t - (t[0] if len(t) else 0.0)) / length).astype(int) % 2) == side
+
+
+def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
+    """(value, low, high) by gain; all None where it is not determined."""
+    effort = max(float(np.max(np.abs(s.input))) for s in segments)
+    span = max(float(np.max(np.abs(s.smooth))) for s in segments)
+    typical = {"kS": effort, "kV": effort / span, "kA": float(fit.values[2])}
+    scale = np.array([typical.get(name, effort) for name in fit.names])
+    blind = _blind(fit, scale)
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    out: dict[str, Interval] = {}
+    for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
+        value = float(fit.values[i])
+        out[name] = _interval(value, float(errors[i]), bool(blind[i]), _widest(name, value, scale[i]))
+    if mechanism == "arm":
+        out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
+    for told in parts_of(fit).values():
+        for name, parts in told.items():
+            out[name] = _hull(out[name], parts)
+    return out
+
+
+def parts_of(fit: MechanismFit) -> dict[str, dict[str, tuple[Interval, Interval]]]:
+    """What two parts of the data say of a gain, by how they were parted, where they disagree."""
+    found: dict[str, dict[str, tuple[Interval, Interval]]] = {}
+    for split in fit.splits:
+        for i in np.flatnonzero(split.apart):
+            if fit.names[i] in ("kS", "kV", "kA", "kG"):
+                a, b = (_of_part(split, side, int(i), fit.names[i] == "kA") for side in (0, 1))
+                found.setdefault(split.name, {})[fit.names[i]] = (a, b)
+    return found
+
+
+def _of_part(split: Split, side: int, i: int, logarithm: bool) -> Interval:
+    value, half = float(split.values[side][i]), Z * float(split.errors[side][i])
+    ends = value, value - half, value + half
+    # two ends, as given:
+    return tuple(math.exp(x) for x in ends) if logarithm else ends  # type: ignore[return-value]
+
+
+def _hull(own: Interval, parts: tuple[Interval, Interval]) -> Interval:
+    """An interval that also holds what the parts say."""
+    value, low, high = own
+    if value is None or low is None or high is None:
+        return own
+    return (
+        value,
+        min(low, *(x for _, x, _ in parts if x is not None)),
+        max(high, *(x for _, _, x in parts if x is not None)),
+    )
+
+
+def _blind(fit: MechanismFit, scale: np.ndarray) -> np.ndarray:
+    """Which gains take part in a direction the data say nothing about."""
+    blind = np.zeros(len(fit.names), bool)
+    for direction in fit.singular:
+        step = np.abs(direction)
+        step = step / np.where(np.arange(len(step)) == 2, 1.0, scale)  # kA is counted by its logarithm
+        if step.max() > 0:
+            blind |= step > 1e-3 * step.max()
+    return blind
+
+
+def _widest(name: str, value: float, scale: float) -> float:
+    """Half an interval wider than this is no answer."""
+    if name == "kA":
+        return 0.75 * abs(value)
+    return 0.25 * scale if name == "kV" else 0.1 * scale
+
+
+def _interval(value: float, error: float, blind: bool, widest: float) -> Interval:
+    half = Z * error
+    if blind or not math.isfinite(half) or half > widest:
+        return None, None, None
+    return value, value - half, value + half
+
+
+def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Interval]:
+    """g_c = kG cos(offset), g_s = -kG sin(offset)."""
+    c, s = float(fit.values[3]), float(fit.values[4])
+    size = math.hypot(c, s)
+    if size == 0:
+        return (None, None, None), (None, None, None)
+    block = fit.covariance[3:5, 3:5]
+    along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
+    error, angle = (math.sqrt(max(float(way @ block @ way), 0.0)) for way in (along, across))
+    kG = _interval(size, error, blind, 0.1 * effort)
+    return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

@@ -1,0 +1,96 @@
+"""SysId's JSON of seasons up to 2023: four tests of rows, in rotations;
+one recording a test, and a side of a drivetrain."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+
+FORMAT = "SysId JSON"
+SUFFIXES = (".json",)
+TESTS = {
+    "slow-forward": "quasistatic-forward",
+    "slow-backward": "quasistatic-reverse",
+    "fast-forward": "dynamic-forward",
+    "fast-backward": "dynamic-reverse",
+}
+_UNITS = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
+_KEY = re.compile(rb'"(?:slow|fast)-(?:forward|backward)"\s*:|"sysid"\s*:')
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    fits = path.suffix.lower() in SUFFIXES and head.lstrip().startswith(b"{")
+    return fits and _KEY.search(head) is not None
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """A recording for every test that has rows."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or an integer without end
+        raise ReadError(f"not valid JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ReadError(f"expected an object with the tests of SysId, found {type(content).__name__}")
+    word = str(content.get("units", "Rotations"))
+    unit = _UNITS.get(word.lower())
+    if unit is None:
+        raise ReadError(f"'units' is {word!r}; expected one of {', '.join(w.capitalize() for w in _UNITS)}")
+    scale = content.get("unitsPerRotation", 1.0)
+    if not isinstance(scale, int | float) or isinstance(scale, bool) or scale == 0:
+        raise ReadError(f"'unitsPerRotation' is {scale!r}; expected a number other than 0")
+    recordings: list[Recording] = []
+    note = f"{word}, {scale:g} a rotation"
+    for key, test in TESTS.items():
+        rows = content.get(key) or []
+        if rows:
+            recordings += _recordings(path, test, _table(key, rows), float(scale), unit, note)
+    if not recordings:
+        raise ReadError(f"no rows in any of {', '.join(TESTS)}")
+    report(1.0)
+    return recordings
+
+
+def _table(key: str, rows: Any) -> np.ndarray:
+    try:
+        table = np.asarray(rows, float)
+    except (TypeError, ValueError):
+        raise ReadError(f"{key!r} has rows of different length, or text in them; expected numbers") from None
+    if table.ndim != 2 or table.shape[1] not in (4, 9):
+        raise ReadError(f"{key!r} has rows of {table.shape[1:]} numbers; expected 4, or 9 for a drivetrain")
+    _, first = np.unique(table[:, 0], return_index=True)  # in order, each moment once
+    return table[first]
+
+
+def _recordings(
+    path: Path, test: str, table: np.ndarray, scale: float, unit: str, note: str
+) -> list[Recording]:
+    t = table[:, 0]
+
+    def made(
+        part: str, volts: np.ndarray, position: np.ndarray, velocity: np.ndarray, size: float, in_unit: str
+    ) -> Recording:
+        channels = (
+            Channel.of("time", t, unit="s", signal="time"),
+            Channel.of("voltage", volts, unit="V", signal="voltage"),
+            Channel.of("position", size * position, unit=in_unit, signal="position"),
+            Channel.of("velocity", size * velocity, unit=f"{in_unit}/s", signal="velocity"),
+        )
+        name = " ".join(word for word in (test, part, f"({path.stem})") if word)
+        return Recording.of(path, FORMAT, channels, name, notes=(f"rotations read as {note}",))
+
+    if table.shape[1] == 4:
+        return [made("", table[:, 1], table[:, 2], table[:, 3], scale, unit)]
+    left, right, l_pos, r_pos, l_vel, r_vel, angle, rate = table[:, 1:].T
+    turning = float(np.sum(left * right)) < 0
+    word = " turning" if turning else ""
+    sides = [
+        made(f"left{word}", left, l_pos, l_vel, scale, unit),
+        made(f"right{word}", right, r_pos, r_vel, scale, unit),
+    ]
+    return [*sides, made("angular", 0.5 * (right - left), angle, rate, 1.0, "rad")] if turning else sides

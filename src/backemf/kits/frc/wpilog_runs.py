@@ -1,0 +1,381 @@
+"""Tests in a WPILOG: which logger wrote it, which entries are input and motion of a motor,
+and from when to when a test ran."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UnknownName
+from ...logs.recording import MUST_TELL, Channel, ReadError, Recording
+from .wpilog import FORMAT, Series, unit_of
+
+TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
+_STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
+_OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
+"""What loggers put before the names that a program gives."""
+_STATE_WORDS = re.compile(r"sys[-_ ]?id|(?:test[-_ ]?)?states?", re.IGNORECASE)
+"""What is left of an entry's name without these is the mechanism's: Drive/SysIdState,
+Intake/PivotSysIdState (AdvantageKit's templates), SysIdSteer_State (CTRE's swerve project)."""
+_GYRO = re.compile(r"gyro|imu|heading|yaw|angle|angular", re.IGNORECASE)
+_INPUTS = ("voltage", "current")
+_HELD = 0.1
+"""An input that is not written for this long at the beginning of a test is the one from before [s]."""
+Signals = dict[str, tuple[Series, str]]
+"""Signal -> (what was logged of it, unit)."""
+Motors = dict[str, Signals]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logger:
+    """How a logger names its entries: a pattern with the motor in it, and the unit, by signal."""
+
+    name: str
+    about: str
+    source: str
+    entries: Mapping[str, tuple[str, str]]
+    changes_only: bool = False
+    """Whether a value is only written when it changes, on a clock that all entries share."""
+
+
+_TALON = r"^(?:.*/)?(?P<motor>TalonFXS?-\d+)/"
+_URCL = r"^(?:.*/)?URCL/(?P<motor>[^/]+)/"
+_KIT = rf"{_OUTPUTS.pattern}(?P<motor>.+?)"
+_SPELLED = {
+    "position": {"rads?": "rad", "radians": "rad", "rot(?:ation)?s?": "rev", "deg(?:ree)?s?": "deg"}
+    | {"meters?": "m", "inch(?:es)?": "in"},
+    "velocity": {"rad(?:ian)?s?per": "rad/s", "rot(?:ation)?s?per": "rev/s", "rpm": "rev/min"}
+    | {"deg(?:ree)?s?per": "deg/s", "meters?per": "m/s", "inch(?:es)?per": "in/s"},
+}
+"""How entries of AdvantageKit's end, by signal: the unit stands in the name."""
+_WHERE = "|".join(_SPELLED["position"])
+_SPEED = "|".join(f"{word}(?:sec(?:ond)?)" if word.endswith("per") else word for word in _SPELLED["velocity"])
+_ANY = ("voltage", "current", "position", "velocity")
+_LOGGERS = (
+    Logger(
+        name="sysid",
+        about="WPILib's SysIdRoutineLog: voltage-<motor>-<mechanism>",
+        source="docs.wpilib.org, Creating an Identification Routine",
+        entries={signal: (rf"^(?:.*/)?{signal}-(?P<motor>.+)$", "") for signal in _ANY},
+    ),
+    Logger(
+        name="phoenix",
+        about="CTRE Phoenix 6, a hoot file converted by owlet: Phoenix6/TalonFX-<id>/MotorVoltage",
+        source="v6.docs.ctr-electronics.com, SysId integration",
+        entries={
+            "voltage": (f"{_TALON}MotorVoltage$", "V"),
+            "current": (f"{_TALON}TorqueCurrent$", "A"),
+            "position": (f"{_TALON}Position$", "rev"),
+            "velocity": (f"{_TALON}Velocity$", "rev/s"),
+        },
+    ),
+    Logger(
+        name="urcl",
+        about="URCL for REV Spark, exported by AdvantageScope: NT:/URCL/<device>/AppliedOutputVoltage",
+        source="docs.advantagescope.org, URCL; since 2025 entries have the names of Spark's status frames",
+        entries={
+            "voltage": (f"{_URCL}AppliedOutputVoltage$", "V"),
+            "position": (f"{_URCL}(?:MotorPositionRotations|PrimaryEncoderPosition)$", "rev"),
+            "velocity": (f"{_URCL}(?:MotorVelocityRPM|PrimaryEncoderVelocity)$", "rev/min"),
+        },
+    ),
+    Logger(
+        name="advantagekit",
+        about="AdvantageKit's template projects: <table>/<motor>AppliedVolts, PositionRad, VelocityRadPerSec",
+        source="docs.advantagekit.org, SysId compatibility and template projects",
+        entries={
+            "voltage": (rf"{_KIT}Applied(?:Volts|Voltage)$", "V"),
+            "position": (rf"{_KIT}Position(?:{_WHERE})$", ""),
+            "velocity": (rf"{_KIT}Velocity(?:{_SPEED})$", ""),
+        },
+        changes_only=True,
+    ),
+)
+LOGGERS = {one.name: one for one in _LOGGERS}
+"""By name, as --preset takes it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """One run of a test."""
+
+    test: str
+    start: float
+    end: float
+    mechanism: str
+    """As the entries of its motors end with it (SysIdRoutineLog); empty where they do not."""
+    number: int
+    name: str = ""
+    """Of the mechanism, for people."""
+
+
+def listed() -> str:
+    return "; ".join(f"{one.name} ({one.about})" for one in LOGGERS.values())
+
+
+def windows_of(logged: Sequence[Series]) -> list[Window]:
+    """Every run of a test: from the first record of its name to the first of another.
+    The name is written over and over meanwhile, by some loggers under two names."""
+    windows: list[Window] = []
+    for series in logged:
+        if series.type != "string" or not any(value in TESTS for value in series.values):
+            continue
+        match = _STATE.match(series.name)
+        what = {"mechanism": (match["mechanism"] if match else None) or "", "name": name_of(series.name)}
+        times, states = series.sorted()
+        count = dict.fromkeys(TESTS, 0)
+        begins = [i for i in range(len(states)) if i == 0 or states[i] != states[i - 1]]
+        for i, following in zip(begins, [*begins[1:], None], strict=True):
+            test = states[i]
+            if test not in TESTS:
+                continue
+            count[test] += 1
+            end = float("inf") if following is None else float(times[following])
+            new = Window(test=test, start=float(times[i]), end=end, number=count[test], **what)
+            if not any(_same(new, old) for old in windows):
+                windows.append(new)
+    return windows
+
+
+def _same(a: Window, b: Window) -> bool:
+    """Whether two windows are one run of one mechanism."""
+    return (a.test, a.name) == (b.test, b.name) and a.start < b.end and b.start < a.end
+
+
+def name_of(entry: str) -> str:
+    """The mechanism whose tests the entry of a state tells: what is left of its name; all of it where nothing
+    is."""
+    match = _STATE.match(entry)
+    if match and match["mechanism"]:
+        return str(match["mechanism"])
+    bare = _OUTPUTS.sub("", entry)
+    words = [_STATE_WORDS.sub("", word).strip("-_ ") for word in bare.split("/")]
+    return "/".join(word for word in words if word) or bare
+
+
+def motors_of(logged: Sequence[Series], logger: Logger) -> Motors:
+    """The motors whose entries are named as this logger names them."""
+    motors: Motors = {}
+    for series in logged:
+        if series.type not in ("double", "float") or not series.values:
+            continue
+        for signal, (pattern, unit) in logger.entries.items():
+            match = re.match(pattern, series.name, re.IGNORECASE)
+            if match:
+                usual = {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
+                told = unit_of(series.metadata) or unit or _spelled(series.name, signal) or usual
+                motors.setdefault(match["motor"].strip("/"), {})[signal] = (series, told)
+    return motors
+
+
+def _spelled(entry: str, signal: str) -> str:
+    """The unit with which an entry's name ends; empty where there is none."""
+    _, word, end = entry.lower().rpartition(signal)
+    known = _SPELLED.get(signal, {}) if word else {}
+    return next((unit for spelling, unit in known.items() if re.match(spelling, end, re.IGNORECASE)), "")
+
+
+def _complete(signals: Mapping[str, object]) -> bool:
+    return bool(set(_INPUTS) & set(signals)) and bool({"position", "velocity"} & set(signals))
+
+
+def find_runs(
+    path: Path, logged: Sequence[Series], preset: str | None = None, mechanism: str | None = None
+) -> tuple[list[Recording], str]:
+    """(a recording for every run and motor, what is unclear):
+    none where the log has no tests, or where its logger is not known. `mechanism` keeps the tests of one."""
+    windows = windows_of(logged) if mechanism is None else tests_of(mechanism, windows_of(logged))
+    name, _, chosen = (preset or "").partition(":")
+    if preset is not None and name not in LOGGERS:
+        raise UnknownName("preset", name, LOGGERS)
+    known = {}
+    for logger in (LOGGERS[name],) if preset is not None else LOGGERS.values():
+        motors = motors_of(logged, logger)
+        if any(_complete(signals) for signals in motors.values()):
+            known[logger.name] = motors
+    presets = f"the presets: {listed()}; or name the entries with --map"
+    if preset is not None and not known:
+        without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
+        raise ReadError(f"{without}; {presets}")
+    if "sysid" in known:  # written for this very purpose
+        known = {"sysid": known["sysid"]}
+    if len(known) > 1:
+        return [], f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
+    if not known:
+        return [], f"no logger's entry names are known here; {presets}" if windows else ""
+    ((key, motors),) = known.items()
+    if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
+        windows, chosen = tests_of(chosen, windows), ""
+    motors = _chosen(motors, chosen, key)
+    if not windows and preset is None:
+        return [], f"give --preset {key} to read its {', '.join(motors)}"
+    if not windows:
+        return [_whole(path, motors, LOGGERS[key])], ""
+    runs: list[Recording] = []
+    for some in {w.name: [x for x in windows if x.name == w.name] for w in windows}.values():
+        mine = motors if chosen or key == "sysid" else _driven(motors, some)
+        if len(mine) > 1 and not chosen and key != "sysid":
+            first, *others = mine
+            which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
+            return [], f"several motors run during the tests; {which}"
+        endings = {w.mechanism for w in windows_of(logged)}
+        runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
+    return runs, ""
+
+
+def tests_of(name: str, windows: Sequence[Window]) -> list[Window]:
+    """The tests of one mechanism, by its name in any case, or by the last part of it."""
+    if not windows:
+        raise ReadError(f"there are no states of a SysId routine that would tell the tests of {name!r} apart")
+    known = {w.name.lower(): w.name for w in windows}
+    ends = {full.rpartition("/")[2]: whole for full, whole in known.items()}
+    wanted = known.get(name.lower()) or ends.get(name.lower())
+    if wanted is None:
+        raise UnknownName("mechanism", name, known.values())
+    return [w for w in windows if w.name == wanted]
+
+
+def _chosen(motors: Motors, chosen: str, key: str) -> Motors:
+    if not chosen:
+        return motors
+    names = chosen.split(",")
+    for name in names:
+        if name not in motors:
+            raise UnknownName(f"motor of the preset {key}", name, motors)
+    return {name: motors[name] for name in names}
+
+
+def _driven(motors: Motors, windows: Sequence[Window]) -> Motors:
+    """Motors with an input during the tests."""
+    strength = {}
+    for name, signals in motors.items():
+        series = next((signals[s][0] for s in _INPUTS if s in signals), None)
+        if series is None or not _complete(signals):
+            continue
+        times, values = series.sorted()
+        inside = np.zeros(len(times), bool)
+        for window in windows:
+            inside |= (times >= window.start) & (times < window.end)
+        strength[name] = float(np.max(np.abs(np.asarray(values, float)[inside]), initial=0.0))
+    most = max(strength.values(), default=0.0)
+    return {name: motors[name] for name, value in strength.items() if value > 0.3 * most}
+
+
+def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
+    """A log without tests, of one motor."""
+    complete = {name: signals for name, signals in motors.items() if _complete(signals)}
+    if len(complete) > 1:
+        first, *more = complete
+        which = f"say which with --preset {logger.name}:{first} (also {', '.join(more)})"
+        raise ReadError(f"several motors; {which}")
+    ((name, signals),) = complete.items()
+    channels = []
+    for signal, (series, unit) in signals.items():
+        times, values = series.sorted()
+        channels.append(Channel.of(series.name, values, unit=unit, signal=signal, time=times))
+    return Recording.of(path, FORMAT, channels, f"{name} ({path.stem})", notes=(f"read as {logger.name}",))
+
+
+def _recordings(
+    path: Path,
+    window: Window,
+    motors: Motors,
+    logger: Logger,
+    logged: Sequence[Series],
+    endings: Collection[str],
+) -> list[Recording]:
+    """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
+    mine = {}
+    for motor, signals in motors.items():
+        if logger.name != "sysid":
+            mine[motor] = signals
+        elif window.mechanism == _ending(motor, endings):
+            mine[motor.removesuffix(window.mechanism).rstrip("-") or window.mechanism] = signals
+    clock = _cycles(logged, window) if logger.changes_only else None
+    cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
+    words = {motor: "" for motor in cut}
+    out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
+    left, right = (next((m for m in out if _is_side(m, side)), None) for side in ("left", "right"))
+    if left and right:
+        gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
+        turning = _turning(out[left], out[right], gyro)
+        if turning is not None:
+            words[left] = words[right] = " turning"
+            if turning:
+                out["angular"], words["angular"] = turning, ""
+    end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
+    note = (f"run {window.number} of {window.test}, read as {logger.name}",)
+    names = {motor: f"{window.test} {motor}{words[motor]} {end}" for motor in out}
+    more = {"notes": note, "mechanism": window.name}
+    return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _ending(motor: str, mechanisms: Collection[str]) -> str:
+    """The mechanism that a motor of SysIdRoutineLog's is of, <motor>-<mechanism>: the longest that fits."""
+    fits = (m for m in mechanisms if m and (motor == m or motor.endswith(f"-{m}")))
+    return max(fits, key=len, default="")
+
+
+def _is_side(motor: str, side: str) -> bool:
+    return re.search(rf"(?:^|[^a-z]){side}(?:[^a-z]|$)", motor.lower()) is not None
+
+
+def _turning(
+    left: Sequence[Channel], right: Sequence[Channel], gyro: Sequence[Channel]
+) -> list[Channel] | None:
+    """Channels of the turning motion (none without a gyro), where the sides' inputs oppose each other;
+    None: it goes straight."""
+    a, b = (next((c for c in side if c.signal == "voltage"), None) for side in (left, right))
+    if a is None or b is None or a.time is None or b.time is None or a.values is None or b.values is None:
+        return None
+    of_left = np.interp(b.time, a.time, a.values)
+    if float(np.sum(of_left * b.values)) >= 0:
+        return None
+    if not gyro:
+        return []
+    known = {"unit": "V", "signal": "voltage", "time": b.time}
+    return [Channel.of("half of right less left", 0.5 * (b.values - of_left), **known), *gyro]
+
+
+def _cycles(logged: Sequence[Series], window: Window) -> np.ndarray:
+    """Times at which anything was written: the cycles of the robot's program."""
+    times = np.unique(np.concatenate([np.asarray(s.times, float) for s in logged if s.times]))
+    return times[(times >= window.start) & (times < window.end)]
+
+
+def _motor(signals: Signals, window: Window, clock: np.ndarray | None) -> list[Channel]:
+    cut = [_cut(signal, series, unit, window, clock) for signal, (series, unit) in signals.items()]
+    channels = [c for c in cut if c is not None]
+    ends = [float(c.time[-1]) for c in channels if c.signal not in _INPUTS and c.time is not None]
+    return [_lasting(c, max(ends)) if c.signal in _INPUTS and ends else c for c in channels]
+
+
+def _lasting(channel: Channel, end: float) -> Channel:
+    """An input that holds to the end of what was measured: repeats may have been left out."""
+    assert channel.time is not None
+    assert channel.values is not None
+    if channel.time[-1] >= end:
+        return channel
+    values = np.append(channel.values, channel.values[-1])
+    return replace(channel, values=values, time=np.append(channel.time, end), n=len(values))
+
+
+def _cut(signal: str, series: Series, unit: str, window: Window, clock: np.ndarray | None) -> Channel | None:
+    times, values = series.sorted()
+    column = np.asarray(values, float)
+    before = int(np.searchsorted(times, window.start, side="right")) - 1
+    if clock is not None:
+        at = np.searchsorted(times, clock, side="right") - 1
+        times, column = clock[at >= 0], column[at[at >= 0]]
+    keep = (times >= window.start) & (times < window.end)
+    times, column = times[keep], column[keep]
+    late = not len(times) or times[0] > window.start + _HELD
+    if clock is None and signal in _INPUTS and before >= 0 and late:
+        times, column = np.insert(times, 0, window.start), np.insert(column, 0, float(values[before]))
+    if len(times) < (1 if signal in _INPUTS else 2):
+        return None
+    return Channel.of(series.name, column, unit=unit, signal=signal, time=times)

@@ -1,0 +1,134 @@
+"""What every bus of servos can do; the recorder knows nothing more of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ....errors import BackemfError
+
+
+class BusError(BackemfError):
+    """A bus that does not do what was asked: which port, which servo, and what to do."""
+
+
+class PortGone(BusError):
+    """The port itself is no longer there: pulled, or switched off."""
+
+
+class Column(NamedTuple):
+    """One number of a reply as it is stored: SI = factor * (stored - zero) - offset."""
+
+    name: str
+    unit: str
+    factor: float = 1.0
+    zero: float = 0.0
+    offset: float = 0.0
+
+    def si(self, stored: float) -> float:
+        return self.factor * (stored - self.zero) - self.offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Servo:
+    """A servo as it says it is, before anything moves."""
+
+    id: int
+    model: str
+    number: int = 0
+    firmware: str = ""
+    columns: tuple[Column, ...]
+    """Of its replies: a position is always among them."""
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """Parameters of its drive by path, as its firmware has them."""
+    registers: Mapping[str, Any] = field(default_factory=dict)
+    """Everything else that was read, as its maker counts it."""
+    low: float | None = None
+    """Lowest goal that it takes [rad]."""
+    high: float | None = None
+    resolution: float = 1e-3
+    """One count of its position [rad]."""
+    supply: tuple[float, float] | None = None
+    """Lowest and highest voltage that it works on."""
+    temperature_limit: float | None = None
+    problems: tuple[str, ...] = ()
+    """Why it cannot be recorded as it is, in sentences."""
+
+    def seen(self, values: Sequence[float]) -> dict[str, float]:
+        """A reply in SI."""
+        return {c.name: c.si(v) for c, v in zip(self.columns, values, strict=True)}
+
+
+class Reply(NamedTuple):
+    """What came back from one servo, stamped when it was there."""
+
+    id: int
+    time: float
+    values: tuple[float, ...]
+    """In the order of the servo's columns."""
+    alarm: str = ""
+    """What the servo says is wrong with it."""
+
+
+class Bus(ABC):
+    """Servos that answer. Times are `time.monotonic()`, angles [rad] from each servo's own zero."""
+
+    name: str = ""
+    """As the command line has it."""
+    switched: float = 0.0
+    """When the torque was last switched."""
+    has_watchdog: bool = False
+    """Whether its servos stop by themselves when nobody talks to them."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Take the port; an error says which ports there are, or who may use it."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def scan(self) -> list[int]:
+        """Ids that answer."""
+
+    @abstractmethod
+    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+        """What each servo is; one that does not answer is not there."""
+
+    @abstractmethod
+    def prepare(self, ids: Sequence[int], silence: float) -> None:
+        """Set what lets a goal be followed as it is, and arm the servo's own watchdog, where it has one."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Undo what `prepare` set."""
+
+    @abstractmethod
+    def sample(self, ids: Sequence[int]) -> list[Reply]:
+        """Every number of every servo at once; what is lost is not there."""
+
+    @abstractmethod
+    def ask(self, goals: Mapping[int, float]) -> float:
+        """Give goals; the time at which they were sent."""
+
+    @abstractmethod
+    def torque(self, ids: Iterable[int], on: bool) -> list[int]:
+        """Switch the torque; the ids that did not confirm it."""
+
+    def is_on(self, id: int) -> bool | None:
+        """Whether a servo's torque is on, asked by itself; None where every reply says so, or none does."""
+        return None
+
+    def given(self, id: int, goal: float) -> float:
+        """The goal that a servo gets for one that it is given: a whole count, where it counts."""
+        return goal
+
+    def elsewhere(self, ids: Sequence[int]) -> str:
+        """Where servos answer instead, in words; empty where nobody looked."""
+        return ""
+
+    def talk(self) -> int:
+        """Bytes that came without being asked for: another master's."""
+        return 0

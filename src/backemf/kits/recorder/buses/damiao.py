@@ -1,0 +1,130 @@
+"""Damiao DM-J motors in MIT mode; the motor's registers hold its own datasheet."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+
+from ....errors import InvalidValue
+from .bus import BusError, Column, Servo
+from .mit import TRIES, WAIT, Frame, Heard, MitBus, Span
+
+REGISTERS = {
+    **{"under_voltage": 0, "torque_constant": 1, "over_temperature": 2, "over_current": 3},
+    **{"timeout": 9, "control_mode": 10, "damping": 11, "inertia": 12, "hardware": 13, "firmware": 14},
+    **{"pole_pairs": 16, "resistance": 17, "inductance": 18, "flux": 19, "gear_ratio": 20},
+    **{"position_span": 21, "velocity_span": 22, "torque_span": 23, "over_voltage": 29},
+}
+"""Damiao, DM-J series manual, table of registers: name -> RID."""
+WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs")
+"""Those that are whole numbers; the others are float32."""
+MIT_MODE = 1
+TIMEOUT = 50e-6
+"""One count of the communication timeout [s]."""
+FAULTS = {
+    **{8: "over voltage", 9: "under voltage", 10: "over current", 11: "driver too hot"},
+    **{12: "winding too hot", 13: "lost communication", 14: "overload"},
+}
+STIFFNESS, DAMPING = Span(500.0, 12, 0.0), Span(5.0, 12, 0.0)
+ALL = b"\xff" * 7
+
+
+class Damiao(MitBus):
+    """Commands go to the motor's id; answers carry it in the low half of their first byte."""
+
+    name = "damiao"
+    has_watchdog = True
+
+    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
+        super().__init__(channel, interface, stiffness, damping)
+        self._spans: dict[int, tuple[Span, Span, Span]] = {}
+        self._timeouts: dict[int, int] = {}
+
+    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+        if max(ids) > 15:
+            raise InvalidValue(
+                f"servo {max(ids)} was asked for; Damiao's answers tell ids from 1 to 15 apart"
+            )
+        return super().survey(ids)
+
+    def _position(self, id: int) -> Span:
+        return self._spans[id][0]
+
+    def _command(self, id: int, goal: float, stiffness: float, damping: float) -> Frame:
+        q, w, tau = self._spans[id]
+        p, v, t = q.count(goal), w.count(0.0), tau.count(0.0)
+        k_p, k_d = STIFFNESS.count(stiffness), DAMPING.count(damping)
+        high = [p >> 8, p & 0xFF, v >> 4, (v & 0xF) << 4 | k_p >> 8, k_p & 0xFF]
+        return Frame(id, bytes([*high, k_d >> 4, (k_d & 0xF) << 4 | t >> 8, t & 0xFF]))
+
+    def _switch(self, id: int, on: bool) -> Frame:
+        return Frame(id, ALL + (b"\xfc" if on else b"\xfd"))
+
+    def _feedback(self, frame: Frame) -> Heard | None:
+        d = frame.content
+        if frame.extended or len(d) != 8 or frame.id == 0x7FF or d[1:3] == b"\x00\x33":
+            return None
+        id, state = d[0] & 0xF, d[0] >> 4
+        if frame.id == id or frame.id in self.sent_to:  # a command, ours or another master's
+            return None
+        values = (d[1] << 8 | d[2], d[3] << 4 | d[4] >> 4, (d[4] & 0xF) << 8 | d[5], d[7], d[6])
+        return Heard(id, tuple(float(v) for v in values), state == 1, FAULTS.get(state, ""))
+
+    def _surveyed(self, id: int) -> Servo:
+        there = {name: self.get(id, name) for name in REGISTERS}
+        q, w, tau = (
+            Span(there[f"{s}_span"], n) for s, n in (("position", 16), ("velocity", 12), ("torque", 12))
+        )
+        self._spans[id] = q, w, tau
+        mode = int(there["control_mode"])
+        wrong = f"servo {id} is in control mode {mode}; expected {MIT_MODE}, MIT: write it to register 10"
+        return Servo(
+            id=id,
+            model="damiao",
+            firmware=str(int(there["firmware"])),
+            columns=(
+                q.column("position", "rad"),
+                w.column("velocity", "rad/s"),
+                tau.column("torque", "N m"),
+                Column("temperature", "degC"),
+                Column("driver_temperature", "degC"),
+            ),
+            registers=there,
+            low=-q.most,
+            high=q.most,
+            resolution=q.factor,
+            temperature_limit=there["over_temperature"],
+            problems=() if mode == MIT_MODE else (wrong,),
+        )
+
+    def get(self, id: int, name: str) -> float:
+        """A register."""
+        rid = REGISTERS[name]
+        return self._register(id, name, bytes([id & 0xFF, id >> 8, 0x33, rid, 0, 0, 0, 0]))
+
+    def put(self, id: int, name: str, value: float) -> float:
+        form = "<I" if name in WHOLE else "<f"
+        content = struct.pack(form, int(value) if name in WHOLE else value)
+        return self._register(id, name, bytes([id & 0xFF, id >> 8, 0x55, REGISTERS[name]]) + content)
+
+    def _register(self, id: int, name: str, question: bytes) -> float:
+        for _ in range(TRIES):
+            self._drain()
+            self.send(Frame(0x7FF, question))
+            until = time.monotonic() + WAIT
+            while (frame := self.receive(until)) is not None:
+                d = frame.content
+                if len(d) == 8 and frame.id != 0x7FF and d[:4] == question[:4]:
+                    return float(struct.unpack("<I" if name in WHOLE else "<f", d[4:])[0])
+        raise BusError(f"servo {id} answers, but not when asked for its register {name}")
+
+    def prepare(self, ids: Sequence[int], silence: float) -> None:
+        for id in ids:
+            self._timeouts.setdefault(id, int(self.get(id, "timeout")))
+            self.put(id, "timeout", max(1, round(silence / TIMEOUT)))
+
+    def restore(self) -> None:
+        for id, count in self._timeouts.items():
+            self.put(id, "timeout", count)
+        self._timeouts = {}

@@ -1,0 +1,258 @@
+"""CAN actuators in MIT mode: one frame asks for position and gains, its answer says where the motor is."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ....errors import InvalidValue
+from .bus import Bus, BusError, Column, PortGone, Reply, Servo
+from .ports import package
+
+WAIT = 0.02
+"""How long an answer may take [s]."""
+TRIES = 3
+SCANNED = range(1, 33)
+
+
+class Frame(NamedTuple):
+    """A CAN frame."""
+
+    id: int
+    content: bytes
+    extended: bool = False
+
+
+class Span(NamedTuple):
+    """A number that goes linearly over all counts of some bits, from -most (or 0) to most."""
+
+    most: float
+    bits: int
+    least: float | None = None
+
+    @property
+    def low(self) -> float:
+        return -self.most if self.least is None else self.least
+
+    @property
+    def factor(self) -> float:
+        return (self.most - self.low) / ((1 << self.bits) - 1)
+
+    def count(self, value: float) -> int:
+        inside = min(max(value, self.low), self.most)
+        return round((inside - self.low) / self.factor)
+
+    def si(self, count: int) -> float:
+        return self.low + self.factor * count
+
+    def column(self, name: str, unit: str) -> Column:
+        return Column(name, unit, self.factor, -self.low / self.factor)
+
+
+class Heard(NamedTuple):
+    """A feedback frame taken apart."""
+
+    id: int
+    values: tuple[float, ...]
+    on: bool
+    alarm: str = ""
+
+
+class MitBus(Bus):
+    """What the makers share. A maker's class says how its frames are written and read."""
+
+    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
+        if not (0 <= stiffness <= 5000 and 0 <= damping <= 100):
+            raise InvalidValue(
+                f"the gains are {stiffness:g} N m/rad and {damping:g} N m s/rad; expected 0 to 5000 and 0 to"
+                " 100"
+            )
+        self.channel, self.interface = channel, interface
+        self.gains = stiffness, damping
+        self.sent_to: set[int] = set()
+        """Identifiers of ours: some drivers let one hear oneself."""
+        self._bus: Any = None
+        self._can: Any = None
+        self._servos: dict[int, Servo] = {}
+        self._goals: dict[int, float] = {}
+        self._on: set[int] = set()
+        self._asked: set[int] = set()
+
+    # What a maker's class writes:
+    @abstractmethod
+    def _command(self, id: int, goal: float, stiffness: float, damping: float) -> Frame: ...
+
+    @abstractmethod
+    def _switch(self, id: int, on: bool) -> Frame:
+        """Torque on or off; its answer is a feedback frame."""
+
+    @abstractmethod
+    def _feedback(self, frame: Frame) -> Heard | None:
+        """What a frame says of a motor; None where it is another one."""
+
+    @abstractmethod
+    def _surveyed(self, id: int) -> Servo: ...
+
+    @abstractmethod
+    def _position(self, id: int) -> Span: ...
+
+    # What follows from it:
+    def open(self) -> None:
+        with package("python-can", "can"):
+            import can
+        self._can = can
+        try:
+            self._bus = self._can.Bus(interface=self.interface, channel=self.channel)
+        except Exception as error:  # each driver has its own
+            hint = (
+                "sudo ip link set can0 up type can bitrate 1000000" if self.interface == "socketcan" else ""
+            )
+            raise BusError(
+                f"the CAN channel {self.channel!r} cannot be opened with {self.interface!r}: {error}"
+                + (f"; is it up? {hint}" if hint else "; expected a driver of python-can and its channel")
+            ) from None
+
+    def close(self) -> None:
+        if self._bus is not None:
+            with contextlib.suppress(Exception):
+                self._bus.shutdown()
+        self._bus = None
+
+    def send(self, frame: Frame) -> float:
+        message = self._can.Message(
+            arbitration_id=frame.id, data=frame.content, is_extended_id=frame.extended
+        )
+        self.sent_to.add(frame.id)
+        try:
+            self._bus.send(message)
+        except Exception as error:
+            raise PortGone(f"the CAN channel {self.channel} is gone ({error})") from None
+        return time.monotonic()
+
+    def receive(self, until: float) -> Frame | None:
+        """The next frame, up to a moment."""
+        try:
+            message = self._bus.recv(max(0.0, until - time.monotonic()))
+        except Exception as error:
+            raise PortGone(f"the CAN channel {self.channel} is gone ({error})") from None
+        if message is None:
+            return None
+        return Frame(message.arbitration_id, bytes(message.data), bool(message.is_extended_id))
+
+    def _drain(self) -> int:
+        n = 0
+        while self.receive(time.monotonic()) is not None:
+            n += 1
+        self._asked = set()
+        return n
+
+    def talk(self) -> int:
+        time.sleep(WAIT)
+        self._drain()
+        time.sleep(0.1)
+        return self._drain()
+
+    def scan(self) -> list[int]:
+        there = []
+        for id in SCANNED:
+            self._drain()
+            self.send(self._switch(id, False))
+            until = time.monotonic() + WAIT
+            while (frame := self.receive(until)) is not None:
+                heard = self._feedback(frame)
+                if heard is not None and heard.id == id:
+                    there.append(id)
+                    break
+        return there
+
+    def elsewhere(self, ids: Sequence[int]) -> str:
+        here = self.scan()
+        if here:
+            return f"these ids answer: {', '.join(map(str, here))}"
+        return (
+            f"nobody answers, from id {SCANNED[0]} to {SCANNED[-1]}; is the supply on, the bus terminated,"
+            " and its bit rate that of the motors?"
+        )
+
+    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+        there = {}
+        for id in ids:
+            for _ in range(TRIES):
+                self._drain()
+                self.send(self._switch(id, False))
+                if any(h.id == id for h in self._answers({id}, WAIT).values()):
+                    k_p, k_d = self.gains
+                    gains = {
+                        "drive.newton_metres_per_radian": k_p,
+                        "drive.newton_metre_seconds_per_radian": k_d,
+                    }
+                    made = self._surveyed(id)
+                    there[id] = replace(made, settings={**made.settings, **gains})
+                    break
+        self._servos.update(there)
+        return there
+
+    def _answers(self, ids: set[int], seconds: float) -> dict[int, Heard]:
+        until, heard = time.monotonic() + seconds, dict[int, Heard]()
+        self._stamps: dict[int, float] = {}
+        while ids - heard.keys() and (frame := self.receive(until)) is not None:
+            one = self._feedback(frame)
+            if one is not None and one.id in ids:
+                heard[one.id], self._stamps[one.id] = one, time.monotonic()
+        return heard
+
+    def sample(self, ids: Sequence[int]) -> list[Reply]:
+        for id in ids:
+            if id not in self._asked:
+                self.send(
+                    self._command(id, self._goals[id], *self.gains) if id in self._on else self._idle(id)
+                )
+        heard = self._answers(set(ids), WAIT)
+        self._asked = set()
+        replies = []
+        for id, one in heard.items():
+            fallen = "its torque is off by itself" if id in self._on and not one.on else ""
+            replies.append(Reply(id, self._stamps[id], one.values, one.alarm or fallen))
+        return replies
+
+    def _idle(self, id: int) -> Frame:
+        """A question that moves nothing."""
+        return self._switch(id, False)
+
+    def ask(self, goals: Mapping[int, float]) -> float:
+        self._goals.update(goals)
+        self._drain()
+        for id, goal in goals.items():
+            if id in self._on:
+                self.send(self._command(id, goal, *self.gains))
+                self._asked.add(id)
+        return time.monotonic()
+
+    def given(self, id: int, goal: float) -> float:
+        span = self._position(id)
+        return span.si(span.count(goal))
+
+    def torque(self, ids: Iterable[int], on: bool) -> list[int]:
+        left = set(ids)
+        for _ in range(TRIES):
+            self._drain()
+            for id in left:
+                self.send(self._switch(id, on))
+            self.switched = time.monotonic()
+            heard = self._answers(set(left), 2 * WAIT)
+            done = {id for id, one in heard.items() if one.on == on}
+            self._on = self._on | done if on else self._on - done
+            left -= done
+            if not left:
+                break
+        return sorted(left)
+
+    def prepare(self, ids: Sequence[int], silence: float) -> None:
+        pass
+
+    def restore(self) -> None:
+        pass

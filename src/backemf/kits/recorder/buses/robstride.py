@@ -1,0 +1,146 @@
+"""RobStride motors in their motion mode: frames with 29-bit identifiers."""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .bus import BusError, Column, PortGone, Servo
+from .mit import TRIES, WAIT, Frame, Heard, MitBus, Span
+
+HOST = 0xFD
+ID, MOTION, FEEDBACK, ENABLE, STOP, READ, WRITE = 0, 1, 2, 3, 4, 17, 18
+"""Kinds of frames: RobStride, instruction manual, communication types."""
+POSITION = Span(4.0 * math.pi, 16)
+PARAMETERS = {"run_mode": 0x7005, "supply": 0x701C, "timeout": 0x7028}
+TIMEOUT = 50e-6
+FAULTS = {
+    0: "under voltage",
+    1: "over current",
+    2: "too hot",
+    3: "encoder",
+    4: "stalled",
+    5: "not calibrated",
+}
+
+
+class Spans(NamedTuple):
+    """What full counts of a model's frames are."""
+
+    velocity: Span
+    torque: Span
+    stiffness: Span
+    damping: Span
+
+
+def _spans(velocity: float, torque: float, stiffness: float, damping: float) -> Spans:
+    return Spans(Span(velocity, 16), Span(torque, 16), Span(stiffness, 16, 0.0), Span(damping, 16, 0.0))
+
+
+MODELS = {
+    "robstride-00": _spans(33.0, 14.0, 500.0, 5.0),
+    "robstride-01": _spans(44.0, 17.0, 500.0, 5.0),
+    "robstride-02": _spans(44.0, 17.0, 500.0, 5.0),
+    "robstride-03": _spans(20.0, 60.0, 5000.0, 100.0),
+    "robstride-04": _spans(15.0, 120.0, 5000.0, 100.0),
+    "robstride-05": _spans(50.0, 5.5, 500.0, 5.0),
+    "robstride-06": _spans(50.0, 36.0, 5000.0, 100.0),
+}
+"""RobStride, instruction manuals of RS00 to RS06: ranges of the motion mode. The motor does not say its
+model; it is told as the channel's end: can0#robstride-03."""
+
+
+class RobStride(MitBus):
+    """Identifier: kind (5 bits), 16 bits that depend on it, the id it goes to."""
+
+    name = "robstride"
+    has_watchdog = True
+
+    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
+        bare, _, model = channel.partition("#")
+        super().__init__(bare, interface, stiffness, damping)
+        self.model = model or "robstride-02"
+        if self.model not in MODELS:
+            from ....errors import UnknownName
+
+            raise UnknownName("RobStride model", self.model, MODELS)
+        self.spans = MODELS[self.model]
+        self._timeouts: dict[int, int] = {}
+
+    def _position(self, id: int) -> Span:
+        return POSITION
+
+    def _command(self, id: int, goal: float, stiffness: float, damping: float) -> Frame:
+        s = self.spans
+        counts = POSITION.count(goal), s.velocity.count(0.0), s.stiffness.count(stiffness)
+        content = struct.pack(">HHHH", *counts, s.damping.count(damping))
+        return Frame(MOTION << 24 | s.torque.count(0.0) << 8 | id, content, True)
+
+    def _switch(self, id: int, on: bool) -> Frame:
+        return Frame((ENABLE if on else STOP) << 24 | HOST << 8 | id, bytes(8), True)
+
+    def _feedback(self, frame: Frame) -> Heard | None:
+        if not frame.extended or frame.id >> 24 != FEEDBACK or len(frame.content) != 8:
+            return None
+        if frame.id & 0xFF != HOST:
+            return None
+        position, velocity, torque, tenths = struct.unpack(">HHHH", frame.content)
+        bits, mode = frame.id >> 16 & 0x3F, frame.id >> 22 & 0x3
+        alarm = ", ".join(words for bit, words in FAULTS.items() if bits >> bit & 1)
+        values = (position, velocity, torque, tenths)
+        return Heard(frame.id >> 8 & 0xFF, tuple(float(v) for v in values), mode == 2, alarm)
+
+    def _surveyed(self, id: int) -> Servo:
+        mode = int(self.get(id, "run_mode", "<B3x"))
+        wrong = f"servo {id} is in run mode {mode}; expected 0, the motion mode: write it to parameter 0x7005"
+        return Servo(
+            id=id,
+            model=self.model,
+            columns=(
+                POSITION.column("position", "rad"),
+                self.spans.velocity.column("velocity", "rad/s"),
+                self.spans.torque.column("torque", "N m"),
+                Column("temperature", "degC", 0.1),
+            ),
+            registers={"supply": self.get(id, "supply", "<f"), "run_mode": mode},
+            low=-POSITION.most,
+            high=POSITION.most,
+            resolution=POSITION.factor,
+            problems=() if mode == 0 else (wrong,),
+        )
+
+    def get(self, id: int, name: str, form: str) -> float:
+        """A parameter."""
+        question = struct.pack("<H6x", PARAMETERS[name])
+        for _ in range(TRIES):
+            self._drain()
+            self.send(Frame(READ << 24 | HOST << 8 | id, question, True))
+            until = time.monotonic() + WAIT
+            while (frame := self.receive(until)) is not None:
+                from_motor = frame.extended and frame.id >> 24 == READ and frame.id & 0xFF == HOST
+                if from_motor and frame.content[:2] == question[:2]:
+                    return float(struct.unpack(form, frame.content[4:8])[0])
+        raise BusError(f"servo {id} answers, but not when asked for its parameter {name}")
+
+    def put(self, id: int, name: str, count: int) -> None:
+        content = struct.pack("<H2xI", PARAMETERS[name], count)
+        self.send(Frame(WRITE << 24 | HOST << 8 | id, content, True))
+        self._answers({id}, WAIT)
+
+    def prepare(self, ids: Sequence[int], silence: float) -> None:
+        for id in ids:
+            try:
+                self._timeouts.setdefault(id, int(self.get(id, "timeout", "<I")))
+            except PortGone:
+                raise
+            except BusError:  # firmware without it
+                continue
+            self.put(id, "timeout", max(1, round(silence / TIMEOUT)))
+
+    def restore(self) -> None:
+        for id, count in self._timeouts.items():
+            self.put(id, "timeout", count)
+        self._timeouts = {}

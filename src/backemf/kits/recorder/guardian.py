@@ -1,0 +1,182 @@
+"""The guardian: a process that owns the port, plays motions, and cuts the torque when its partner is gone.
+
+It is told on its input and answers on its output, a JSON object a line. The end of its input is the end of
+its partner; signals, errors and a full disk end a motion too. It runs in a session of its own, so that a
+terminal's Ctrl-C reaches the partner alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...codec import load
+from ...errors import BackemfError
+from ...planning.motions import Motion, SafetyLimits
+from .buses import Bus, of_job
+from .preflight import zero_of
+from .priority import go_first
+from .session import Session
+
+PATIENCE = 1.0
+"""How long an answer that matters waits for a partner that does not read [s]."""
+SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXFSZ")
+
+
+class Partner:
+    """Who asked for all this: what it says, whether it is there, and what it is told."""
+
+    def __init__(self, reading: int, writing: int):
+        self._reading, self._writing = reading, writing
+        self._buffer, self.gone, self.wish = b"", False, ""
+        self._waiting: list[dict[str, Any]] = []
+        os.set_blocking(writing, False)
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """A live line is dropped where nobody reads; everything else waits for a moment."""
+        content, until = (json.dumps(event) + "\n").encode(), time.monotonic() + PATIENCE
+        live = event.get("event") == "live"
+        while content and not self.gone:
+            try:
+                content = content[os.write(self._writing, content) :]
+                live = False  # half a line would be worse than none
+            except BlockingIOError:
+                if live or time.monotonic() > until:
+                    return
+                time.sleep(0.005)
+            except OSError:
+                self.gone = True
+
+    def listen(self, seconds: float) -> None:
+        """Take in what the partner says."""
+        while True:
+            ready, _, _ = select.select([self._reading], [], [], seconds)
+            if not ready:
+                return
+            content = os.read(self._reading, 65536)
+            if not content:
+                self.gone = True
+                return
+            self._buffer += content
+            *lines, self._buffer = self._buffer.split(b"\n")
+            for line in lines:
+                said = json.loads(line)
+                if said.get("do") == "stop":
+                    self.wish = str(said.get("reason", "stopped"))
+                else:
+                    self._waiting.append(said)
+            seconds = 0.0
+
+    def stopped(self) -> str:
+        self.listen(0.0)
+        return self.wish or ("the program that asked for this motion is gone" if self.gone else "")
+
+    def orders(self) -> Iterator[dict[str, Any]]:
+        """One after another, until the partner is gone or a signal came."""
+        while not (self.gone and not self._waiting) and not self.wish:
+            if self._waiting:
+                yield self._waiting.pop(0)
+            else:
+                self.listen(0.1)
+
+
+def main() -> None:
+    partner = Partner(sys.stdin.fileno(), os.dup(sys.stdout.fileno()))
+    for name in SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, lambda n, frame: _wish(partner, n))
+    bus: Bus | None = None
+    try:
+        orders = partner.orders()
+        job = next(orders, None)
+        if job is None:
+            return
+        bus = of_job(job)
+        bus.open()
+        go_first()
+        session = _survey(bus, job, partner)
+        for order in orders:
+            if order["do"] == "play":
+                motion = load(order["motion"], "the motion", Motion)
+                done = session.play(motion, Path(order["path"]), order["head"])
+                partner.tell({"event": "done", "motion": motion.name, **done})
+            elif order["do"] == "limits":
+                session.limits = load(order["limits"], "the limits", SafetyLimits)
+            elif order["do"] == "bye":
+                break
+    except BackemfError as error:
+        partner.tell({"event": "error", "text": str(error)})
+    except Exception as error:
+        partner.tell({"event": "error", "text": f"{type(error).__name__}: {error}"})
+        raise
+    finally:
+        if bus is not None:
+            with contextlib.suppress(Exception):
+                bus.close()
+        partner.tell({"event": "bye"})
+
+
+def _wish(partner: Partner, number: int) -> None:
+    partner.wish = f"the guardian got the signal {signal.Signals(number).name}"
+
+
+def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
+    """Who is there and in which state, told to the partner before anything moves."""
+    ids = {int(id): name for id, name in job["ids"].items()}
+    noise = bus.talk()
+    servos = bus.survey(list(ids))
+    missing = [id for id in ids if id not in servos]
+    where = bus.elsewhere(missing) if missing else ""
+    first = {}
+    for _ in range(5):
+        for reply in bus.sample([id for id in servos if id not in first]):
+            first[reply.id] = reply
+        if len(first) == len(servos):
+            break
+    noise = max(noise, bus.talk())
+    shown = []
+    for id, servo in servos.items():
+        reply = first.get(id)
+        shown.append(
+            {
+                **{"id": id, "name": ids[id], "model": servo.model, "number": servo.number},
+                **{"firmware": servo.firmware, "settings": dict(servo.settings)},
+                **{"registers": dict(servo.registers), "low": servo.low, "high": servo.high},
+                **{"columns": [c._asdict() for c in servo.columns], "problems": list(servo.problems)},
+                **{"resolution": servo.resolution, "supply": servo.supply},
+                **{"temperature_limit": servo.temperature_limit},
+                "seen": None if reply is None else servo.seen(reply.values),
+                "alarm": "" if reply is None else reply.alarm,
+            }
+        )
+    partner.tell(
+        {
+            **{"event": "survey", "servos": shown, "missing": missing, "elsewhere": where, "noise": noise},
+            "watchdog": bus.has_watchdog,
+        }
+    )
+    offsets = {s["id"]: zero_of(job.get("zero", "middle"), s["seen"]) for s in shown}
+    return Session(
+        bus=bus,
+        names=ids,
+        servos=servos,
+        offsets=offsets,
+        limits=load(job["limits"], "the limits", SafetyLimits),
+        say=partner.tell,
+        stopped=partner.stopped,
+        rate=float(job["rate"]),
+        speed=float(job.get("speed", 1.0)),
+    )
+
+
+if __name__ == "__main__":
+    main()

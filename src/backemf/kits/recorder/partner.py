@@ -1,0 +1,183 @@
+"""The guardian's partner: starts it, hears it, and takes its place at the port if it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .buses import BusError, of_job
+from .journal import close_for
+
+PATIENCE = 8.0
+"""How long a guardian that was told to stop may take [s]."""
+
+
+class GuardianLost(BusError):
+    """The guardian ended without a word."""
+
+
+class Signalled(KeyboardInterrupt):
+    """A signal that ends the program, as Ctrl-C does."""
+
+
+class Guardian:
+    """A guardian process. Leaving the block ends it, and with it the torque."""
+
+    def __init__(self, job: dict[str, Any]):
+        self.job, self._said_bye = job, False
+        self.path: Path | None = None
+        """The log that is being written."""
+        self._process: Any = None
+        self._buffer, self._frozen = b"", ""
+
+    def __enter__(self) -> Guardian:
+        command = [sys.executable, "-m", "backemf.kits.recorder.guardian"]
+        source = str(Path(__file__).resolve().parent.parent.parent)
+        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        self.send(self.job)
+        return self
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, order: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            self._process.stdin.write((json.dumps(order) + "\n").encode())
+            self._process.stdin.flush()
+
+    def hear(self, within: float | None = None) -> dict[str, Any]:
+        """The next event; an error of the guardian's is raised here. One that says nothing `within` some
+        seconds is ended, and the torque cut from here."""
+        line = self._line(within)
+        if not line:
+            raise GuardianLost(self._take_over())
+        event = json.loads(line)
+        if event["event"] == "bye":
+            self._said_bye = True
+            raise GuardianLost("the guardian has ended")
+        if event["event"] == "error":
+            raise BusError(event["text"])
+        return event
+
+    def _line(self, within: float | None) -> bytes:
+        """The next whole line; empty where there will be none."""
+        out = self._process.stdout.fileno()
+        while b"\n" not in self._buffer:
+            if not select.select([out], [], [], within)[0]:
+                self._frozen = f"said nothing for {within:g} s and was ended"
+                self._process.kill()
+                return b""
+            content = os.read(out, 65536)
+            if not content:
+                return b""
+            self._buffer += content
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _take_over(self) -> str:
+        """Cut the torque in the guardian's place."""
+        code = self._process.wait()
+        self._said_bye = True
+        how = self._frozen or (f"ended by signal {-code}" if code < 0 else f"ended with {code}")
+        reason = f"the guardian process {how}"
+        left = cut(self.job)
+        reason = f"{reason}; {left or 'the torque was switched off in its place'}"
+        if self.path is not None:
+            close_for(self.path, reason)
+        return reason
+
+    def stop(self, reason: str) -> None:
+        """Ask for the end, and wait until the torque is off."""
+        self.send({"do": "stop", "reason": reason})
+        self._end()
+
+    def _end(self) -> None:
+        timer = threading.Timer(PATIENCE, self._process.kill)
+        timer.start()
+        try:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+            while not self._said_bye:
+                with contextlib.suppress(BusError):
+                    self.hear()
+            self._process.wait()
+        finally:
+            timer.cancel()
+            self._process.stdout.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and not self._said_bye:
+            name = error.args[0] if isinstance(error, Signalled) and error.args else ""
+            words = "Ctrl-C" if kind is KeyboardInterrupt else name or f"{kind.__name__}: {error}"
+            self.send({"do": "stop", "reason": f"stopped: {words}"})
+        else:
+            self.send({"do": "bye"})
+        self._end()
+
+
+def cut(job: dict[str, Any]) -> str:
+    """Torque off from here, in a job whose guardian is gone; what is left to do by hand, in words."""
+    ids = [int(id) for id in job["ids"]]
+    try:
+        bus = of_job(job)
+        bus.open()
+        try:
+            silent = bus.torque(ids, False)
+        finally:
+            bus.close()
+    except BusError as error:
+        return f"the torque could not be switched off ({error}): switch off the supply"
+    if silent:
+        return (
+            f"the torque of {', '.join(map(str, silent))} could not be confirmed off: switch off the supply"
+        )
+    return ""
+
+
+@contextlib.contextmanager
+def signals_as_interruptions() -> Iterator[Callable[[], None]]:
+    """SIGTERM and a closed terminal end the block as Ctrl-C does, so that the torque goes off first. What is
+    given raises again what came at a moment at which Python drops exceptions, such as in a destructor."""
+    came: list[int] = []
+
+    def raised(number: int, frame: Any) -> None:
+        came.append(number)
+        again()
+
+    def again() -> None:
+        if came:
+            name = signal.Signals(came[0]).name
+            raise KeyboardInterrupt if name == "SIGINT" else Signalled(name)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is None or (name == "SIGINT" and signal.getsignal(number) is signal.SIG_IGN):
+                continue  # nobody at the keyboard
+            before[number] = signal.signal(number, raised)
+    try:
+        yield again
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

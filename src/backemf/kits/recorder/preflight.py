@@ -1,0 +1,166 @@
+"""What must be right before anything moves: each a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...planning.motions import Motion, Motions, SafetyLimits
+from ...tables import number, table
+from .buses import Column, Servo
+from .safety import over
+
+SHORT = {
+    **{"drive.proportional": "P", "drive.integral": "I", "drive.derivative": "D"},
+    **{"drive.newton_metres_per_radian": "k_p", "drive.newton_metre_seconds_per_radian": "k_d"},
+}
+ROOM = 1.0
+"""Beyond what the motions ask, a joint may swing so far unless a limit says otherwise [rad]."""
+
+
+def servo_of(said: Mapping[str, Any]) -> Servo:
+    """A servo as the guardian described it."""
+    return Servo(
+        id=said["id"],
+        model=said["model"],
+        number=said["number"],
+        firmware=said["firmware"],
+        columns=tuple(Column(**c) for c in said["columns"]),
+        settings=said["settings"],
+        low=said["low"],
+        high=said["high"],
+        resolution=said["resolution"],
+        supply=None if said["supply"] is None else tuple(said["supply"]),
+        temperature_limit=said["temperature_limit"],
+    )
+
+
+def reach(motion: Motion, joint: str) -> tuple[float, float] | None:
+    """Lowest and highest position that a motion asks of a joint; None where it asks nothing."""
+    _, asked = motion.sampled(joint)
+    return (float(np.min(asked)), float(np.max(asked))) if len(asked) else None
+
+
+def watched(limits: SafetyLimits, motions: Motions, survey: Mapping[str, Any], zero: Any) -> SafetyLimits:
+    """Limits on the position where none are given: what is asked, where the joints are, and some room."""
+    if limits.position_low is not None and limits.position_high is not None:
+        return limits
+    asked = [0.0] if not survey["servos"] else []
+    for said in survey["servos"]:
+        here = _here(said, zero)
+        asked += [] if here is None else [here]
+        for motion in motions.motions:
+            asked += reach(motion, said["name"]) or ()
+    low = limits.position_low if limits.position_low is not None else min(asked) - ROOM
+    high = limits.position_high if limits.position_high is not None else max(asked) + ROOM
+    return replace(limits, position_low=low, position_high=high)
+
+
+def zero_of(zero: Any, seen: Mapping[str, float] | None) -> float:
+    """Where a joint's zero is, as its servo counts [rad]: its middle, where it stands, or a number."""
+    if zero == "here":
+        return float(seen["position"]) if seen else 0.0
+    return 0.0 if zero == "middle" else float(zero)
+
+
+def _here(said: Mapping[str, Any], zero: Any) -> float | None:
+    return None if said["seen"] is None else said["seen"]["position"] - zero_of(zero, said["seen"])
+
+
+def problems(
+    survey: Mapping[str, Any], motions: Motions, limits: SafetyLimits, zero: Any, port: str
+) -> Iterator[str]:
+    """Why this should not be played, each in a sentence."""
+    if survey["noise"]:
+        yield (
+            f"{survey['noise']} bytes came on {port} without being asked for; expected silence: end the other"
+            " program that talks on this bus"
+        )
+    for id in survey["missing"]:
+        yield f"servo {id} does not answer on {port}; {survey['elsewhere']}"
+    for said in survey["servos"]:
+        name, servo = said["name"], servo_of(said)
+        yield from said["problems"]
+        if said["seen"] is None:
+            yield f"servo {said['id']} answers, but does not say where it is; is the bus shared or disturbed?"
+            continue
+        if said["alarm"]:
+            yield f"servo {said['id']} reports {said['alarm']}; switch its supply off and on, and look why"
+        broken = over(name, said["seen"], limits, servo)
+        if broken:
+            yield f"{broken}; nothing is switched on"
+        offset = zero_of(zero, said["seen"])
+        for motion in motions.motions:
+            asked = reach(motion, name)
+            if asked is not None:
+                yield from _beyond(motion.name, said, asked, offset, limits)
+
+
+def _beyond(
+    motion: str, said: Mapping[str, Any], asked: tuple[float, float], offset: float, limits: SafetyLimits
+) -> Iterator[str]:
+    (low, high), name, slack = asked, said["name"], said["resolution"]
+    least = None if said["low"] is None else said["low"] - offset
+    most = None if said["high"] is None else said["high"] - offset
+    stored = "stored in the servo, which would clip the goal in silence: widen them there, or ask for less"
+    if least is not None and low < least - slack:
+        yield f"{motion} asks {name} for {low:.3f} rad, below {least:.3f}, the lower of the limits {stored}"
+    if most is not None and high > most + slack:
+        yield f"{motion} asks {name} for {high:.3f} rad, above {most:.3f}, the upper of the limits {stored}"
+    if limits.position_low is not None and low < limits.position_low:
+        yield f"{motion} asks {name} for {low:.3f} rad, below the given limit of {limits.position_low:g}"
+    if limits.position_high is not None and high > limits.position_high:
+        yield f"{motion} asks {name} for {high:.3f} rad, above the given limit of {limits.position_high:g}"
+
+
+def briefing(
+    survey: Mapping[str, Any],
+    motions: Motions,
+    limits: SafetyLimits,
+    zero: Any,
+    places: Mapping[str, tuple[str, bool]],
+) -> str:
+    """What is there, what will move, within which limits, and where it is written. `places`: motion -> (its
+    log, whether that is done already)."""
+    rows = []
+    for said in survey["servos"]:
+        seen, gains = said["seen"] or {}, said["settings"]
+        pid = " ".join(f"{SHORT.get(k, k)} {v:g}" for k, v in gains.items())
+        here = _here(said, zero)
+        rows.append(
+            (
+                *(said["name"], said["id"], said["model"], said["firmware"], pid or "-"),
+                *("-" if here is None else f"{here:.3f} rad", _shown(seen, "supply", "V")),
+                _shown(seen, "temperature", "degC"),
+            )
+        )
+    there = table(rows, ("joint", "id", "model", "firmware", "gains", "position", "supply", "temperature"))
+    moves = []
+    for motion in motions.motions:
+        spans = [r for said in survey["servos"] if (r := reach(motion, said["name"])) is not None]
+        low, high = min((s[0] for s in spans), default=0.0), max((s[1] for s in spans), default=0.0)
+        place, done = places[motion.name]
+        moves.append(
+            (motion.name, f"{motion.duration:g} s", f"{low:.2f} .. {high:.2f} rad", "done" if done else place)
+        )
+    played = table(moves, ("motion", "lasts", "goes", "log"))
+    kept = [
+        f"position {number(limits.position_low or 0.0)} .. {number(limits.position_high or 0.0)} rad",
+        *([f"velocity {limits.velocity:g} rad/s"] if limits.velocity else []),
+        *([f"current {limits.current:g} A"] if limits.current else []),
+        *([f"temperature {limits.temperature:g} degC"] if limits.temperature else []),
+        f"silence {limits.silence:g} s",
+    ]
+    dog = "armed" if survey["watchdog"] else "none: keep a hand at the supply's switch"
+    return (
+        f"{there}\n\n{played}\n\nThe torque goes off outside of: {', '.join(kept)}.\n"
+        f"Each motion starts with a ramp of {limits.approach:g} rad/s from where the joints are, and ends"
+        f" there. The servos' own bus watchdog: {dog}."
+    )
+
+
+def _shown(seen: Mapping[str, float], signal: str, unit: str) -> str:
+    return f"{seen[signal]:.3g} {unit}" if signal in seen else "-"

@@ -1,0 +1,298 @@
+"""Playing motions on a bus and writing down what comes back: what the guardian does while it lives."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...planning.motions import Motion, SafetyLimits
+from .buses.bus import Bus, BusError, Reply, Servo
+from .journal import Journal
+from .safety import violation
+
+SETTLE = 0.3
+"""Rest between the way to the start and the motion itself [s]."""
+SHOWN = 0.1
+"""Between two lines of the live view [s]."""
+CUT_TRIES = 2.0
+"""How long the torque is tried to be switched off before a person is called for help [s]."""
+
+
+class Stop(Exception):
+    """Why a motion ends before its time."""
+
+
+@dataclass(kw_only=True)
+class Session:
+    """Servos on an open bus, each with the joint's name and its zero."""
+
+    bus: Bus
+    names: Mapping[int, str]
+    servos: Mapping[int, Servo]
+    offsets: Mapping[int, float]
+    """Of each joint's zero from the servo's own [rad]."""
+    limits: SafetyLimits
+    say: Callable[[dict[str, Any]], None]
+    stopped: Callable[[], str]
+    """Why to stop, in words; empty while nobody wants to."""
+    rate: float = 250.0
+    speed: float = 1.0
+    """How much faster than real the servos' time runs: 1 for those that are real."""
+    _heard: dict[int, float] = field(default_factory=dict)
+    _on: set[int] = field(default_factory=set)
+    _turn: int = 0
+
+    @property
+    def ids(self) -> list[int]:
+        return list(self.names)
+
+    def play(self, motion: Motion, path: Path, head: dict[str, Any]) -> dict[str, Any]:
+        """Record one motion; how it ended. The torque is off afterwards, whatever happens."""
+        journal = Journal(path, head)
+        counted = _Counted({id: k for k, id in enumerate(self.ids)})
+        ended, reason, home = "early", "", {}
+        try:
+            home = self._enable()
+            starts = self._starts(motion, home)
+            self._go(home, starts)
+            self._record(motion, journal, counted, starts)
+            ended = "complete"
+            self._back(motion, home)
+        except Stop as stop:
+            ended, reason = "early", str(stop)
+        except BusError as error:
+            ended, reason = "early", str(error)
+        except OSError as error:  # of the log's file: those of the port are errors of the bus
+            ended, reason = "early", f"the log cannot be written: {error.strerror or error}"
+        except BaseException as error:
+            ended, reason = "early", f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            left = self.cut()
+            reason = "; ".join(part for part in (reason, left) if part)
+            journal.end(ended, reason, **counted.facts())
+        return {"ended": ended, "reason": reason, **counted.facts()}
+
+    def _enable(self) -> dict[int, float]:
+        """Torque on where the joints are: {id: position [rad] of the servo}."""
+        self.bus.prepare(self.ids, self.limits.silence)
+        home = {}
+        for _ in range(20):
+            for reply in self.bus.sample([id for id in self.ids if id not in home]):
+                home[reply.id] = self.servos[reply.id].seen(reply.values)["position"]
+                self._look(reply, enabled=False)
+            if len(home) == len(self.names):
+                break
+        else:
+            silent = ", ".join(self.names[id] for id in self.ids if id not in home)
+            raise Stop(f"{silent} did not say where it is, so its torque stays off")
+        self._heard = dict.fromkeys(self.ids, time.monotonic())
+        self.bus.ask(home)
+        self._on = set(self.ids)
+        silent = self.bus.torque(self.ids, True)
+        if silent:
+            raise Stop(f"the torque of {', '.join(self.names[id] for id in silent)} cannot be switched on")
+        self.bus.ask(home)
+        return home
+
+    def _starts(self, motion: Motion, home: Mapping[int, float]) -> dict[int, float]:
+        starts = {}
+        for id, name in self.names.items():
+            track = motion.track(name)
+            starts[id] = home[id] if track is None else float(track.at(np.zeros(1))[0]) + self.offsets[id]
+        return starts
+
+    def _go(self, here: Mapping[int, float], there: Mapping[int, float]) -> None:
+        """A smooth ramp, and a rest at its end."""
+        far = max((abs(there[id] - here[id]) for id in there), default=0.0)
+        seconds = 1.5 * far / self.limits.approach / self.speed  # 1.5: the smooth ramp's fastest moment
+        begin, pace, told = time.monotonic(), _Pace(self.rate), 0.0
+        while True:
+            t = time.monotonic() - begin
+            if t - told > SHOWN:
+                told = t
+                self.say({"event": "on the way"})
+            x = 1.0 if seconds <= 0 else min(1.0, t / seconds)
+            share = x * x * (3.0 - 2.0 * x)
+            self.bus.ask({id: here[id] + share * (there[id] - here[id]) for id in there})
+            self._watch(self.bus.sample(self.ids), "on the way to the start: ")
+            if t > seconds + SETTLE / self.speed:
+                return
+            pace()
+
+    def _record(
+        self, motion: Motion, journal: Journal, counted: _Counted, starts: Mapping[int, float]
+    ) -> None:
+        players = {
+            id: (track, track.player())
+            for id, name in self.names.items()
+            if (track := motion.track(name)) is not None
+        }
+        number, told = {id: k for k, id in enumerate(self.ids)}, dict[int, float]()
+        begin, pace, shown = time.monotonic(), _Pace(self.rate * self.speed), 0.0
+        for id, k in number.items():
+            journal.switch(0.0, k, True)
+            told[id] = self.bus.given(id, starts[id])
+            journal.goal(0.0, k, told[id] - self.offsets[id])
+        while (t := (time.monotonic() - begin) * self.speed) < motion.duration:
+            goals = {}
+            for id, (track, at) in players.items():
+                if track.coast is not None and t >= track.coast:
+                    if id in self._on:
+                        self._release(id)
+                        journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
+                    continue
+                goals[id] = at(t) + self.offsets[id]
+            if goals:
+                sent = (self.bus.ask(goals) - begin) * self.speed
+                for id, goal in goals.items():
+                    given = self.bus.given(id, goal)
+                    if given != told[id]:
+                        told[id] = given
+                        journal.goal(sent, number[id], given - self.offsets[id])
+            replies = self.bus.sample(self.ids)
+            for reply in replies:
+                stamp = (reply.time - begin) * self.speed
+                journal.sample(stamp, number[reply.id], reply.values)
+                counted.add(reply.id, stamp)
+            for id in set(self.ids) - {reply.id for reply in replies}:
+                now = (time.monotonic() - begin) * self.speed
+                journal.lost(now, number[id], "no answer")
+                counted.lost[id] += 1
+            self._watch(replies)
+            if time.monotonic() - shown > SHOWN:
+                shown = time.monotonic()
+                self._still_on()
+                self._show(motion, t, counted.rate(t), replies, told)
+            pace()
+
+    def _still_on(self) -> None:
+        """One joint after another: a servo that started anew says nothing of it, and no longer follows."""
+        self._turn += 1
+        on = [id for id in self.ids if id in self._on]
+        if on and self.bus.is_on(on[self._turn % len(on)]) is False:
+            name = self.names[on[self._turn % len(on)]]
+            raise Stop(f"the torque of {name} went off by itself: a brown-out, or its own protection")
+
+    def _release(self, id: int) -> None:
+        """Torque off in the middle of a motion: a joint that coasts."""
+        if self.bus.torque([id], False):
+            raise Stop(f"the torque of {self.names[id]} cannot be switched off to let it coast")
+        self._on.discard(id)
+
+    def _back(self, motion: Motion, home: Mapping[int, float]) -> None:
+        """To where everything was before, so that nothing falls when the torque goes off."""
+        here = {}
+        for reply in self.bus.sample(self.ids):
+            if reply.id in self._on:
+                here[reply.id] = self.servos[reply.id].seen(reply.values)["position"]
+        with contextlib.suppress(Stop):
+            self._go(here, {id: home[id] for id in here})
+
+    def _look(self, reply: Reply, *, enabled: bool = True) -> None:
+        broken = violation(
+            self.names[reply.id],
+            self.servos[reply.id],
+            reply,
+            self.limits,
+            self.offsets[reply.id],
+            enabled=enabled,
+        )
+        if broken:
+            raise Stop(broken)
+
+    def _watch(self, replies: list[Reply], where: str = "") -> None:
+        """Everything that ends a motion: a wish, a limit, a servo that is silent."""
+        wish = self.stopped()
+        if wish:
+            raise Stop(wish)
+        now = time.monotonic()
+        for reply in replies:
+            self._heard[reply.id] = reply.time
+            try:
+                self._look(reply)
+            except Stop as stop:
+                raise Stop(f"{where}{stop}") from None
+        for id, heard in self._heard.items():
+            if now - heard > self.limits.silence:
+                raise Stop(f"{where}{self.names[id]} has not answered for {now - heard:.2f} s")
+
+    def _show(
+        self, motion: Motion, t: float, rate: float, replies: list[Reply], told: Mapping[int, float]
+    ) -> None:
+        joints = []
+        for reply in replies:
+            seen = self.servos[reply.id].seen(reply.values)
+            error = told[reply.id] - seen["position"]
+            seen["position"] -= self.offsets[reply.id]
+            joints.append({"joint": self.names[reply.id], "error": error, **seen})
+        self.say({"event": "live", "motion": motion.name, "time": t, "rate": rate, "joints": joints})
+
+    def cut(self) -> str:
+        """Torque off, tried until every servo confirms it; what to do by hand where one does not."""
+        until, silent = time.monotonic() + CUT_TRIES, self.ids
+        while time.monotonic() < until:
+            with contextlib.suppress(BusError):
+                silent = self.bus.torque(silent, False)
+                if not silent:
+                    break
+            time.sleep(0.02)
+        self._on = set()
+        if not silent:
+            with contextlib.suppress(BusError):
+                self.bus.restore()
+            return ""
+        named = ", ".join(self.names[id] for id in silent)
+        return f"the torque of {named} could not be confirmed off: switch off its supply"
+
+
+class _Pace:
+    """Sleeps until the next cycle is due; one that is late starts at once."""
+
+    def __init__(self, rate: float):
+        self.period, self.next = 1.0 / rate, time.monotonic()
+
+    def __call__(self) -> None:
+        self.next += self.period
+        wait = self.next - time.monotonic()
+        if wait > 0:
+            time.sleep(wait)
+        elif wait < -self.period:
+            self.next = time.monotonic()
+
+
+class _Counted:
+    """Samples, rate, jitter and losses as they come."""
+
+    def __init__(self, number: Mapping[int, int]):
+        self.number = number
+        self.stamps: dict[int, list[float]] = {id: [] for id in number}
+        self.lost = dict.fromkeys(number, 0)
+
+    def add(self, id: int, stamp: float) -> None:
+        self.stamps[id].append(stamp)
+
+    def rate(self, t: float) -> float:
+        """Samples a second so far, of the slowest joint."""
+        return min(len(stamps) for stamps in self.stamps.values()) / max(t, 1e-3)
+
+    def facts(self) -> dict[str, Any]:
+        rows = []
+        for id, stamps in self.stamps.items():
+            steps = np.diff(stamps) if len(stamps) > 1 else np.array([np.inf])
+            known = bool(np.isfinite(steps).all())
+            rows.append(
+                {
+                    "samples": len(stamps),
+                    "rate": round(1.0 / float(np.median(steps)), 2) if known else 0.0,
+                    "jitter": round(float(np.std(steps)), 6) if known else 0.0,
+                    "lost": self.lost[id],
+                }
+            )
+        return {"joints": rows}

@@ -1,0 +1,1 @@
+"""What was recorded: logs, robots they belong to, and readers of every format."""

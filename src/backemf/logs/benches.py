@@ -1,0 +1,60 @@
+"""A bench in words, or in a file of its own: "pendulum mass=0.5kg length=0.1m", `rig.toml`, `rig.json`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import store
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..physics.bench import BENCHES, Bench
+from ..physics.quantity import quantities_of
+from ..signal import words
+
+FILES = (".toml", ".json")
+"""What a bench's file may end in."""
+LINE = 'bench = "pendulum"'
+
+
+def bench_of(text: str) -> Bench:
+    """A bench from its words, separated by blanks or commas, or from the file that the text names."""
+    if text.strip().lower().endswith(FILES) and "=" not in text:
+        return bench_file(Path(text.strip()).expanduser())
+    return _made(*words(text))
+
+
+def bench_file(path: Path) -> Bench:
+    """A bench from TOML, a line each number with its unit; or from JSON, as backemf stores it."""
+    if not path.is_file():
+        raise MissingValue(
+            f"there is no file {str(path)!r}; expected a bench in words, or a .toml or .json file with one"
+        )
+    if path.suffix.lower() == ".json":
+        return store.read(path, Bench)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise InvalidValue(f"{path} cannot be read as TOML: {error}") from None
+    name = content.pop("bench", None)
+    if not isinstance(name, str):
+        raise MissingValue(f"{path} does not say which bench it is; expected a line such as {LINE}")
+    return _made(name, content)
+
+
+def _made(name: str, given: Mapping[str, Any]) -> Bench:
+    if name not in BENCHES:
+        raise UnknownName("bench", name, BENCHES)
+    known = quantities_of(BENCHES[name])
+    fields: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in known:
+            raise UnknownName(f"word of {name}", key, known)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise InvalidValue(f"{key} of {name} is {value!r}; expected a number, or text such as '0.5 kg'")
+        try:
+            fields[key] = float(value)
+        except ValueError:
+            fields[key] = value  # with a unit, and perhaps a tolerance: the bench reads it
+    return BENCHES[name](**fields)

@@ -1,0 +1,365 @@
+"""Log: a recording in SI, with the bench it was made on,
+and a record of everything that was converted or guessed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding
+from ..physics.actuator import Actuator
+from ..physics.bench import Bench
+from ..signal import Command, read as read_command
+from ..tables import Displayed, Overview, frame
+from .robot import Robot
+
+MEASURED = (
+    "position",
+    "velocity",
+    "current",
+    "voltage",
+    "torque",
+    "temperature",
+    "supply",
+    "inertia",
+    "load",
+)
+"""What a recording may have measured: values at their own moments.
+Inertia and load belong to a Recorded bench."""
+ASKED = ("position_target", "velocity_target", "torque_target", "voltage_target", "current_target", "enabled")
+"""What was asked: values that hold until the next one."""
+HELD = ("supply", "inertia", "load")
+"""What was measured and holds until the next value all the same."""
+UNITS = {
+    "time": "s",
+    "position": "rad",
+    "velocity": "rad/s",
+    "current": "A",
+    "voltage": "V",
+    "torque": "N m",
+    "temperature": "degC",
+    "supply": "V",
+    "inertia": "kg m^2",
+    "load": "N m",
+    "position_target": "rad",
+    "velocity_target": "rad/s",
+    "torque_target": "N m",
+    "voltage_target": "V",
+    "current_target": "A",
+    "enabled": "1",
+}
+
+
+COMMANDED = {
+    **{"rad": "position_target", "rad/s": "velocity_target", "N m": "torque_target"},
+    **{"m": "position_target", "m/s": "velocity_target", "N": "torque_target"},
+    **{"V": "voltage_target", "A": "current_target"},
+}
+"""What a command asks for, by its unit."""
+NEAR = 1e-6
+"""Share of a step so near to a sample that a command that changes there does so at the sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """One channel on its own clock: times [s] and values in SI, NaN where a sample is missing."""
+
+    time: np.ndarray
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        time, values = np.asarray(self.time, float), np.asarray(self.values, float)
+        if time.ndim != 1 or time.shape != values.shape or len(time) == 0:
+            raise SignalError(
+                f"a signal has {time.shape} times and {values.shape} values; expected one row each, as long"
+                " as each other"
+            )
+        if not np.isfinite(time).all():
+            raise SignalError(
+                f"the time of a signal is not finite at sample {int(np.argmax(~np.isfinite(time)))}"
+            )
+        if np.any(np.diff(time) <= 0):
+            k = int(np.argmax(np.diff(time) <= 0)) + 1
+            raise SignalError(
+                f"the time of a signal does not increase at sample {k}: {time[k - 1]:g} s, then {time[k]:g} s"
+            )
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return f"Signal({len(self.time)} samples from {self.time[0]:g} to {self.time[-1]:g} s)"
+
+    @property
+    def rate(self) -> float:
+        """Samples per second: one over the median step; NaN for a single sample."""
+        return 1.0 / float(np.median(np.diff(self.time))) if len(self.time) > 1 else math.nan
+
+    @property
+    def jitter(self) -> float:
+        """Standard deviation of the steps between samples [s]."""
+        return float(np.std(np.diff(self.time))) if len(self.time) > 1 else math.nan
+
+    @property
+    def gap(self) -> float:
+        """The longest step between samples [s]."""
+        return float(np.max(np.diff(self.time))) if len(self.time) > 1 else math.nan
+
+    @property
+    def changes(self) -> np.ndarray:
+        """Times at which it has another value than before."""
+        return self.time[1:][np.diff(self.values) != 0]
+
+    def held(self, times: np.ndarray) -> np.ndarray:
+        """The value in force at each time: the newest sample not later; before the first, the first."""
+        return self.values[
+            np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self.values) - 1)
+        ]
+
+    def measured(self, times: np.ndarray) -> np.ndarray:
+        """Samples taken at (almost) these times, NaN where there is none; nothing is interpolated."""
+        step = np.median(np.diff(self.time)) if len(self.time) > 1 else np.inf
+        k = (
+            np.clip(np.searchsorted(self.time, times), 1, len(self.time) - 1)
+            if len(self.time) > 1
+            else np.zeros(len(times), int)
+        )
+        k = (
+            k - (np.abs(times - self.time[k - 1]) <= np.abs(times - self.time[k]))
+            if len(self.time) > 1
+            else k
+        )
+        near = np.abs(self.time[k] - times) <= 1e-3 * step + 1e-9
+        return np.where(near, self.values[k], np.nan)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Log(Displayed):
+    """A recording. Its clock is that of its position (or of its first measured signal);
+    nothing is stretched."""
+
+    name: str
+    signals: Mapping[str, Signal]
+    bench: Bench | None = None
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """Parameters of the actuator that were set for this recording, by path: {"drive.proportional": 8.0}."""
+    motion: str = "rotary"
+    mechanism: str = ""
+    """What was tested, where its file tells the tests of several mechanisms apart."""
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """What was asked as a function of time, by signal, where that is known: its samples then stand on a clock
+    of their own, with every jump at its very moment."""
+    conversions: tuple[str, ...] = ()
+    """What was converted, mapped, left out or guessed while reading, in words."""
+    findings: tuple[Finding, ...] = ()
+    source: str = ""
+    told: tuple[str, ...] = ()
+    """How whoever read it said that its channels are to be read: position=motor_pos[deg],-1."""
+    joints: Mapping[str, Log] = field(default_factory=dict)
+    """On a robot, a log of each joint; `signals` then has what they share, or nothing."""
+    robot: Robot | None = None
+    """What the joints belong to."""
+
+    def __post_init__(self) -> None:
+        if not self.signals and not self.joints:
+            raise SignalError(f"{self.name}: no signals")
+        if self.motion not in ("rotary", "linear"):
+            raise InvalidValue(f"{self.name}: motion is {self.motion!r}; expected 'rotary' or 'linear'")
+        for name in self.signals:
+            if name not in UNITS or name == "time":
+                raise UnknownName(f"signal in {self.name}", name, (*MEASURED, *ASKED))
+        for name in self.commands:
+            if name not in ASKED:
+                raise UnknownName(f"command of {self.name}", name, ASKED)
+
+    @property
+    def time(self) -> np.ndarray:
+        """The log's clock [s]; on a robot that of its first joint."""
+        if self.joints:
+            return next(iter(self.joints.values())).time
+        return self.signals[self.clock].time
+
+    @property
+    def clock(self) -> str:
+        """The signal whose times are the log's."""
+        if self.joints:
+            return next(iter(self.joints.values())).clock
+        return next((name for name in MEASURED if name in self.signals), next(iter(self.signals)))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A signal on the log's clock: held where it was asked,
+        as sampled (NaN elsewhere) where it was measured."""
+        if name == "time":
+            return self.time
+        if name not in self.signals:
+            joint, _, signal = name.rpartition(".")
+            if joint in self.joints:
+                return self.joints[joint][signal]
+            there = [*self.signals, *(f"{j}.{n}" for j, one in self.joints.items() for n in one.signals)]
+            raise UnknownName(f"signal in {self.name}", name, there)
+        signal = self.signals[name]
+        if signal.time is self.time or np.array_equal(signal.time, self.time):
+            return signal.values
+        return signal.held(self.time) if name in ASKED or name in HELD else signal.measured(self.time)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.signals
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def overview(self) -> Overview:
+        bench = "no bench" if self.bench is None else self.bench.kind
+        bench = bench if self.robot is None else f"{self.robot.name}, {len(self.joints)} joints"
+        own = {f"{j}.{n}": (s, n) for j, one in self.joints.items() for n, s in one.signals.items()}
+        rows = [
+            (name, len(s.time), s.rate, float(np.nanmin(s.values)), float(np.nanmax(s.values)), UNITS[n])
+            for name, (s, n) in (*((n, (s, n)) for n, s in self.signals.items()), *own.items())
+        ]
+        seconds = self.time[-1] - self.time[0]
+        title = f"{self.name}, {seconds:.4g} s on {bench}, {len(self)} samples of {self.clock}"
+        return Overview(
+            title, ("signal", "samples", "rate [Hz]", "least", "most", "unit"), rows, self.findings
+        )
+
+    def to_pandas(self) -> Any:
+        """Every signal on the log's clock as a pandas DataFrame."""
+        return frame({"time": self.time, **{name: self[name] for name in self.signals}}, "time")
+
+    def between(self, start: float, end: float) -> Log:
+        """The part of the log from `start` to `end` seconds."""
+        joints = {name: one.between(start, end) for name, one in self.joints.items()}
+        cut = {}
+        for name, signal in self.signals.items():
+            keep = (signal.time >= start) & (signal.time <= end)
+            if np.any(keep):
+                cut[name] = Signal(time=signal.time[keep], values=signal.values[keep])
+        if not cut and not joints:
+            raise SignalError(
+                f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to"
+                f" {self.time[-1]:g} s"
+            )
+        cut |= {name: _sampled(one, start, end) for name, one in self.commands.items()}
+        words = (*self.conversions, f"cut to {start:g} .. {end:g} s")
+        return replace(self, signals=cut, joints=joints, conversions=words)
+
+    def commanded(self, command: Command, name: str = "", *, by: str = "as told") -> Log:
+        """The log with what was asked as a function of time, in place of its samples; without a name its unit
+        says what it asks for, and a position where it has none."""
+        name = name or asked_by(command)
+        if name not in ASKED:
+            raise UnknownName("signal that can be asked", name, ASKED)
+        sampled = _sampled(command, float(self.time[0]), float(self.time[-1]))
+        words = (*self.conversions, f"{name} {by}: {command}")
+        commands = {**self.commands, name: command}
+        return replace(self, signals={**self.signals, name: sampled}, commands=commands, conversions=words)
+
+    def refined(self) -> tuple[Log, np.ndarray]:
+        """(the log on a clock that also has every moment at which a command changes that is known as a
+        function or has a clock of its own, where its own samples are on that clock). Nothing is measured at
+        the moments between."""
+        t = self.time
+        asked = [self.signals[name] for name in ("enabled", *COMMANDED.values()) if name in self.signals]
+        own = [one.changes for one in asked if not np.array_equal(one.time, t)]
+        more = np.unique(np.concatenate([*own, t[:0]]))
+        more = more[(more > t[0]) & (more < t[-1])]
+        after = np.clip(np.searchsorted(t, more), 1, len(t) - 1)
+        step = t[after] - t[after - 1]
+        inside = np.minimum(more - t[after - 1], t[after] - more) > NEAR * step
+        if not inside.any():
+            return self, np.arange(len(t))
+        clock = np.union1d(t, more[inside])
+        places = np.searchsorted(clock, t)
+        signals = dict(self.signals)
+        for name, one in self.signals.items():
+            if name in MEASURED and np.array_equal(one.time, t):
+                values = np.full(len(clock), np.nan)
+                values[places] = one.values
+                signals[name] = Signal(time=clock, values=values)
+        held = {n: Signal(time=clock, values=self.signals[n].held(clock)) for n in HELD if n in self.signals}
+        return replace(self, signals={**signals, **held}), places
+
+
+def asked_by(command: Command) -> str:
+    """The signal that a command is by its unit: a position where it has none."""
+    return COMMANDED.get(command.unit, "position_target")
+
+
+def _sampled(command: Command, start: float, end: float) -> Signal:
+    """A command as values that hold: exact where it is constant between its jumps."""
+    times, values = command.held(start, end)
+    return Signal(time=times, values=values)
+
+
+def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, list[Log]]:
+    """What a verb was given, or a sentence that says what it wants."""
+    first = actuator if isinstance(actuator, (Log, Actuator, str)) else next(iter(_several(actuator)), None)
+    if isinstance(first, Log) or isinstance(logs, Actuator):
+        raise InvalidValue(f"{verb} was given the logs first; expected {verb}(actuator, logs)")
+    if not isinstance(actuator, Actuator):
+        own = getattr(actuator, "actuator", None)
+        hint = "" if own is None else f": its .actuator{'()' * callable(own)} is one"
+        raise InvalidValue(f"{verb} was given a {type(actuator).__name__} first; expected an Actuator{hint}")
+    recordings = [logs] if isinstance(logs, Log) else list(_several(logs))
+    for item in recordings:
+        if not isinstance(item, Log):
+            raise InvalidValue(
+                f"{verb} was given a {type(item).__name__} among the logs;"
+                " expected Logs, as be.read(...) gives"
+            )
+    if not recordings:
+        raise MissingValue(f"{verb} was given no logs; expected at least one")
+    return actuator, recordings
+
+
+def _several(given: Any) -> Iterable[Any]:
+    """The members of a collection; anything else alone."""
+    return given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
+
+
+def log(
+    name: str,
+    time: Any,
+    *,
+    bench: Bench | Robot | None = None,
+    joints: Sequence[str] | None = None,
+    settings: Mapping[str, float] | None = None,
+    motion: str = "rotary",
+    command: Command | str | None = None,
+    **signals: Any,
+) -> Log:
+    """A log from arrays that share one clock: `log("step 1", t, position=q, voltage_target=v, bench=...)`.
+
+    What was asked may be a function of time instead: `position_target=be.signal.square(...)`, or `command=`,
+    whose unit says what it asks for: a position where it has none. It may be in words: "step size=1rad".
+
+    On a robot (`bench=be.Robot.read(...)`) a signal is a matrix (samples, joints), whose columns are `joints`
+    or the robot's in its order, or a dictionary of arrays by joint; the time may be one by joint too.
+    """
+    if isinstance(bench, Robot):
+        from .joints.arrays import of_robot
+
+        if command is not None:
+            raise InvalidValue(f"{name}: a robot has no one command; give position_target=... of its joints")
+
+        return of_robot(name, time, bench, signals, joints, settings)
+    time = np.asarray(time, float)
+    known = {k: v for k, v in signals.items() if isinstance(v, Command)}
+    if not all(k in ASKED for k in known):
+        raise UnknownName("signal that can be asked", next(k for k in known if k not in ASKED), ASKED)
+    made = Log(
+        name=name,
+        signals={k: Signal(time=time, values=v) for k, v in signals.items() if k not in known},
+        bench=bench,
+        settings=settings or {},
+        motion=motion,
+    )
+    for target, one in known.items():
+        made = made.commanded(one, target)
+    if command is None:
+        return made
+    return made.commanded(command if isinstance(command, Command) else read_command(command))

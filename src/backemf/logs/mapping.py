@@ -1,0 +1,338 @@
+"""One mapping for every format: `position=motor_pos[deg],-1` says which channel a signal is,
+in which unit and with which sign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .. import store
+from ..errors import BackemfError, UnknownName
+from . import calibration, names
+from .log import ASKED, MEASURED
+from .recording import MUST_TELL, Channel, ReadError, Recording
+
+NONE = "none"
+"""`none=load` leaves a channel out, `velocity=none` a signal."""
+ROW = "row"
+"""A channel that every file has: the number of the row, from 0. `time=row[ms],5` is one row every 5 ms."""
+JOINT = ".pos"
+"""Behind the name of a joint: `position=shoulder_pan.pos[deg]` is for that joint's recordings alone."""
+SHARES = {"-100..100": 200.0, "RANGE_M100_100": 200.0, "0..100": 100.0, "RANGE_0_100": 100.0}
+"""Shares of a joint's range, as LeRobot spells them: on a robot they stand for a unit."""
+WHOLE = "joint"
+"""On a robot, `elbow=Elbow_1,-1` says under which name a joint was recorded, and with which sign."""
+SIGNALS = ("time", *MEASURED, *ASKED)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_TEXT = re.compile(
+    rf"^(?P<channel>\"[^\"]+\"|'[^']+'|.+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?"
+    rf"(?:\s*,\s*(?P<factor>{_NUMBER})(?:/(?P<divisor>{_NUMBER}))?\s*(?P<offset>[+-]\s*{_NUMBER})?)?"
+    r"(?:\s*@\s*(?P<clock>.+?))?$"
+)
+
+
+_RANGE = re.compile(
+    rf"^(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s+is\s+"
+    rf"(?P<first>{_NUMBER})\s*\.\.\s*(?P<last>{_NUMBER})\s*(?P<unit>\S.*)$"
+)
+"""`-100..100 is -110..110 deg`: a share of a range."""
+GOALS = frozenset({"goal", "target", "setpoint", "desired", "reference", "ref"})
+"""Words that alone stand for what the one measured quantity was asked to be."""
+
+
+class MappingError(BackemfError, ValueError):
+    """A mapping that cannot be understood."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a signal comes from: SI value = (channel * factor + offset) in `unit`."""
+
+    signal: str
+    channel: str
+    unit: str = ""
+    """Empty: as the file states it, otherwise SI."""
+    factor: float = 1.0
+    offset: float = 0.0
+    """In the same unit, added after the factor."""
+    clock: str = ""
+    """The channel with its times; empty: the recording's time."""
+    by: str = "told"
+    """Who says so: "told" (the mapping), "format" (the file's own layout), or "name" (recognised)."""
+    joint: str = ""
+    """On a robot, the joint that it is for: `elbow.position=enc_3[deg]`; empty: as its name says."""
+
+    calibrated: calibration.Calibrated | None = None
+    """What a calibration file says of it, where that is who says so."""
+
+    @property
+    def left(self) -> str:
+        """What stands before the equals sign."""
+        named = self.joint if self.signal == WHOLE else f"{self.joint}.{self.signal}"
+        return named if self.joint else self.signal
+
+    def __str__(self) -> str:
+        """The text that `parse` reads back."""
+        quote = "" if not re.search(r"[\[\],@\"']", self.channel) else "'" if '"' in self.channel else '"'
+        unit = f"[{self.unit}]" if self.unit else ""
+        numbers = f",{_digits(self.factor)}" if self.factor != 1 or self.offset else ""
+        if self.offset:
+            numbers += ("+" if self.offset > 0 else "") + _digits(self.offset)
+        clock = f"@{self.clock}" if self.clock else ""
+        return f"{self.left}={quote}{self.channel}{quote}{unit}{numbers}{clock}"
+
+
+def _digits(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def parse(text: str, joints: Collection[str] = ()) -> Origin:
+    """An origin from text: `position=motor_pos[deg],-1`,
+    `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`; of a robot's `joints` also
+    `elbow.position=enc_3[deg]` and `elbow=Elbow_1,-1`."""
+    left, equals, rest = (part.strip() for part in text.partition("="))
+    joint, signal = _left(left, joints)
+    match = _TEXT.match(rest)
+    if not equals or not signal or match is None:
+        wanted = "expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"
+        raise MappingError(f"{text!r} is not a mapping; {wanted}")
+    if signal not in (*SIGNALS, NONE) and not joint:
+        kind = "signal or joint" if joints else "signal"
+        raise UnknownName(f"{kind} in {text!r}", left, (*SIGNALS, *joints))
+    channel = match["channel"]
+    if channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2:
+        channel = channel[1:-1]
+    factor = float(match["factor"]) if match["factor"] else 1.0
+    if match["divisor"]:
+        if float(match["divisor"]) == 0:
+            raise MappingError(f"{text!r} divides by 0")
+        factor /= float(match["divisor"])
+    if factor == 0:
+        raise MappingError(f"{text!r} multiplies by 0; expected a factor such as -1 or 0.001")
+    offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
+    unit, share, first = _range((match["unit"] or "").strip(), text)
+    factor, offset = factor * share, offset * share + first
+    if unit in SHARES and not joints:
+        say = f"say the range as well: [{unit} is -110..110 deg]"
+        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
+    if unit and signal != NONE and unit not in SHARES:
+        names.to_si(unit, "position" if signal == WHOLE else signal, left)
+    clock = (match["clock"] or "").strip()
+    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
+    return Origin(signal=signal, channel=channel, joint=joint, **said)
+
+
+def _left(text: str, joints: Collection[str]) -> tuple[str, str]:
+    """(joint, signal) of what stands before the equals sign."""
+    if text in joints:
+        return text, WHOLE
+    joint, dot, signal = text.rpartition(".")
+    return (joint, signal) if dot and joint in joints and signal in SIGNALS else ("", text)
+
+
+def _range(unit: str, text: str) -> tuple[str, float, float]:
+    """(unit, factor, offset) of what stands in the brackets: a unit, or a range and what it is."""
+    match = _RANGE.match(unit)
+    if match is None:
+        return unit, 1.0, 0.0
+    low, high, first, last = (float(match[name]) for name in ("low", "high", "first", "last"))
+    if low == high or first == last:
+        raise MappingError(
+            f"{text!r} has a range of no width; expected one such as [-100..100 is -110..110 deg]"
+        )
+    share = (last - first) / (high - low)
+    return match["unit"].strip(), share, first - low * share
+
+
+def mapping(given: Any, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
+    or a mapping already; a signal may have a channel for each of a robot's `joints`."""
+    if given is None:
+        return ()
+    if isinstance(given, Origin):
+        return (given,)
+    if isinstance(given, Path) or (isinstance(given, str) and "=" not in given and given.endswith(".json")):
+        return read(given, joints)
+    if isinstance(given, str):
+        return (parse(given, joints),)
+    if isinstance(given, Mapping):
+        texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
+        return _checked([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
+    if isinstance(given, Iterable):
+        return _checked([origin for item in given for origin in mapping(item, joints)], joints)
+    wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
+    raise MappingError(f"the mapping is {given!r}; {wanted}")
+
+
+def _checked(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    seen: dict[str, Origin] = {}
+    for origin in origins:
+        of_joints = {origin.channel, seen.get(origin.left, origin).channel}
+        several = len(of_joints) == 2 and (
+            (joints and not origin.joint) or all(name.endswith(JOINT) for name in of_joints)
+        )
+        if origin.signal != NONE and origin.left in seen and not several:
+            raise MappingError(f"{origin.left} is mapped twice: {seen[origin.left]} and {origin}")
+        seen[origin.left] = origin
+    return tuple(origins)
+
+
+def write(origins: Any, path: Path | str, *, joints: Collection[str] = (), force: bool = False) -> Path:
+    """Save a mapping for the next time, as JSON."""
+    content: dict[str, Any] = {}
+    for origin in mapping(origins, joints):
+        text = str(origin).partition("=")[2]
+        if origin.signal == NONE or (joints and not origin.joint):
+            content.setdefault(origin.signal, []).append(text)
+        else:
+            content[origin.left] = text
+    return store.write_json({"backemf": store.VERSION, "map": content}, path, force=force)
+
+
+def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    """A saved mapping, or a robot's calibration: the range of each joint."""
+    ranges = calibration.read(path)
+    if ranges:
+        return tuple(_calibrated(joint, of) for joint, of in ranges.items())
+    content = store.read_json(path)
+    if set(content) != {"map"} or not isinstance(content["map"], dict):
+        wanted = "expected the one key 'map' with an object of signal: channel"
+        raise MappingError(f"{path} holds no mapping; {wanted}")
+    return mapping(content["map"], joints)
+
+
+def _calibrated(joint: str, of: calibration.Calibrated) -> Origin:
+    factor, offset = calibration.share(joint, of)
+    numbers = {"unit": "rev", "factor": factor, "offset": offset}
+    return Origin(signal="position", channel=f"{joint}{JOINT}", calibrated=of, **numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Which channel becomes which signal, and what happens to the others."""
+
+    origins: tuple[Origin, ...]
+    unused: tuple[tuple[str, str], ...] = ()
+    """Channels that become nothing, with the reason."""
+    problems: tuple[str, ...] = ()
+    """What cannot be decided without being told."""
+
+    @property
+    def channels(self) -> set[str]:
+        return {name for s in self.origins for name in (s.channel, s.clock) if name}
+
+
+def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
+    """What was told comes first; the rest is recognised by what the format or the name says.
+    Two answers are a problem, not a choice."""
+    origins, problems, unused = [], [], []
+    taken = {o.signal for o in told}
+    for origin in told:
+        if origin.signal == NONE:
+            unused.append((_channel(channels, origin.channel).name, "left out as told"))
+        elif origin.channel != NONE:
+            channel = _channel(channels, origin.channel)
+            clock = _channel(channels, origin.clock).name if origin.clock else ""
+            unit = origin.unit or names.recognise(channel.name, channel.unit).unit
+            if unit == MUST_TELL:
+                say = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
+                problems.append(f"{channel.name!r} comes in no stated unit: {say}")
+            origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
+    unclear: list[tuple[Channel, str]] = []
+    used = {o.channel for o in origins} | {o.clock for o in origins} | {name for name, _ in unused}
+    claims: dict[str, list[tuple[Channel, str]]] = {}
+    for channel in channels:
+        if channel.name in used:
+            continue
+        guess = names.recognise(channel.name, channel.unit)
+        signals = (channel.signal,) if channel.signal else guess.signals
+        free = tuple(s for s in signals if s not in taken)
+        misfit = guess.misfit and not channel.signal
+        if channel.signal == NONE:
+            unused.append((channel.name, channel.ask or "its unit is not known"))
+        elif misfit and not taken.issuperset(names.recognise(guess.bare).signals):
+            cannot = f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert"
+            problems.append(f"{cannot}: {_ask(channel.name, guess.bare)}")
+        elif not signals and not misfit:
+            unused.append((channel.name, "not recognised"))
+        elif not free:
+            unused.append((channel.name, "its signal is mapped to another channel, or left out"))
+        elif signals == names.TARGETS and set(w.lower() for w in names.words(guess.bare)) <= GOALS:
+            unclear.append((channel, guess.unit))
+        elif len(signals) > 1:
+            problems.append(_either(channel, signals))
+        else:
+            claims.setdefault(free[0], []).append((channel, guess.unit))
+    measured = {*(o.signal for o in origins), *claims} - {"time", "supply", "temperature", "enabled"}
+    for channel, unit in unclear:
+        goal = f"{next(iter(measured))}_target" if len(measured) == 1 else ""
+        if goal in ("position_target", "velocity_target") and len(unclear) == 1:
+            claims[goal] = [(channel, unit)]
+        else:
+            problems.append(_either(channel, names.TARGETS))
+    for signal, claiming in claims.items():
+        (first, unit), last = claiming[0], claiming[-1][0]
+        if len(claiming) > 1:
+            each = " and ".join(repr(c.name) for c, _ in claiming)
+            say = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
+            problems.append(f"{each} may each be {signal}: {say}")
+        elif unit == MUST_TELL and (of := next((o for o in origins if o.channel == first.like), None)):
+            origins.append(replace(of, signal=signal, channel=first.name, by="format"))
+        elif unit == MUST_TELL and first.like:
+            pass  # said once, of the other
+        elif unit == MUST_TELL:
+            say = f"write {signal}={first.name}[deg], or whichever unit it is in"
+            ask = f" ({first.ask})" if first.ask else ""
+            problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}{ask}")
+        else:
+            by = "format" if first.signal else "name"
+            origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
+    return Plan(origins=tuple(origins), unused=tuple(unused), problems=tuple(problems))
+
+
+def _either(channel: Channel, signals: Sequence[str]) -> str:
+    may_be = f"{channel.name!r} may be {', '.join(signals[:-1])} or {signals[-1]}"
+    return f"{may_be}: write {signals[0]}={channel.name}[unit], or none={channel.name}"
+
+
+def for_each(
+    recordings: Sequence[Recording], told: Sequence[Origin]
+) -> list[tuple[Recording, tuple[Origin, ...]]]:
+    """Recordings with what was told of each: where joints are named, theirs alone."""
+    of_joints = {name for r in recordings for c in r.channels for name in c.also}
+    special = [o for o in told if o.channel in of_joints]
+    if not special:
+        return [(recording, tuple(told)) for recording in recordings]
+    others = tuple(o for o in told if o.channel not in of_joints and not o.channel.endswith(JOINT))
+    rows = []
+    for recording in recordings:
+        own = tuple(o for o in special if any(o.channel in c.also for c in recording.channels))
+        if own:
+            rows.append((recording, (*own, *others)))
+    return rows
+
+
+def _ask(name: str, bare: str) -> str:
+    signal = next(iter(names.recognise(bare).signals), "position")
+    return f"write {signal}={bare}[rev],1/4096 (unit and factor as they are), or none={name}"
+
+
+def _channel(channels: Sequence[Channel], name: str) -> Channel:
+    """A channel by its whole name, by its name without unit, or by either in other case."""
+    bare = {c.name: names.recognise(c.name, c.unit).bare for c in channels}
+    for matches in (
+        [c for c in channels if c.name == name or name in c.also],
+        [c for c in channels if bare[c.name] == name],
+        [c for c in channels if name.lower() in (c.name.lower(), bare[c.name].lower())],
+    ):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            either = " or ".join(repr(c.name) for c in matches)
+            raise ReadError(f"{name!r} may be {either}; write the whole name")
+    if name == ROW:
+        return Channel(name=ROW)
+    raise UnknownName("channel", name, [c.name for c in channels])

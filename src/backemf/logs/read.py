@@ -1,0 +1,304 @@
+"""`read`: recordings of any format become Logs in SI; one broken file does not lose the others."""
+
+from __future__ import annotations
+
+import glob
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import BackemfError, BackemfWarning
+from ..physics.bench import Bench
+from ..registry import SERVICES
+from ..signal import Command, read as read_command
+from .benches import bench_of
+from .joints import joints, plausible, shares
+from .log import Log
+from .mapping import NONE, WHOLE, Origin, Plan, for_each, mapping, plan
+from .names import TARGETS
+from .readers import ReadError, lerobot, lerobot_units, reader_of, suffixes
+from .recording import Channel, Recording
+from .robot import Robot
+from .to_log import decided, to_log
+
+Progress = Callable[[str, float], None]
+"""Told a file's name and the fraction of it that is read."""
+
+
+def read(
+    *paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    bench: Bench | Robot | str | None = None,
+    map: Any = None,
+    between: tuple[float, float] | None = None,
+    settings: Mapping[str, float] | None = None,
+    command: Command | str | None = None,
+    progress: Progress | None = None,
+) -> list[Log]:
+    """Read recordings: files, folders, datasets, or patterns such as "logs/*.json".
+
+    `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
+    file.
+    `bench`, `settings` and `command` hold for every log and come before what the files say; `bench` may be in
+    words ("pendulum mass=0.5kg length=0.1m") or a file of its own; `command` is what was asked as a function
+    of time, or its words: "square from=0 to=1rad period=2s". On a robot (`bench=be.Robot.read(...)`) a
+    recording is one log, with one of each joint in it. `between` keeps that part of each [s].
+    Files that cannot be read are named in a warning; it is an error if none can.
+    """
+    robot = bench if isinstance(bench, Robot) else None
+    told = mapping(map, () if robot is None else robot.names)
+    carried = bench_of(bench) if isinstance(bench, str) else None if isinstance(bench, Robot) else bench
+    asked = read_command(command) if isinstance(command, str) else command
+    told = _with_command(told, asked)
+    logs: list[Log] = []
+    broken: list[str] = []
+    several = (given if isinstance(given, (list, tuple)) else [given] for given in paths)
+    listed: list[Any] = [path for given in several for path in given]
+    files = find(*listed)
+    for path in files:
+        try:
+            if robot is not None:
+                recorded, left = joints.logs(wholes(path, robot, told, progress), robot)
+            else:
+                recorded, left = _readable(for_each(_recordings(path, told, progress), told))
+            words = tuple(str(origin) for origin in told)
+            finished = (_finished(log, carried, between, settings, asked) for log in recorded)
+            logs += [replace(log, told=words) for log in finished]
+            broken += [f"{path}: {text}" for text in left]
+        except BackemfError as error:
+            if len(files) == 1:
+                raise _named(path, error) from None
+            broken.append(str(_named(path, error)))
+    logs = _told_apart(logs if robot is None else _judged(logs, robot, told))
+    if broken and not logs:
+        raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
+    if broken and len(files) == 1:
+        warnings.warn(BackemfWarning(f"left out: {'; '.join(broken)}"), stacklevel=2)
+    elif broken:
+        said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
+        warnings.warn(BackemfWarning(said), stacklevel=2)
+    return logs
+
+
+def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:
+    """Where a command is known as a function, what a file sampled of it is not needed, whatever its name."""
+    there = {origin.signal for origin in told}
+    unread = (Origin(signal=name, channel=NONE) for name in TARGETS if name not in there)
+    return told if command is None else (*told, *unread)
+
+
+def wholes(
+    path: Path, robot: Robot, told: Sequence[Origin], progress: Progress | None = None
+) -> list[joints.Whole]:
+    """A file's recordings of a robot, with the channels of each joint apart."""
+    recordings = _recordings(path, told, progress, whole=True)
+    if recordings and recordings[0].format == lerobot.FORMAT:
+        recordings, told = lerobot_units.in_radians(recordings, robot, told)
+    return joints.apart(recordings, robot, told)
+
+
+def _judged(logs: Sequence[Log], robot: Robot, told: Sequence[Origin]) -> list[Log]:
+    """Logs of a robot in radians, with what contradicts its model; an error where that was told."""
+    logs = shares.unfolded(logs)
+    answer = SERVICES.signs.contradicted(robot, logs) if logs and robot.model else None
+    wrong, said = answer or ((), None)
+    for origin in told:
+        if said is not None and origin.signal == WHOLE and origin.factor < 0 and origin.joint in wrong:
+            raise ReadError(f"'{origin}' turns {origin.joint} round, but {said.text} Leave the -1 out")
+    more = (said,) if said is not None else ()
+    return [replace(log, findings=(*log.findings, *plausible.findings(log, robot), *more)) for log in logs]
+
+
+def _readable(rows: Sequence[tuple[Recording, tuple[Origin, ...]]]) -> tuple[list[Log], list[str]]:
+    """The logs of one file's recordings, and why some of them are none; an error where all are, or one that
+    is needed."""
+    logs: list[Log] = []
+    left: dict[str, list[str]] = {}
+    for recording, told in rows:
+        try:
+            logs.append(to_log(recording, told))
+        except BackemfError as error:
+            if not recording.optional:
+                raise
+            left.setdefault(str(error), []).append(recording.name)
+    if not logs and left:
+        raise ReadError(next(iter(left)))
+    return logs, [f"{', '.join(names)}: {text}" for text, names in left.items()]
+
+
+def _told_apart(logs: list[Log]) -> list[Log]:
+    """Logs of one name get their folder's name before it,
+    and a number behind it where that does not help: errors are kept by name."""
+    for rename in (
+        lambda log, k: f"{Path(log.source).parent.name}/{log.name}" if log.source else log.name,
+        lambda log, k: f"{log.name} ({k})",
+    ):
+        count = Counter(log.name for log in logs)
+        seen: Counter[str] = Counter()
+        fresh = []
+        for log in logs:
+            seen[log.name] += 1
+            fresh.append(replace(log, name=rename(log, seen[log.name])) if count[log.name] > 1 else log)
+        logs = fresh
+    return logs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A recording as it is, and the log it becomes or the reason why it does not."""
+
+    file: str
+    recording: Recording | None = None
+    plan: Plan | None = None
+    log: Log | None = None
+    problem: str = ""
+    whole: joints.Whole | None = None
+    """Of a robot, the channels of each joint."""
+
+
+def look(
+    *paths: str | os.PathLike[str],
+    map: Any = None,
+    bench: Bench | None = None,
+    settings: Mapping[str, float] | None = None,
+    command: Command | None = None,
+    progress: Progress | None = None,
+    robot: Robot | None = None,
+) -> list[Look]:
+    """What is in recordings and what would be read, without giving up where something is unclear."""
+    if robot is not None:
+        return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
+    told = _with_command(mapping(map), command)
+    looks: list[Look] = []
+    for path in find(*paths):
+        try:
+            recordings = _recordings(path, told, progress, strict=False)
+        except BackemfError as error:
+            looks.append(Look(file=str(path), problem=str(error)))
+            continue
+        for recording, mine in for_each(recordings, told):
+            one = Look(file=str(path), recording=recording)
+            try:
+                one = replace(one, plan=plan(recording.channels, mine))
+                log = _finished(to_log(recording, mine), bench, None, settings, command)
+                looks.append(replace(one, log=log))
+            except BackemfError as error:
+                looks.append(replace(one, problem=str(error)))
+    return looks
+
+
+def _look_at(
+    files: Sequence[Path], robot: Robot, told: Sequence[Origin], progress: Progress | None
+) -> list[Look]:
+    """The same of a robot, all joints of a recording at once."""
+    looks: list[Look] = []
+    for path in files:
+        try:
+            found = wholes(path, robot, told, progress)
+        except BackemfError as error:
+            looks.append(Look(file=str(path), problem=str(error)))
+            continue
+        for whole in found:
+            one = Look(file=str(path), whole=whole)
+            try:
+                looks.append(replace(one, log=joints.logs([whole], robot)[0][0]))
+            except BackemfError as error:
+                looks.append(replace(one, problem=str(error)))
+    read_well = [one.log for one in looks if one.log is not None]
+    judged = iter(_judged(read_well, robot, told) if read_well else ())
+    return [one if one.log is None else replace(one, log=next(judged)) for one in looks]
+
+
+def find(*paths: str | os.PathLike[str]) -> list[Path]:
+    """The files and datasets that paths, folders and patterns stand for, each once, in order."""
+    if not paths:
+        raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
+    matched: dict[Path, None] = {}
+    for given in paths:
+        path = Path(os.path.expanduser(given))
+        if path.is_dir():
+            files = [path] if lerobot.is_dataset(path) else _inside(path)
+            problem = f"no recordings in the folder {str(given)!r}; expected files that end in"
+            problem = f"{problem} {', '.join(suffixes())}"
+        elif path.exists():
+            files, problem = [path], ""
+        else:
+            pattern = glob.has_magic(str(path))
+            names = sorted(glob.glob(str(path), recursive=True)) if pattern else []
+            files = [p for p in map(Path, names) if p.is_file() or lerobot.is_dataset(p)]
+            what = "no file matches" if pattern else "there is no file or folder"
+            problem = f"{what} {str(given)!r} (looked in {path.parent if path.is_absolute() else Path.cwd()})"
+        if not files:
+            raise ReadError(problem)
+        matched.update(dict.fromkeys(files))
+    return list(matched)
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The recordings directly in a folder; a ROS bag's description of itself is none."""
+    there = (p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    files = sorted(p for p in there if p.suffix.lower() in suffixes())
+    bag = any(p.suffix.lower() in (".mcap", ".db3") for p in files)
+    return [p for p in files if not (bag and p.name == "metadata.yaml")]
+
+
+def _recordings(
+    path: Path, told: Sequence[Origin], progress: Progress | None, strict: bool = True, whole: bool = False
+) -> list[Recording]:
+    """The raw recordings of a file, with the values that the mapping needs; or `whole`."""
+
+    def keep(channels: Sequence[Channel]) -> Collection[str]:
+        if whole:
+            return [c.name for c in channels]
+        try:
+            steps = plan(channels, told)
+        except BackemfError:
+            if strict:
+                raise
+            return ()
+        return decided(steps).channels if strict else steps.channels
+
+    def report(fraction: float) -> None:
+        if progress is not None:
+            progress(path.name, fraction)
+
+    try:
+        return reader_of(path).entries(path, keep, report)
+    except OSError as error:
+        raise ReadError(f"cannot be opened: {error.strerror or error}") from None
+
+
+def _finished(
+    log: Log,
+    bench: Bench | None,
+    between: tuple[float, float] | None,
+    settings: Mapping[str, float] | None,
+    command: Command | None,
+) -> Log:
+    if log.joints:
+        each = {name: _finished(one, bench, None, settings, command) for name, one in log.joints.items()}
+        log = replace(log, joints=each)
+        return log if between is None else log.between(*between)
+    if command is not None:
+        log = log.commanded(command)
+    if bench is not None:
+        kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
+        words = (*log.conversions, f"bench as told: {bench}")
+        log = replace(log, bench=bench, findings=kept, conversions=words)
+    if settings:
+        told = ", ".join(f"{k} = {v:g}" for k, v in settings.items())
+        words = (*log.conversions, f"settings as told: {told}")
+        log = replace(log, settings={**log.settings, **settings}, conversions=words)
+    return log if between is None else log.between(*between)
+
+
+def _named(path: Path, error: BackemfError) -> BackemfError:
+    """The same kind of error, with the file in front."""
+    text = f"{path}: {error}"
+    try:
+        return type(error)(text)
+    except TypeError:  # an error that builds its own text
+        return ReadError(text)

@@ -1,0 +1,123 @@
+"""Parquet tables: numeric, boolean and time columns, and columns of short vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import NotAvailable
+from ..recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+
+FORMAT = "Parquet"
+SUFFIXES = (".parquet",)
+BROKEN = (ValueError, LookupError, TypeError, OSError, RuntimeError, MemoryError)
+"""What pyarrow raises on damaged files; its own kinds are kinds of these."""
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    return head.startswith(b"PAR1")
+
+
+def pyarrow() -> Any:
+    """The packages that read Parquet, loaded when needed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise NotAvailable('reading Parquet needs the package pyarrow: pip install "backemf[logs]"') from None
+    return pyarrow
+
+
+def open_file(path: Path) -> Any:
+    """An open Parquet file; what is broken about it, in words."""
+    pa = pyarrow()
+    try:
+        return pa.parquet.ParquetFile(path)
+    except BROKEN as error:
+        raise ReadError(f"not a Parquet file that can be read: {reason(error)}") from None
+
+
+def reason(error: BaseException) -> str:
+    """What pyarrow says is wrong, in one line."""
+    return " ".join(str(error).split())[:200]
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """The one recording in a table, read in batches."""
+    pa = pyarrow()
+    with open_file(path) as file:
+        kinds = {f.name: kind for f in file.schema_arrow if (kind := kind_of(pa, f.type))}
+        left = [f.name for f in file.schema_arrow if f.name not in kinds]
+        titles = _titles(file, kinds)
+        wanted = set(keep([title for title, _, _ in titles]))
+        kept = dict.fromkeys(column for title, column, _ in titles if title.name in wanted)
+        blocks: dict[str, list[np.ndarray]] = {column: [] for column in kept}
+        done, total = 0, file.metadata.num_rows
+        try:
+            for batch in file.iter_batches(columns=list(blocks)):
+                for name, parts in blocks.items():
+                    parts.append(values_of(pa, batch.column(name), kinds[name], name))
+                done += batch.num_rows
+                report(done / max(1, total))
+        except BROKEN as error:
+            raise ReadError(f"row {done} or later cannot be read: {reason(error)}") from None
+    if blocks and done != total:
+        raise ReadError(f"{done} rows were found where {total} are announced")
+    if not titles or not total:
+        raise ReadError(f"no rows of numbers; found: {', '.join([*kinds, *left]) or 'nothing'}")
+    joined = {name: np.concatenate(parts) for name, parts in blocks.items()}
+    channels = []
+    for title, column, j in titles:
+        if title.name in wanted:
+            values = joined[column] if j is None else joined[column][:, j]
+            channels.append(Channel.of(title.name, values, unit=title.unit))
+        else:
+            channels.append(replace(title, n=total))
+    notes = (f"no numbers, not used: {', '.join(left)}",) if left else ()
+    return [Recording.of(path, FORMAT, channels, notes=notes)]
+
+
+def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | None]]:
+    """Channels without values, each with its column and, in a column of vectors, its element;
+    the first row tells how many."""
+    vectors = [name for name, kind in kinds.items() if kind == "vector"]
+    try:
+        first = next(file.iter_batches(batch_size=1, columns=vectors), None) if vectors else None
+    except BROKEN as error:
+        raise ReadError(f"the first row cannot be read: {reason(error)}") from None
+    titles: list[tuple[Channel, str, int | None]] = []
+    for name, kind in kinds.items():
+        if kind != "vector":
+            titles.append((Channel(name=name, unit="s" if kind == "date" else ""), name, None))
+        elif first is not None and first.num_rows:
+            width = len(first.column(name)[0].as_py() or ())
+            titles += [(Channel(name=f"{name}.{j}"), name, j) for j in range(width)]
+    return titles
+
+
+def kind_of(pa: Any, kind: Any) -> str:
+    t = pa.types
+    if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind):
+        return "number"
+    if t.is_timestamp(kind) or t.is_duration(kind):
+        return "date"
+    vector = t.is_list(kind) or t.is_fixed_size_list(kind) or t.is_large_list(kind)
+    return "vector" if vector and kind_of(pa, kind.value_type) == "number" else ""
+
+
+def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
+    """A column as floats: one row a sample; dates in seconds; empty cells as NaN."""
+    if kind == "vector":
+        lengths = {len(v) for v in column if v.is_valid}
+        if len(lengths) > 1 or column.null_count:
+            wanted = "expected as many numbers in every row"
+            raise ReadError(f"column {name!r} holds lists of different lengths; {wanted}")
+        flat = column.flatten().to_numpy(zero_copy_only=False).astype(float)
+        return flat.reshape(len(column), max(lengths, default=0))
+    if kind == "date":
+        per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
+        return column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(float) / per_second
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(float)

@@ -1,0 +1,267 @@
+"""A recording becomes a Log: channels mapped to signals, in SI, each on its own clock,
+with a record of all that was done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..findings import Finding, finding
+from ..physics.actuator import linear_unit
+from . import clocks, names
+from .log import UNITS, Log, Signal, asked_by
+from .mapping import ROW, Origin, Plan, plan
+from .recording import Channel, ReadError, Recording
+
+MAY_BE_ABSENT = ("temperature", "supply", "current", "torque")
+"""Signals that are not 0 throughout in a recording that has them."""
+
+
+def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
+    """Map, convert and clean one recording."""
+    steps = checked(plan(recording.channels, told), recording)
+    work = _Work(recording, steps)
+    signals: dict[str, Signal] = {}
+    for origin in steps.origins:
+        if origin.signal != "time":
+            signal = work.signal(origin)
+            if signal is not None:
+                signals[origin.signal] = signal
+    if not signals:
+        raise ReadError(f"nothing was recorded: {'; '.join(work.words) or 'every channel is empty'}")
+    work.unwrap(signals)
+    work.describe(signals)
+    made = Log(
+        name=recording.name,
+        signals=signals,
+        bench=recording.bench,
+        settings=dict(recording.settings),
+        motion=work.motion,
+        mechanism=recording.mechanism,
+        conversions=(*recording.notes, *work.words),
+        findings=(*recording.findings, *work.findings),
+        source=recording.source,
+    )
+    command = recording.command
+    name = "" if command is None else asked_by(command)
+    if command is None or any(o.signal == name and o.by == "told" for o in steps.origins):
+        return made
+    return made.commanded(command, by="as the file names it")
+
+
+def decided(steps: Plan) -> Plan:
+    """The plan, if nothing in it is left to be told."""
+    if steps.problems:
+        raise ReadError(f"say what is what (--map, or map=...): {'; '.join(steps.problems)}")
+    return steps
+
+
+def checked(steps: Plan, recording: Recording) -> Plan:
+    """The plan, if it gives signals and their times."""
+    decided(steps)
+    there = {o.signal for o in steps.origins}
+    for signal, text in recording.needs.items():
+        if not there & ({*names.TARGETS, "voltage"} if signal == "command" else {signal}):
+            raise ReadError(text)
+    some = [repr(c.name) for c in recording.channels[:20]] + ["..."] * (len(recording.channels) > 20)
+    known = f"there are: {', '.join(some)}" + (f"; {recording.hint}" if recording.hint else "")
+    if there <= {"time"}:
+        say = "say which is which (--map position=NAME[unit], or map=...)"
+        raise ReadError(f"no channel is recognised as a signal; {known}; {say}")
+    own = all(c.time is not None for c in recording.channels if c.name in steps.channels)
+    if not (own or "time" in there or all(o.clock for o in steps.origins)):
+        say = "say which (--map time=NAME[s]), or the step: --map time=row[ms],5"
+        raise ReadError(f"no channel is recognised as the time; {known}; {say}")
+    return steps
+
+
+class _Work:
+    """One conversion under way."""
+
+    def __init__(self, recording: Recording, steps: Plan):
+        self.recording, self.steps = recording, steps
+        self.channels = {c.name: c for c in recording.channels}
+        self.words: list[str] = []
+        self.findings: list[Finding] = []
+        self.motion = self._motion()
+        self.cleaned: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        """Clock by name: its times that increase, and which samples those are."""
+        self.began: float | None = None
+        self.raw_position: tuple[np.ndarray, float] | None = None
+        self.zero: list[str] = []
+        for name, reason in steps.unused:
+            channel = self.channels.get(name, Channel(name=name))
+            if reason == "not recognised" and channel.n and channel.low == channel.high == 0:
+                self.zero.append(name)
+            else:
+                self.words.append(f"channel {name!r} not used: {reason}")
+
+    def _motion(self) -> str:
+        motions = {}
+        for o in self.steps.origins:
+            implied = names.to_si(o.unit, o.signal, o.signal)[1] if o.unit else ""
+            if implied:
+                motions.setdefault(implied, o)
+        if len(motions) > 1:
+            a, b = motions["rotary"], motions["linear"]
+            why = "an axis either turns or slides; expected units of one kind"
+            raise ReadError(f"{a.signal} is in {a.unit}, but {b.signal} is in {b.unit}: {why}")
+        return next(iter(motions), "rotary")
+
+    def _note(self, code: str, text: str, remedy: str, **numbers: float) -> None:
+        self.words.append(text)
+        self.findings.append(finding(code, text, remedy, **numbers))
+
+    def _values(self, name: str) -> np.ndarray:
+        if name == ROW and name not in self.channels:
+            n = max((c.n for c in self.recording.channels), default=0)
+            return np.arange(n, dtype=float)
+        values = self.channels[name].values
+        if values is None:
+            raise ReadError(f"channel {name!r} was not kept while reading")
+        return values
+
+    def _clock(self, origin: Origin, channel: Channel) -> tuple[np.ndarray, np.ndarray]:
+        """The times of an origin's channel, and which of its samples they belong to."""
+        own = channel.time is not None and not origin.clock
+        name = channel.name if own else origin.clock
+        key = f"own {id(channel.time)}" if own else name
+        if key not in self.cleaned:
+            time = channel.time if own and channel.time is not None else self._time(name)
+            keep, findings = clocks.increasing(time, self.recording.where)
+            self.findings += findings
+            self.words += [f.text for f in findings]
+            if self.began is None:
+                self.began = float(time[0]) if len(time) and abs(time[0]) > clocks.EPOCH else 0.0
+                if self.began:
+                    self.words.append(f"time counted from the first sample, at {self.began:.6f} s")
+            time = time if keep.all() else time[keep]
+            self.cleaned[key] = (time - self.began if self.began else time, keep)
+            spacing = clocks.spacing(self.cleaned[key][0])
+            if spacing:
+                self.words.append(spacing)
+        return self.cleaned[key]
+
+    def _time(self, clock: str) -> np.ndarray:
+        """Times [s] of a named clock, or of the recording's time."""
+        given = (o for o in self.steps.origins if o.signal == "time" and (not clock or o.channel == clock))
+        origin = next(given, None)
+        if origin is None:
+            channel = self.channels.get(clock, Channel(name=clock))
+            unit = names.recognise(clock, channel.unit).unit
+            origin = Origin(signal="time", channel=clock, unit=unit, by="name")
+        raw = self._values(origin.channel)
+        unit = origin.unit
+        if not unit:
+            unit = clocks.epoch_unit(float(raw[0]) * origin.factor) if len(raw) else "s"
+        self._say(origin, unit)
+        return _scaled(raw, origin, names.to_si(unit, "time", "time")[0])
+
+    def _say(self, origin: Origin, unit: str) -> None:
+        told = origin.by == "told"
+        text = f"{origin} as told" if told else f"channel {origin.channel!r} read as {origin.signal}"
+        if unit != "1" and not origin.unit:
+            text += f", in {unit}, as no unit was given" if told else f" in {unit}, as it states no unit"
+        elif unit != "1" and not told:
+            text += f" in {unit}"
+        self.words.append(text)
+
+    def signal(self, origin: Origin) -> Signal | None:
+        """One signal in SI, without the samples that have no value or no time of their own."""
+        channel = self.channels.get(origin.channel) or Channel(name=origin.channel)
+        raw = self._values(origin.channel)
+        if origin.by != "told" and origin.signal in MAY_BE_ABSENT and _is_zero(raw):
+            self.zero.append(channel.name)
+            return None
+        time, keep = self._clock(origin, channel)
+        if len(raw) != len(keep):
+            raise ReadError(
+                f"channel {origin.channel!r} has {len(raw)} values, but its time has {len(keep)}; "
+                f"say where its own times are: {origin.signal}={origin.channel}@NAME"
+            )
+        si = linear_unit(UNITS[origin.signal]) if self.motion == "linear" else UNITS[origin.signal]
+        scale = names.to_si(origin.unit, origin.signal, origin.signal)[0] if origin.unit else 1.0
+        self._say(origin, origin.unit or si)
+        values = _scaled(raw, origin, scale)
+        if not keep.all():  # otherwise a large log is not copied
+            raw, values = raw[keep], values[keep]
+        if origin.by == "name" and not origin.unit and si != "1":
+            self._assumed(origin, si, values)
+        finite = np.isfinite(values)
+        if not finite.all():
+            n = int((~finite).sum())
+            self.words.append(f"{origin.signal}: {n} of {len(values)} samples are empty and left out")
+            if n == len(values) and origin.by == "told":
+                raise ReadError(f"channel {origin.channel!r}, mapped to {origin.signal}, is empty")
+            if n == len(values):
+                return None
+            time, values, raw = time[finite], values[finite], raw[finite]
+        if origin.signal == "position":
+            self.raw_position = (raw, origin.factor * scale)
+        if origin.signal == "enabled":
+            values = (values != 0).astype(float)
+        return Signal(time=time, values=values)
+
+    def _assumed(self, origin: Origin, si: str, values: np.ndarray) -> None:
+        span = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0
+        turns = ""
+        if origin.signal.startswith("position") and span > 12.6:
+            turns = f"; its span of {span:.4g} would be {span / math.tau:.1f} turns"
+        text = f"{origin.channel!r} states no unit and is taken for {origin.signal} in {si}{turns}"
+        other = "deg" if si == "rad" else si
+        remedy = f"say it: {origin.signal}={origin.channel}[{other}], or [{si}] if that is right"
+        numbers = {origin.signal: 1.0}  # what one of its numbers is taken for
+        self.findings.append(finding("unit_assumed", text, remedy, span=span, **numbers))
+
+    def unwrap(self, signals: dict[str, Signal]) -> None:
+        """Make a wrapped position continuous, and its target with it where that wraps too."""
+        if self.motion != "rotary" or self.raw_position is None or "position" not in signals:
+            return
+        periods = clocks.counter_periods(*self.raw_position)
+        position = signals["position"]
+        period = clocks.wrap_period(position.values, periods)
+        if period is None:
+            return
+        flat = clocks.unwrap(position.values, period)
+        jumps = np.flatnonzero(np.abs(np.diff(position.values)) > 0.75 * period)
+        signals["position"] = Signal(time=position.time, values=flat)
+        first = f"first at {position.time[jumps[0] + 1]:.4g} s"
+        text = f"position wraps {len(jumps)} times by {period:.6g} rad, {first}; unwrapped"
+        target = signals.get("position_target")
+        if target is not None and clocks.wrap_period(target.values, [period]) is not None:
+            goal = clocks.unwrap(target.values, period)
+            turns = np.round((flat[0] - goal[0]) / period)  # one may have wrapped just before the start
+            signals["position_target"] = Signal(time=target.time, values=goal + period * turns)
+            text += ", and its target with it"
+        elif target is not None:
+            text += "; its target does not wrap and stays as it is"
+        remedy = "record a counter over several turns"
+        self._note("wrapped_position", text, remedy, wraps=len(jumps), period=period)
+
+    def describe(self, signals: dict[str, Signal]) -> None:
+        """What else is worth knowing: channels that are 0 throughout, torque that is switched off."""
+        if self.zero:
+            text = f"{', '.join(self.zero)}: 0 throughout, so not recorded; left out"
+            self._note(
+                "not_recorded", text, "map it (--map) if 0 is what was measured", channels=len(self.zero)
+            )
+        enabled = signals.get("enabled")
+        if enabled is not None and not enabled.values.all():
+            off = enabled.values == 0
+            first, share = float(enabled.time[np.argmax(off)]), 100.0 * float(off.mean())
+            text = f"torque is off for {share:.0f} % of the samples, first at {first:.4g} s"
+            remedy = "nothing: the motor is simulated as switched off there"
+            self._note("torque_off", text, remedy, share=share, first=first)
+
+
+def _is_zero(raw: np.ndarray) -> bool:
+    return bool(np.isfinite(raw).any() and not np.any(np.nan_to_num(raw)))
+
+
+def _scaled(raw: np.ndarray, origin: Origin, scale: float) -> np.ndarray:
+    """Values in SI; those that are already are not copied."""
+    if (origin.factor, origin.offset, scale) == (1.0, 0.0, 1.0):
+        return raw
+    return (raw * origin.factor + origin.offset) * scale

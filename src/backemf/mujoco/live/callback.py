@@ -1,0 +1,123 @@
+"""The functions that MuJoCo calls, installed once a process, and the structures that they know."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...engine.compile import cache, compiled
+from ...engine.compile.compiled import Structure
+from ...engine.hosted import Live
+from ...errors import InvalidValue
+from ..arrays import load_mujoco
+from .layout import layout
+from .places import HEADING, LAYOUT, ROW
+
+MAGIC = 0xBACEF
+"""By which our actuators are known among those of a model."""
+MOST = 256
+"""Structures in one process; a structure is a few hundred bytes, and a robot has a few."""
+_one_at_a_time = threading.Lock()
+
+
+class _Table:
+    """Where everything lies, at an address that stays, with room for more structures."""
+
+    def __init__(self) -> None:
+        places = {**layout(), "magic": MAGIC}
+        self.n_layout = len(LAYOUT)
+        self.numbers = np.zeros(self.n_layout + 1 + ROW * MOST, np.int64)
+        self.numbers[: self.n_layout] = [places[name] for name in LAYOUT]
+        self.known: dict[int, Any] = {}
+        """By hash, the compiled functions of every structure, which must stay alive."""
+
+    def add(self, number: int, functions: Any, system: Live) -> None:
+        if number in self.known:
+            return
+        if len(self.known) == MOST:
+            raise InvalidValue(
+                f"{MOST} kinds of actuators are attached already; expected no more in one process"
+            )
+        at = self.n_layout + 1 + ROW * len(self.known)
+        places = (system.states.index("position"), system.states.index("velocity"))
+        late = len(system.actuator.drive.targets)
+        sizes = (len(system.states), len(system.inputs) - 3)
+        self.numbers[at : at + ROW] = [number, functions.step.address, *sizes, *places, late]
+        self.known[number] = functions
+        self.numbers[self.n_layout] = len(self.known)  # last: another thread may be stepping
+
+
+@functools.cache
+def _table() -> _Table:
+    return _Table()
+
+
+@functools.cache
+def _functions() -> tuple[Any, Any]:
+    """MuJoCo's two callbacks, as C functions that know this process's table."""
+    texts = [Path(__file__).with_name(f"{n}.py").read_text("utf-8") for n in ("kernel", "memory", "places")]
+    kernel = cache.load(cache.name_of(*texts), lambda: texts[0])
+    # two names, so two functions:
+    return tuple(_bound(getattr(kernel, name).address) for name in ("advance", "effort"))  # type: ignore[return-value]
+
+
+def _bound(function: int) -> Any:
+    """A C function of (model, data, i) that calls another with the table's address before them."""
+    from llvmlite import binding, ir
+
+    word, whole, real = ir.IntType(64), ir.IntType(32), ir.DoubleType()
+    module = ir.Module()
+    outer = ir.Function(module, ir.FunctionType(real, [word, word, whole]), f"backemf_{function:x}")
+    builder = ir.IRBuilder(outer.append_basic_block())
+    kind = ir.FunctionType(real, [word, word, word, whole]).as_pointer()
+    inner = builder.inttoptr(word(function), kind)
+    builder.ret(builder.call(inner, [word(_table().numbers.ctypes.data), *outer.args]))
+    parsed = binding.parse_assembly(str(module))
+    machine = binding.Target.from_default_triple().create_target_machine()
+    engine = binding.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    _engines.append(engine)
+    signature = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    return signature(engine.get_function_address(outer.name))
+
+
+_engines: list[Any] = []
+"""Machine code that must stay alive."""
+
+
+def install() -> None:
+    """Let MuJoCo call our functions; somebody else's are not replaced."""
+    mujoco = load_mujoco()
+    for word, function in zip(("dyn", "bias"), _functions(), strict=True):
+        there = getattr(mujoco, f"get_mjcb_act_{word}")()
+        if there is not None and there is not function:
+            raise InvalidValue(
+                f"mjcb_act_{word} is already set to {there!r}, and MuJoCo calls only one; attach first,"
+                f" or remove"
+                f" it with mujoco.set_mjcb_act_{word}(None)"
+            )
+        getattr(mujoco, f"set_mjcb_act_{word}")(function)
+
+
+def register(system: Live) -> tuple[int, Any]:
+    """A structure's number, by which models know it, and its functions; installs the callbacks."""
+    structure = Structure(system)
+    functions = compiled.called(structure)
+    name = repr((type(system).__qualname__, system.key, cache.environment()))
+    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")
+    with _one_at_a_time:
+        _table().add(number, functions, system)
+        install()
+    return number, functions
+
+
+def heading(number: int, width: int, first: int, n_terms: int) -> list[float]:
+    """What an actuator's `dynprm` begins with."""
+    values = {"magic": MAGIC, "hash": number, "width": width, "user": first, "n_terms": n_terms}
+    return [float(values[name]) for name in HEADING]

@@ -1,0 +1,312 @@
+"""What MuJoCo calls at every step for our actuators, compiled: from mjData to the actuators' steps and back.
+
+An actuator's activations, from `actuator_actadr` on, are
+
+    states      less what they start from; in the position's place 1 once the first step is taken, in the
+                velocity's the joint's velocity at the last step
+    effort      that acted over the last step
+    inputs      nothing: their rates are where the step finds its inputs
+    commands    of the last steps, the newest first, for a drive that acts late
+
+so that all zeros are a motor at rest, and resetting, copying or storing a state of the simulation does the
+same for its motors. `advance` writes rates that take the activations to their values after the step;
+nothing else of the simulation is touched, so asking twice gives the same.
+
+Joints of one tree move each other. With A the inverse of the mass matrix, the efforts e sought are those with
+which every actuator, asked for the effort of a joint that moves as
+
+    acceleration = what it was over the last step + A (e - what acted then),
+
+answers just that: each does so in turn, its joint as heavy as the others leave it (1 / A[k, k]), and what the
+ones before it answered is known to it. Actuators that oppose motion make this a descent, which ends; a step
+takes up `sweeps` rounds of it, and the next one goes on from there. So arms stick with several joints at
+once.
+
+MuJoCo moves the velocity first and then, with it, the position: its velocities are those of half a step
+before
+its positions. So an actuator steps from the position half a step ago, h v / 2 back, and commands reach it
+half a
+step later. The motion then is right to second order, where it would lead by h / 2.
+
+This text is compiled by `callback.py` and kept on the disk like every kernel: it knows no address and no
+size.
+`table` holds where things lie: the places of LAYOUT, the number of structures, then ROW numbers for each.
+"""
+
+from __future__ import annotations
+
+import numba
+
+from .memory import allocate, call, keep, on_stack, put, real, solve, whole, word
+from .places import (
+    ACT,
+    ACT_DOT,
+    ADDRESS,
+    ALLOCATE,
+    ARMATURE,
+    BIAS,
+    CTRL,
+    CTRL_HIGH,
+    CTRL_LOW,
+    DELAY,
+    DOF_AT,
+    DYNPRM,
+    FIRST,
+    FREE,
+    HIGH,
+    JOINT,
+    LOW,
+    MAGIC,
+    MAIN,
+    MARK,
+    MEMBER,
+    N_DOFS,
+    N_DYNPRM,
+    N_LINE,
+    N_SETTINGS,
+    N_TREE,
+    N_TRNID,
+    NEXT,
+    PASSIVE,
+    QPOS,
+    QPOS_AT,
+    QVEL,
+    ROW,
+    SOLVE,
+    STILL,
+    STRUCTURES,
+    SUBSTEPS,
+    SWEEPS,
+    TIMESTEP,
+    USER,
+)
+
+CACHE = globals().get("CACHE", False)
+"""Whether the machine code is kept beside this text; said by whoever runs it."""
+
+
+@numba.njit("int64(int64, int64)", cache=CACHE)
+def structure(table, heading):
+    """Where in the table an actuator's structure stands; 0 if nowhere."""
+    wanted = int(real(heading, 1))
+    for k in range(word(table, STRUCTURES)):
+        row = table + 8 * (STRUCTURES + 1 + ROW * k)
+        if word(row, 0) == wanted:
+            return row
+    return 0
+
+
+@numba.njit("int64(int64, int64, int64)", cache=CACHE)
+def heading_of(table, m, i):
+    return word(m + word(table, DYNPRM), 0) + 8 * i * word(table, N_DYNPRM)
+
+
+@numba.njit("int64(int64, int64, int64, int64)", cache=CACHE)
+def numbers_of(table, m, i, heading):
+    """Where actuator i's terms begin."""
+    return word(m + word(table, USER), 0) + 8 * (i * int(real(heading, 2)) + int(real(heading, 3)))
+
+
+@numba.njit("int64(int64, int64, int64)", cache=CACHE)
+def joint_of(table, m, i):
+    return whole(word(m + word(table, JOINT), 0), word(table, N_TRNID) * i)
+
+
+@numba.njit("float64(int64, int64, int64)", cache=CACHE)
+def sent(settings, ctrl, channel):
+    """What an element of ctrl says; without one, 0."""
+    if channel < 0:
+        return 0.0
+    now = real(ctrl, channel)
+    if channel == int(real(settings, MAIN)):
+        now = min(max(now, real(settings, CTRL_LOW)), real(settings, CTRL_HIGH))
+    return now
+
+
+@numba.njit("void(int64, int64, int64, int64, int64, int64, int64, float64)", cache=CACHE)
+def ask(table, m, d, i, row, settings, dot, h):
+    """Put actuator i's commands, as they arrive, among its inputs: late by the delay and half a step, mixed
+    where one arrives inside a step."""
+    n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
+    at = whole(word(m + word(table, ADDRESS), 0), i)
+    act, ctrl = word(d + word(table, ACT), 0) + 8 * at, word(d + word(table, CTRL), 0)
+    channels = settings + 8 * (N_SETTINGS + 3 * n_states)
+    inputs, line = n_states + 1, n_states + 4 + n_targets
+    begun = real(act, word(row, 4)) > 0.5
+    lag = real(settings, DELAY) / h + 0.5
+    late = int(lag + 1e-9)
+    part = max(lag - late, 0.0)
+    if late >= n_line:
+        late, part = n_line, 0.0
+    for k in range(n_targets):
+        channel = int(real(channels, k))
+        now = sent(settings, ctrl, channel)
+        new, old = now, now
+        if begun and n_line > 0:
+            if late > 0:
+                new = real(act, line + k * n_line + late - 1)
+            old = real(act, line + k * n_line + late) if late < n_line else new
+        put(dot, inputs + 3 + k, (1.0 - part) * new + part * old if k < word(row, 6) else now)
+
+
+@numba.njit("void(int64, int64, int64, int64, int64, int64, int64, float64, float64)", cache=CACHE)
+def state(table, d, row, settings, act, dot, begun, q, v):
+    """Put an actuator's state before the step where the step finds it."""
+    n_states, n_targets = word(row, 2), word(row, 3)
+    starts = settings + 8 * N_SETTINGS
+    if begun:
+        for k in range(n_states):
+            put(dot, k, real(act, k) + real(starts, k))
+    else:
+        first = real(dot, n_states + 4) if n_targets > 0 else 0.0
+        low, high = real(settings, LOW), real(settings, HIGH)
+        first = low if first < low else (high if first > high else first)
+        for k in range(n_states):
+            followed = real(starts, n_states + k) * q + real(starts, 2 * n_states + k) * first
+            put(dot, k, real(starts, k) + followed)
+    put(dot, word(row, 4), q)
+    put(dot, word(row, 5), v)
+
+
+@numba.njit("void(int64, int64, int64, int64, int64, int64, int64, float64, float64)", cache=CACHE)
+def rates(table, m, d, i, row, settings, act, v, h):
+    """From values after the step to rates: whoever integrates arrives there."""
+    n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
+    at = whole(word(m + word(table, ADDRESS), 0), i)
+    dot, ctrl = word(d + word(table, ACT_DOT), 0) + 8 * at, word(d + word(table, CTRL), 0)
+    starts = settings + 8 * N_SETTINGS
+    channels = starts + 8 * 3 * n_states
+    inputs, line = n_states + 1, n_states + 4 + n_targets
+    begun = real(act, word(row, 4)) > 0.5
+    for k in range(n_states):
+        put(dot, k, (real(dot, k) - real(starts, k) - real(act, k)) / h)
+    put(dot, n_states, (real(dot, n_states) - real(act, n_states)) / h)
+    put(dot, word(row, 4), (1.0 - real(act, word(row, 4))) / h)
+    put(dot, word(row, 5), (v - real(act, word(row, 5))) / h)
+    for k in range(3 + n_targets):
+        put(dot, inputs + k, -real(act, inputs + k) / h)
+    for k in range(n_targets):
+        channel = int(real(channels, k))
+        now = sent(settings, ctrl, channel)
+        for j in range(n_line):
+            place = line + k * n_line + j
+            before = real(act, place - 1) if j > 0 and begun else now
+            put(dot, place, (before - real(act, place)) / h)
+
+
+@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, error_model="numpy", fastmath={"contract"})
+def advance(table, m, d, i):
+    """Write the rates of the activations of all actuators of i's tree, if i is their last; gives 0, or NaN
+    where a structure is not known in this process."""
+    heading = heading_of(table, m, i)
+    if real(heading, 0) != word(table, MAGIC):
+        return 0.0
+    settings = numbers_of(table, m, i, heading) + 8 * int(real(heading, 4))
+    n, n_dofs, sweeps = int(real(settings, N_TREE)), int(real(settings, N_DOFS)), int(real(settings, SWEEPS))
+    h = real(m + word(table, TIMESTEP), 0)
+    if n == 0:
+        return 0.0
+    on_stack(word(table, MARK), d)
+    units = allocate(word(table, ALLOCATE), d, n * (2 * n_dofs + n + 4 + MEMBER))
+    inverse = units + 8 * n * n_dofs
+    mobility, efforts = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n)
+    changes, seen, members = efforts + 8 * n, efforts + 16 * n, efforts + 24 * n
+    for k in range(n * n_dofs):
+        put(units, k, 0.0)
+
+    # Who they are, once: where each one's numbers are, and its joint's.
+    acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
+    one = int(i)
+    for k in range(n):
+        heading = heading_of(table, m, one)
+        row, mine = structure(table, heading), numbers_of(table, m, one, heading)
+        if row == 0:
+            on_stack(word(table, FREE), d)
+            return numba.float64(0.0) / 0.0
+        at, joint, member = (
+            whole(word(m + word(table, ADDRESS), 0), one),
+            joint_of(table, m, one),
+            members + 8 * MEMBER * k,
+        )
+        dof = whole(word(m + word(table, DOF_AT), 0), joint)
+        settings = mine + 8 * int(real(heading, 4))
+        keep(member, 0, row)
+        keep(member, 1, mine)
+        keep(member, 2, settings)
+        keep(member, 3, acts + 8 * at)
+        keep(member, 4, dots + 8 * at)
+        keep(member, 5, dof)
+        keep(member, 6, whole(word(m + word(table, QPOS_AT), 0), joint))
+        keep(member, 7, one)
+        put(units, k * n_dofs + dof, 1.0)
+        one = int(real(settings, NEXT))
+    solve(word(table, SOLVE), m, d, inverse, units, numba.int32(n))
+
+    for k in range(n):
+        member = members + 8 * MEMBER * k
+        row, act, dof = word(member, 0), word(member, 3), word(member, 5)
+        ask(table, m, d, word(member, 7), row, word(member, 2), word(member, 4), h)
+        for j in range(n):
+            put(mobility, n * k + j, real(inverse, k * n_dofs + word(members + 8 * MEMBER * j, 5)))
+        if real(act, word(row, 4)) > 0.5:
+            v = real(word(d + word(table, QVEL), 0), dof)
+            put(efforts, k, real(act, word(row, 2)))
+            put(changes, k, 0.0)
+            put(seen, k, (v - real(act, word(row, 5))) / h)
+        else:  # nothing was seen yet: gravity and springs are known, and at first held
+            bias, passive = word(d + word(table, BIAS), 0), word(d + word(table, PASSIVE), 0)
+            known = 0.0
+            for j in range(n_dofs):
+                known += real(inverse, k * n_dofs + j) * (real(passive, j) - real(bias, j))
+            sweeps = max(sweeps, FIRST)
+            put(efforts, k, 0.0)
+            put(changes, k, real(bias, dof) - real(passive, dof))
+            put(seen, k, known)
+
+    for _ in range(sweeps):
+        moved = 0.0
+        for k in range(n):
+            member = members + 8 * MEMBER * k
+            row, settings, act, dot = word(member, 0), word(member, 2), word(member, 3), word(member, 4)
+            n_states, dof = word(row, 2), word(member, 5)
+            q = real(word(d + word(table, QPOS), 0), word(member, 6))
+            v = real(word(d + word(table, QVEL), 0), dof)
+            acceleration = real(seen, k)
+            for j in range(n):
+                acceleration += real(mobility, n * k + j) * real(changes, j)
+            own = real(mobility, n * k + k)
+            above = 1.0 / own - real(word(m + word(table, ARMATURE), 0), dof)
+            before = real(efforts, k) + real(changes, k)
+            put(dot, n_states + 1, max(above, 0.0))
+            put(dot, n_states + 2, acceleration)
+            put(dot, n_states + 3, before)
+            begun = 1 if real(act, word(row, 4)) > 0.5 else 0
+            state(table, d, row, settings, act, dot, begun, q - 0.5 * h * v, v)
+            substeps = int(real(settings, SUBSTEPS))
+            call(word(row, 1), substeps, word(member, 1), dot, dot + 8 * (n_states + 1), h / substeps, dot)
+            new = real(dot, n_states)
+            moved = max(moved, abs(new - before) * own * h)
+            put(changes, k, new - real(efforts, k))
+        if moved < STILL:
+            break
+
+    for k in range(n):
+        member = members + 8 * MEMBER * k
+        v = real(word(d + word(table, QVEL), 0), word(member, 5))
+        rates(table, m, d, word(member, 7), word(member, 0), word(member, 2), word(member, 3), v, h)
+    on_stack(word(table, FREE), d)
+    return 0.0
+
+
+@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, error_model="numpy", fastmath={"contract"})
+def effort(table, m, d, i):
+    """What actuator i puts on its joint over the step whose rates `advance` wrote."""
+    heading = heading_of(table, m, i)
+    if real(heading, 0) != word(table, MAGIC):
+        return 0.0
+    row = structure(table, heading)
+    if row == 0:
+        return numba.float64(0.0) / 0.0
+    at = whole(word(m + word(table, ADDRESS), 0), i) + word(row, 2)
+    h = real(m + word(table, TIMESTEP), 0)
+    return real(word(d + word(table, ACT), 0), at) + h * real(word(d + word(table, ACT_DOT), 0), at)

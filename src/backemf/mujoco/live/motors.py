@@ -1,0 +1,172 @@
+"""What `attach` gives: MuJoCo's model, and what is inside its motors."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...engine.hosted import Live, live
+from ...errors import InvalidValue, MissingValue, UnknownName
+from ...findings import Finding
+from ...physics.actuator import Actuator, signals
+from ...results.fit import Fit
+from ...results.spread import Spread
+from ...tables import Displayed, Overview
+from ..arrays import load_mujoco
+from . import callback, rows
+
+
+def element(model: Any, actuator: int) -> int:
+    """Where an actuator's inputs begin in ctrl; from MuJoCo 4 on one may have several."""
+    at = getattr(model, "actuator_ctrladr", None)
+    return actuator if at is None else int(at[actuator])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attachment:
+    """One joint's actuator inside a model."""
+
+    joint: str
+    name: str
+    """Of the model's actuator."""
+    index: int
+    """Of that actuator among the model's."""
+    element: int
+    """Of ctrl, which holds its first target."""
+    actuator: Actuator
+    fit: Fit | None
+    """Where its numbers came from, if they were fitted."""
+    substeps: int
+    error: float
+    """Of the time step: how far the joint is off when let go, as a share of its motion."""
+    at: int
+    """Where its activations begin."""
+    n_line: int
+    """Commands of the past among them, for each target."""
+    system: Live
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Motors(Displayed):
+    """A model whose joints have our actuators; `model` is MuJoCo's own, to be used as ever."""
+
+    model: Any
+    spec: Any
+    joints: dict[str, Attachment]
+    findings: tuple[Finding, ...]
+
+    def overview(self) -> Overview:
+        rows = [
+            (a.joint, a.name, a.actuator.friction.kind, a.actuator.drive.kind, a.substeps, a.error)
+            for a in self.joints.values()
+        ]
+        columns = ("joint", "actuator", "friction", "drive", "substeps", "error of the step")
+        return Overview(
+            f"{len(rows)} joints, {1e3 * self.model.opt.timestep:g} ms", columns, rows, self.findings
+        )
+
+    def __str__(self) -> str:
+        one = "{0.joint}: {0.actuator.drive.kind}, {0.actuator.friction.kind}, {0.substeps} substeps".format
+        return "\n".join([*map(one, self.joints.values()), *(f"finding: {f}" for f in self.findings)])
+
+    def signals(self, data: Any) -> dict[str, dict[str, float]]:
+        """What happens inside each motor now, by joint: its states, voltage, current, torque and temperature,
+        and the effort that it puts on the joint. The data are of this model, not of a drawn one."""
+        return {joint: self.signals_of(joint, data) for joint in self.joints}
+
+    def signals_of(self, name: str, data: Any) -> dict[str, float]:
+        """The same of one joint."""
+        one = self.joints[name]
+        joint, system = self.model.joint(one.joint), one.system
+        n, act = len(system.states), data.act[one.at :]
+        q, v = float(data.qpos[joint.qposadr[0]]), float(data.qvel[joint.dofadr[0]])
+        begun = act[system.states.index("position")] > 0.5
+        asked = self._asked(one, data)
+        start = one.actuator.initial_state(asked, position=q, velocity=v)
+        plain = one.actuator.initial_state()
+        if begun:
+            start = {name: plain[name] + float(act[k]) for k, name in enumerate(system.states)}
+        state = start | {"position": q, "velocity": v}
+        return {
+            **state,
+            **{k: float(x) for k, x in signals(one.actuator, state, asked).items()},
+            "effort": float(act[n]),
+        }
+
+    def _asked(self, one: Attachment, data: Any) -> dict[str, float]:
+        """What reaches a drive now: each target as late as it comes, and whether the drive is on."""
+        system, delay, act = one.system, one.actuator.drive.delay, data.act[one.at :]
+        channels, n_line = rows.channels_of(self.model, one.index, system), one.n_line
+        settings = rows.settings_of(self.model, one.index)
+        late = math.ceil((delay or 0.0) / self.model.opt.timestep - 1e-9)
+        begun, line = act[system.states.index("position")] > 0.5, len(system.states) + 1 + len(system.inputs)
+        asked = {}
+        for k, (name, channel) in enumerate(zip(system.inputs[3:], channels, strict=True)):
+            value = float(data.ctrl[channel]) if channel >= 0 else 0.0
+            if channel == one.element:
+                value = min(max(value, settings["ctrl_low"]), settings["ctrl_high"])
+            if name == "disabled":
+                asked["enabled"] = 1.0 - value
+            else:
+                asked[name] = float(act[line + k * n_line + late - 1]) if begun and late > 0 else value
+        return asked
+
+    def channel(self, joint: str, target: str) -> int:
+        """The element of ctrl that holds a further target of a drive, where `feedforward` made one."""
+        return element(self.model, int(self.model.actuator(f"{self.joints[joint].name}_{target}").id))
+
+    def unlimited(self) -> None:
+        """Let every ctrl of ours be what it is: a recording was not held within the model's ranges."""
+        for one in self.joints.values():
+            rows.unlimited(self.model, one.index)
+
+    def drawn(self, seed: int = 0, *, spread: Spread | None = None) -> Any:
+        """A copy of the model with other motors that the recordings allow too: parameters of each fit drawn
+        once from its errors, for all its joints, and with a `Spread` each joint another piece from the same
+        box.
+        Give such copies to `mujoco.rollout`."""
+        model, random = copy.deepcopy(self.model), np.random.default_rng(seed)
+        fits = {id(one.fit): one.fit for one in self.joints.values() if one.fit is not None}
+        if not fits and spread is None:
+            raise MissingValue(
+                "nothing says how far these actuators' numbers may be off; attach a Fit, or give a be.Spread"
+            )
+        other = {key: fit.draws(1, int(random.integers(2**31)))[0] for key, fit in fits.items()}
+        for joint, one in self.joints.items():
+            actuator = other.get(id(one.fit), one.actuator)
+            self.put(joint, actuator if spread is None else spread.unit(actuator, random), model)
+        return model
+
+    def put(self, joint: str, actuator: Actuator, model: Any = None) -> None:
+        """Give a joint other numbers of the same structure, in this model or a copy of it. In this one, they
+        are what the joint has from now on, and no fit's any more."""
+        model = self.model if model is None else model
+        if joint not in self.joints:
+            raise UnknownName("joint", joint, self.joints)
+        one = self.joints[joint]
+        system = live(actuator, switched="disabled" in one.system.inputs)
+        if system.key != one.system.key:
+            raise InvalidValue(
+                f"joint {joint!r} was attached with other parts ({one.actuator.drive.kind},"
+                f" {one.actuator.friction.kind}); expected the same with other numbers: attach anew"
+            )
+        h = float(model.opt.timestep)
+        if (actuator.drive.delay or 0.0) / h + 0.5 > one.n_line:
+            raise InvalidValue(
+                f"joint {joint!r} was attached with room for a delay of"
+                f" {1e3 * h * (one.n_line - 0.5):.3g} ms, and drive.delay is now"
+                f" {1e3 * (actuator.drive.delay or 0.0):g} ms; attach anew"
+            )
+        _, functions = callback.register(system)
+        kept, channels = rows.settings_of(model, one.index), rows.channels_of(model, one.index, system)
+        rows.put(model, one.index, rows.row(functions, system, kept, channels))
+        dof = int(model.joint(joint).dofadr[0])
+        model.dof_armature[dof] = float(system.armature([*system.parameters.values()]))
+        mujoco = load_mujoco()
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        if model is self.model:
+            self.joints[joint] = replace(one, actuator=actuator, system=system, fit=None)

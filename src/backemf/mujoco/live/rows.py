@@ -1,0 +1,105 @@
+"""An actuator's numbers as they lie in a model: its terms and settings in `actuator_user`; see
+`kernel.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...engine.hosted import Live
+from ...physics.actuator import Actuator
+from .places import SETTINGS
+
+LINES = 2
+"""Room in the line of late commands, as a multiple of the delay: draws may have a longer one."""
+
+
+def line_of(actuator: Actuator, h: float) -> int:
+    """Commands of the past that a drive's delay needs at this time step."""
+    delay = actuator.drive.delay
+    return 1 if delay is None else LINES * math.ceil(delay / h + 0.5) + 1
+
+
+def size(system: Live, n_line: int) -> int:
+    """Activations of an actuator; see `kernel.py`."""
+    return len(system.states) + 1 + len(system.inputs) + n_line * (len(system.inputs) - 3)
+
+
+def width(functions: Any, system: Live) -> int:
+    """Numbers of an actuator in `actuator_user`."""
+    return functions.WIDTH + len(SETTINGS) + 3 * len(system.states) + len(system.inputs) - 3
+
+
+def trees(model: Any, actuators: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """For each joint, how many of ours move each other if it is the last of them, and the next one's
+    actuator."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for joint, name in actuators.items():
+        tree = int(model.dof_treeid[model.joint(joint).dofadr[0]])
+        found.setdefault(tree, []).append((int(model.actuator(name).id), joint))
+    linked = {}
+    for members in found.values():
+        members.sort(
+            reverse=True
+        )  # MuJoCo clears an actuator's rates when its turn comes, so the last one writes
+        for (_, joint), (after, _) in zip(members, [*members[1:], (-1, "")], strict=True):
+            linked[joint] = {"n_tree": len(members) if joint == members[0][1] else 0, "next": after}
+    return linked
+
+
+def row(functions: Any, system: Live, kept: Mapping[str, float], channels: Sequence[int]) -> np.ndarray:
+    """An actuator's numbers in `actuator_user`; see `kernel.py`."""
+    actuator, terms = system.actuator, np.empty((1, functions.WIDTH))
+    functions.prepare(np.array([[*system.parameters.values()]], float), terms)
+    drive = actuator.drive
+    low = -math.inf if drive.command_low is None else float(drive.command_low)
+    high = math.inf if drive.command_high is None else float(drive.command_high)
+    settings = {**kept, "delay": drive.delay or 0.0, "low": low, "high": high}
+    return np.concatenate([terms[0], [settings[k] for k in SETTINGS], *_starts(actuator), channels])
+
+
+def _starts(actuator: Actuator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each state starts from: a number, its share of the joint's position, and of the first target."""
+
+    def start(position: float, target: float | None = None) -> np.ndarray:
+        followed = actuator.drive.followed
+        asked = None if target is None or not followed else {followed: target}
+        return np.array([*actuator.initial_state(asked, position=position).values()], float)
+
+    drive, plain = actuator.drive, start(0.0)
+    low = -1.0 if drive.command_low is None else max(-1.0, float(drive.command_low))
+    high = 1.0 if drive.command_high is None else min(1.0, float(drive.command_high))
+    of_target = (start(0.0, high) - start(0.0, low)) / (high - low) if high > low else 0.0 * plain
+    of_position = start(1.0, 0.5 * (low + high)) - start(0.0, 0.5 * (low + high))
+    return plain, of_position, of_target
+
+
+def settings_of(model: Any, index: int) -> dict[str, float]:
+    """Of an actuator in a model."""
+    return dict(zip(SETTINGS, map(float, _behind_terms(model, index)), strict=False))
+
+
+def channels_of(model: Any, index: int, system: Live) -> list[int]:
+    """Which elements of ctrl an actuator in a model reads."""
+    at, n = len(SETTINGS) + 3 * len(system.states), len(system.inputs) - 3
+    return [int(x) for x in _behind_terms(model, index)[at : at + n]]
+
+
+def _behind_terms(model: Any, index: int) -> np.ndarray:
+    first, n_terms = (int(model.actuator_dynprm[index, k]) for k in (3, 4))
+    return model.actuator_user[index, first + n_terms :]
+
+
+def put(model: Any, index: int, numbers: np.ndarray) -> None:
+    """Write an actuator's numbers into a model."""
+    first = int(model.actuator_dynprm[index, 3])
+    model.actuator_user[index, first : first + len(numbers)] = numbers
+
+
+def unlimited(model: Any, index: int) -> None:
+    """Take the range of an actuator's ctrl away."""
+    behind = _behind_terms(model, index)
+    behind[SETTINGS.index("ctrl_low")], behind[SETTINGS.index("ctrl_high")] = -math.inf, math.inf

@@ -1,0 +1,120 @@
+"""A family of short motions: steps, chirps, slow reversals, breakaway ramps, lifts that end in a coast, and
+holds under load, each at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from .motions import EVERY, Motion, Track
+
+LEVELS = (0.0, 0.75, -0.75)
+"""Where slow motions take place, as shares of the reach: without a load, and with one to either side."""
+
+
+class Reach(NamedTuple):
+    """Where a joint may be asked to go."""
+
+    centre: float
+    """[rad]"""
+    size: float
+    """How far from the centre, either way [rad]."""
+    joint: str = EVERY
+    pace: float = 1.0
+    """How many times slower than usual."""
+
+
+def family(reach: Reach) -> list[Motion]:
+    """Every motion that may be chosen, none of them checked against a limit yet."""
+    made = [
+        *_steps(reach),
+        *_swings(reach),
+        *_slow(reach),
+        *_breakaways(reach),
+        *_coasts(reach),
+        *_holds(reach),
+    ]
+    return [replace(one, name=f"{one.name}-{k}") for k, one in enumerate(made)]
+
+
+def _motion(reach: Reach, name: str, duration: float, track: Track) -> Motion:
+    return Motion(name=name, duration=round(reach.pace * duration, 6), tracks={reach.joint: track})
+
+
+def _track(
+    reach: Reach,
+    times: Sequence[float],
+    levels: Sequence[float],
+    *,
+    between: str = "line",
+    coast: float | None = None,
+) -> Track:
+    """Levels are shares of the reach, around its centre."""
+    positions = tuple(round(reach.centre + reach.size * x, 6) for x in levels)
+    coast = None if coast is None else round(reach.pace * coast, 6)
+    return Track(
+        times=tuple(round(reach.pace * t, 6) for t in times),
+        positions=positions,
+        between=between,
+        coast=coast,
+    )
+
+
+def _steps(reach: Reach) -> Iterator[Motion]:
+    """Steps between levels: torque, back-EMF, gain; small ones stay below the drive's limit."""
+    for size in (1.0, 0.5, 0.2, 0.07):
+        levels = [size * x for x in (0.0, 1.0, -0.5, 0.5, -1.0)]
+        times = [0.1 * (k > 0) + 0.45 * max(k - 1, 0) for k in range(5)]
+        yield _motion(reach, "steps", 2.0, _track(reach, times, levels, between="hold"))
+    for size, period in ((0.7, 0.3), (0.3, 0.2), (0.1, 0.12)):
+        n = round(1.2 / period)
+        levels = [0.0, *(size * (-1.0) ** k for k in range(n)), 0.0]
+        times = [0.0, *(0.1 + k * period for k in range(n)), 0.1 + n * period]
+        yield _motion(reach, "reversals", times[-1] + 0.3, _track(reach, times, levels, between="hold"))
+
+
+def _swings(reach: Reach) -> Iterator[Motion]:
+    """Chirps: inertia, delay, and friction over many speeds."""
+    for share, low, high in ((0.9, 0.3, 1.2), (0.4, 0.5, 3.0), (0.15, 1.0, 6.0), (0.05, 2.0, 10.0)):
+        slow = f"low={low / reach.pace!r}Hz high={high / reach.pace!r}Hz duration={2.5 * reach.pace!r}s"
+        words = f"chirp amplitude={share * reach.size!r}rad {slow}"
+        command = words + (f" offset={reach.centre!r}rad" if reach.centre else "")
+        yield _motion(reach, "chirp", 2.5, Track(command=command))
+
+
+def _slow(reach: Reach) -> Iterator[Motion]:
+    """Slow triangles: friction on both sides of a reversal, with a load and without."""
+    for level in LEVELS:
+        for size, duration in ((0.2, 2.5), (0.08, 2.0)):
+            a, b = (level + size, level - size)
+            times = [0.0, 0.4, 0.5, *(0.5 + (duration - 0.5) * x for x in (0.25, 0.75, 1.0))]
+            levels = [0.0, level, level, a, b, level]
+            yield _motion(reach, "slow", duration, _track(reach, times, levels))
+
+
+def _breakaways(reach: Reach) -> Iterator[Motion]:
+    """Ramps so slow that the joint sticks before it gives way, in both directions."""
+    for level in LEVELS:
+        for size in (0.12, 0.03):
+            times = [0.0, 0.3, 0.6, 1.5, 1.7, 2.6]
+            levels = [0.0, level, level, level + size, level + size, level - 0.3 * size]
+            yield _motion(reach, "breakaway", 2.6, _track(reach, times, levels))
+
+
+def _coasts(reach: Reach) -> Iterator[Motion]:
+    """Lifted, held for a moment, let go; or let go while moving."""
+    for level in (1.0, -1.0, 0.5, 0.25):
+        track = _track(reach, (0.0, 0.5), (0.0, level), coast=0.8)
+        yield _motion(reach, "lift-coast", 2.2, track)
+    for level in (0.8, -0.8, 0.4):
+        track = _track(reach, (0.0, 0.1), (-0.3 * level, level), between="hold", coast=0.2)
+        yield _motion(reach, "throw-coast", 1.5, track)
+
+
+def _holds(reach: Reach) -> Iterator[Motion]:
+    """Held against a load, and moved a little there: lifting and lowering."""
+    for level in (0.9, -0.9):
+        times = (0.0, 0.5, 0.9, 1.1, 1.5, 1.7)
+        levels = [level * x for x in (0.0, 1.0, 1.0, 0.85, 0.85, 1.0)]
+        yield _motion(reach, "hold", 2.1, _track(reach, times, levels))

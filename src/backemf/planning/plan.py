@@ -1,0 +1,370 @@
+"""`plan`: the short motions whose logs will tell most of a servo, and what errors to expect of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..datasheets.datasheet import Datasheet
+from ..errors import InvalidValue, UnknownName
+from ..findings import Finding, finding
+from ..identify.check import DETERMINED, OPEN
+from ..identify.frictions import law, with_friction
+from ..identify.uncertainty import inverse
+from ..logs.robot import Robot
+from ..physics.actuator import Actuator
+from ..physics.bench import Bench
+from ..results.fit import Fit
+from ..tables import number, table
+from .choose import Budget, Choice, bounded, choose
+from .family import Reach, family
+from .limits import SHY, Heat, extremes, heat_of, nothing_fits, positions, within
+from .motions import EVERY, Motion, Motions, SafetyLimits, Track
+from .on_robot import on_robot
+from .otherwise import otherwise
+from .outlook import Outlook, Sensing, outlook
+
+SECONDS = 20.0
+"""Of all motions together, unless told [s]."""
+N_DRAWS = 4
+"""Draws of the start beside the start itself, over which the choice is good on average."""
+PACES = (((1.0, 0.4), 1.0), ((1.0, 0.4), 2.5), ((0.4, 0.1), 6.0))
+"""Sizes and slownesses of the motions that are looked at, one set after the other."""
+ENOUGH = 0.6
+"""Share of the motions that must keep to the limits, for no slower ones to be looked at."""
+LEFT = 0.005
+"""Relative error that is left of any number: by clocks, and by the steps in which a fit integrates."""
+PLANNED = "m4"
+"""Friction that is planned for where the start knows of Coulomb friction only: a plan for that alone would
+leave out the motions that tell the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What the planned logs will tell of one number."""
+
+    path: str
+    value: float
+    unit: str
+    before: float
+    """Relative error of what is known now; infinite where that is next to nothing."""
+    relative_error: float
+    """To expect of the fit."""
+    remedy: str = ""
+    """What would tell it, where these motions do not."""
+
+    @property
+    def determined(self) -> bool:
+        return self.relative_error <= DETERMINED and self.relative_error <= OPEN * self.before
+
+    @property
+    def error(self) -> float:
+        """In the number's own unit."""
+        return self.relative_error * abs(self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreseen:
+    """One planned motion as the start's model runs it."""
+
+    name: str
+    time: np.ndarray = field(repr=False)
+    target: np.ndarray = field(repr=False)
+    position: np.ndarray = field(repr=False)
+    current: np.ndarray = field(repr=False)
+    enabled: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Motions to record, and what to expect of their logs; `record` plays what `write` writes."""
+
+    motions: Motions
+    parameters: tuple[Expected, ...]
+    findings: tuple[Finding, ...]
+    foreseen: tuple[Foreseen, ...] = field(repr=False)
+    actuator: Actuator = field(repr=False)
+    """What was planned for: the start, with the friction that is looked for."""
+    bench: Bench = field(repr=False)
+
+    @property
+    def seconds(self) -> float:
+        return self.motions.duration
+
+    def write(self, path: Path | str, *, force: bool = False) -> Path:
+        """Write the motions into a file that `record` plays."""
+        return self.motions.write(path, force=force)
+
+    def __str__(self) -> str:
+        moves = [(m.name, f"{m.duration:.1f} s", *_goes(f), _off(f)) for m, f in self._pairs()]
+        rows = [
+            (p.path, p.value, p.unit, percent(p.before), percent(p.relative_error), _told(p), p.remedy)
+            for p in self.parameters
+        ]
+        said = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
+        parts = [
+            f"{len(moves)} motions, {self.seconds:.1f} s, the most telling first.",
+            table(moves, ("motion", "lasts", "from [rad]", "to [rad]", "current [A]", "torque off")),
+            table(rows, ("parameter", "around", "unit", "known", "expected", "told", "what would tell it")),
+            f"Findings:\n{said}" if said else "",
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+    def _pairs(self) -> list[tuple[Motion, Foreseen]]:
+        return list(zip(self.motions.motions, self.foreseen, strict=True))
+
+
+def _goes(one: Foreseen) -> tuple[float, float, float]:
+    return float(one.position.min()), float(one.position.max()), float(np.abs(one.current).max())
+
+
+def _off(one: Foreseen) -> str:
+    off = one.time[one.enabled < 0.5]
+    return f"from {off[0]:.2f} s" if len(off) else ""
+
+
+def _told(p: Expected) -> str:
+    return "yes" if p.determined else "no"
+
+
+def percent(x: float) -> str:
+    return "open" if not math.isfinite(x) or x > 1.5 else f"{number(100 * x, 2)} %"
+
+
+def plan(
+    actuator: Actuator | Fit,
+    bench: Bench | Robot,
+    *,
+    joint: str = "",
+    posture: Mapping[str, float] | None = None,
+    seconds: float = SECONDS,
+    target: str | Sequence[str] = (),
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
+    after: Fit | None = None,
+    friction: str | None = None,
+    limits: SafetyLimits | None = None,
+    sensing: Sensing | None = None,
+    settings: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Design the motions whose logs will tell most of an actuator, within limits, in some seconds.
+
+    bench      what the output carries; or a robot, of which `joint` moves while the others stand in `posture`
+    target     what is looked for: "friction", "motor.resistance", or several; everything unless given
+    prior      a datasheet, or path -> (value, standard error)
+    after      a fit of earlier logs: what it knows already is not looked for again
+    friction   the model that is planned for; its own, and "m4" where the actuator has only Coulomb friction
+    limits     of position, speed, current and temperature, kept by the start and by what it may be instead;
+               1 rad either way unless given
+    sensing    rate, encoder and noise of the recording to come
+    settings   what is set in the servo, as its logs will say: {"drive.proportional": 16}
+    """
+    actuator, after = (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, after)
+    if after is not None:
+        after = _of_joint(after, joint)
+        actuator = after.actuator
+    if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
+        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
+        raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
+    if not 2.0 <= seconds <= 3600.0:
+        raise InvalidValue(f"seconds is {seconds:g}; expected from 2 to 3600")
+    if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
+        raise InvalidValue(
+            f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
+            f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
+        )
+    others: dict[str, Track] = {}
+    rig = isinstance(bench, Bench)
+    limits, findings = limits or SafetyLimits(), list[Finding]()
+    if isinstance(bench, Robot):
+        bench, limits, others, told = on_robot(bench, joint, posture, limits)
+        findings += told
+    if bench.locked or bench.series:
+        raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
+    if after is None and friction is None and actuator.friction.name == "coulomb":
+        friction = PLANNED
+    if friction is not None and law(friction) != actuator.friction.name:
+        actuator = with_friction(actuator, friction)
+    sensing = sensing or Sensing()
+    limits = positions(limits)
+    look, feasible, heat = _candidates(
+        actuator,
+        bench,
+        limits,
+        joint or EVERY,
+        sensing=sensing,
+        prior=prior,
+        settings=dict(settings or {}),
+        rig=rig,
+    )
+    before = _known(look, after)
+    xs = look.draws(N_DRAWS, seed)
+    wanted = _wanted(look, target)
+    costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
+    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
+    picked = _chosen(look, feasible, xs, before, wanted, budget)
+    squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
+    errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
+    known = look.relative(look.problem.first, inverse(before))
+    rows = _expected(look, errors, known)
+    untold = [p.path for p in rows if not p.determined]
+    if untold:
+        found = otherwise(look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits)
+        rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
+    findings += _findings(rows, look, limits)
+    motions = [
+        replace(look.motions[k], name=f"{n + 1:02d}-{kind(look.motions[k])}") for n, k in enumerate(picked)
+    ]
+    motions = [replace(one, tracks={**others, **one.tracks}) for one in motions]
+    note = f"planned for {', '.join([target] if isinstance(target, str) and target else target) or 'all'}"
+    return Plan(
+        motions=Motions(motions=tuple(motions), limits=limits, note=note),
+        parameters=tuple(rows),
+        findings=tuple(findings),
+        foreseen=tuple(_foreseen(look, k, one.name) for k, one in zip(picked, motions, strict=True)),
+        actuator=look.problem.actuator,
+        bench=bench,
+    )
+
+
+def _of_joint(fit: Fit, joint: str) -> Fit:
+    if not fit.joints:
+        return fit
+    if joint not in fit.joints:
+        raise UnknownName("joint of the fit", joint, fit.joints)
+    return fit.joints[joint]
+
+
+def _candidates(
+    actuator: Actuator, bench: Bench, limits: SafetyLimits, joint: str, **more: Any
+) -> tuple[Outlook, list[int], Heat]:
+    """(what every motion would tell, places of those that keep to the limits, how each warms the winding).
+    Where most are too wild, slower and smaller ones are looked at beside."""
+    low, high = limits.position_low or 0.0, limits.position_high or 0.0
+    centre, half = 0.5 * (low + high), 0.5 * (high - low)
+    kept: list[Motion] = []
+    name = "" if joint == EVERY else joint
+    for sizes, pace in PACES:
+        reaches = [Reach(centre, size * (1.0 - 3.0 * SHY) * half, joint, pace) for size in sizes]
+        motions = kept + [one for reach in reaches for one in family(reach)]
+        motions = [replace(one, name=f"{kind(one)}-{k}") for k, one in enumerate(motions)]
+        look = outlook(actuator, bench, motions, joint=name, **more)
+        most = extremes(look)
+        feasible = [int(k) for k in np.flatnonzero(within(most, limits))]
+        last = pace == PACES[-1][1]
+        if last and not feasible:
+            raise nothing_fits(most, limits)
+        if last or len(feasible) > max(ENOUGH * len(motions), len(kept) + 10):
+            return look, feasible, heat_of(most, limits)
+        kept = [motions[k] for k in feasible]
+    raise AssertionError  # the last set returns or raises
+
+
+def _known(look: Outlook, after: Fit | None) -> np.ndarray:
+    """The precision of what is known before: the prior's, and what an earlier fit found."""
+    precision = look.problem.free.precision
+    if after is None:
+        return precision
+    own = [k for k in look.own if look.problem.free.names[k] in after.parameters]
+    paths = list(after.parameters)
+    there = [paths.index(look.problem.free.names[k]) for k in own]
+    slopes = look.problem.free.slopes(look.problem.first)[np.ix_(own, own)]
+    inward = np.linalg.inv(slopes)
+    found = inward @ after.covariance[np.ix_(there, there)] @ inward.T
+    known = precision.copy()
+    known[np.ix_(own, own)] = inverse(found)
+    return known
+
+
+def _wanted(look: Outlook, target: str | Sequence[str]) -> list[int]:
+    """Places of the numbers that are looked for."""
+    names = look.problem.free.names
+    words = [w.strip() for w in (target.split(",") if isinstance(target, str) else target) if w.strip()]
+    if not words:
+        return look.own
+    places = []
+    for word in words:
+        mine = [k for k in look.own if names[k] == word or names[k].startswith(f"{word}.")]
+        if not mine:
+            valid = {names[k] for k in look.own} | {names[k].partition(".")[0] for k in look.own}
+            raise UnknownName("target", word, valid)
+        places += mine
+    return sorted(set(places))
+
+
+def _chosen(
+    look: Outlook,
+    feasible: list[int],
+    xs: Sequence[np.ndarray],
+    before: np.ndarray,
+    wanted: list[int],
+    budget: Budget,
+) -> list[int]:
+    signed = [q.prior[1] if q.signed is not None else 0.1 for q in look.problem.free.parameters]
+    unit = 10.0 * np.array(signed)
+    told = np.array([bounded(look.information(x).worth[feasible], unit) for x in xs])
+    usable = np.isfinite(told).all(axis=(1, 2, 3))
+    choice = Choice(told[usable], np.array([before] * int(usable.sum())), wanted)
+    order = choose(choice, budget)
+    return [feasible[k] for k in order]
+
+
+def _expected(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[Expected]:
+    values = look.problem.values(look.problem.first)
+    rows = []
+    for place, k in enumerate(look.own):
+        q = look.problem.free.parameters[k]
+        before = float(known[place])
+        rows.append(
+            Expected(
+                path=q.path,
+                value=values[q.name],
+                unit=q.unit,
+                before=before if before < 1.5 else math.inf,
+                relative_error=float(errors[place]),
+            )
+        )
+    return rows
+
+
+def _findings(rows: Sequence[Expected], look: Outlook, limits: SafetyLimits) -> list[Finding]:
+    told = []
+    untold = [p for p in rows if not p.determined]
+    if untold:
+        text = f"{', '.join(p.path for p in untold)} will not be told by these motions."
+        remedy = "; ".join(dict.fromkeys(f"{p.path}: {p.remedy}" for p in untold))
+        told.append(finding("untold", text, remedy, **{p.path: min(p.relative_error, 1e9) for p in untold}))
+    if any(q.path == "bench.arm_mass" and not q.stated for q in look.problem.free.parameters):
+        text = (
+            "nobody says what the arm weighs; a fit looks for that too, and torques are as unsure as it is."
+        )
+        remedy = "weigh the arm and say so: arm_mass=0.02kg behind the bench's other numbers"
+        told.append(finding("arm_not_weighed", text, remedy))
+    if limits.temperature is not None and "winding_temperature" not in look.problem.system.states:
+        text = "the model does not know how the winding warms up, so the plan does not look at temperature."
+        remedy = f"the recorder watches it and ends at {limits.temperature:g} degC"
+        told.append(finding("temperature_not_modelled", text, remedy))
+    return told
+
+
+def kind(one: Motion) -> str:
+    """What sort of motion it is, by its name."""
+    return one.name.rstrip("0123456789-")
+
+
+def _foreseen(look: Outlook, k: int, name: str) -> Foreseen:
+    one, seen = look.problem.logs[k], look.seen(look.problem.first)[k]
+    asked = dict(zip(look.problem.system.inputs, one.inputs[one.samples].T, strict=True))
+    return Foreseen(
+        name=name,
+        time=one.time[one.samples],
+        target=asked["position_target"],
+        position=seen[:, 0],
+        current=np.where(asked["enabled"] > 0.5, seen[:, 1], 0.0),
+        enabled=asked["enabled"],
+    )

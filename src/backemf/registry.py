@@ -1,0 +1,188 @@
+"""Whatever has a name: frictions, drives, benches, readers, targets, buses, commands, sections of a report.
+
+A row is an object, or the text "package.module:name" of one that is loaded when it is first asked for; this
+is the only file that loads by name. Other packages add rows through entry points of the registry's group:
+docs/extend.md walks through one of each.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from .errors import BackemfWarning, UnknownName
+
+T = TypeVar("T")
+
+
+def load(text: str) -> Any:
+    """What "package.module:name" names; a module alone where there is no name behind it.
+
+    Args:
+        text: a dotted module of an installed package, with the name of something in it behind a colon.
+    """
+    module, _, name = text.partition(":")
+    loaded: Any = importlib.import_module(module)
+    for part in name.split(".") if name else ():
+        loaded = getattr(loaded, part)
+    return loaded
+
+
+class Registry(Mapping[str, T]):
+    """Rows by name, in the order in which they are listed; rows of other packages stand behind ours.
+
+    Entry points are looked for when a name is unknown or the rows are listed with `all_names`, never at
+    import: to look costs some ten milliseconds. One that cannot be loaded is a warning that names its
+    package.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        rows: Mapping[str, T | str],
+        *,
+        aliases: Mapping[str, str] | None = None,
+        group: str | None = None,
+        check: Callable[[Any], object] | None = None,
+    ) -> None:
+        """Args:
+        kind: what a row is, in a word, for messages: "friction".
+        rows: objects, or "package.module:name" of them.
+        aliases: other names of rows: {"m1": "coulomb"}.
+        group: of entry points through which other packages add rows: "backemf.targets".
+        check: is called with what an entry point gave; whatever it raises makes the row a warning.
+        """
+        self.kind, self.aliases, self.group = kind, dict(aliases or {}), group
+        self._rows: dict[str, T | str] = dict(rows)
+        self._check = check
+        self._own = tuple(self._rows)
+
+    def __getitem__(self, name: str) -> T:
+        known = self.aliases.get(name, name)
+        if known not in self._rows:
+            self._add_entry_points()
+        if known not in self._rows:
+            raise UnknownName(self.kind, name, self)
+        row = self._rows[known]
+        if isinstance(row, str):
+            row = self._rows[known] = cast(T, load(row))
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._rows or name in self.aliases:
+            return True
+        self._add_entry_points()
+        return name in self._rows
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Every name, those of other packages included; nothing of ours is loaded for it."""
+        self._add_entry_points()
+        return tuple(self._rows)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """Names of our own rows."""
+        return self._own
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Names that other packages added."""
+        return tuple(name for name in self.all_names if name not in self._own)
+
+    def _add_entry_points(self) -> None:
+        """Add the rows of other packages, once; a name of ours stays ours."""
+        if self.group is None:
+            return
+        group, self.group = self.group, None
+        for point in _entry_points(group):
+            if point.name in self._rows:
+                continue
+            try:
+                row = point.load()
+                if self._check is not None:
+                    self._check(row)
+            except Exception as error:  # whatever a stranger's package raises, ours goes on
+                package = point.dist.name if point.dist else point.value
+                warnings.warn(
+                    f"the {self.kind} {point.name!r} of the package {package} cannot be loaded"
+                    f" ({type(error).__name__}: {error}); update or remove that package",
+                    BackemfWarning,
+                    stacklevel=3,
+                )
+                continue
+            self._rows[point.name] = row
+
+
+def _entry_points(group: str) -> Iterator[importlib.metadata.EntryPoint]:
+    """Those of a group, each name once, in the order of their names."""
+    points = {point.name: point for point in importlib.metadata.entry_points(group=group)}
+    return iter([points[name] for name in sorted(points)])
+
+
+class Store(Protocol):
+    """Reads and writes nouns."""
+
+    def write(self, owner: Any, path: Path | str, *, force: bool = False) -> Path: ...
+
+
+class Sources(Protocol):
+    """Reads actuators from whatever holds one."""
+
+    def read(self, source: Path | str, hint: str | None = None) -> Any: ...
+
+
+class Figures(Protocol):
+    """Draws a noun."""
+
+    def drawing(self, noun: Any, *what: str, **more: Any) -> Any: ...
+
+
+class Robots(Protocol):
+    """Reads robots from their models, which takes MuJoCo."""
+
+    def read(self, path: Path | str, **options: Any) -> Any: ...
+
+
+class Signs(Protocol):
+    """Asks gravity about the signs of a robot's joints."""
+
+    def contradicted(self, robot: Any, logs: Any) -> Any: ...
+
+
+class Services:
+    """What lower layers ask of higher ones, by name: nouns read and draw themselves without knowing how."""
+
+    @functools.cached_property
+    def store(self) -> Store:
+        return load("backemf.store")
+
+    @functools.cached_property
+    def sources(self) -> Sources:
+        return load("backemf.targets.sources")
+
+    @functools.cached_property
+    def figures(self) -> Figures:
+        return load("backemf.apps.report.figures.show")
+
+    @functools.cached_property
+    def robots(self) -> Robots:
+        return load("backemf.mujoco.robot.describe")
+
+    @functools.cached_property
+    def signs(self) -> Signs:
+        return load("backemf.mujoco.robot.signs")
+
+
+SERVICES = Services()

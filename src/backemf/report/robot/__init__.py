@@ -1,1 +1,0 @@
-"""The report of a robot's fit: all its joints together, then each of them."""
