@@ -44,6 +44,9 @@ SCOPE = (
     ),
     f"{PACKAGE}/statistics.py",
     f"{PACKAGE}/datasheets/reconcile.py",
+    f"{PACKAGE}/analysis/conversion",
+    f"{PACKAGE}/analysis/curves",
+    f"{PACKAGE}/analysis/state_space.py",
 )
 """What is changed; folders that are not there are passed over."""
 ENOUGH = 0.9

@@ -211,7 +211,7 @@ def test_the_report_counts_by_kind_and_names_survivors(tmp_path):
 
 
 def test_survivors_are_found_again_where_lines_have_moved():
-    file = "src/backemf/model/a.py"
+    file = "src/backemf/physics/a.py"
     rows = [judged("survived", file=file), judged("killed", file=file)]
     found = mutants.again(rows, {file: b"\n\ny = a + b\nz = 1\ny = a + b\n"})
     assert [(r.state, r.mutant.line) for r in found] == [("waiting", 3), ("killed", 5)]
@@ -223,7 +223,7 @@ def sandbox(tmp_path):
     written = {
         "src/backemf/__init__.py": "",
         "src/backemf/physics/__init__.py": "",
-        "src/backemf/model/a.py": "LIMIT = 2.5\ndef f(a, b):\n    return a - b * LIMIT\n",
+        "src/backemf/physics/a.py": "LIMIT = 2.5\ndef f(a, b):\n    return a - b * LIMIT\n",
         "tests/model/test_a.py": (
             "import pytest\nfrom backemf.physics import a\n"
             "@pytest.mark.parametrize('b', [0, 0.0])\ndef test_zero(b): assert a.f(1, b) == 1\n"
@@ -246,7 +246,7 @@ def sandbox(tmp_path):
 
 def test_from_coverage_to_a_verdict(sandbox, tmp_path, capsys):
     """Three runs of pytest: what reaches what, a mutant that a test notices, one that it does not."""
-    file, name = "src/backemf/model/a.py", "tests/model/test_a.py"
+    file, name = "src/backemf/physics/a.py", "tests/model/test_a.py"
     coverage = reach.Coverage(sandbox, tmp_path / "build" / "coverage.json")
     coverage.measure()
     assert f"not used, it failed: {name}::test_wrong" in capsys.readouterr().out
@@ -269,7 +269,7 @@ def test_from_coverage_to_a_verdict(sandbox, tmp_path, capsys):
 
 
 def test_tests_that_run_the_line_come_first_and_one_of_each_function(sandbox, tmp_path):
-    file, name = "src/backemf/model/a.py", "tests/model/test_a.py"
+    file, name = "src/backemf/physics/a.py", "tests/model/test_a.py"
     coverage = reach.Coverage(sandbox, tmp_path / "coverage.json")
     coverage.on_import = {name: {file: 1 << 1}}
     coverage.tests[name] = [

@@ -42,7 +42,7 @@ class Guardian:
 
     def __enter__(self) -> Guardian:
         command = [sys.executable, "-m", "backemf.kits.recorder.guardian"]
-        source = str(Path(__file__).resolve().parent.parent.parent)
+        source = str(Path(__file__).resolve().parents[3])
         paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             command,

@@ -37,8 +37,8 @@ from __future__ import annotations
 
 import numba
 
-from .memory import allocate, call, keep, on_stack, put, real, solve, whole, word
-from .places import (
+from backemf.mujoco.live.memory import allocate, call, keep, on_stack, put, real, solve, whole, word
+from backemf.mujoco.live.places import (
     ACT,
     ACT_DOT,
     ADDRESS,

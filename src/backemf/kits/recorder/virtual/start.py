@@ -60,7 +60,7 @@ def virtual(
             words += [f"--{name.replace('_', '-')}", str(one)] if one != "" else []
     for fault in faults:
         words += ["--fault", fault]
-    paths = [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(__file__).resolve().parents[4]), os.environ.get("PYTHONPATH", "")]
     process = subprocess.Popen(
         [sys.executable, "-c", "from backemf.apps.cli.main import main; main()", "virtual", *words],
         stdout=subprocess.PIPE,
