@@ -34,6 +34,7 @@ def test_loops_in_c_and_numpy_and_derivatives_by_jax_are_those_of_the_engine(mon
         unavailable("gcc")
     engines = importlib.import_module("benchmarks.engines")
     engines.check(300)
+    importlib.import_module("benchmarks.live_population").check(300, many=64)
     loop = engines.numpy_loop
     monkeypatch.setattr(engines, "numpy_loop", lambda n: loop(n) + 1e-8)  # ten times the bound
     with pytest.raises(AssertionError):
