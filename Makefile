@@ -22,11 +22,12 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not realtime and not proof"
 	$(BIN)/python -m pytest -n 4 --dist worksteal -m "realtime and not proof"
 
-# Types and pages are checked at the same time: each is one process.
+# Types and pages are checked at the same time: each is one process. The measures of the source come last.
 check: $(STAMP)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check .
 	$(MAKE) --jobs=2 types pages
+	$(BIN)/python scripts/measures.py --paths --check
 
 types: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python

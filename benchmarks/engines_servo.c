@@ -17,6 +17,9 @@ static double level(const Servo *p, double c, double s) {
     return p->tau_c + p->K_l * fabs(c) + s * (p->tau_s - p->tau_c + p->K_ls * fabs(c));
 }
 
+/* (exp(y) - 1) / y, in Pade form. */
+static double growth(double y) { return (1 - y / 6) / (1 - y * (2.0 / 3 - y / 6)); }
+
 /* states: n + 1 rows of position and velocity, the first one given. */
 void run(const Servo *p, size_t n, const double *target, const double *dt, double *states) {
     const double J = (p->m + p->m_a / 3) * p->l * p->l + p->N * p->N * p->J_r, per_J = 1 / J;
@@ -38,11 +41,11 @@ void run(const Servo *p, size_t n, const double *target, const double *dt, doubl
         /* the direction of motion, or of the push that starts it */
         const double d = v > 0 || (v == 0 && free > f) ? 1 : v < 0 || (v == 0 && free < -f) ? -1 : 0;
         const double a = d == 0 ? 0 : (free - d * f) * per_J, y = d == 0 ? 0 : h * (dfree - d * df) * per_J;
-        double v1 = v + h * a * (1 - y / 6) / (1 - y * (2.0 / 3 - y / 6)), w;
+        double v1 = v + h * a * growth(y), w;
         if ((v > 0 && v1 < 0) || (v < 0 && v1 > 0)) { /* it stops on the way and goes on from rest */
             const double share = v / (v - v1), t_m0 = t_m - v * dt_m, t_e0 = t_e - v * dt_e;
-            const double free0 = t_m0 + t_e0, f0 = level(p, t_m0 - t_e0, 1);
-            v1 = (1 - share) * h * per_J * (free0 > f0 ? free0 - f0 : free0 < -f0 ? free0 + f0 : 0);
+            const double free0 = t_m0 + t_e0, f0 = level(p, t_m0 - t_e0, 1), left = (1 - share) * h * per_J;
+            v1 = left * growth(left * dfree) * (free0 > f0 ? free0 - f0 : free0 < -f0 ? free0 + f0 : 0);
             w = 0.5 * (share * v + (1 - share) * v1);
         } else {
             w = 0.5 * (v + v1);

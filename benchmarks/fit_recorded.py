@@ -89,7 +89,7 @@ def mx106(folder: Path) -> list[dict]:
 def regions(folder: Path, servos: int = 12) -> list[dict]:
     """How often the joint 95 % region of a fit from the sheet holds another servo's numbers, all of them."""
     sheet = be.Datasheet.read("mx-106")
-    squared, coulomb, begun = [], [], time.process_time()
+    squared, coulomb, truth, begun = [], [], {}, time.process_time()
     for seed in range(servos):
         truth, logs = another_servo(folder, seed)
         fit = be.fit(sheet.actuator(), logs, friction="m6", prior=sheet, n_starts=2)

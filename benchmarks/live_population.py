@@ -12,6 +12,7 @@ squared errors summed in the loop, kernels timed by events; costs are compared w
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,35 @@ def c_lanes(many: np.ndarray, measured: np.ndarray) -> Callable[[], np.ndarray] 
     score.argtypes, score.restype = [count, array, count, array, array, ctypes.c_double, array], None
     columns = [list(SYSTEM.parameters).index(name) for name in IN_C]
     blocks = many[:, columns].reshape(-1, LANES_OF_C, len(IN_C)).transpose(0, 2, 1)
-    given, target, cost = np.ascontiguousarray(blocks), command(STEPS), np.empty(len(many))
+    n = len(measured) - 1
+    given, target, cost = np.ascontiguousarray(blocks), command(n), np.empty(len(many))
 
     def run() -> np.ndarray:
-        score(len(given), given, STEPS, target, measured, DT, cost)
+        score(len(given), given, n, target, measured, DT, cost)
         return cost
 
     return run
+
+
+def check(n: int, many: int) -> None:
+    """What is compared must be the same: costs of candidates over n steps, in lanes, alone and in C."""
+    k, measured, few = kernels(SYSTEM), np.zeros(n + 1), many // 8
+    p, log = candidates(many, P, list(SYSTEM.parameters), IN_C), rows(n)
+    expected, c = k.cost(p, S0, log, 1, measured), c_lanes(p, measured)
+    with one_by_one():
+        np.testing.assert_allclose(k.cost(p[:few], S0, log, 1, measured), expected[:few], rtol=1e-9)
+    if c is not None:  # other orders of sums, and -ffast-math: a slip may move by a step
+        assert np.median(np.abs(c() / expected - 1)) < 1e-9
+
+
+@contextlib.contextmanager
+def one_by_one() -> Iterator[None]:
+    """Candidates one after the other, however many there are."""
+    least, loops.LEAST_IN_LANES = loops.LEAST_IN_LANES, 10**9
+    try:
+        yield
+    finally:
+        loops.LEAST_IN_LANES = least
 
 
 def on_processor() -> dict[str, float | None]:
@@ -81,19 +104,13 @@ def on_processor() -> dict[str, float | None]:
     logs, many = k.batch(rows()), candidates(MANY, P, list(SYSTEM.parameters), IN_C)
 
     def alone() -> np.ndarray:
-        least, loops.LEAST_IN_LANES = loops.LEAST_IN_LANES, 10**9
-        try:
+        with one_by_one():
             return k.cost(many[: MANY // 8], S0, logs, 1, measured)[:, 0]
-        finally:
-            loops.LEAST_IN_LANES = least
 
     contenders: dict[str, Callable[[], Any]] = {"lanes": lambda: k.cost(many, S0, logs, 1, measured)[:, 0]}
     c = c_lanes(many, measured)
     contenders |= {"alone": alone} | ({"c": c} if c else {})
-    expected = contenders["lanes"]()
-    np.testing.assert_allclose(alone(), expected[: MANY // 8], rtol=1e-9)
-    if c is not None:  # other orders of sums, and -ffast-math: a slip may move by a step
-        assert np.median(np.abs(c() / expected - 1)) < 1e-9
+    check(STEPS, MANY)
     spent = medians(contenders, rounds=7)
     rate = {name: (MANY // 8 if name == "alone" else MANY) * STEPS / s / 1e6 for name, s in spent.items()}
     k6, rows6, y6 = kernels(M6), held(command(STEPS)[:, None], np.full(STEPS, DT)), np.zeros(STEPS + 1)

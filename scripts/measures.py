@@ -1,0 +1,166 @@
+"""How large the source is, how it is named, and how far a reader walks through it; `make check` holds it.
+
+python scripts/measures.py            lines, files, functions, isinstance, names, docstrings
+python scripts/measures.py --paths    also the files that a fit and an export run, and changes of folder
+python scripts/measures.py --suite    also the whole suite with no kernel compiled yet; on a quiet machine
+python scripts/measures.py --names    lists every name and docstring that is against the rules
+python scripts/measures.py --list     lists every function that is too long or too complex, and the files run
+python scripts/measures.py --check    ends with 1, and a sentence for each measure that is exceeded
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from measuring import names, source
+from measuring.paths import call_paths
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "backemf"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a measure may be."""
+
+    goal: float
+    now: float | None = None
+    """What it was when it was last lowered: until the goal is met, it may not grow beyond that."""
+
+    @property
+    def held(self) -> float:
+        return self.goal if self.now is None else max(self.goal, self.now)
+
+
+ALLOWANCES: dict[str, int] = {}
+"""Lines by which a feature that came later may raise the limit, by the feature."""
+LIMITS = {
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=77_249),
+    "files of Python": Limit(345, now=503),
+    "functions over 60 lines": Limit(0, now=38),
+    "functions of complexity above 15": Limit(0, now=157),
+    "exceptions to these two": Limit(10),
+    "exceptions without need or reason": Limit(0),
+    "lines of be.fit": Limit(60, now=167),
+    "isinstance outside physics": Limit(149, now=437),
+    "class names used twice": Limit(0, now=61),
+    "module names used twice": Limit(0, now=74),
+    "bare participles": Limit(0, now=694),
+    "docstrings that leave arguments open": Limit(0, now=792),
+    "bench fit: files": Limit(30, now=42),
+    "bench fit: changes of folder": Limit(12, now=20),
+    "robot fit: files": Limit(40, now=50),
+    "robot fit: changes of folder": Limit(16, now=27),
+    "export --into: files": Limit(35, now=43),
+    "export --into: changes of folder": Limit(15, now=25),
+    "suite: minutes": Limit(10),
+}
+"""Measures in the order in which they are printed."""
+
+
+def measure_source(files: list[source.File]) -> tuple[dict[str, float], dict[str, list[str]]]:
+    """Counts of the source as it is written, and the functions behind some of them."""
+    sizes = source.function_sizes(files)
+    lists = {
+        "functions over 60 lines": sizes.long,
+        "functions of complexity above 15": sizes.complex,
+        "exceptions to these two": sizes.exceptions,
+        "exceptions without need or reason": sizes.unfounded,
+    }
+    counts: dict[str, float] = {
+        "lines of Python and templates": source.count_lines(files, SOURCE),
+        "files of Python": len(files),
+        **{measure: len(places) for measure, places in lists.items()},
+        "lines of be.fit": source.longest_door(files),
+        "isinstance outside physics": source.isinstance_calls(files),
+    }
+    return counts, lists
+
+
+def measure_names(files: list[source.File]) -> dict[str, list[str]]:
+    """What is against the rules of names and docstrings, by measure."""
+    return {
+        "class names used twice": names.repeated_classes(files),
+        "module names used twice": names.repeated_modules(files),
+        "bare participles": names.participles(files),
+        "docstrings that leave arguments open": names.Docstrings(files).open(),
+    }
+
+
+def measure_paths() -> tuple[dict[str, float], dict[str, list[str]]]:
+    """Files run and changes of folder of each call, and the files in order."""
+    counts: dict[str, float] = {}
+    lists = {}
+    for call, path in call_paths():
+        counts[f"{call}: files"] = len(path.files)
+        counts[f"{call}: changes of folder"] = path.changes
+        subfolders = f"({path.subfolder_changes} changes where a subfolder counts as another folder)"
+        lists[f"{call}: files"] = [*(file.as_posix() for file in path.files), subfolders]
+    return counts, lists
+
+
+def measure_suite() -> dict[str, float]:
+    """Minutes of `make test` with kernels that nobody has compiled yet; what it prints goes through."""
+    with tempfile.TemporaryDirectory() as folder:
+        empty = {"BACKEMF_CACHE": f"{folder}/kernels", "WARP_CACHE_PATH": f"{folder}/warp"}
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(["make", "test"], cwd=ROOT, env={**os.environ, **empty}, check=False)
+        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"make test ended with {done.returncode}; its time says nothing")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"the suite took {wall:.0f} s by the clock and {cpu:.0f} s of CPU time")
+    return {"suite: minutes": wall / 60}
+
+
+def exceeded(counts: dict[str, float]) -> list[str]:
+    """A sentence for each measure beyond what is held."""
+    sentences = []
+    for measure, count in counts.items():
+        limit = LIMITS[measure]
+        if count > limit.held:
+            goal = "" if limit.held == limit.goal else f" on the way to {limit.goal:,g}"
+            sentences.append(f"{measure}: {count:,g}, and {limit.held:,g} is the most{goal}")
+    return sentences
+
+
+def table(counts: dict[str, float]) -> str:
+    """Measures, what is held and the goals, as text."""
+    rows = [("", "measured", "at most", "goal")]
+    for measure, limit in LIMITS.items():
+        if measure in counts:
+            rows.append((measure, f"{counts[measure]:,.6g}", f"{limit.held:,g}", f"{limit.goal:,g}"))
+    return "\n".join(f"{row[0]:<38}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for flag in ("paths", "suite", "names", "list", "check"):
+        parser.add_argument(f"--{flag}", action="store_true")
+    wanted = parser.parse_args()
+    files = source.read_files(SOURCE)
+    counts, lists = measure_source(files)
+    of_names = measure_names(files)
+    counts |= {measure: len(places) for measure, places in of_names.items()}
+    if wanted.paths:
+        of_paths, files_run = measure_paths()
+        counts, lists = counts | of_paths, lists | files_run
+    if wanted.suite:
+        counts |= measure_suite()
+    for measure, places in {**(lists if wanted.list else {}), **(of_names if wanted.names else {})}.items():
+        print(f"{measure}:", *(f"  {place}" for place in places), "", sep="\n")
+    print(table(counts))
+    sentences = exceeded(counts) if wanted.check else []
+    if sentences:
+        raise SystemExit("\n".join(["", *sentences]))
+
+
+if __name__ == "__main__":
+    main()
