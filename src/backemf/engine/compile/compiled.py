@@ -39,12 +39,11 @@ class Structure:
         return Structure(dataclasses.replace(cast(Any, self.system), outputs=("position",)))
 
     def name(self, *parts: object) -> str | None:
-        """What the disk knows it by; nothing where a part came from outside these rooms,
+        """What the index of kernels knows it by; nothing where a part came from outside the physics' rooms,
         because its code may change unnoticed."""
-        ours = all(cls.__module__.startswith(("backemf.model.", "backemf.engine.")) for cls in self.classes)
-        if not ours or cache.is_stale():
+        if not all(map(cache.is_physics, self.classes)) or cache.is_stale():
             return None
-        return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)
+        return cache.name_of(cache.physics_code(), type(self.system).__qualname__, self.system.key, *parts)
 
 
 def _classes(owner: Any) -> set[type]:
