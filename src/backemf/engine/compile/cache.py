@@ -141,15 +141,16 @@ def physics_code() -> str:
     return known
 
 
-def _code(text: str | bytes) -> str:
-    """What a source does: its syntax tree without strings that stand alone, in which docstrings are."""
+@functools.lru_cache(maxsize=8)
+def _code(text: bytes) -> str:
+    """A hash of what a source does: of its syntax tree without strings that stand alone, as docstrings do."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list):
                 block[:] = [line for line in block if not _is_text(line)]
-    return ast.dump(tree)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _is_text(line: ast.AST) -> bool:
