@@ -94,12 +94,15 @@ def opening(fastmath: bool) -> str:
 
 @contextlib.contextmanager
 def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int = 0) -> Iterator[None]:
-    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself."""
-    names = ", ".join(arguments)
+    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself.
+
+    Without, it makes no array, and numba need not count who refers to one: faster to compile and to call.
+    """
+    names, flags = ", ".join(arguments), "**FLAGS" if scratch else "**FLAGS, _nrt=False"
     source.add("", "", f'{name}_body = body("""')
     with source.block(f"def {name}({names}{', Z' if scratch else ''}):"):
         yield
-    source.add('""")', "", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
+    source.add('""")', "", "", f'@njit("void({", ".join(arguments.values())})", {flags})')
     with source.block(f"def {name}({names}):"):
         source.add(f"{name}_body(({names}{f', np.empty({scratch})' if scratch else ''}))")
 
