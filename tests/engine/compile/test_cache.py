@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numba
@@ -154,13 +153,12 @@ def test_another_compiler_of_ours_compiles_anew(here, tmp_path, monkeypatch):
     cache.load(None, counted()[0])
     edited = tmp_path / "machine.py"
     edited.write_text("x = 1")
-    os.utime(edited, (0, 0))
     monkeypatch.setattr(cache, "_compilers", lambda text: [edited])
-    monkeypatch.setattr(cache.model, "LOADED", time.time() + 1)
+    monkeypatch.setattr(cache, "is_stale", lambda paths=None: False)
     cache.load(None, counted()[0])
     assert len(kernels_in(here)) == 2
-    monkeypatch.setattr(cache.model, "LOADED", 0.0)  # edited under a running process: not kept at all
     edited.write_text("x = 2")
+    monkeypatch.setattr(cache, "is_stale", lambda paths=None: True)  # under a running process: not kept
     assert cache.load(None, counted()[0]).kernel(2.0) == 4.0
     assert len(kernels_in(here)) == 2
 

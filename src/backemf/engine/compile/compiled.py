@@ -18,7 +18,7 @@ from . import cache
 
 if TYPE_CHECKING:
     from ..attached import Attached
-    from .lower import LoweredAttached, LoweredSignals
+    from .lower import Lowered, LoweredAttached, LoweredSignals
 
 
 class Structure:
@@ -105,16 +105,24 @@ def _kernel(
     kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool
 ) -> types.ModuleType | NotLowered:
     def write() -> str:
-        from .loops import kernel_source
-        from .lower import lower  # imports JAX, which a kernel found on the disk does not need
+        from .loops import kernel_source  # imports JAX, which a kernel found on the disk does not need
 
         if kind == "lanes":
             from .dialects.vectors import lanes_source
+            from .lower import lower
 
-            return lanes_source(lower(structure.system, delayed=delayed))
-        return kernel_source(kind, lower(structure.system, free=free, start=start, delayed=delayed))
+            return lanes_source(lower(structure.system, delayed=delayed))  # adds to what it is given
+        return kernel_source(kind, _lowered(structure, free, start, delayed))
 
     return _load(structure.name(kind, free, start, delayed), write)
+
+
+@functools.lru_cache(maxsize=4)
+def _lowered(structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool) -> Lowered:
+    """A system lowered, once for its sensitivities and its normal equations, which a fit needs both."""
+    from .lower import lower
+
+    return lower(structure.system, free=free, start=start, delayed=delayed)
 
 
 @functools.lru_cache(maxsize=64)
