@@ -441,7 +441,7 @@ def test_what_cannot_be_compiled_runs_on_the_reference_with_one_warning():
 
 
 def test_one_lowering_serves_several_kernels():
-    """Writing a kernel leaves what it is written from as it was: the next is named by its own source alone."""
+    """Writing a kernel leaves what it is written from as it was: no source depends on the one before."""
     shared = lower(SYSTEM, free=FREE, start=START, delayed=True)
     for kind in ("sensitivities", "normal", "sensitivities"):
         alone = lower(SYSTEM, free=FREE, start=START, delayed=True)
