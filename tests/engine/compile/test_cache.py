@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,10 @@ def counted():
     return (lambda: asked.append(1) or SMALL), asked
 
 
+def kernels_in(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.is_dir())
+
+
 def process(code: str, **variables: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", code],
@@ -71,7 +76,9 @@ def test_several_processes_build_at_once_and_the_next_needs_neither_jax_nor_time
     together = [process(SIMULATION, **where) for _ in range(2)]
     cold = [answer(running) for running in together]
     assert {row[1] for row in cold} == {"True"}
-    assert len(list(tmp_path.iterdir())) == 1  # one kernel, and nothing left behind
+    assert len(kernels_in(tmp_path)) == 1
+    # nothing left behind: beside the kernel, what the physics parsed to, and the structure
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == ["", ".index", ".index"]
     seconds, jax, result = answer(process(SIMULATION, **where))
     assert jax == "False"
     assert float(seconds) < 1.5
@@ -112,11 +119,54 @@ DAMAGE = {
 def test_what_is_broken_is_built_again(here, what):
     write, asked = counted()
     cache.load("b" * 32, write)
-    DAMAGE[what](here / ("b" * 32))
+    DAMAGE[what](kernels_in(here)[0])
     assert cache.load("b" * 32, write).kernel(1.5) == 3.0
     assert len(asked) == 2
     assert cache.load("b" * 32, write).kernel(1.5) == 3.0
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 32, b"c" * 31, b"c" * 32])
+def test_a_broken_entry_of_the_index_is_written_again(here, content):
+    """Cut off, not text, or the name of a kernel that is not there: the kernel is found by its source."""
+    write, asked = counted()
+    cache.load("a" * 32, write)
+    entry = here / f"{'a' * 32}.index"
+    before = entry.read_bytes()
+    entry.write_bytes(content)
+    again = cache.load("a" * 32, write)
+    assert sum(again.kernel.stats.cache_hits.values()) == 1
+    assert (len(asked), entry.read_bytes()) == (2, before)
+
+
+def test_structures_with_one_source_share_a_kernel(here):
+    for digit in "123":
+        cache.load(digit * 32, counted()[0])
+    assert len(kernels_in(here)) == 1
+    write, asked = counted()
+    cache.load("2" * 32, write)
+    assert not asked
+
+
+def test_another_compiler_of_ours_compiles_anew(here, tmp_path, monkeypatch):
+    """The instructions of a source come from `machine.py`: with that edited, the kernel is another."""
+    cache.load(None, counted()[0])
+    edited = tmp_path / "machine.py"
+    edited.write_text("x = 1")
+    monkeypatch.setattr(cache, "_compilers", lambda text: [edited])
+    monkeypatch.setattr(cache, "is_stale", lambda paths=None: False)
+    cache.load(None, counted()[0])
+    assert len(kernels_in(here)) == 2
+    edited.write_text("x = 2")
+    monkeypatch.setattr(cache, "is_stale", lambda paths=None: True)  # under a running process: not kept
+    assert cache.load(None, counted()[0]).kernel(2.0) == 4.0
+    assert len(kernels_in(here)) == 2
+
+
+def test_lanes_depend_on_both_files_that_write_their_instructions():
+    text = "from backemf.engine.compile.dialects.vectors import body\n"
+    assert [path.name for path in cache._compilers(text)] == ["vectors.py", "machine.py"]
+    assert [path.name for path in cache._compilers("")] == ["machine.py"]
 
 
 def test_without_a_usable_directory_a_temporary_one_serves(tmp_path, monkeypatch):
@@ -176,18 +226,21 @@ def test_settings_of_numba_are_left_alone_and_do_not_matter(here, tmp_path, monk
     # the checker knows its base class only
     assert str(tmp_path / "elsewhere") == numba.config.CACHE_DIR  # type: ignore[attr-defined]
     assert not (tmp_path / "elsewhere").exists()
-    assert list((here / ("f" * 32)).rglob("*.nbc"))
+    assert list(kernels_in(here)[0].rglob("*.nbc"))
 
 
 def test_the_least_recently_used_go_first(here, monkeypatch):
     monkeypatch.setattr(cache, "MOST", 2)
-    for digit in "123":
-        cache.load(digit * 32, counted()[0])
+    for factor in "123":
+        cache.load(factor * 32, lambda factor=factor: SMALL.replace("2.0", f"{factor}.0"))
         for path in here.iterdir():  # file times are coarse: age what is there
             os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 100))
-        if digit == "2":
+        if factor == "2":
             cache.load("1" * 32, counted()[0])
-    assert sorted(path.name[0] for path in here.iterdir()) == ["1", "3"]
+    assert sorted((path / "kernel.py").read_text()[-8] for path in kernels_in(here)) == ["1", "3"]
+    write, asked = counted()
+    assert cache.load("2" * 32, write).kernel(1.0) == 2.0  # its entry led to nothing
+    assert asked
 
 
 def test_clear_removes_kernels_and_nothing_else(here):
@@ -248,36 +301,56 @@ def test_a_directory_that_others_can_write_is_not_used(tmp_path, monkeypatch):
     assert not cache._is_private(made)
 
 
-def test_a_source_edited_under_a_running_process_leaves_no_stale_kernel(tmp_path):
-    """A process that loaded the old physics must not keep its kernel under the new source's name."""
-    package = tmp_path / "src"
-    shutil.copytree(
-        Path(backemf.__file__).parent, package / "backemf", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    kernels = tmp_path / "kernels"
-    steps = """
+STEPS = """
 import pathlib, sys, time
 import backemf as be
 motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
 bench = be.bench.Spring(inertia=1e-3, stiffness=0.5)
-if sys.argv[1] == "edit":
-    import backemf.engine.simulate, backemf.physics.native  # loaded, but nothing compiled yet
-    source = pathlib.Path(be.bench.__file__)
-    text = source.read_text()
-    assert text.count("-self.stiffness * (q - self.rest)") == 1
+if sys.argv[1:]:
+    import backemf.engine.simulate  # the physics is loaded, but nothing compiled yet
+    source, before, after = pathlib.Path(be.bench.__file__), *sys.argv[1:]
     time.sleep(0.05)
-    source.write_text(text.replace("-self.stiffness * (q", "-3.0 * self.stiffness * (q"))
+    source.write_text(source.read_text().replace(before, after))
 run = be.simulate(be.Actuator(motor=motor), bench, 3.0, duration=0.5)
-print(run.position[-1])
+print(run.position[-1], "jax" in sys.modules)
 """
-    environment = {**os.environ, cache.VARIABLE: str(kernels), "PYTHONPATH": str(package)}
+PULL = "-self.stiffness * (q - self.rest)"
 
-    def ask(word: str) -> float:
+
+def test_edited_physics_runs_and_an_edited_docstring_compiles_nothing(tmp_path):
+    package, kernels = tmp_path / "src", tmp_path / "kernels"
+    ignored = shutil.ignore_patterns("__pycache__", "*.html", "*.js", "*.json")
+    shutil.copytree(Path(backemf.__file__).parent, package / "backemf", ignore=ignored)
+    source = package / "backemf" / Path(be.bench.__file__).relative_to(Path(backemf.__file__).parent)
+    variables = {**os.environ, cache.VARIABLE: str(kernels), "PYTHONPATH": str(package)}
+
+    def edit(before: str, after: str) -> None:
+        text = source.read_text()
+        assert text.count(before) == 1
+        source.write_text(text.replace(before, after))
+
+    def simulate(*edited: str) -> tuple[float, bool, int]:
+        """Where the spring ends, whether the physics was traced, and how many kernels there are."""
         done = subprocess.run(
-            [sys.executable, "-c", steps, word], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", STEPS, *edited], env=variables, capture_output=True, text=True, check=True
         )
-        return float(done.stdout)
+        end, traced = done.stdout.split()
+        return float(end), traced == "True", len(kernels_in(kernels))
 
-    old, new, again = ask("edit"), ask("run"), ask("run")
-    assert new == again
-    assert new < 0.6 * old  # a spring three times as stiff: the new physics, compiled anew
+    stiffer = PULL.replace("-self", "-3.0 * self")
+    # A process that loaded the old physics must not leave its kernel where the new one is looked for.
+    old, _, _ = simulate(PULL, stiffer)
+    assert stiffer in source.read_text()
+    new, *compiled = simulate()
+    assert new < 0.6 * old
+    assert compiled == [True, 2]
+    edited, n = re.subn(r'(?m)^( *""")(?=\w)', r"\1Edited: ", source.read_text())
+    assert n > 10
+    source.write_text(edited + "\n# a remark\n")
+    assert simulate() == (new, False, 2)
+    edit(stiffer, f"+({stiffer})")  # other code, and the same source: traced, not compiled
+    assert simulate() == (new, True, 2)
+    edit(f"+({stiffer})", stiffer.removeprefix("-"))  # pushes instead of pulling
+    away, *compiled = simulate()
+    assert away > 2.0 * old
+    assert compiled == [True, 3]

@@ -438,3 +438,11 @@ def test_what_cannot_be_compiled_runs_on_the_reference_with_one_warning():
     assert list(candidates) == [pytest.approx(cost, rel=1e-12)] * 2
     with pytest.raises(NotLowered, match="array"):
         kernels(system, fallback=False).trajectory(p, S0, rows)
+
+
+def test_one_lowering_serves_several_kernels():
+    """Writing a kernel leaves what it is written from as it was: no source depends on the one before."""
+    shared = lower(SYSTEM, free=FREE, start=START, delayed=True)
+    for kind in ("sensitivities", "normal", "sensitivities"):
+        alone = lower(SYSTEM, free=FREE, start=START, delayed=True)
+        assert kernel_source(kind, shared) == kernel_source(kind, alone)

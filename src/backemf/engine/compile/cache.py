@@ -1,19 +1,26 @@
 """Compiled kernels on disk: one directory per kernel with its source, numba's machine code and a list of
-checksums.
+checksums; and an index of small files, from what a kernel is asked for by to the kernel's name.
+
+A kernel's name is a hash of its source, of the code that turns it into instructions, of the versions of what
+compiles it, and of the processor: an upgrade of anything simply finds nothing. To know the source one must
+trace the physics, which the index spares: its entries hold for one structure and one state of the physics'
+code, docstrings and comments aside. So an edited docstring changes nothing, and an edited law traces anew,
+but compiles only what came out otherwise.
 
 A directory is built under a private name and renamed into place when it is complete, so several processes can
 build the same kernel at once and a reader never sees half of one. Whatever does not match its checksum is
-built again. The name is a hash of everything the kernel depends on, so an upgrade of anything simply finds
-nothing.
+built again.
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
 import contextlib
 import functools
 import hashlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
@@ -25,16 +32,20 @@ import threading
 import time
 import types
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ... import physics
 
 VARIABLE = "BACKEMF_CACHE"
 """Environment variable that names another directory for compiled kernels."""
-MOST = 300
-"""Kernels kept; beyond them the least recently used are removed."""
-_SOURCE, _LIST = "kernel.py", "checksums.json"
+MOST = 2000
+"""Kernels kept, and ten times as many entries of the index; beyond them the least recently used are
+removed."""
+PHYSICS_ROOMS = ("physics", "engine")
+"""Folders of this package whose code decides what a kernel does."""
+_PACKAGE = Path(__file__).parents[2]
+_SOURCE, _LIST, _ENTRY, _NAME = "kernel.py", "checksums.json", ".index", "[0-9a-f]{32}"
 _one_at_a_time = threading.RLock()
 
 
@@ -78,25 +89,31 @@ def _of_user() -> Path:
 
 def _sources() -> list[Path]:
     """The files that say what a kernel does."""
-    package = Path(__file__).parents[2]
-    return [path for room in ("physics", "engine") for path in sorted((package / room).rglob("*.py"))]
+    return [path for room in PHYSICS_ROOMS for path in sorted((_PACKAGE / room).rglob("*.py"))]
 
 
-def is_stale() -> bool:
+def is_physics(kind: type) -> bool:
+    """Whether a class is written in the rooms of the physics, so that an edit of it is noticed."""
+    return kind.__module__.startswith(tuple(f"{_PACKAGE.name}.{room}." for room in PHYSICS_ROOMS))
+
+
+def is_stale(paths: Iterable[Path] | None = None) -> bool:
     """Whether a source was changed after this process began to load them: what runs here is then not what is
-    written there, and must not be kept under the name of what is."""
-    return any(max(s.st_mtime, s.st_ctime) > physics.LOADED for s in (path.stat() for path in _sources()))
+    written there, and must not be kept under the name of what is.
+
+    Args:
+        paths: The sources to look at; all of the physics' if not given.
+    """
+    looked_at = _sources() if paths is None else paths
+    return any(max(s.st_mtime, s.st_ctime) > physics.LOADED for s in (path.stat() for path in looked_at))
 
 
 @functools.cache
 def environment() -> tuple[str, ...]:
-    """What a kernel depends on besides its structure:
-    our sources, the versions of what compiles it, and the processor."""
+    """What machine code depends on besides its source: the versions of what writes and compiles it, and the
+    processor."""
     from llvmlite import binding
 
-    sources = hashlib.sha256()
-    for path in _sources():
-        sources.update(path.name.encode() + path.read_bytes())
     versions = [
         f"{name} {importlib.metadata.version(name)}" for name in ("jax", "numba", "llvmlite", "numpy")
     ]
@@ -105,49 +122,130 @@ def environment() -> tuple[str, ...]:
         binding.get_host_cpu_name(),
         binding.get_host_cpu_features().flatten(),
     )
-    return (sources.hexdigest(), *versions, platform.python_implementation(), sys.version, *processor)
+    return (*versions, platform.python_implementation(), sys.version, *processor)
+
+
+@functools.cache
+def physics_code() -> str:
+    """A hash of the physics' code without docstrings and comments.
+
+    Reading the files takes a millisecond, parsing them a third of a second: the index remembers what the
+    bytes parsed to.
+    """
+    contents = {path.relative_to(_PACKAGE).as_posix(): path.read_bytes() for path in _sources()}
+    name = name_of("physics", [(path, hashlib.sha256(text).hexdigest()) for path, text in contents.items()])
+    known = _recall(name)
+    if known is None:
+        known = name_of([(path, _code(text)) for path, text in contents.items()])
+        _remember(name, known)
+    return known
+
+
+@functools.lru_cache(maxsize=8)
+def _code(text: bytes) -> str:
+    """A hash of what a source does: of its syntax tree without strings that stand alone, as docstrings do."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                block[:] = [line for line in block if not _is_text(line)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _is_text(line: ast.AST) -> bool:
+    return (
+        isinstance(line, ast.Expr)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
+    )
 
 
 def name_of(*parts: object) -> str:
-    """A name for a kernel that depends on these parts and on the environment."""
+    """A name for what depends on these parts and on the environment."""
     return hashlib.sha256(repr((parts, environment())).encode()).hexdigest()[:32]
 
 
-def load(name: str | None, write: Callable[[], str]) -> types.ModuleType:
-    """The compiled module of that name; if there is none, `write` gives its source.
+def load(structure: str | None, write: Callable[[], str]) -> types.ModuleType:
+    """The compiled module that `write` gives the source of.
 
-    Without a name the source itself is one: for physics that came from outside this package, which can change
-    unnoticed.
+    Args:
+        structure: Whatever decides that source, as a name: where the index knows it, nothing is written.
+            None for physics that came from outside this package, which can change unnoticed.
+        write: Gives the source.
     """
     with _one_at_a_time:
-        text = None
-        if name is None:
-            text = write()
-            name = name_of(text)
-        root = directory()
-        if root is not None:
-            kernel = _read(root / name, name)
+        root, known = directory(), None if structure is None else _recall(structure)
+        if root is not None and known is not None:
+            kernel = _read(root / known, known)
             if kernel is not None:
                 return kernel
-        text = write() if text is None else text
-        if root is not None:
-            with contextlib.suppress(OSError):
-                return _build(root, name, text)
-        return _run(text, f"<backemf kernel {name}>", name, keep=False)
+        text = write()
+        compilers = _compilers(text)
+        name = name_of(text, [_code(path.read_bytes()) for path in compilers])
+        if root is None or is_stale(compilers):
+            return _run(text, f"<backemf kernel {name}>", name, keep=False)
+        kernel = _read(root / name, name)
+        if kernel is None:
+            try:
+                kernel = _build(root, name, text)
+            except OSError:
+                return _run(text, f"<backemf kernel {name}>", name, keep=False)
+        if structure is not None and not is_stale():
+            _remember(structure, name)
+        return kernel
+
+
+def _compilers(text: str) -> list[Path]:
+    """The files of ours that a source's instructions come from: those it imports, and `machine.py`, on which
+    they build."""
+    imported = re.findall(rf"^from ({_PACKAGE.name}\.[\w.]+) import", text, re.MULTILINE)
+    origins = [spec.origin for spec in map(importlib.util.find_spec, imported) if spec and spec.origin]
+    return sorted({Path(__file__).with_name("machine.py"), *map(Path, origins)})
+
+
+def _recall(name: str) -> str | None:
+    """What the index says of a name, if anything."""
+    root = directory()
+    if root is None:
+        return None
+    path, known = root / f"{name}{_ENTRY}", ""
+    with contextlib.suppress(OSError, UnicodeError):
+        known = path.read_text("utf-8")
+        os.utime(path)
+    return known if re.fullmatch(_NAME, known) else None
+
+
+def _remember(name: str, known: str) -> None:
+    """Write an entry of the index, whole or not at all; without it the next process is slower, no more."""
+    root = directory()
+    if root is None:
+        return
+    private = root / f".{name}.{uuid.uuid4().hex}"
+    with contextlib.suppress(OSError):
+        try:
+            private.write_text(known, "utf-8")
+            private.replace(root / f"{name}{_ENTRY}")
+        finally:
+            private.unlink(missing_ok=True)
 
 
 def clear() -> None:
     """Remove every kernel from the disk; those already loaded stay usable."""
     root = directory()
-    for path in [] if root is None else _kernels(root, private=True):
-        shutil.rmtree(path, ignore_errors=True)
+    for path in [] if root is None else _ours(root, rf"\.?{_NAME}(\.{_NAME}|{_ENTRY})?"):
+        _remove(path)
 
 
-def _kernels(root: Path, *, private: bool = False) -> list[Path]:
-    """Our directories, oldest first; `private` also gives those under construction,
-    or left behind by a process that died."""
-    pattern = re.compile(r"\.?[0-9a-f]{32}(\.[0-9a-f]{32})?" if private else r"[0-9a-f]{32}")
-    return sorted((p for p in root.iterdir() if pattern.fullmatch(p.name)), key=lambda p: p.stat().st_mtime)
+def _ours(root: Path, pattern: str) -> list[Path]:
+    """What is ours in a directory and is named like that."""
+    return [path for path in root.iterdir() if re.fullmatch(pattern, path.name)]
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _read(path: Path, name: str) -> types.ModuleType | None:
@@ -184,14 +282,16 @@ def _build(root: Path, name: str, text: str) -> types.ModuleType:
 
 
 def _prune(root: Path) -> None:
+    """Remove what was used least recently, and what a process that died left behind."""
     with contextlib.suppress(OSError):
-        left_behind = [
-            p
-            for p in _kernels(root, private=True)
-            if p.name.startswith(".") and p.stat().st_mtime < time.time() - 86400
-        ]
-        for path in [*_kernels(root)[:-MOST], *left_behind]:
-            shutil.rmtree(path, ignore_errors=True)
+        for pattern, most in ((_NAME, MOST), (_NAME + _ENTRY, 10 * MOST)):
+            paths = _ours(root, pattern)
+            if len(paths) > most:
+                for path in sorted(paths, key=lambda p: p.stat().st_mtime)[:-most]:
+                    _remove(path)
+        for path in _ours(root, rf"\.{_NAME}\.{_NAME}"):
+            if path.stat().st_mtime < time.time() - 86400:
+                _remove(path)
 
 
 def _checksums(path: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ from . import cache
 
 if TYPE_CHECKING:
     from ..hosted import Attached
-    from .lower import LoweredAttached, LoweredSignals
+    from .lower import Lowered, LoweredAttached, LoweredSignals
 
 
 class Structure:
@@ -39,12 +39,11 @@ class Structure:
         return Structure(dataclasses.replace(cast(Any, self.system), outputs=("position",)))
 
     def name(self, *parts: object) -> str | None:
-        """What the disk knows it by; nothing where a part came from outside these rooms,
+        """What the index of kernels knows it by; nothing where a part came from outside the physics' rooms,
         because its code may change unnoticed."""
-        ours = all(cls.__module__.startswith(("backemf.physics.", "backemf.engine.")) for cls in self.classes)
-        if not ours or cache.is_stale():
+        if not all(map(cache.is_physics, self.classes)) or cache.is_stale():
             return None
-        return cache.name_of(type(self.system).__qualname__, self.system.key, *parts)
+        return cache.name_of(cache.physics_code(), type(self.system).__qualname__, self.system.key, *parts)
 
 
 def _classes(owner: Any) -> set[type]:
@@ -106,16 +105,24 @@ def _kernel(
     kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool
 ) -> types.ModuleType | NotLowered:
     def write() -> str:
-        from .loops import kernel_source
-        from .lower import lower  # imports JAX, which a kernel found on the disk does not need
+        from .loops import kernel_source  # imports JAX, which a kernel found on the disk does not need
 
         if kind == "lanes":
             from .dialects.vectors import lanes_source
+            from .lower import lower
 
-            return lanes_source(lower(structure.system, delayed=delayed))
-        return kernel_source(kind, lower(structure.system, free=free, start=start, delayed=delayed))
+            return lanes_source(lower(structure.system, delayed=delayed))  # adds to what it is given
+        return kernel_source(kind, _lowered(structure, free, start, delayed))
 
     return _load(structure.name(kind, free, start, delayed), write)
+
+
+@functools.lru_cache(maxsize=4)
+def _lowered(structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool) -> Lowered:
+    """A system lowered, once for its sensitivities and its normal equations, which a fit needs both."""
+    from .lower import lower
+
+    return lower(structure.system, free=free, start=start, delayed=delayed)
 
 
 @functools.lru_cache(maxsize=64)

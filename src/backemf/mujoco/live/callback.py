@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import threading
 from pathlib import Path
 from typing import Any
@@ -109,8 +108,7 @@ def register(system: Live) -> tuple[int, Any]:
     """A structure's number, by which models know it, and its functions; installs the callbacks."""
     structure = Structure(system)
     functions = compiled.called(structure)
-    name = repr((type(system).__qualname__, system.key, cache.environment()))
-    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")
+    number = int(cache.name_of(cache.physics_code(), type(system).__qualname__, system.key)[:12], 16)
     with _one_at_a_time:
         _table().add(number, functions, system)
         install()

@@ -82,8 +82,10 @@ _STEP = {"n": "int64", "H": _MATRIX, "S": _MATRIX, "U": _MATRIX, "h": "float64",
 
 def opening(fastmath: bool) -> str:
     """The first lines of every source. Division by zero gives infinity, and other threads may
-    run meanwhile."""
-    flags = f"cache=CACHE, nogil=True, error_model='numpy', fastmath={FASTMATH if fastmath else False}"
+    run meanwhile; there is no second entry for callers in C, which would take as long to compile as the
+    first."""
+    numbers = f"error_model='numpy', fastmath={FASTMATH if fastmath else False}"
+    flags = f"cache=CACHE, nogil=True, no_cfunc_wrapper=True, {numbers}"
     return (
         "import numpy as np\nfrom numba import njit\n\n"
         f"from backemf.engine.compile.machine import body\n\nFLAGS = dict({flags})\n"
@@ -92,12 +94,15 @@ def opening(fastmath: bool) -> str:
 
 @contextlib.contextmanager
 def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int = 0) -> Iterator[None]:
-    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself."""
-    names = ", ".join(arguments)
+    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself.
+
+    Without, it makes no array, and numba need not count who refers to one: faster to compile and to call.
+    """
+    names, flags = ", ".join(arguments), "**FLAGS" if scratch else "**FLAGS, _nrt=False"
     source.add("", "", f'{name}_body = body("""')
     with source.block(f"def {name}({names}{', Z' if scratch else ''}):"):
         yield
-    source.add('""")', "", "", f'@njit("void({", ".join(arguments.values())})", **FLAGS)')
+    source.add('""")', "", "", f'@njit("void({", ".join(arguments.values())})", {flags})')
     with source.block(f"def {name}({names}):"):
         source.add(f"{name}_body(({names}{f', np.empty({scratch})' if scratch else ''}))")
 
@@ -135,7 +140,7 @@ def _prepared(lowered: Lowered, fastmath: bool) -> tuple[Source, list[Node]]:
     slow = (Level.CONSTANT, Level.PARAMETER)
     slow_terms = kept(lowered.step.values, slow)
     source = Source()
-    source.add(opening(fastmath), "CALLED = {k: v for k, v in FLAGS.items() if k != 'nogil'}")
+    source.add(opening(fastmath), "CALLED = {k: FLAGS[k] for k in ('cache', 'error_model', 'fastmath')}")
     source.add(f"WIDTH = {len(slow_terms)}")
     with (
         decorated(source, "prepare", {"P": _MATRIX, "H": _MATRIX}),
