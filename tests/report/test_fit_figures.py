@@ -11,7 +11,7 @@ import pytest
 
 import backemf as be
 from backemf.analysis.curves import friction_size
-from backemf.apps.playground.blocks import Drawing
+from backemf.figure import Drawing
 from backemf.apps.report.figures import (
     draw as render,
     fit as fit_figures,

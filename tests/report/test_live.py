@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.playground.blocks import Drawing
+from backemf.figure import Drawing
 from backemf.apps.playground.kernels import Kernels, packed, rows_script, script
 from backemf.apps.playground.panel import Live, data, live, slider
 from backemf.apps.report import html

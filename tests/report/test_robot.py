@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.report import report as command
-from backemf.apps.playground.blocks import Drawing, Live, Table
+from backemf.figure import Drawing, Live, Table
 from backemf.apps.report.robot_contents import level_of, robot_report
 from backemf.apps.report.robot_page import page, write
 from backemf.apps.report.robot_sections import sections

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...figure import Block
 from ...identify.predict import Prediction
 from ...results.fit import Fit, Fitted
 from ...tables import interval, number
@@ -71,7 +72,7 @@ class Slider:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live:
+class Live(Block):
     """Sliders, and the logs that are run again when one moves."""
 
     sliders: tuple[Slider, ...]

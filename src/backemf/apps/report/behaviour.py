@@ -10,7 +10,7 @@ import numpy as np
 from ...figure import Curve
 from ...identify.fit_findings import TIED
 from ...tables import number
-from ..playground.blocks import Block, Drawing, Table, missing, note
+from ...figure import Block, Drawing, Table, missing, note
 from .contents import Report
 from .figures.fit import correlations, relative_errors
 from .figures.friction import friction_band, hysteresis as loops

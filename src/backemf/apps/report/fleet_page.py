@@ -15,7 +15,7 @@ from ...kits.fleets.kept import Status, failures
 from ...kits.fleets.story import Story, story
 from ...results.population import Population
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from .html import page_of
 
 MOST = 20

@@ -12,7 +12,7 @@ from ...figure import Figure, Panel
 from ...files import write_all
 from ...findings import Finding
 from ..playground import panel as live
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table
 from ..playground.document import document, escaped as _text
 from ..playground.kernels import Kernels, rows_script, script
 from ..playground.markup import markup

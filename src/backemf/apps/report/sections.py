@@ -10,7 +10,7 @@ from dataclasses import replace
 from ...findings import Finding
 from ...identify.predict import ROLES
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ..playground.panel import live
 from .behaviour import envelope, friction, hysteresis, identifiability, thermal
 from .contents import LogRow, Report

@@ -10,7 +10,7 @@ import numpy as np
 from ...figure import Band, Bars, Curve, Figure, Panel, held, over_time
 from ...results.fit import Fit
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from .figures.fit import ladder_bars
 from .figures.friction import friction_band
 from .joint_blocks import joint_blocks
