@@ -1,5 +1,5 @@
-"""Figures and pages as data: what to draw and what to say, said once; whoever draws turns a figure into a file
-or into something interactive, and sections of blocks into a page."""
+"""Figures and pages as data: what to draw and what to say, said once; whoever draws turns a figure into a
+file or into something interactive, and sections of blocks into a page."""
 
 from __future__ import annotations
 

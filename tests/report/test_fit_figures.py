@@ -11,7 +11,6 @@ import pytest
 
 import backemf as be
 from backemf.analysis.curves import friction_size
-from backemf.figure import Drawing
 from backemf.apps.report.figures import (
     draw as render,
     fit as fit_figures,
@@ -20,7 +19,7 @@ from backemf.apps.report.figures import (
     sheet as sheet_figures,
 )
 from backemf.apps.report.sections import sections
-from backemf.figure import Curve, Figure, Panel
+from backemf.figure import Curve, Drawing, Figure, Panel
 from backemf.physics import steady
 
 MOTOR = be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,16 +15,17 @@ import numpy as np
 from ... import __version__
 from ...datasheets.datasheet import Datasheet
 from ...errors import BackemfError
-from ...identify.predict import ROLES, Prediction, as_found, role, run
+from ...identify.predict import ROLES, Prediction, as_found, predict_joint, role, run
 from ...logs.log import Log
 from ...physics.bench import Bench
 from ...physics.quantity import quantities
 from ...results.fit import Fit, FittedLog
 from ...results.reread import stored_logs as stored_logs
 from ...tables import number
-from .exported import Exported, exports, n_steps
-from .stated import Compared, parameters, performance
-from .verdict import ATTACHED, Deployed, deployed, level, verdict
+from .exported import Exported, edit_model, exports, n_steps
+from .robot_runs import RobotRuns, simulate_together
+from .stated import StatedValue, parameters, performance
+from .verdict import ATTACHED, Deployed, deployed, level, level_together, verdict, verdict_together
 
 SIMULATED = re.compile(r"(motor|trajectory) .*simulat|'simulated' = true", re.IGNORECASE)
 """How a recording's own notes say that it was simulated."""
@@ -174,7 +175,7 @@ def report(
             progress(text, min(next(started) / steps, 1.0))
 
     robot = simulate_together(fit, logs, tell) if fit.joints else None
-    rows = _robot_rows(fit, robot) if robot is not None else tuple(_row(fit, log, tell) for log in logs)
+    rows = () if robot is not None else tuple(_row(fit, log, tell) for log in logs)
     joints = {
         joint: _joint(joint, one, rows, robot, sheet) for joint, one in (fit.joints or {"": fit}).items()
     }
@@ -184,14 +185,11 @@ def report(
         edited, why = edit_model(fit, logs) if exported else (None, "left out as asked")
         robot = replace(robot, edited=edited, no_file=why)
     elif exported:
-        found = [as_found(fit, run.log) for run in joints[""].runs]
+        found = [as_found(fit, row.run.log) for row in rows if row.run is not None]
         files = exports(fit, sorted(found, key=lambda log: role(fit, log.name) != "held out"), tell)
         deployment, attached = deployed(files, used), deployed(files, ATTACHED)
     tell("what follows from the parameters")
     together = None if robot is None else (fit, robot.score, robot.shipped)
-    here = {row.name for row in rows}
-    known = {r.name: r for r in fit.logs}
-    others = [_remembered(fit, n, known.get(n)) for n in (*fit.training, *fit.held_out) if n not in here]
     return Report(
         fit=fit,
         name=name,
@@ -201,7 +199,7 @@ def report(
         else verdict_together(*together, None if robot is None else robot.edited),
         level=level(fit, deployment) if together is None else level_together(*together),
         used=deployment,
-        logs=(*rows, *others),
+        logs=(*rows, *_not_given(fit, rows)),
         joints=joints,
         performance=() if fit.joints else performance(fit, sheet),
         exports=files,
@@ -221,6 +219,33 @@ def bench_words(bench: Bench | None) -> str:
     ]
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bench.kind.rpartition(".")[2]).lower()
     return f"{kind}: {', '.join(numbers)}" if numbers else kind
+
+
+def _joint(
+    name: str, fit: Fit, rows: Sequence[LogRow], robot: RobotRuns | None, sheet: Datasheet | None
+) -> JointReport:
+    """What there is to say of one joint; `rows` are a servo's logs, `robot` has those of a robot."""
+    stated = parameters(fit, sheet)
+    if robot is not None:
+        worst = robot.worst_run(name)
+        runs = () if worst is None or name not in worst.motion.asked else (predict_joint(worst.motion, name),)
+        load, fastest = robot.usual_load(name), robot.fastest(name)
+    else:
+        runs = sorted((r.run for r in rows if r.run is not None), key=lambda run: ROLES.index(run.role))
+        load, fastest = 0.0, None
+        if runs:
+            load = float(f"{np.percentile(np.abs(np.concatenate([r.load for r in runs])), 90):.2g}")
+            fastest = max(float(np.percentile(np.abs(r.velocity), 99.5)) for r in runs) or None
+    return JointReport(
+        name=name, fit=fit, runs=tuple(runs), usual_load=load, fastest=fastest, parameters=stated
+    )
+
+
+def _not_given(fit: Fit, rows: Sequence[LogRow]) -> list[LogRow]:
+    """Logs that the fit remembers and nobody gave; of a robot, whose recordings are simulated, none."""
+    given, known = {row.name for row in rows}, {r.name: r for r in fit.logs}
+    names = () if fit.joints else (*fit.training, *fit.held_out)
+    return [_remembered(fit, name, known.get(name)) for name in names if name not in given]
 
 
 def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:

@@ -88,5 +88,7 @@ def performance(fit: Fit, sheet: Datasheet | None) -> tuple[StatedValue, ...]:
                 to_output = float(gear.output_torque(1.0)) if torque else 1.0 / abs(gear.ratio)
             said["stated"] = printed.value * to_output
             said["stated_error"] = printed.half * to_output / math.sqrt(3)
-        rows.append(StatedValue(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, **said))
+        rows.append(
+            StatedValue(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, **said)
+        )
     return tuple(rows)
