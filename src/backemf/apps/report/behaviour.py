@@ -14,8 +14,13 @@ from ...identify.predict import ROLES
 from ...tables import number
 from ..playground.panel import live
 from .contents import JointReport, Report
-from .figures.fit import correlations, measured_and_predicted, relative_errors
-from .figures.friction import friction_band, hysteresis as loops
+from .figures.fit import (
+    correlations,
+    friction_band,
+    hysteresis as loops,
+    measured_and_predicted,
+    relative_errors,
+)
 from .figures.sheet import envelope as quadrants, thermal_rise, time_to_limit
 
 N_POINTS = 300

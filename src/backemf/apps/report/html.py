@@ -17,8 +17,7 @@ from ..playground.kernels import Kernels, rows_script, script
 from ..playground.markup import markup
 from ..playground.page_style import SCRIPT
 from .contents import Report
-from .figures.plotly import library, plots, points_each
-from .figures.svg import svg
+from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
