@@ -99,9 +99,7 @@ def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
         4 * 0.05 * fit_figures.STROKE, rel=5e-3
     )
     assert (
-        fit_figures.hysteresis(
-            be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, ""
-        )
+        fit_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, "")
         is None
     )
 
