@@ -14,8 +14,7 @@ from ...findings import Finding
 from ..playground import panel as live
 from ..playground.document import document, escaped as _text
 from ..playground.kernels import Kernels, rows_script, script
-from ..playground.markup import markup
-from ..playground.page_style import SCRIPT
+from ..playground.panel import markup
 from .contents import Report
 from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
@@ -54,7 +53,7 @@ def figure_page(figure: Figure, note: str, version: str) -> str:
 
 def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) -> str:
     """A page with its figures, and what moves them where something does."""
-    data, scripts, style = {"figures": drawn.plots}, [library(), SCRIPT], ""
+    data, scripts, style = {"figures": drawn.plots}, [library(), script("figures.js")], ""
     if drawn.lives:
         kernels = Kernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
