@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from ...findings import Finding
 from ..playground import panel as live
 from ..playground.document import document, escaped as _text
 from ..playground.kernels import Kernels, rows_script, script
-from ..playground.panel import markup
 from .contents import Report
 from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
@@ -114,19 +113,18 @@ def _section(section: Section, drawn: Drawn) -> str:
 
 
 def _block(block: Block, drawn: Drawn) -> str:
-    if isinstance(block, Paragraph):
-        if block.kind == "heading":
-            return f"<h3>{_text(block.text)}</h3>"
-        return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
-    if isinstance(block, Table):
-        return _table(block.head, block.rows, block.caption)
-    if isinstance(block, Findings):
-        rows = "".join(map(_finding, block.findings))
-        return f'<ul class="findings">{rows}</ul>'
-    if isinstance(block, live.Live):
-        drawn.lives.append(block)
-        return markup(block, len(drawn.lives) - 1)
-    return _drawing(block, drawn)
+    return SET[type(block)](block, drawn)
+
+
+def _paragraph(block: Paragraph, drawn: Drawn) -> str:
+    if block.kind == "heading":
+        return f"<h3>{_text(block.text)}</h3>"
+    return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
+
+
+def _sliders(block: live.Live, drawn: Drawn) -> str:
+    drawn.lives.append(block)
+    return live.markup(block, len(drawn.lives) - 1)
 
 
 def _finding(f: Finding) -> str:
@@ -196,3 +194,13 @@ def _kind(column: Sequence[str], *, first: bool) -> str:
     if numbers and any(cell != "-" for cell in column):
         return "n"
     return "w" if max(map(len, column), default=0) > (50 if first else 26) else "s"
+
+
+SET: dict[type[Block], Callable[[Any, Drawn], str]] = {
+    Paragraph: _paragraph,
+    Table: lambda block, drawn: _table(block.head, block.rows, block.caption),
+    Findings: lambda block, drawn: f'<ul class="findings">{"".join(map(_finding, block.findings))}</ul>',
+    Drawing: _drawing,
+    live.Live: _sliders,
+}
+"""How each kind of block is set on a page."""
