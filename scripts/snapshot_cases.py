@@ -211,7 +211,9 @@ def _model_lines() -> dict[str, list[str]]:
         for target in ("mujoco", "mujoco-classic", "mujoco-plugin")
     }
     teeth = "--set gearbox.backlash=0.01 --set gearbox.contact_stiffness=300 --backlash"
-    lines["into backlash"] = [f"{into} --to mujoco --joint elbow_flex {teeth} -o m.xml"]
+    lines["into backlash"] = [
+        f"export sts3215-7.4v/m1 --into {model} --method formula --to mujoco --joint elbow_flex {teeth} -o m.xml"
+    ]
     lines["explain"] = [
         f"explain {model} --with sts3215-12v",
         f"explain {SHARED}/go2/go2.xml",
