@@ -211,8 +211,10 @@ def _model_lines() -> dict[str, list[str]]:
         for target in ("mujoco", "mujoco-classic", "mujoco-plugin")
     }
     teeth = "--set gearbox.backlash=0.01 --set gearbox.contact_stiffness=300 --backlash"
-    lines["into backlash"] = [
-        f"export sts3215-7.4v/m1 --into {model} --method formula --to mujoco --joint elbow_flex {teeth} -o m.xml"
+    lines["play"] = [f"export sts3215-7.4v/m1 --method formula --to mujoco {teeth} -o m.xml", "conform m.xml"]
+    lines["into urdf"] = [
+        "export mx-106/m6 --method formula --to urdf -o old.urdf",
+        "export xl330-m077 --method formula --to urdf --into old.urdf --joint joint -o new.urdf",
     ]
     lines["explain"] = [
         f"explain {model} --with sts3215-12v",
