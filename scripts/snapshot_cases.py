@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import backemf as be
 
@@ -24,17 +25,17 @@ LIMITED = replace(
     ),
     limits=be.motor.Limits(current=2.0, continuous_current=0.5, peak_current=2.2, peak_time=0.5),
 )
-DRY = {"coulomb": 0.05, "viscous": 0.01}
-STRIBECK = {**DRY, "static": 0.08, "stribeck_velocity": 0.1}
-LOADED = {
+DRY: dict[str, Any] = {"coulomb": 0.05, "viscous": 0.01}
+STRIBECK: dict[str, Any] = {**DRY, "static": 0.08, "stribeck_velocity": 0.1}
+LOADED: dict[str, Any] = {
     "load_motor": 0.1,
     "load_external": 0.05,
     "load_motor_stribeck": 0.05,
     "load_external_stribeck": 0.02,
 }
-GAINS = {"volts_per_radian": 40.0, "volt_seconds_per_radian": 0.2, "supply": 12.0}
-FIRMWARE = {"firmware_gain": 0.2, "proportional": 16.0, "supply": 12.0}
-FILTER = {"derivative": 32.0, "firmware_derivative_gain": 2e-3, "derivative_filter": 0.009}
+GAINS: dict[str, Any] = {"volts_per_radian": 40.0, "volt_seconds_per_radian": 0.2, "supply": 12.0}
+FIRMWARE: dict[str, Any] = {"firmware_gain": 0.2, "proportional": 16.0, "supply": 12.0}
+FILTER: dict[str, Any] = {"derivative": 32.0, "firmware_derivative_gain": 2e-3, "derivative_filter": 0.009}
 FRICTIONS = {
     "viscous": be.friction.Viscous(viscous=0.02, viscous_quadratic=1e-3, viscous_cubic=1e-4),
     "coulomb": be.friction.Coulomb(**DRY, asymmetry=0.1, offset=0.02),
