@@ -36,7 +36,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from snapshot_cases import (
@@ -157,7 +157,7 @@ def simulated(actuator: be.Actuator) -> dict[str, Any]:
     bench = be.bench.Pendulum(mass=0.2 * stall / 9.81 / 0.1, length=0.1)
     square, sine = be.signal.square(0.5, 1.0), be.signal.sine(2.0, 0.7)
     asked = square if actuator.drive.error_of == "position" else sine if actuator.drive.targets else None
-    start = {} if asked else {"start": {"position": 0.5, "velocity": 1.0}}
+    start: dict[str, Any] = {} if asked else {"start": {"position": 0.5, "velocity": 1.0}}
     run = be.simulate(actuator, bench, asked, duration=1.5, dt=0.005, energy=True, substeps=8, **start)
     return {
         **{k: run[k][::30].tolist() for k in run.signals},
@@ -441,7 +441,7 @@ def differences(a: Any, b: Any, where: str = "", scale: float | None = None) -> 
         yield f"{where}: {_texts(a, b)}"
 
 
-def _number(x: Any) -> bool:
+def _number(x: Any) -> TypeGuard[float]:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
