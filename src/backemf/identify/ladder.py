@@ -20,8 +20,8 @@ from .check import inspection
 from .fit import climb_of, fit
 from .fit_findings import of_search
 from .frictions import LADDER
+from .holdout import KEYS, split
 from .optimize import Progress
-from .select import KEYS, split
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,18 +98,18 @@ def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: s
 
 
 def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
-    from ...identify.free import Free
+    from ...identify.parameters import FreeParameters
     from ...identify.predict import predict
-    from ...identify.residual import fitted_drive, problem
+    from ...identify.problem import fitted_drive, problem
 
     if isinstance(source, Fit):
         return predict(source, log)
     actuator, _ = fitted_drive(source, [log])
-    return problem(actuator, [log], Free(()), outputs=("position",)).predictions(np.zeros(0))[0]
+    return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
 
 
 def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
-    from ...identify.residual import fitted_drive
+    from ...identify.problem import fitted_drive
     from ...targets.export import export
     from ...targets.replay import replay
 

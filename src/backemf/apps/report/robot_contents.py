@@ -12,8 +12,8 @@ import numpy as np
 
 from ... import __version__
 from ...errors import BackemfError, MissingValue
-from ...identify.joints.along import Along, along, joint_log, with_contact
-from ...identify.joints.score import scored
+from ...identify.plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from ...identify.plants.robot_score import scored
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
@@ -158,7 +158,7 @@ def robot_report(
     seen, unseen = parted(fit, logs) if logs else ([], [])
     chosen = {log.name: log for log in (*unseen, *seen)}
     held = set(fit.score.logs) if fit.score.held_out else set()
-    recordings: list[Along] = [along(robot, log) for log in chosen.values()]
+    recordings: list[RobotRecording] = [recording_of(robot, log) for log in chosen.values()]
     recordings, _, _ = with_contact(robot, recordings, fit.actuators, fit.delays, robot.ground)
     runs = []
     for k, one in enumerate(recordings):
@@ -191,7 +191,7 @@ def robot_report(
     )
 
 
-def _run(fit: Fit, robot: Robot, one: Along, held_out: bool) -> Run:
+def _run(fit: Fit, robot: Robot, one: RobotRecording, held_out: bool) -> Run:
     motion = one.motion
     after = coupled(robot, fit.actuators, one.log, delays=fit.delays, ground=robot.ground, motion=motion)
     asked = {
