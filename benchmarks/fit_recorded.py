@@ -13,11 +13,12 @@ import numpy as np
 from scipy.stats import chi2
 
 import backemf as be
-from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, spread
+from backemf.identify.fit import climb_of, run_fit
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import homotopy
-from backemf.identify.residual import mean_absolute_errors, problem
+from backemf.identify.options import FitOptions, SearchCache
+from backemf.identify.parameters import FreeParameters, spread
+from backemf.identify.problem import mean_absolute_errors, problem
 from backemf.identify.search import stages
 from tests.published.mx106 import another_servo
 from tests.published.sg90 import Article, servo
@@ -125,7 +126,7 @@ def published_errors(logs: Sequence[be.Log]) -> dict[str, float]:
         firmware_gain=0.166 * other["error_gain_ratio"], proportional=16.0, supply=6.0, duty_limit=0.97
     )
     actuator = replace(be.Actuator.read("sts3032/m1"), drive=drive)
-    p = problem(actuator, there, Free(()), outputs=("position",), substeps=8)
+    p = problem(actuator, there, FreeParameters(()), outputs=("position",), substeps=8)
     return mean_absolute_errors(p, p.first)
 
 
@@ -139,9 +140,8 @@ def sts3032(folder: Path, frictions: Sequence[str] = ("m4", "m6")) -> list[dict]
         training = [log for log in logs if not any(_is(log, one) for one in np.atleast_1d(held))]
         climb = climb_of(sheet.actuator(), training, prior=sheet, n_starts=2)
         for friction in frictions:  # a rung starts from those below it, which are searched once
-            found = be.fit(
-                sheet.actuator(), logs, friction=friction, prior=sheet, hold_out=held, n_starts=2, climb=climb
-            )
+            options = FitOptions(friction=friction, prior=sheet, hold_out=held, n_starts=2)
+            found = run_fit(sheet.actuator(), logs, options, SearchCache(climb=climb))
             rows.append(
                 {
                     "held_out": name,

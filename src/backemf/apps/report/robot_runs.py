@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MissingValue
-from ...identify.joints.score import scored
+from ...identify.plants.robot_score import scored
 from ...identify.predict import predict_logs
 from ...logs.log import Log
 from ...logs.robot import Robot
