@@ -57,7 +57,7 @@ def save(
         from ..html import figure_page
 
         origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
-        return write_all({path: figure_page(figure, origin, __version__)}, force=force)[0]
+        return write_all({path: figure_page(figure, origin)}, force=force)[0]
     picture = drawn(figure, width=width, panel_height=panel_height)
     with replacing(path, force=force) as temporary:
         picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
