@@ -1,28 +1,21 @@
 """The constants of a motor from any sufficient few of them, and how far what was given disagrees.
 
-For one DC motor: I_s = V / R, tau_s = K_t I_s, K_v = 1 / K_e, w_0 = (V - R I_0) / K_e, and K_t = K_e, which
-energy demands and sheets do not always keep. A number that is given is never changed; a rule fills in what is
-missing. (A whole sheet, weighed by its rounding, is what `Datasheet.reconciled` is for.)
+(A whole sheet, weighed by its rounding, is what `Datasheet.reconciled` is for.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
 from ...physics.steady import Line, line
 from ...tables import number as spelled
+from ..motor_constants import NO_DRAG, SYMBOLS, differ, solve_exactly
 from .table import Converted, computable, number, positive
-
-ORDINARY = 0.03
-"""Share by which the numbers of a sound sheet differ from each other; more is a finding."""
-NO_DRAG = "no no-load current is given: the motor is taken to run free, I_0 = 0"
-ONE_CONSTANT = "K_t = K_e, which energy demands of an ideal motor"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,152 +49,8 @@ class Constants(Converted):
     constants_ratio: float | None = number("1", "K_t K_v", "K_t / K_e, 1 for an ideal motor", default=None)
 
 
-class Rule(NamedTuple):
-    """How one constant follows from others."""
-
-    makes: str
-    of: tuple[str, ...]
-    formula: str
-    by: Callable[..., float]
-
-
-SYMBOLS = {
-    "voltage": "V",
-    "resistance": "R",
-    "torque_constant": "K_t",
-    "back_emf_constant": "K_e",
-    "speed_constant": "K_v",
-    "stall_current": "I_s",
-    "stall_torque": "tau_s",
-    "no_load_current": "I_0",
-    "no_load_speed": "w_0",
-    "friction": "tau_f",
-}
-"""What may be given, and its symbol."""
 _POWER = {"torque_constant": 1, "back_emf_constant": 1, "speed_constant": -1}
 _POWER |= {"stall_torque": 1, "no_load_speed": -1, "friction": 1}
-_EXACT = (
-    Rule("K_e", ("K_v",), "1 / K_v", lambda K_v: 1 / K_v),
-    Rule("K_v", ("K_e",), "1 / K_e", lambda K_e: 1 / K_e),
-    Rule("R", ("V", "I_s"), "V / I_s", lambda V, I_s: V / I_s),
-    Rule("I_s", ("V", "R"), "V / R", lambda V, R: V / R),
-    Rule("V", ("R", "I_s"), "R I_s", lambda R, I_s: R * I_s),
-    Rule("K_t", ("tau_s", "I_s"), "tau_s / I_s", lambda tau_s, I_s: tau_s / I_s),
-    Rule("I_s", ("tau_s", "K_t"), "tau_s / K_t", lambda tau_s, K_t: tau_s / K_t),
-    Rule("tau_s", ("K_t", "I_s"), "K_t I_s, before friction", lambda K_t, I_s: K_t * I_s),
-    Rule("K_t", ("tau_f", "I_0"), "tau_f / I_0", lambda tau_f, I_0: tau_f / I_0),
-    Rule("I_0", ("tau_f", "K_t"), "tau_f / K_t", lambda tau_f, K_t: tau_f / K_t),
-    Rule("K_e", ("V", "R", "I_0", "w_0"), "(V - R I_0) / w_0", lambda V, R, I_0, w_0: (V - R * I_0) / w_0),
-    Rule(
-        "w_0",
-        ("V", "R", "I_0", "K_e"),
-        "(V - R I_0) / K_e",
-        lambda V, R, I_0, K_e: Line(R, K_e, K_e, V).speed_at(I_0),
-    ),
-    Rule("I_0", ("V", "R", "K_e", "w_0"), "(V - K_e w_0) / R", lambda V, R, K_e, w_0: (V - K_e * w_0) / R),
-    Rule(
-        "R", ("V", "K_e", "w_0", "I_0"), "(V - K_e w_0) / I_0", lambda V, K_e, w_0, I_0: (V - K_e * w_0) / I_0
-    ),
-    Rule(
-        "R",
-        ("K_e", "w_0", "I_s", "I_0"),
-        "K_e w_0 / (I_s - I_0)",
-        lambda K_e, w_0, I_s, I_0: K_e * w_0 / (I_s - I_0),
-    ),
-    Rule("V", ("R", "I_0", "K_e", "w_0"), "R I_0 + K_e w_0", lambda R, I_0, K_e, w_0: R * I_0 + K_e * w_0),
-    Rule("tau_f", ("K_t", "I_0"), "K_t I_0, if all drag is dry", lambda K_t, I_0: K_t * I_0),
-)
-"""True of every motor whose numbers agree."""
-_IDEAL = (
-    # at no load V I_0 = R I_0^2 + K w_0 I_0, and K = tau_s / I_s, R = V / I_s
-    Rule(
-        "I_s",
-        ("V", "tau_s", "w_0", "I_0"),
-        "I_0 + tau_s w_0 / V",
-        lambda V, tau_s, w_0, I_0: I_0 + tau_s * w_0 / V,
-    ),
-    Rule(
-        "I_s",
-        ("V", "tau_s", "w_0", "tau_f"),
-        "tau_s w_0 / (V (1 - tau_f / tau_s))",
-        lambda V, tau_s, w_0, tau_f: tau_s * w_0 / (V * (1 - tau_f / tau_s)),
-    ),
-    Rule(
-        "I_s",
-        ("R", "tau_s", "w_0", "I_0"),
-        "(I_0 + sqrt(I_0^2 + 4 tau_s w_0 / R)) / 2",
-        lambda R, tau_s, w_0, I_0: (I_0 + math.sqrt(I_0 * I_0 + 4 * tau_s * w_0 / R)) / 2,
-    ),
-    Rule(
-        "I_s",
-        ("R", "tau_s", "w_0", "tau_f"),
-        "sqrt(tau_s w_0 / (R (1 - tau_f / tau_s)))",
-        lambda R, tau_s, w_0, tau_f: math.sqrt(tau_s * w_0 / (R * (1 - tau_f / tau_s))),
-    ),
-    Rule(
-        "K_e",
-        ("V", "R", "w_0", "tau_f"),
-        "(V + sqrt(V^2 - 4 w_0 R tau_f)) / (2 w_0)",
-        lambda V, R, w_0, tau_f: (V + math.sqrt(V * V - 4 * w_0 * R * tau_f)) / (2 * w_0),
-    ),
-    Rule("K_t", ("K_e",), "K_e", lambda K_e: K_e),
-    Rule("K_e", ("K_t",), "K_t", lambda K_t: K_t),
-)
-"""True where K_t = K_e, and these with w_0 = (V - R I_0) / K_e make an equation of one unknown."""
-_FREE = (
-    Rule("K_e", ("V", "w_0"), "V / w_0", lambda V, w_0: V / w_0),
-    Rule("w_0", ("V", "K_e"), "V / K_e", lambda V, K_e: V / K_e),
-)
-"""True where I_0 = 0."""
-
-
-class _Solved(NamedTuple):
-    values: dict[str, float]
-    formulas: dict[str, str]
-    """How each was found that was not given."""
-    assumptions: tuple[str, ...]
-
-
-def _filled(values: dict[str, float], how: dict[str, str], rules: tuple[Rule, ...]) -> bool:
-    """Fill in the first constant that a rule makes of known ones."""
-    for rule in rules:
-        if rule.makes in values or not all(name in values for name in rule.of):
-            continue
-        try:
-            x = rule.by(*(values[name] for name in rule.of))
-        except (ZeroDivisionError, ValueError):  # numbers of no motor: the comparison says so
-            continue
-        if x > 0 or (x == 0 and rule.makes in ("I_0", "tau_f")):
-            values[rule.makes], how[rule.makes] = x, rule.formula
-            return True
-    return False
-
-
-def _solve(known: dict[str, float]) -> _Solved:
-    values, how, assumed = dict(known), {}, []
-    while True:
-        if _filled(values, how, _EXACT):
-            continue
-        if values.get("I_0") == 0.0 and _filled(values, how, _FREE):
-            continue
-        drags = "I_0" in values or "tau_f" in values
-        if values.get("tau_f") == 0 and "I_0" not in values:
-            values["I_0"], how["I_0"] = 0.0, "tau_f / K_t"
-            continue
-        # a constant that is printed itself tells the drag; torque per ampere at stall has lost some of it
-        if not drags and {"V", "w_0"} <= {*values} and "K_e" not in values and "K_t" not in known:
-            values["I_0"], how["I_0"] = 0.0, "taken as 0"
-            assumed.append(NO_DRAG)
-            continue
-        if _filled(values, how, _IDEAL):
-            if ONE_CONSTANT not in assumed:
-                assumed.append(ONE_CONSTANT)
-            continue
-        if not drags and {"V", "K_e"} <= {*values}:
-            values["I_0"], how["I_0"] = 0.0, "taken as 0"
-            assumed.append(NO_DRAG)
-            continue
-        return _Solved(values, how, tuple(assumed))
 
 
 @computable
@@ -214,7 +63,7 @@ def constants(
     at the output of n motors behind a ratio.
     """
     known = _known(given, ratio, n_motors, side)
-    values, how, assumed = _solve(known)
+    values, how, assumed = solve_exactly(known)
     found: dict[str, Any] = {name: values.get(symbol) for name, symbol in SYMBOLS.items()}
     R, K_t, K_e, V, tau_s, w_0 = (values.get(s) for s in ("R", "K_t", "K_e", "V", "tau_s", "w_0"))
     if K_t is not None and values.get("I_0") is not None and w_0:
@@ -301,16 +150,11 @@ def _behind(values: dict[str, float], ratio: float, n_motors: int) -> dict[str, 
     }
 
 
-def differ(x: float, y: float) -> bool:
-    """Whether two numbers above 0 are further apart than those of a sound sheet."""
-    return not abs(math.log(x) - math.log(y)) <= ORDINARY
-
-
 def _disagreements(known: dict[str, float], names: dict[str, str]) -> list[Finding]:
     """Each given number against what the others say of it."""
-    said, free = {}, NO_DRAG in _solve(known).assumptions
+    said, free = {}, NO_DRAG in solve_exactly(known).assumptions
     for symbol, x in known.items():
-        others, _, assumed = _solve({s: v for s, v in known.items() if s != symbol})
+        others, _, assumed = solve_exactly({s: v for s, v in known.items() if s != symbol})
         y = others.get(symbol)
         guessed = NO_DRAG in assumed and not free  # it tells the drag, and contradicts nothing
         if y is not None and x > 0 and y > 0 and not guessed and differ(x, y):

@@ -11,7 +11,8 @@ from ...findings import Finding, finding
 from ...physics.actuator import Actuator
 from ...physics.steady import Line, TorqueLoop, line, torque_loop
 from ...tables import number as spelled
-from .motor_constants import SYMBOLS, Constants, constants, differ
+from ..motor_constants import SYMBOLS, differ
+from .motor_constants import Constants, constants
 from .table import Converted, computable, number, positive
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...findings import Finding, finding
 from ...tables import number
+from ..motor_constants import weigh
 from .measured import Measured, estimate, quantile
 from .regression import straight
 
@@ -52,16 +53,13 @@ def _mean(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
         )
     if len(sure) == 1:
         return sure[0]
-    x = np.array([m.value for m in sure])
     # an error of few readings is a small sample's: as wide as its 95 % interval says
-    s = np.array([(m.error or 0.0) * m.factor / quantile(None) for m in sure])
-    w = 1.0 / s**2
-    mean, n = float(np.sum(w * x) / np.sum(w)), len(sure)
-    ratio = math.sqrt(max(float(np.sum(w * (x - mean) ** 2)) / (n - 1), 1.0))
+    errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
+    mean, variance, ratio = weigh([m.value or 0.0 for m in sure], errors)
     words = "independent routes"
     if ratio > 1.0:
         words = f"the routes disagree: the error is widened {ratio:.2g} times"
-    return estimate(constant, sure[0].unit, mean, ratio**2 / float(np.sum(w)), assumption=words)
+    return estimate(constant, sure[0].unit, mean, variance, assumption=words)
 
 
 def contradict(ways: Mapping[str, Measured]) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from ...analysis.motor_constants import Minimum, Spread, derive, minimise, spread, widening
 from ...physics.steady import Line
 from ..datasheet import Datasheet
 from ..entries import ENTRIES
 from ..printed import Entry
 from ..relations import MARGIN
 from . import equations as eq
-from .solve import Minimum, Spread, minimise, spread
 
 UNKNOWNS = {
     "R": "ohm",
@@ -62,8 +62,7 @@ class Solution:
         """Errors of the unknowns; a sheet that contradicts itself is believed less."""
         found = self.minimum
         used = len(self.off) - len(self.left_out)
-        scale = max(1.0, found.cost / max(used - len(self.problem.names), 1))
-        return spread(found.slopes, scale)
+        return spread(found.slopes, widening(found.cost, used - len(self.problem.names)))
 
 
 class Problem:
@@ -209,15 +208,17 @@ class Problem:
         points = [e for e in s.entries if e.speed is not None and id(e) not in skipped]
         fast = [e.speed.value * (N if e.side == "output" else 1.0) for e in points if e.speed]
         by_point = (e.voltage or V) / (2.0 * max(fast)) if (e := next(iter(points), None)) and fast else None
-        K = middle(rotor("back_emf_constant"), rotor("torque_constant"), k_n and 1.0 / k_n, w_0 and V / w_0)
+        by_speed = k_n and derive("K_e", K_v=k_n), w_0 and derive("K_e", V=V, w_0=w_0)
+        K = middle(rotor("back_emf_constant"), rotor("torque_constant"), *by_speed)
         K = K or by_point or (0.8 * V / w if (w := rotor("nominal_speed")) else 0.01)
         stall, gradient, i_0 = (
             s.get("stall_current"),
             rotor("speed_torque_gradient"),
             rotor("no_load_current"),
         )
-        i_s = None if stall is None or id(stall) in skipped else (stall.voltage or V) / stall.value
-        R = middle(rotor("resistance"), i_s, tau_0 and K * V / tau_0, gradient and gradient * K * K)
+        stalled = stall is not None and id(stall) not in skipped
+        R_stall = derive("R", V=stall.voltage or V, I_s=stall.value) if stall and stalled else None
+        R = middle(rotor("resistance"), R_stall, tau_0 and K * V / tau_0, gradient and gradient * K * K)
         if R is None and points:
             tau, w = points[0].value, points[0].speed.value if points[0].speed else 0.0
             out = N if points[0].side == "output" else 1.0
