@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.targets.code.plugin import target
+from backemf.targets.code import plugin as target
 from backemf.targets.export import Request
 
 STRICT = ("-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wconversion", "-Werror")

@@ -18,8 +18,8 @@ from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.physics import steady
 from backemf.targets.archive import packed, unpacked
 from backemf.targets.code import cc
-from backemf.targets.code.fmi.running import Running, opened
-from backemf.targets.code.fmi.variables import exponents
+from backemf.targets.code.fmi import exponents
+from backemf.targets.code.fmu import Running, opened
 from backemf.targets.export import export
 from backemf.targets.files import exported
 from backemf.targets.replay import replay

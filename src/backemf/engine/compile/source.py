@@ -21,7 +21,7 @@ class Source:
     depth: int = 0
 
     def add(self, *lines: str) -> None:
-        self.lines += ["    " * self.depth + line for line in lines]
+        self.lines += ["    " * self.depth + line if line else "" for line in lines]
 
     @contextlib.contextmanager
     def block(self, header: str, end: str = "", *, keep: bool = False) -> Iterator[None]:

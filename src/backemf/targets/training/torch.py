@@ -22,8 +22,8 @@ from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
+from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
-from .text import CLASS, COMPUTE, ISAACLAB, MJLAB, STEP
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -145,15 +145,14 @@ def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
     targets = system.inputs[2:]
     first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
     asked = ", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"])
-    compute = COMPUTE.format(asked=asked)
-    step = STEP.format(asked=", ".join([*first, "dt", "*", *others, "load=0.0"]))
+    moving = ", ".join([*first, "dt", "*", *others, "load=0.0"])
     shifted = bool(spread.held_out) and follows_position(actuator)
     given = ", ".join(
         f"self.tensor({name})" + (" + self.offset" if shifted and name == "position_target" else "")
         for name in targets
     )
     what = f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
-    return "\n" + CLASS.format(what=what, compute=compute, step=step, given=given)
+    return fill("torch.py", what=what, asked=asked, moving=moving, given=given)
 
 
 def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
@@ -165,5 +164,7 @@ def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
     given = "".join(f"{name}={owner}.{theirs[name]}, " for name in targets)
     name = class_name(request.joint)
     armature = float(system.armature(list(system.parameters.values())))
-    text = {"isaaclab": ISAACLAB, "mjlab": MJLAB}[request.version]
-    return text.format(name=name, armature=armature, timestep=request.timestep, **{request.version: given})
+    words = {"name": name, "armature": armature, "timestep": request.timestep, "given": given}
+    if request.version == "mjlab":
+        return fill("mjlab.py", torch=True, warp=False, **words)
+    return fill("torch_isaaclab.py", **words)

@@ -6,6 +6,7 @@ states.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..ir import Level, Node
@@ -110,9 +111,11 @@ def _function(
     source.add("", "")
     with source.block(f"def {signature}:"):
         lines = Lines(results, known)
-        source.add(f'"""{about}"""', *_unpacked(results, letters), "one = kept[0]")
-        source.add(*[f"{TORCH.text(x)} = kept[{i}]" for i, x in enumerate(known, 1)], *lines.lines)
         values = [lines.name(x, tensor=True) for x in results]
+        source.add(f'"""{about}"""', *_unpacked(results, letters))
+        if any(re.search(r"\bone\b", text) for text in (*lines.lines, *values)):
+            source.add("one = kept[0]")
+        source.add(*[f"{TORCH.text(x)} = kept[{i}]" for i, x in enumerate(known, 1)], *lines.lines)
         source.add(f"return [{', '.join(values)}]" if len(values) > 1 else f"return {values[0]}")
 
 

@@ -33,7 +33,7 @@ OWN = (
 
 HELPERS = '''
 @wp.func
-def expm1(x: {real}):
+def expm1(x: {real}):  # noqa: F811
     """exp(x) - 1 with all its digits (Kahan's way)."""
     u = wp.exp(x)
     v = u - {real}(1.0)
@@ -43,7 +43,7 @@ def expm1(x: {real}):
 
 
 @wp.func
-def log1p(x: {real}):
+def log1p(x: {real}):  # noqa: F811
     """log(1 + x) with all its digits."""
     u = {real}(1.0) + x
     small = u == {real}(1.0)
