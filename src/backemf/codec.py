@@ -28,13 +28,7 @@ from .physics.motor import Cogging, Limits, Motor
 from .physics.quantity import Part
 from .physics.thermal import Thermal, TwoNodeThermal
 
-PARTS: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        *(Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox),
-        *(*FRICTIONS.values(), *DRIVES.values(), *BENCHES.values()),
-    )
-}
+_TABLES = (FRICTIONS, DRIVES, BENCHES)
 NOUNS: dict[str, type] = {}
 """Every noun by name; filled as their rooms are loaded."""
 
@@ -94,10 +88,12 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
         raise StoreError(f"{where}: expected an object with the key 'part' or 'noun', got {what:.90}")
     cls: Any = kind
     if tag is not None:
-        valid = PARTS if tag == "part" else NOUNS
-        if not isinstance(content[tag], str) or content[tag] not in valid:
+        name, valid = str(content[tag]), part_classes() if tag == "part" else NOUNS
+        if tag == "part" and name not in valid:
+            valid = part_classes(others=True)
+        if name not in valid:
             raise StoreError(f"{where}: {UnknownName(tag, content[tag], valid)}")
-        cls = valid[content[tag]]
+        cls = valid[name]
         if kind is not None and kind not in cls.__mro__:
             raise StoreError(f"{where} holds a {cls.__name__}; expected {_named(kind)}")
     hints, fields = _hints(cls), {f.name: f for f in dataclasses.fields(cls)}
@@ -118,6 +114,15 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
     except (BackemfError, TypeError, ValueError) as error:
         raise StoreError(f"{where}: {error}") from None
     return made
+
+
+@functools.cache
+def part_classes(*, others: bool = False) -> dict[str, type]:
+    """Classes of parts by their names, as stored files name them; with `others` those that other packages
+    registered too."""
+    kinds = (Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox)
+    rows = [cls for table in _TABLES for cls in (table if others else table.own()).values()]
+    return {cls.__name__: cls for cls in (*kinds, *rows)}
 
 
 @functools.cache

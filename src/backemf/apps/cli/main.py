@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
@@ -36,7 +37,29 @@ _SHOW: Any = warnings.showwarning
 _Misused: Any = typer.BadParameter.__mro__[2]
 """What every complaint of typer's is, wherever its version keeps the class."""
 
+
+class CommandGroup(TyperGroup):
+    """Our commands, and those of other packages where one is not ours or all are listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._add_others()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._add_others()
+        return super().get_command(ctx, cmd_name)
+
+    def _add_others(self) -> None:
+        others = typer.Typer()
+        add_commands(others, [name for name in COMMANDS.other_names if name not in self.commands])
+        if others.registered_commands or others.registered_groups:
+            others.callback()(lambda: None)  # a group, be it of one command
+            self.commands.update(typer.main.get_group(others).commands)
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -82,6 +82,24 @@ class Bus(ABC):
     has_watchdog: bool = False
     """Whether its servos stop by themselves when nobody talks to them."""
 
+    @classmethod
+    def connect(
+        cls,
+        port: str,
+        baud: int | None = None,
+        interface: str = "socketcan",
+        gains: Sequence[float] = (10.0, 0.5),
+    ) -> Bus:
+        """A bus, not yet open: `BUSES` calls it with all that may be asked for.
+
+        Args:
+            port: A serial port, or a channel of python-can.
+            baud: Bits per second of a serial port; its usual number where none is given.
+            interface: The driver of python-can.
+            gains: What motors on CAN are told: stiffness [N m/rad] and damping [N m s/rad] at the output.
+        """
+        return cls(port, baud)  # type: ignore[call-arg]  # those on a serial port; others have their own
+
     @abstractmethod
     def open(self) -> None:
         """Take the port; an error says which ports there are, or who may use it."""

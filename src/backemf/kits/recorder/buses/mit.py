@@ -65,6 +65,16 @@ class Heard(NamedTuple):
 class MitBus(Bus):
     """What the makers share. A maker's class says how its frames are written and read."""
 
+    @classmethod
+    def connect(
+        cls,
+        port: str,
+        baud: int | None = None,
+        interface: str = "socketcan",
+        gains: Sequence[float] = (10.0, 0.5),
+    ) -> Bus:
+        return cls(port, interface, *gains)
+
     def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
         if not (0 <= stiffness <= 5000 and 0 <= damping <= 100):
             raise InvalidValue(
