@@ -26,7 +26,7 @@ WITHIN_BASE = {
     "statistics": set(),
     "files": {"errors"},
     "units": {"errors"},
-    "figure": set(),
+    "figure": {"findings"},
     "signal": {"errors", "units"},
 }
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.playground.blocks import Drawing
 from backemf.apps.report import html
 from backemf.apps.report.contents import Report, bench_words, report, stored_logs
 from backemf.apps.report.sections import sections
 from backemf.apps.report.verdict import Deployed, level, verdict
+from backemf.figure import Drawing
 from backemf.tables import number
 
 from ..identify.recordings import SERVO, record

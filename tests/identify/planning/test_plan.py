@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.report.figures.plan import planned as figure
+from backemf.apps.report.figures.runs import planned as figure
 from backemf.planning.choose import Budget, Choice, bounded, choose
 from backemf.planning.family import Reach, family
 from backemf.planning.limits import INSIDE, Extremes, extremes, heat_of, positions, within

@@ -349,10 +349,10 @@ def replay(
         ran = again(made, recordings)
         made = made.with_replay(ran)
     if plot is not None:
-        from ..report import picture
+        from ..report.figures import draw
         from ..report.figures.runs import replayed
 
-        picture.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
+        draw.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
     answer(json, lambda: _plain(made), lambda: f"{made}\n\n{ran}", written=[plot])
 
 

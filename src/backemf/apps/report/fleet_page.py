@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ... import __version__
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ...files import write_all
 from ...findings import Finding
 from ...kits.fleets import figures
@@ -15,7 +16,6 @@ from ...kits.fleets.kept import Status, failures
 from ...kits.fleets.story import Story, story
 from ...results.population import Population
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from .html import page_of
 
 MOST = 20

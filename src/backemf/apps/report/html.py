@@ -8,18 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...figure import Figure, Panel
+from ...figure import Block, Drawing, Figure, Findings, Panel, Paragraph, Section, Table
 from ...files import write_all
 from ...findings import Finding
 from ..playground import panel as live
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from ..playground.document import document, escaped as _text
 from ..playground.kernels import Kernels, rows_script, script
-from ..playground.markup import markup
-from ..playground.page_style import SCRIPT
+from ..playground.panel import markup
 from .contents import Report
-from .figures.plotly import library, plots, points_each
-from .figures.svg import svg
+from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
@@ -28,6 +25,8 @@ NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
 def page(report: Report) -> str:
     """The whole file."""
     title = f"{report.fit.name}: actuator report" if report.fit.name else f"Actuator report: {report.name}"
+    if report.robot is not None:
+        title = f"{report.robot.robot.name}: its actuators, identified"
     return page_of(title, _origin(report), sections(report), report.version)
 
 
@@ -54,7 +53,7 @@ def figure_page(figure: Figure, note: str, version: str) -> str:
 
 def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) -> str:
     """A page with its figures, and what moves them where something does."""
-    data, scripts, style = {"figures": drawn.plots}, [library(), SCRIPT], ""
+    data, scripts, style = {"figures": drawn.plots}, [library(), script("figures.js")], ""
     if drawn.lives:
         kernels = Kernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
@@ -100,10 +99,12 @@ def _origin(report: Report) -> str:
     sheet = f" Datasheet: {report.sheet.name}." if report.sheet is not None else ""
     held = f", {len(fit.held_out)} held out" if fit.held_out else ""
     n, starts = len(fit.training), len(fit.starts)
+    many = f" {len(fit.joints)} joints." if fit.joints else ""
+    tried = "" if fit.joints else f", {starts} start{'s' * (starts != 1)}"
     return (
-        f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction},"
-        f" {len(fit.parameters)} fitted parameters, {n} log{'s' * (n != 1)} fitted{held}, {starts}"
-        f" start{'s' * (starts != 1)}, {fit.cpu_s:.2g} s of CPU.{sheet}"
+        f"Written by backemf {report.version} on {report.date} from {report.name}.{many} Friction"
+        f" {fit.friction}, {len(fit.parameters)} fitted parameters, {n} log{'s' * (n != 1)} fitted{held}"
+        f"{tried}, {fit.cpu_s:.2g} s of CPU.{sheet}"
     )
 
 

@@ -1,49 +1,48 @@
-"""The sections of a fit's report that speak of logs, numbers and exports;
-`behaviour` has those that draw the actuator."""
+"""The sections of a fit's report, and those that speak of logs, numbers and exports; `behaviour` has those
+that draw an actuator, `joints` those of a robot."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ...findings import Finding
 from ...identify.predict import ROLES
 from ...registry import Registry
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
-from ..playground.panel import live
-from .behaviour import envelope, friction, hysteresis, identifiability, thermal
+from . import joints
+from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
 from .contents import LogRow, Report
 from .exported import Exported
-from .figures.fit import ladder_bars, measured_and_predicted
-from .stated import Compared
-
-GIVE_LOGS = "give the recordings: backemf report FIT LOGS..."
-TITLES = {
-    "training": "Logs it was fitted to",
-    "held out": "Held-out logs: nothing was fitted to them",
-    "not in the fit": "Other logs, not part of the fit",
-}
-"""Over the predictions of each role."""
+from .figures.fit import ladder_bars
+from .joints import GIVE_LOGS
+from .stated import StatedValue
 
 
-class ReportSection(NamedTuple):
-    """A row of the table of sections: its title, and what stands under it."""
+@dataclass(frozen=True)
+class ReportSection:
+    """A section of a report: `blocks(report)` gives what stands under its title, as data."""
 
     title: str
-    blocks: Callable[[Report], Iterable[Block]]
+    blocks: Callable[..., Iterable[Block]]
+    each_joint: bool = False
+    """Whether there is one for each joint of a robot, called by its name: `blocks(report, joint)`."""
 
 
 def sections(report: Report) -> list[Section]:
-    """The whole report, in order."""
-    return [Section(key=k, title=row.title, blocks=tuple(row.blocks(report))) for k, row in SECTIONS.items()]
-
-
-def unit_of(report: Report) -> str:
-    """Unit of small positions: 1e-3 of the model's own."""
-    return "mrad" if report.fit.actuator.motion == "rotary" else "mm"
+    """The whole report, in order; a section with nothing under it is left out."""
+    made = []
+    for key in SECTIONS.all_names:
+        row = SECTIONS[key]
+        if row.each_joint:
+            names = report.fit.joints
+            parts = [(f"{key}-{name}", name, row.blocks(report, report.joints[name])) for name in names]
+        else:
+            parts = [(key, row.title, row.blocks(report))]
+        made += [Section(key=key, title=title, blocks=tuple(blocks)) for key, title, blocks in parts]
+    return [section for section in made if section.blocks]
 
 
 def verdict(report: Report) -> Iterator[Block]:
@@ -66,7 +65,9 @@ def _recording(row: LogRow) -> str:
 
 
 def measured(report: Report) -> Iterator[Block]:
-    unit, n = unit_of(report), len(report.logs)
+    if report.robot is not None:
+        return
+    unit, n = report.unit, len(report.logs)
     simulated = sum(row.simulated for row in report.logs)
     if simulated:
         some = f"{simulated} of the {n} logs here {'is' if simulated == 1 else 'are'}"
@@ -107,7 +108,7 @@ def _digits(value: float, error: float) -> int:
     return min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2, 2), 8)
 
 
-def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str = "") -> Table:
+def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: str = "") -> Table:
     """Numbers with their errors; columns that would be empty throughout are left out."""
     fitted, against = any(p.told_by for p in rows), any(p.stated is not None for p in rows)
     telling = fitted and any(p.told_by != "data" for p in rows)
@@ -131,12 +132,14 @@ def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str
 
 
 def numbers(report: Report) -> Iterator[Block]:
+    if report.servo is None:
+        return
     where = f"the datasheet of {report.sheet.name}, or else " if report.sheet is not None else ""
     stated = "stated" if report.sheet is None else "datasheet"
-    yield _compared(report.parameters, "parameter", stated)
+    yield _compared(report.servo.parameters, "parameter", stated)
     told = (
         "Told by: whether the logs, what was stated, or both decide the value."
-        if any(p.told_by != "data" for p in report.parameters)
+        if any(p.told_by != "data" for p in report.servo.parameters)
         else "Every value is told by the logs."
     )
     yield note(
@@ -189,8 +192,10 @@ def _bench(report: Report) -> Table | None:
 
 
 def findings(report: Report) -> Iterator[Block]:
-    if report.fit.findings:
-        yield Findings(findings=report.fit.findings)
+    edited = None if report.robot is None else report.robot.edited
+    found = [*report.fit.findings, *(() if edited is None else edited.findings)]
+    if found:
+        yield Findings(findings=found)
     else:
         yield Paragraph(text="The fit found nothing that needs a remedy.")
     by: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
@@ -208,19 +213,9 @@ def findings(report: Report) -> Iterator[Block]:
 
 
 def predictions(report: Report) -> Iterator[Block]:
-    unit = unit_of(report)
-    stated = {p.name: p.stated for p in report.parameters if p.stated is not None}
-    sliders = live(report.fit, report.runs, stated, "stated" if report.sheet is None else "the datasheet")
-    if sliders is not None:
-        yield sliders
-    for role in ROLES:
-        runs = [r for r in report.runs if r.role == role]
-        if runs:
-            yield Paragraph(text=TITLES[role], kind="heading")
-        for one in runs:
-            name = one.log.name
-            text = f"{role}; off by {1e3 * one.error:.3g} {unit} on average"
-            yield Drawing(figure=measured_and_predicted(one, name), heading=name, text=text, source=one)
+    if report.servo is None:
+        return
+    yield from prediction_blocks(report.servo, "stated" if report.sheet is None else "the datasheet")
     lost = [row for row in report.logs if row.run is None]
     if lost and not report.runs:
         yield missing(f"No recordings to draw: a fit stores no samples; {GIVE_LOGS}.")
@@ -235,7 +230,7 @@ def predictions(report: Report) -> Iterator[Block]:
 
 
 def ladder(report: Report) -> Iterator[Block]:
-    fit, unit = report.fit, unit_of(report)
+    fit, unit = report.fit, report.unit
     if not fit.rungs:
         yield missing(
             f"One friction model was fitted ({fit.friction}); to see what each bought: backemf fit LOGS"
@@ -262,6 +257,8 @@ def ladder(report: Report) -> Iterator[Block]:
 
 
 def exports(report: Report) -> Iterator[Block]:
+    if report.robot is not None:
+        return
     if report.exports is None:
         yield missing("Left out as asked; without --no-exports they are made and replayed.")
         return
@@ -294,7 +291,7 @@ def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
         )
         return
     simulator = next(r.simulator for e in exported for r in e.replays)
-    unit = unit_of(report)
+    unit = report.unit
     columns = ("file, from the log", "model, from the log", "file, from the model", "at most")
     head = ("target", "log or motion", *(f"{name} [{unit}]" for name in columns))
     caption = f"The exported files run in {simulator}; root mean square differences of position"
@@ -324,18 +321,24 @@ SECTIONS: Registry[ReportSection] = Registry(
     "report section",
     {
         "verdict": ReportSection("Verdict", verdict),
+        "together": ReportSection("All joints together", joints.together),
         "logs": ReportSection("What was measured", measured),
+        "recordings": ReportSection("Recordings", joints.recordings),
+        "contact": ReportSection("Contact", joints.contact),
         "parameters": ReportSection("Parameters", numbers),
+        "shared": ReportSection("What the joints share", joints.shared),
         "findings": ReportSection("Findings", findings),
         "predictions": ReportSection("Measured against predicted", predictions),
         "friction": ReportSection("Friction", friction),
         "envelope": ReportSection("Torque and speed", envelope),
         "hysteresis": ReportSection("Hysteresis", hysteresis),
         "thermal": ReportSection("Heat", thermal),
+        "joint": ReportSection("Joint", joints.joint, each_joint=True),
         "identifiability": ReportSection("How sure: errors and correlations", identifiability),
         "ladder": ReportSection("Friction ladder", ladder),
         "exports": ReportSection("Exports", exports),
+        "file": ReportSection("The robot's own file", joints.file),
     },
     group="backemf.report_sections",
 )
-"""What a report shows, by anchor and in order; sections of other packages come last."""
+"""By anchor, in order; other packages add theirs behind."""

@@ -103,7 +103,7 @@ def plain(m: Any, plot: Path | None = None) -> dict[str, Any]:
 
 def draw(noun: Any, path: Path, force: bool) -> None:
     """A picture, or a page, of what was measured."""
-    from ...report import picture
+    from ...report.figures import draw
     from ...report.figures.show import drawing
 
-    picture.save(drawing(noun).figure, path, force=force)
+    draw.save(drawing(noun).figure, path, force=force)

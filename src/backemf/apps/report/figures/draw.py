@@ -1,4 +1,4 @@
-"""Figures into files, with matplotlib."""
+"""Figures into files: pictures with matplotlib, or a page that can be zoomed and read off."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from .... import __version__
 from ....errors import InvalidValue
 from ....figure import Bars, Curve, Diagram, Figure, Grid, Mark, Panel, middle
-from ....files import replacing
+from ....files import may_write, replacing, write_all
 
-FORMATS = ("png", "svg", "pdf")
+PAGE = ".html"
+SUFFIXES = (".png", ".svg", ".pdf", PAGE)
+"""What a figure's file may end in."""
 PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
 """Colours that stay apart in print and for colour-blind readers."""
 STYLE: dict[Any, Any] = {
@@ -22,25 +25,42 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def drawable(path: Path | str, *, force: bool = False) -> Path:
+    """The place of a figure; refused, before any work is done, where none can be written."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected one of {', '.join(SUFFIXES)}")
+    return may_write(path, force=force)
+
+
 def save(
     figure: Figure,
     path: Path | str,
     *,
     width: float = 8.0,
     panel_height: float | None = None,
+    note: str = "",
     force: bool = True,
 ) -> Path:
-    """Draw a figure into a file; its suffix says the format (png, svg, pdf)."""
-    path = Path(path)
-    ending = path.suffix.lstrip(".").lower() or "png"
-    if ending not in FORMATS:
-        raise InvalidValue(
-            f"{path.name!r} ends in {path.suffix!r}; expected a picture that ends in"
-            f" {', '.join(f'.{f}' for f in FORMATS)}"
-        )
+    """Draw a figure into a file; its suffix says whether that is a picture (png, svg, pdf) or a page (html).
+
+    Args:
+        figure: what to draw.
+        path: of the file.
+        width: of a picture [inches].
+        panel_height: of each panel of a picture [inches]; without it, by their number.
+        note: on a page, where the figure came from.
+        force: overwrite the file if it exists.
+    """
+    path = drawable(path, force=force)
+    if path.suffix.lower() == PAGE:
+        from ..html import figure_page
+
+        origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
+        return write_all({path: figure_page(figure, origin, __version__)}, force=force)[0]
     picture = drawn(figure, width=width, panel_height=panel_height)
     with replacing(path, force=force) as temporary:
-        picture.savefig(temporary, dpi=150, format=ending, bbox_inches="tight")
+        picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
     return path
 
 
