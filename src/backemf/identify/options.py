@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
@@ -18,7 +19,9 @@ N_STARTS = 6
 LADDER = "ladder"
 """In place of a friction's name: all of them, and the simplest that is as good as the best."""
 ROBOT = Scope("robot", "robots: read them with bench=be.Robot.read(...)", "robots: give --robot FILE")
-BENCH = Scope("bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench")
+BENCH = Scope(
+    "bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench: leave --robot out"
+)
 
 
 def friction_names() -> list[str]:
@@ -37,6 +40,11 @@ def parse_paths(texts: list[str] | None) -> list[str] | None:
 def parse_names(text: str | None) -> list[str] | None:
     """ "a,b" -> ["a", "b"]; nothing where nothing was given."""
     return parse_paths([text] if text else None)
+
+
+def parse_file(path: Path | None) -> Path | None:
+    """A file by its name."""
+    return path
 
 
 def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
@@ -95,8 +103,7 @@ class FitOptions(Options):
     )
     friction: str | None = option(
         default=None,
-        help="Another friction model than the start's: {choices}; ladder takes the simplest that is as good"
-        " as the best.",
+        help="Another friction model than the start's: {choices}; ladder tries all.",
         choices=friction_names,
     )
     also: Sequence[str] = option(
@@ -167,7 +174,7 @@ class FitOptions(Options):
         default=None,
         help='Of a robot: its PD gains in a JSON file, {"kp": ..., "kd": ...} [N m/rad].',
         more="Or these as a mapping, one number, a list, or by joint.",
-        parse=lambda path: path,
+        parse=parse_file,
         applies_to=ROBOT,
     )
     joints: Sequence[str] | None = option(

@@ -14,6 +14,7 @@ import typer
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...registry import Registry
+from .commands import Verb
 from .terminal import failure, option, print_json
 
 FLOW = """\
@@ -83,7 +84,7 @@ def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name, cls=Verb)(command)
 
 
 add_commands(app, COMMANDS.own_names)
