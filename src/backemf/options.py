@@ -16,7 +16,8 @@ import difflib
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import (
     Any,
     ClassVar,
@@ -24,6 +25,7 @@ from typing import (
     Generic,
     NamedTuple,
     ParamSpec,
+    Self,
     TypeVar,
     cast,
     dataclass_transform,
@@ -134,31 +136,48 @@ class Options:
         values = ((one, getattr(self, one.name)) for one in options_of(type(self)))
         return {one.name: value for one, value in values if not _same(value, one.default)}
 
-    def check(self, kind: str, named: str = "", *, in_shell: bool = False) -> None:
+    def only(self, kind: str | Collection[str]) -> Self:
+        """The same without what does not apply.
+
+        Args:
+            kind: as `check` takes it.
+        """
+        kinds = {kind} if isinstance(kind, str) else kind
+        others = (
+            one for one in options_of(type(self)) if one.applies_to and one.applies_to.kind not in kinds
+        )
+        return dataclasses.replace(cast(Any, self), **{one.name: one.default for one in others})
+
+    def check(self, kind: str | Collection[str], named: str = "", *, in_shell: bool = False) -> None:
         """Refuse what was given and does not apply.
 
         Args:
-            kind: of the scopes of these options: "robot" or "bench" for a fit.
+            kind: of the scopes of these options, or several: "robot" or "bench" for a fit.
             named: what it is called in the message, where that is another word: "pendulum".
             in_shell: speak of the command line's words.
 
         Raises:
             InvalidValue: where an option was given that does not apply to this kind.
         """
-        given = self.given()
+        given, kinds = self.given(), {kind} if isinstance(kind, str) else kind
         for one in options_of(type(self)):
             scope = one.applies_to
-            if scope is None or scope.kind == kind or one.name not in given:
+            if scope is None or scope.kind in kinds or one.name not in given:
                 continue
             name = one.spelled if in_shell else one.name
             remedy = scope.in_shell if in_shell and scope.in_shell else scope.remedy
-            where = self.situation.format(named or kind)
+            where = self.situation.format(named or ", ".join(kinds))
             raise InvalidValue(f"{name} is {_short(given[one.name])}, and {where}; it applies to {remedy}")
 
     def to_dict(self) -> dict[str, Any]:
         """Every option with its value, as `--json` shows them: what is no plain value as text."""
         shown = (one for one in options_of(type(self)) if one.cli != HIDDEN or one.annotation in PLAIN)
         return {one.name: _plain(getattr(self, one.name)) for one in shown}
+
+
+def parse_file(path: Path | None) -> Path | None:
+    """What is typed for a file: its name."""
+    return path
 
 
 PLAIN = ("bool", "int", "float", "str", "int | None", "float | None", "str | None")
@@ -193,6 +212,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
     return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
-from ..options import HIDDEN, Options, Scope, option, options
+from ..options import HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..datasheets.datasheet import Datasheet
@@ -40,11 +39,6 @@ def parse_paths(texts: list[str] | None) -> list[str] | None:
 def parse_names(text: str | None) -> list[str] | None:
     """ "a,b" -> ["a", "b"]; nothing where nothing was given."""
     return parse_paths([text] if text else None)
-
-
-def parse_file(path: Path | None) -> Path | None:
-    """A file by its name."""
-    return path
 
 
 def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
