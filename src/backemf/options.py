@@ -68,11 +68,19 @@ class Option(NamedTuple):
     cli: str | None
     more: str
     least: float | None
+    typed: Any
 
     @property
     def spelled(self) -> str:
-        """Its long name on the command line."""
+        """Its long name on the command line; one that it has not there is called as in Python."""
+        if self.cli == HIDDEN:
+            return self.name
         return (self.cli or "--" + self.name.replace("_", "-")).split("/")[0].split(" ")[0]
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is dataclasses.MISSING
 
     @property
     def text(self) -> str:
@@ -84,7 +92,7 @@ class Option(NamedTuple):
 
 def option(
     *,
-    default: Any,
+    default: Any = dataclasses.MISSING,
     help: str,
     choices: Sequence[str] | Callable[[], Sequence[str]] | None = None,
     parse: Callable[[Any], Any] | None = None,
@@ -92,11 +100,13 @@ def option(
     cli: str | None = None,
     more: str = "",
     least: float | None = None,
+    typed: Any = None,
 ) -> Any:
     """A field of an options class.
 
     Args:
-        default: the value where nobody says; what differs from it counts as given.
+        default: the value where nobody says; what differs from it counts as given. Without it the option
+            must be given.
         help: a sentence for docs, command line and forms, with its unit; "{choices}" in it is filled.
         choices: names that it takes, or a function that gives them when they are first needed.
         parse: from what was typed to the value; the annotation of its argument is the type of the words.
@@ -104,10 +114,13 @@ def option(
         cli: its spelling on the command line; `--name` without it, none where it is HIDDEN.
         more: what only Python takes beyond that.
         least: the smallest value.
+        typed: the default as it is typed, where `parse` makes it from words.
     """
     names = choices if choices is None or callable(choices) else (lambda: choices)
     known = {"help": help, "choices": names, "parse": parse, "applies_to": applies_to}
-    return dataclasses.field(default=default, metadata={**known, "cli": cli, "more": more, "least": least})
+    return dataclasses.field(
+        default=default, metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed}
+    )
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -256,7 +269,10 @@ class Takes(Generic[P, O]):
         verb.__doc__ = "\n".join([inspect.cleandoc(run.__doc__ or ""), "", *_arguments(kind)])
         keywords = [
             inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.annotation
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if one.required else one.default,
+                annotation=one.annotation,
             )
             for one in options_of(kind)
         ]

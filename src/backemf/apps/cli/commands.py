@@ -17,9 +17,11 @@ TYPES: dict[str, Any] = {
     **{"bool": bool, "int": int, "float": float, "str": str, "Path": Path},
     **{"int | None": int | None, "float | None": float | None, "str | None": str | None},
     "Path | None": Path | None,
-    **dict.fromkeys(("Sequence[str]", "Sequence[str] | None"), list[str] | None),
+    **dict.fromkeys(("Sequence[str]", "Sequence[str] | None", "list[str] | None"), list[str] | None),
+    "tuple[float, float] | None": tuple[float, float] | None,
+    "list[str]": list[str],
 }
-"""What is typed for a field without `parse`, by its annotation."""
+"""What is typed, by the annotation of a field, or of what its `parse` takes."""
 
 
 def command(
@@ -69,7 +71,7 @@ def parsed(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     values = {}
     for one in options_of(kind):
         word = typed.get(_name(one))
-        if word is not None and word != []:
+        if word is not None and word != [] and word != one.typed:
             values[one.name] = word if one.parse is None else one.parse(word)
     return values
 
@@ -89,13 +91,11 @@ def _ordered(order: Sequence[str], own: Mapping[str, Any], fields: Mapping[str, 
 
 def _parameter(name: str, one: Option) -> inspect.Parameter:
     """The argument that typer makes an option of."""
-    if one.parse is None:
-        wanted = TYPES[one.annotation]
-    else:
-        word = next(iter(inspect.signature(one.parse).parameters))
-        wanted = typing.get_type_hints(one.parse)[word]
+    typed = one.annotation if one.parse is None else next(iter(one.parse.__annotations__.values()))
+    wanted = TYPES[typed]
     names = (one.cli or one.spelled).split() if one.cli or wanted is bool else ()
     default = None if one.parse is not None or one.default == () else one.default
+    default = inspect.Parameter.empty if one.required else one.typed if one.typed is not None else default
     annotation = Annotated[wanted, typer.Option(*names, help=one.help)]
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(name, keyword, default=default, annotation=annotation)
