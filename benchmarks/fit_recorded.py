@@ -13,10 +13,11 @@ import numpy as np
 from scipy.stats import chi2
 
 import backemf as be
-from backemf.identify.fit import climb_of
+from backemf.identify.fit import climb_of, run_fit
 from backemf.identify.free import Free, spread
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import homotopy
+from backemf.identify.options import FitOptions, SearchCache
 from backemf.identify.residual import mean_absolute_errors, problem
 from backemf.identify.search import stages
 from tests.published.mx106 import another_servo
@@ -139,9 +140,8 @@ def sts3032(folder: Path, frictions: Sequence[str] = ("m4", "m6")) -> list[dict]
         training = [log for log in logs if not any(_is(log, one) for one in np.atleast_1d(held))]
         climb = climb_of(sheet.actuator(), training, prior=sheet, n_starts=2)
         for friction in frictions:  # a rung starts from those below it, which are searched once
-            found = be.fit(
-                sheet.actuator(), logs, friction=friction, prior=sheet, hold_out=held, n_starts=2, climb=climb
-            )
+            options = FitOptions(friction=friction, prior=sheet, hold_out=held, n_starts=2)
+            found = run_fit(sheet.actuator(), logs, options, SearchCache(climb=climb))
             rows.append(
                 {
                     "held_out": name,

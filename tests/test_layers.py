@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
-BASE = {*("errors", "registry", "findings", "units", "tables", "files", "statistics", "figure"), "signal"}
+BASE = {
+    *("errors", "registry", "findings", "units", "tables", "files", "statistics", "figure", "options"),
+    "signal",
+}
 LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datasheets", "mujoco")
 """Each may import those before it, and BASE."""
 APART = {"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}, "targets": {"identify", "planning"}}
@@ -27,6 +30,7 @@ WITHIN_BASE = {
     "files": {"errors"},
     "units": {"errors"},
     "figure": {"findings"},
+    "options": {"errors"},
     "signal": {"errors", "units"},
 }
 

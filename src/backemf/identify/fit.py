@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..logs.log import Log, actuator_and_logs
+from ..options import takes
 from ..physics.actuator import Actuator
+from ..physics.bench import BENCHES
 from ..results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from . import bench_numbers as numbers
 from .causes import causes
@@ -25,109 +27,64 @@ from .fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
 from .free import Free
 from .frictions import law, with_friction
 from .inspect.faults import jumps_of
-from .inspect.remedies import UNDERSTOOD, Inspection, merged
-from .optimize import Progress, levenberg_marquardt
+from .inspect.remedies import UNDERSTOOD, merged
+from .optimize import levenberg_marquardt
+from .options import LADDER, N_STARTS, FitOptions, SearchCache
 from .residual import Problem, mean_absolute_errors, problem
 from .search import Asked, Climb
 from .select import split
 from .settle import Ended
 from .uncertainty import Uncertainty, inverse, uncertainty
 
-N_STARTS = 6
+SEARCHED = (
+    *("free_paths", "also", "prior", "bounds", "delay", "offset", "tolerances", "substeps"),
+    *("n_starts", "within", "seed", "on"),
+)
+"""Options that the search itself takes."""
 
 
-def fit(
-    actuator: Any,
-    logs: Sequence[Log],
-    *,
-    free_paths: Sequence[str] | None = None,
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    hold_out: Any = None,
-    friction: str | None = None,
-    also: Sequence[str] = (),
-    delay: bool = False,
-    offset: bool = True,
-    tolerances: bool = True,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    n_starts: int = N_STARTS,
-    within: float = 3.0,
-    substeps: int | None = None,
-    seed: int = 0,
-    on: str = "cpu",
-    apply: bool = False,
-    inspect: bool = True,
-    progress: Progress | None = None,
-    climb: Climb | None = None,
-    looked: Inspection | None = None,
-    begin: Mapping[str, float] | None = None,
-    share: Sequence[str] = ("motor",),
-    firmware: str | None = None,
-    gains: Any = None,
-    joints: Sequence[str] | None = None,
-    free_inertia: float = 0.0,
-) -> Fit:
-    """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's: then `actuator` may
-    be parts by pattern of joint names, {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
+def run_fit(actuator: Any, logs: Sequence[Log], options: FitOptions, cache: SearchCache | None = None) -> Fit:
+    """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's.
 
-    free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the
-                logs call for
-    also        further parameters to free beside those
-    prior       a datasheet, or path -> (value, standard error): combinations the data leaves open stay there
-    hold_out    logs to judge on and not to fit: {"gain": 8}, {"length": 0.07}, log names, or a function of a
-                log
-    friction    another friction model to start with ("m4", "lugre", ...)
-    delay       also find a delay of the command
-    offset      on a pendulum, also find the position at which the arm of each mounting hangs
-    tolerances  let the bench's numbers move within their tolerances
-    on          'gpu': thousands of further starts are scored on an NVIDIA GPU through Warp, and the best of
-                them taken; 'cpu' draws as many as it takes
-    within      further starts lie within this factor of the first
-    apply       mend what is wrong with the recordings themselves, where that was tried and helps
-    inspect     look for such faults at all
-    climb       searches over the same logs that this one continues, as the ladder does
-    looked      what an inspection of the logs said already
-    begin       numbers of others of its make, by path: tried first, and the only start where they lead to the
-                noise of the recordings
-
-    Of a robot alone:
-    share       parts or parameters that joints of equal hardware have in common: "motor", "friction.load"
-    firmware    a profile of the part's firmware settings, such as "lerobot"
-    gains       of a PD law at the encoders: {"kp": ..., "kd": ...}, one number, a list, or by joint
-    joints      those to fit; without it all that were recorded and commanded, grippers apart
-    free_inertia  share by which masses, centres and lengths of the robot's model may be off: 0.1; they are
-                found along with the actuators, as are a payload, the base's tilt and the joints' zeros
-    hold_out    may be "last 40 %" of every log
-    friction    may be "ladder": the simplest that is as good as the best, all joints simulated together
+    Args:
+        actuator: where the search starts; of a robot also parts by pattern of joint names,
+            {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
+        logs: recordings of one bench or several, or of one robot.
     """
     several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
     if any(isinstance(log, Log) and log.joints for log in several):
-        from .joints.fit import Options, fit_robot
+        from .joints.fit import fit_robot
 
-        asked = {
-            "prior": prior,
-            "hold_out": hold_out,
-            "friction": friction,
-            "also": tuple(also),
-            "seed": seed,
-        }
-        options = Options(
-            share=tuple(share),
-            firmware=firmware,
-            gains=gains,
-            joints=None if joints is None else tuple(joints),
-            free_inertia=free_inertia,
-            progress=progress,
-            **asked,
-        )
+        options.check("robot")
         return fit_robot(actuator, several, options)
-    begun = time.process_time()
     actuator, logs = actuator_and_logs("fit", actuator, logs)
+    options.check("bench", carried_by(logs))
+    if options.friction == LADDER:
+        from .ladder import ladder
+
+        names = (*SEARCHED, "hold_out", "apply", "progress")
+        return ladder(actuator, logs, **{name: getattr(options, name) for name in names}).fit
+    return _fit_bench(actuator, logs, options, cache or SearchCache())
+
+
+def carried_by(logs: Sequence[Log]) -> str:
+    """What these logs are of, in a word: the kind of their bench."""
+    benches = [log.bench for log in logs if log.bench is not None]
+    return next((name for name, cls in BENCHES.items() if benches and type(benches[0]) is cls), "bench")
+
+
+fit = takes(FitOptions)(run_fit)
+
+
+def _fit_bench(actuator: Actuator, logs: Sequence[Log], options: FitOptions, cache: SearchCache) -> Fit:
+    """The fit of one actuator."""
+    free_paths, prior, friction, seed = options.free_paths, options.prior, options.friction, options.seed
+    apply, inspect, progress = options.apply, options.inspect, options.progress
+    climb, looked = cache.climb, cache.looked
+    begun = time.process_time()
     start = actuator
     if friction is not None and law(friction) != actuator.friction.name:
         actuator = with_friction(actuator, friction)
-    for name, given, least in (("seed", seed, 0), ("n_starts", n_starts, 1)):
-        if given < least:
-            raise InvalidValue(f"{name} is {given}; expected {least} or more")
     faults: list[Finding] = []
     sound = True
     if inspect:
@@ -137,25 +94,10 @@ def fit(
         faults = [f for log in looked.logs for f in log.findings if f.code == UNDERSTOOD]
         faults = merged([*faults, *(() if apply else looked.findings)])
         sound = not looked.findings or (apply and not looked.open)
-    training, judged = split(logs, hold_out)
+    training, judged = split(logs, options.hold_out)
     if climb is None:
-        climb = climb_of(
-            start,
-            training,
-            free_paths=free_paths,
-            also=also,
-            prior=prior,
-            bounds=bounds,
-            delay=delay,
-            offset=offset,
-            tolerances=tolerances,
-            substeps=substeps,
-            n_starts=n_starts,
-            within=within,
-            seed=seed,
-            on=on,
-        )
-        climb.begin = begin
+        climb = climb_of(start, training, **{name: getattr(options, name) for name in SEARCHED})
+        climb.begin = cache.begin
     found = climb.to(actuator.friction.name, progress)
     if not math.isfinite(found.best.cost):
         raise InvalidValue(

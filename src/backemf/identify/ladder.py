@@ -17,10 +17,11 @@ from ..results.fit import Fit, Tried
 from ..tables import table
 from .bench_numbers import words
 from .check import inspection
-from .fit import climb_of, fit
+from .fit import climb_of, run_fit
 from .fit_findings import of_search
 from .frictions import LADDER
 from .optimize import Progress
+from .options import FitOptions, SearchCache
 from .select import KEYS, split
 
 
@@ -205,15 +206,11 @@ def ladder(
 
         try:
             fits = [
-                fit(
+                run_fit(
                     actuator,
                     logs,
-                    friction=name,
-                    hold_out=held,
-                    progress=note,
-                    climb=climb,
-                    inspect=False,
-                    **options,
+                    FitOptions(friction=name, hold_out=held, progress=note, inspect=False, **options),
+                    SearchCache(climb=climb),
                 )
                 for held, climb in zip(asked, climbs, strict=True)
             ]
@@ -229,8 +226,8 @@ def ladder(
             climbed += [Rung(name=rest, fit=None, reason=STOPPED) for rest in rungs[k:]]
             break
     chosen = simplest(climbed)
-    options |= {"climb": climbs[0], "looked": looked, "apply": apply}
-    best = fit(actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, **options)
+    options |= {"apply": apply, "friction": chosen.name, "hold_out": hold_out, "progress": progress}
+    best = run_fit(actuator, logs, FitOptions(**options), SearchCache(climb=climbs[0], looked=looked))
     if climbed[-1].reason == STOPPED:
         best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]

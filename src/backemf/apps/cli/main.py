@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...registry import Registry
+from .commands import Verb
 from .terminal import failure, option, print_json
 
 FLOW = """\
@@ -106,7 +107,7 @@ def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name, cls=Verb)(command)
 
 
 add_commands(app, COMMANDS.own_names)

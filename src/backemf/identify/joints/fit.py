@@ -19,6 +19,7 @@ from ...physics.actuator import Actuator
 from ...results.fit import Fit, FittedLog, Score, Tried
 from ..frictions import law
 from ..optimize import Progress
+from ..options import LADDER, FitOptions
 from ..select import split
 from ..uncertainty import uncertainty
 from . import findings as said
@@ -47,26 +48,6 @@ LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """What a caller of `fit` said of a robot."""
-
-    share: tuple[str, ...] = ("motor",)
-    friction: str | None = None
-    hold_out: Any = None
-    prior: Any = None
-    gains: Any = None
-    firmware: str | None = None
-    joints: tuple[str, ...] | None = None
-    also: tuple[str, ...] = ()
-    contact: bool = True
-    free_inertia: float = 0.0
-    """Share by which masses and lengths of the robot's model may be off; 0: as stated."""
-    progress: Progress | None = None
-    rungs: tuple[str, ...] = RUNGS
-    seed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Rung:
     """One friction that was tried."""
 
@@ -81,7 +62,7 @@ class Rung:
         return len(self.settled.problem.free)
 
 
-def fit_robot(given: Any, logs: Sequence[Log], options: Options) -> Fit:
+def fit_robot(given: Any, logs: Sequence[Log], options: FitOptions) -> Fit:
     """Fit every joint of a robot."""
     begun = time.process_time()
     say: Progress = options.progress or (lambda *_: None)
@@ -91,7 +72,7 @@ def fit_robot(given: Any, logs: Sequence[Log], options: Options) -> Fit:
         robot,
         given,
         logs,
-        joints=options.joints,
+        joints=None if options.joints is None else tuple(options.joints),
         gains=options.gains,
         firmware=options.firmware,
         prior=options.prior,
@@ -99,14 +80,15 @@ def fit_robot(given: Any, logs: Sequence[Log], options: Options) -> Fit:
     training, echoed = without_echo(training, begin.actuators)
     judged, _ = without_echo(judged, begin.actuators)
     first = next(iter(begin.actuators.values()))
-    check_share(options.share, first)
+    share = tuple(options.share)
+    check_share(share, first)
     wanted = options.friction or usual_law(first)
     seen, unseen = [along(robot, log) for log in training], [along(robot, log) for log in judged]
     setup = Setup(
-        robot=robot, starts=begin.actuators, share=options.share, prior=begin.prior, also=options.also
+        robot=robot, starts=begin.actuators, share=share, prior=begin.prior, also=tuple(options.also)
     )
     tried: tuple[Tried, ...] = ()
-    if wanted == "ladder":
+    if wanted == LADDER:
         rungs = _ladder(setup, seen, unseen, options, say)
         say("settling", 0.0, 0.8)
         chosen = simplest([_ended(rung, unseen, options) for rung in nearest(rungs)])
@@ -125,7 +107,7 @@ def fit_robot(given: Any, logs: Sequence[Log], options: Options) -> Fit:
         )
         unseen = [along(s.setup.robot, one.log) for one in unseen]
         s = refined(s)
-        chosen = _with_unseen(chosen.name, s, unseen, options.contact)
+        chosen = _with_unseen(chosen.name, s, unseen, True)
         chosen = replace(chosen, score=_score(chosen))
     assert chosen.score is not None
     sure = uncertainty(s.problem, s.x, robust=s.robust, groupings=(s.problem.of,), own=True)
@@ -195,7 +177,7 @@ def divided(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
 
 
 def _rung(
-    setup: Setup, name: str, seen: list[Along], unseen: list[Along], options: Options, say: Progress
+    setup: Setup, name: str, seen: list[Along], unseen: list[Along], options: FitOptions, say: Progress
 ) -> Rung:
     """One friction, by way of those that it contains."""
     path = [name]
@@ -203,30 +185,30 @@ def _rung(
         path.insert(0, BELOW[path[0]])
     ground = setup.robot.ground
     first = setup.with_starts({j: with_law(a, path[0]) for j, a in setup.starts.items()})
-    settled = searched(first, seen, ground, say, options.contact, settle=len(path) == 1)
+    settled = searched(first, seen, ground, say, True, settle=len(path) == 1)
     for above in path[1:]:
         settled = climbed(settled, above, settle=above == name)
         say(above, 0.0, 0.8)
-    return _with_unseen(name, settled, unseen, options.contact)
+    return _with_unseen(name, settled, unseen, True)
 
 
 def _ladder(
-    setup: Setup, seen: list[Along], unseen: list[Along], options: Options, say: Progress
+    setup: Setup, seen: list[Along], unseen: list[Along], options: FitOptions, say: Progress
 ) -> list[Rung]:
     """Every rung, each from the poorer one that it contains, judged by the coupled simulation."""
     done: dict[str, Settled] = {}
     rungs = []
-    for k, name in enumerate(options.rungs):
+    for k, name in enumerate(RUNGS):
         below = BELOW.get(name)
         if below in done:
             done[name] = climbed(done[below], name)
         else:
             first = setup.with_starts({j: with_law(a, name) for j, a in setup.starts.items()})
-            done[name] = searched(first, seen, setup.robot.ground, None, options.contact)
-        rung = _with_unseen(name, done[name], unseen, options.contact)
+            done[name] = searched(first, seen, setup.robot.ground, None, True)
+        rung = _with_unseen(name, done[name], unseen, True)
         together = _score(rung, QUICK)
         rungs.append(replace(rung, score=together))
-        done_so_far = 0.85 * (k + 1) / len(options.rungs)
+        done_so_far = 0.85 * (k + 1) / len(RUNGS)
         say(f"{name}: {1e3 * together.rms:.3g} mrad together", 0.0, done_so_far)
     return rungs
 
@@ -247,13 +229,12 @@ def _score(rung: Rung, step: float | None = None) -> Score:
     return score(s.setup.robot, acts, delays, s.ground, recordings, held_out=bool(rung.unseen), **more)
 
 
-def _ended(rung: Rung, unseen: list[Along], options: Options, judge: bool = True) -> Rung:
+def _ended(rung: Rung, unseen: list[Along], options: FitOptions, judge: bool = True) -> Rung:
     """A rung with contact looked for again, settled with finer steps, and judged."""
     s = rung.settled
-    if options.contact:
-        s = seen_again(s, s.setup.robot.ground)
+    s = seen_again(s, s.setup.robot.ground)
     s = refined(finished(s))
-    ended = _with_unseen(rung.name, s, unseen, options.contact)
+    ended = _with_unseen(rung.name, s, unseen, True)
     return replace(ended, score=_score(ended)) if judge else ended
 
 
