@@ -16,8 +16,7 @@ from backemf.engine.compile.dialects.torch import TORCH, Lines, emit
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower_attached
 from backemf.engine.compile.passes import change
-from backemf.engine.compile.primitives import PRIMITIVES
-from backemf.engine.compile.trace import trace
+from backemf.engine.compile.trace import PRIMITIVES, trace
 from backemf.engine.hosted import attached
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem

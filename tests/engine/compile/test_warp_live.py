@@ -8,7 +8,7 @@ import dataclasses
 
 import pytest
 
-from backemf.engine.compile.dialects.warp_live import emit_live, rows
+from backemf.engine.compile.dialects.warp import emit_live, rows
 from backemf.engine.compile.lower import lower_attached
 from backemf.engine.hosted import Beginning, attached
 

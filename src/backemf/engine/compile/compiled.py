@@ -94,7 +94,7 @@ def kernel(
         return loops.kernel
     if not fallback:
         raise loops
-    from .. import fallback as plain
+    from .. import reference as plain
 
     _warn(str(loops))
     return plain.kernel(kind, structure.system, free, start)
@@ -139,7 +139,7 @@ def stepper(structure: Structure) -> Any:
     module = _load(structure.name("stepper"), write)
     if not isinstance(module, NotLowered):
         return module
-    from .. import fallback as plain
+    from .. import reference as plain
 
     _warn(str(module))
     return plain.PlainStepper(structure.system)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ...errors import NotLowered
 from .ir import Level, Node
 from .passes import Branch, Copy, branching, leaves, number, reachable
-from .primitives import PRIMITIVES
+from .trace import PRIMITIVES
 
 
 @dataclass

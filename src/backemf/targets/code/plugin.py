@@ -165,7 +165,7 @@ def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> 
 
 def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
     from ...engine.compile.compiled import lowered_attached
-    from ...engine.compile.dialects import c_live
+    from ...engine.compile.dialects import c as c_live
     from ...engine.compile.lower import lower
 
     system, name = live(actuator, switched=True), identifier(joint)

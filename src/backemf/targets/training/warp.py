@@ -135,7 +135,7 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 def write(actuator: Actuator, request: Request) -> Export:
     from ...engine.compile.compiled import lowered_attached
-    from ...engine.compile.dialects.warp_live import emit_live, rows
+    from ...engine.compile.dialects.warp import emit_live, rows
 
     system = attached(actuator)
     spread = Spread() if request.spread is None else request.spread

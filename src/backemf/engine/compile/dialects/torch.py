@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..ir import Level, Node
+from ..ir import SLOW, Node
 from ..lower import LoweredAttached
 from ..passes import kept, leaves, names_used_again, number
 from ..source import Source, Words
@@ -61,7 +61,6 @@ TORCH = Words(
         "select": "torch.where({0}, {2}, {1})",
     },
 )
-_SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
 
 
 def emit(lowered: LoweredAttached) -> str:
@@ -76,12 +75,12 @@ def emit(lowered: LoweredAttached) -> str:
     """
     source = Source()
     step, load = lowered.advance, lowered.load_seen
-    _prepare(source, "prepare", "What the parameters and the step length alone decide.", kept(step, _SLOW))
+    _prepare(source, "prepare", "What the parameters and the step length alone decide.", kept(step, SLOW))
     about = "Changes of the states over a step, then the effort."
-    _function(source, "advance(kept, s, u)", about, step, kept(step, _SLOW), ("s", "u"))
-    _prepare(source, "prepare_load", "The same for `load_seen`.", kept(load, _SLOW))
+    _function(source, "advance(kept, s, u)", about, step, kept(step, SLOW), ("s", "u"))
+    _prepare(source, "prepare_load", "The same for `load_seen`.", kept(load, SLOW))
     about = "The load that acted over the last step."
-    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept(load, _SLOW), ("u",))
+    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept(load, SLOW), ("u",))
     _prepare(
         source, "prepare_armature", "Inertia that the simulator must add to the joint.", lowered.armature
     )
