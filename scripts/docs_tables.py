@@ -284,7 +284,9 @@ def mapping(target: str) -> str:
     """What becomes of each of our numbers in a target."""
     from backemf.targets.export import module_of
 
-    return markdown(("backemf", target, "remarks"), module_of(target).MAPPING)
+    found = module_of(target)
+    rows = [row[:3] for row in found.rows] if hasattr(found, "rows") else found.MAPPING
+    return markdown(("backemf", target, "remarks"), rows)
 
 
 def made() -> dict[str, tuple[str, Any]]:

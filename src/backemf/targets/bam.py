@@ -19,8 +19,9 @@ from ..physics.actuator import Actuator
 from ..physics.drive import Drive
 from ..physics.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
 from ..physics.motor import Motor
-from .export import Export, Request, complete, header
-from .losses import NO_PLAY, Losses, check_direction, cooled, weighed
+from .result import Export, Request, complete, header
+from .spec import NO_PLAY, Losses, check_direction, cooled
+from .write import weighed
 
 UNITS = (
     "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
@@ -79,7 +80,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("-", "q_offset", "a property of one recording's mounting; read as a note"),
 )
 """Ours -> theirs, for the documentation page."""
-WHY_NOT_RUN = "it is a parameter file, which BAM's own tools read"
+why_not_run = "it is a parameter file, which BAM's own tools read"
 
 
 class Read(NamedTuple):

@@ -30,7 +30,7 @@ TARGETS: dict[str, Target] = {
         "C99 of an engine plugin with the whole actuator, for the stock viewer and any language",
     ),
     "mujoco-classic": Target(
-        "mujoco.classic",
+        "mujoco.classic:SPEC",
         ("any",),
         "any",
         "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
@@ -42,10 +42,10 @@ TARGETS: dict[str, Target] = {
         "2.3",
         "Python with DCMotorCfg or DelayedPDActuatorCfg; bam: with BamActuatorCfg of its main branch",
     ),
-    "newton": Target("newton.drive", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"),
-    "drake": Target("description.drake", ("1",), "1", "URDF with Drake's rotor inertia and controller gains"),
-    "urdf": Target("description.urdf", ("any",), "any", "URDF with a transmission"),
-    "sdf": Target("description.sdf", ("any",), "any", "SDF with a joint's limits, damping and friction"),
+    "newton": Target("newton:SPEC", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"),
+    "drake": Target("description:DRAKE", ("1",), "1", "URDF with Drake's rotor inertia and controller gains"),
+    "urdf": Target("description:URDF", ("any",), "any", "URDF with a transmission"),
+    "sdf": Target("description:SDF", ("any",), "any", "SDF with a joint's limits, damping and friction"),
     "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
     "torch": Target(
         "training.torch",

@@ -17,8 +17,9 @@ from ...errors import InvalidValue, MissingValue
 from ...physics.actuator import Actuator
 from ...physics.motor import Limits
 from .. import bam
-from ..export import Export, Request, complete, hash_comment, header, number
-from ..losses import LOOKS, Losses, for_ever, weighed
+from ..result import Export, Request, complete, hash_comment, header, number
+from ..spec import LOOKS, Losses, for_ever
+from ..write import weighed
 
 UNITS = (
     "SI at the joint: kt N m/A, resistance ohm, frictions N m, friction_viscous N m s/rad, dtheta_stribeck"

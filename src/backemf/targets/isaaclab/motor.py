@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue
-from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb
+from ...physics.joint_law import JointLaw, dry_levels
 from ..approximate import Difference, Tuned, difference, positions
-from ..export import NOTHING_LOST, Account, Export, Request, complete, hash_comment, header, number
-from ..losses import Losses, account, cooled
 from ..motions import Motion, motions_of
-from ..mujoco.classic import Numbers, tuned
-from ..reduce import levels, reduced, refitted
+from ..reduce import reduced, refitted
+from ..result import NOTHING_LOST, Account, Export, Request, complete, hash_comment, header, number
+from ..spec import Losses, cooled
+from ..write import account, tuned
 from . import bam
 
 UNITS = (
@@ -54,7 +54,7 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     *bam.MAPPING,
 )
 """Ours -> theirs, for the documentation page."""
-WHY_NOT_RUN = "Isaac Lab needs Isaac Sim"
+why_not_run = "Isaac Lab needs Isaac Sim"
 
 
 class Candidate(NamedTuple):
@@ -126,12 +126,12 @@ def _late(
     and a torque limit that knows no speed."""
     steps, v = max(1, round(float(actuator.drive.delay or 0.0) / request.timestep)), motor.values
     base = replace(actuator, drive=replace(actuator.drive, delay=None))
-    x = Numbers(
-        kp=v["stiffness"],
-        kv=v["damping"],
-        force=v["effort"],
-        damping=v["viscous_friction"],
-        frictionloss=v["dynamic_friction"],
+    x = JointLaw(
+        stiffness=v["stiffness"],
+        damping=v["damping"],
+        effort_limit=v["effort"],
+        viscous=v["viscous_friction"],
+        friction=v["dynamic_friction"],
         armature=v["armature"],
     )
 
@@ -168,7 +168,7 @@ def _coulomb(poor: Actuator, actuator: Actuator, request: Request, losses: Losse
     friction, moving = poor.friction, poor.friction.moving
     if friction.bristle:
         losses.keep("friction bristle", "sticking at once")
-        moving, _ = levels(actuator, request.load, request.amplitude)
+        moving, _ = dry_levels(actuator, request.load, request.amplitude)
     elif friction.viscous_quadratic is not None or friction.viscous_cubic is not None:
         losses.keep("friction.viscous_quadratic, viscous_cubic", "one drag")
     return replace(poor, friction=Coulomb(coulomb=moving, viscous=friction.viscous))
@@ -176,16 +176,14 @@ def _coulomb(poor: Actuator, actuator: Actuator, request: Request, losses: Losse
 
 def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
     """The configuration's numbers, at the joint, in the names of 2.3."""
-    own, x, moving = actuator.friction, steady.plain_servo(poor), poor.friction.moving
-    motor = steady.isaac_motor(poor, float(poor.drive.ceiling({}) or 0.0))
-    back_emf = 0.0 if poor.drive.hides_back_emf else steady.line(poor).damping
+    own, x, moving = actuator.friction, JointLaw.of(poor), poor.friction.moving
     more = own.name == "stribeck" and own.moving > 0.01 * own.breakaway
     return {
-        "effort": motor.effort_limit,
-        "velocity": motor.velocity_limit,
-        "saturation_effort": motor.saturation_effort,
+        "effort": x.effort_limit,
+        "velocity": x.no_load_speed,
+        "saturation_effort": x.stall_torque,
         "stiffness": x.stiffness,
-        "damping": x.derivative + back_emf,
+        "damping": x.damping + x.back_emf,
         "armature": x.armature,
         "friction": moving * own.breakaway / own.moving if more else moving,
         "dynamic_friction": moving,

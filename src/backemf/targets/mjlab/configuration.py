@@ -22,13 +22,14 @@ from ...physics.actuator import Actuator
 from ...physics.friction import Viscous
 from ...physics.gearbox import Gearbox
 from ..clocked import Clocked
-from ..export import Effect, Export, Request, complete, hash_comment, header, number
 from ..isaaclab.motor import candidate
-from ..losses import Losses, check_direction, weighed
 from ..motions import reference_inertia
 from ..mujoco.dcmotor import attributes, sticking
 from ..mujoco.finding import integrator_finding
 from ..reduce import carried
+from ..result import Effect, Export, Request, complete, hash_comment, header, number
+from ..spec import Losses, check_direction
+from ..write import weighed
 
 UNITS = (
     "SI at the joint (gear 1): stiffness V/rad, damping V s/rad, integral_gain V/(rad s), limits V and N m,"

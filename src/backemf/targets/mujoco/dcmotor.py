@@ -17,9 +17,10 @@ from ...mujoco.eras import in_volts
 from ...mujoco.models import Loaded, load
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb, Viscous
-from ..export import Export, Request, complete, header, number, request_of, xml_comment
 from ..motions import reference_inertia
 from ..reduce import carried, rigid
+from ..result import Export, Request, complete, header, number, request_of, xml_comment
+from ..write import fill
 from .finding import integrator_finding
 from .run import (
     Adjust,
@@ -157,35 +158,32 @@ def frame(
     load: float,
     top: str = "",
 ) -> str:
-    """The file around an actuator's element: options, a stand-in body, the joint, and one for the play of
-    the actuator's gears where that is asked for."""
-    joint, h, play = request.joint, request.timestep, actuator.gearbox.backlash if request.backlash else None
-    kind = "slide" if actuator.motion == "linear" else "hinge"
+    """The file around an actuator's element."""
+    template, fields = frame_fields(request, actuator, on_joint, element, load)
+    return fill(template, {"joint": request.joint, "header": top.rstrip("\n"), **fields})
 
-    def body(share: float = 1.0) -> str:
-        mass, J = number(share * (load if kind == "slide" else 1.0)), number(share * load)
-        return f'<inertial pos="0 0 0" mass="{mass}" diaginertia="{J} {J} {J}"/>'
 
-    first = attributes({"name": joint, "type": kind, "axis": "0 0 1", **on_joint})
-    inside = f'    <body name="{joint}_load">\n      <joint {first}/>\n      {body()}\n    </body>\n'
-    if play is not None:
-        half = number(0.5 * play)
-        gap = {"name": f"{joint}_backlash", "type": kind, "axis": "0 0 1", "limited": "true"}
-        gap |= {"range": f"-{half} {half}", "solreflimit": f"{number(2 * h)} 1"}
-        gap |= {"solimplimit": "0.99 0.999 1e-4 0.5 2"}
-        inside = (
-            f'    <body name="{joint}_gear">\n      <joint {first}/>\n      {body(1e-4)}\n'
-            f'      <body name="{joint}_load">\n        <joint {attributes(gap)}/>\n        {body()}\n'
-            "      </body>\n    </body>\n"
-        )
-    return (
-        f'{top}<mujoco model="{joint}">\n'
-        '  <compiler angle="radian" autolimits="true" balanceinertia="true"/>\n'
-        f'  <option timestep="{number(h)}" integrator="{request.integrator}"/>\n'
-        f"  <worldbody>\n{inside}  </worldbody>\n"
-        f"  <actuator>\n    {element}\n  </actuator>\n"
-        "</mujoco>\n"
-    )
+def frame_fields(
+    request: Request, actuator: Actuator, on_joint: Mapping[str, str], element: str, load: float
+) -> tuple[str, dict[str, str]]:
+    """(template, its fields): options, a stand-in body, the joint, and one for the play of the gears where
+    that is asked for."""
+    h, play = request.timestep, actuator.gearbox.backlash if request.backlash else None
+    kind, share = "slide" if actuator.motion == "linear" else "hinge", 1e-4
+    mass = load if kind == "slide" else 1.0
+    fields = {
+        "timestep": number(h),
+        "integrator": request.integrator,
+        "type": kind,
+        "on_joint": attributes({"name": request.joint, "type": kind, "axis": "0 0 1", **on_joint}),
+        "mass": number(mass),
+        "inertia": number(load),
+        "element": element,
+    }
+    if play is None:
+        return "mujoco.xml.in", fields
+    fields |= {"gear_mass": number(share * mass), "gear_inertia": number(share * load)}
+    return "mujoco_backlash.xml.in", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
 
 
 def apply(export: Export, spec: Any, joint: str | None = None) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import quoteattr
 
-from ...account import number
+from ...result import number
 from .variables import ZERO_CELSIUS, Variable, exponents
 
 CAUSALITY = {
