@@ -22,9 +22,9 @@ from backemf.physics.friction import (
     Viscous,
 )
 from backemf.physics.joint_law import Capability, dry_levels
+from backemf.targets import isaaclab as isaac
 from backemf.targets.description import DRAKE, drake_inputs
 from backemf.targets.export import Request
-from backemf.targets.isaaclab import motor as isaac
 from backemf.targets.reduce import _candidates, floors_of, reduced
 
 from .clock import DRIVES, GEARED
@@ -240,8 +240,8 @@ def test_isaac_labs_numbers():
     x = isaac.numbers(GEARED, GEARED)
     assert x == pytest.approx(
         {
-            "effort": 2.0,
-            "velocity": 12.0,
+            "effort_limit": 2.0,
+            "velocity_limit": 12.0,
             "saturation_effort": 3.0,
             "stiffness": 10.0,
             "damping": 0.3,

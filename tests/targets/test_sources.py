@@ -17,9 +17,9 @@ from backemf.apps.cli import exports
 from backemf.apps.cli.inputs import sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.physics.joint_law import JointLaw
+from backemf.targets import isaaclab
 from backemf.targets.explain import explain
 from backemf.targets.export import export
-from backemf.targets.isaaclab import source as isaaclab
 from backemf.targets.mujoco import dcmotor, source
 
 from ..cli.runner import runner

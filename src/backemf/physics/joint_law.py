@@ -159,3 +159,35 @@ class JointLaw(NamedTuple):
             drive=law or drives.Impedance(**gains),
             motion=like.motion,
         )
+
+
+_TORQUE = (
+    "motor.resistance",
+    "motor.torque_constant",
+    "gearbox.ratio",
+    "gearbox.n_motors",
+    "gearbox.efficiency",
+)
+_SPEED = ("motor.torque_constant", "motor.back_emf_constant", "gearbox.ratio")
+_VOLTS = ("drive.supply", "drive.duty_limit", "drive.voltage_limit")
+_LIMITS = ("motor.limits.current", "motor.limits.torque", "motor.limits.continuous_current")
+LAW_PATHS: dict[str, tuple[str, ...]] = {
+    "stiffness": (
+        *(*_TORQUE, "drive.volts_per_radian", "drive.newton_metres_per_radian", "drive.through"),
+        *("drive.firmware_gain", "drive.proportional"),
+    ),
+    "damping": (
+        *(*_TORQUE, "drive.volt_seconds_per_radian", "drive.newton_metre_seconds_per_radian"),
+        *("drive.derivative", "drive.firmware_derivative_gain"),
+    ),
+    "gain": _TORQUE,
+    "back_emf": (*_TORQUE, *_SPEED),
+    "stall_torque": (*_TORQUE, *_VOLTS),
+    "no_load_speed": (*_SPEED, *_VOLTS),
+    "effort_limit": (*_TORQUE, *_VOLTS, *_LIMITS),
+    "armature": ("motor.rotor_inertia", "gearbox.ratio", "gearbox.n_motors"),
+    "friction": ("friction.coulomb",),
+    "viscous": ("friction.viscous", "motor.iron_loss"),
+    "delay": ("drive.delay",),
+}
+"""What each number of a law comes from."""

@@ -45,6 +45,8 @@ from .spec import (
     LAW_MOTOR,
     LAW_PLAY,
     NO_PUSH_ROW,
+    SEES_JOINT,
+    UNLIMITED,
     Filling,
     Loss,
     Row,
@@ -327,7 +329,7 @@ DRAKE = TargetSpec(
     units="SI: effort N m, p N m/rad, d and damping N m s/rad at the joint, rotor_inertia kg m^2 at the"
     " rotor; on a prismatic joint N and m.",
     rows=(
-        carry("law.viscous", "dynamics/@damping", "N m s/rad at the joint, with back-EMF"),
+        carry("law.viscous, law.back_emf", "dynamics/@damping", "N m s/rad at the joint"),
         carry(
             "gearbox.ratio",
             "drake:gear_ratio",
@@ -371,6 +373,8 @@ DRAKE = TargetSpec(
         LAW_LOSS,
         LAW_PLAY,
         *LAW_DRIVE,
+        SEES_JOINT,
+        UNLIMITED,
         absorb("friction.viscous_quadratic, viscous_cubic", "one damping", path=_own_drag),
         drop("friction.offset", "no constant torque"),
         Row(

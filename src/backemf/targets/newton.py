@@ -43,6 +43,7 @@ from .spec import (
     LAW_LOSS,
     LAW_MOTOR,
     LAW_PLAY,
+    SEES_JOINT,
     Filling,
     Loss,
     Row,
@@ -244,6 +245,7 @@ SPEC = TargetSpec(
         LAW_PLAY,
         *LAW_FRICTION,
         *rows_without(LAW_DRIVE, "drive.delay", "drive.supply"),
+        SEES_JOINT,
         Row("drive.delay", "delay_steps", "rounded to whole steps", lose=_lose_delay),
         drop(
             "drive.command_low, command_high",

@@ -26,9 +26,9 @@ from .mujoco.finding import integrator_finding
 from .result import NOTHING_LOST, Account, Request, moved
 from .spec import (
     FOR_EVER,
-    LOOKS,
     NO_PLAY,
     NO_PUSH_ROW,
+    PERIOD_ROW,
     SENSOR_AT_GEAR,
     Loss,
     Losses,
@@ -39,6 +39,8 @@ from .spec import (
     drop,
     for_ever,
     lacking,
+    lose_nothing,
+    reduce_by,
 )
 from .write import account
 
@@ -78,10 +80,7 @@ def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
         raise no_place(actuator.drive)
     inputs = (ONE_POSITION,) if era == 1 else ()
     rows = (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, *inputs, *OF_FRICTION)
-    losses, poor = Losses(loss for row in rows for loss in row.lose(actuator, request)), actuator
-    for row in rows:
-        poor = poor if row.reduce is None else row.reduce(poor, actuator, request)
-    friction = actuator.friction
+    (poor, losses), friction = reduce_by(rows, actuator, request), actuator.friction
     open_friction = not friction.bristle
     if friction.name in ("viscous", "coulomb"):
         open_friction = any("friction" in loss.touches for loss in losses)
@@ -326,13 +325,7 @@ OF_DRIVE = (
     Row("drive.delay", "delay, nsample", ""),
     SENSOR_AT_GEAR,
     drop("drive.deadband", "every error counts"),
-    drop(
-        "drive.period, n_velocity_periods",
-        LOOKS,
-        when=lambda a: a.drive.period,
-        path="drive.period",
-        period=None,
-    ),
+    PERIOD_ROW,
     NO_PUSH_ROW,
     drop(
         "drive.freeze_when_saturated",
@@ -420,6 +413,14 @@ OF_FRICTION = (
         reduce=_engine_friction,
     ),
 )
+
+
+LACKED = tuple(
+    row._replace(theirs="-")
+    for row in (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, ONE_POSITION, *OF_FRICTION)
+    if row.lose is not lose_nothing
+)
+"""What a target that stands on a `<dcmotor>` of one input lacks."""
 
 
 def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request: Request) -> list[Actuator]:

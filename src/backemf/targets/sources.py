@@ -60,7 +60,7 @@ def read(source: Path | str, hint: str | None = None) -> Source:
         found = mjcf.read(path, name, hint)
         return Source(found.actuator, found.notes, found.joint)
     if path.suffix.lower() == ".py":
-        from .isaaclab import source as isaaclab
+        from . import isaaclab
 
         configured = isaaclab.read(path, name, hint)
         return Source(configured.actuator, configured.notes, configured.joint)

@@ -89,6 +89,11 @@ Reduce = Callable[[Actuator, Actuator, Request], Actuator]
 """(so far, as it was given, request) -> without what the target lacks."""
 
 
+def lose_nothing(actuator: Actuator, request: Request) -> Iterable[Loss]:
+    """Of a number that is carried as it is."""
+    return ()
+
+
 class Row(NamedTuple):
     """One number, or one thing that a target lacks."""
 
@@ -98,7 +103,7 @@ class Row(NamedTuple):
     """Its place in the target; "-" where there is none."""
     remarks: str
     """Unit, side of the gear, or what becomes of it; for the documentation."""
-    lose: Lose = lambda actuator, request: ()
+    lose: Lose = lose_nothing
     name: str = ""
     """Of the number in an export and in its template."""
     value: Value | None = None
@@ -141,7 +146,7 @@ def carry(ours: str, theirs: str, remarks: str = "", *, name: str = "", value: V
         value: of the law and the actuator, where that is not what stands at the path.
     """
     last = re.split(r"[ /@.]+", theirs)[-1]
-    return Row(ours, theirs, remarks, name=name or last, value=value or _value_of(ours))
+    return Row(ours, theirs, remarks, name=name or last, value=value or _value_of(ours.partition(", ")[0]))
 
 
 def _value_of(ours: str) -> Value:
@@ -234,6 +239,11 @@ def drop(
     return row._replace(lose=lose, reduce=reduce)
 
 
+def given(path: str) -> Present:
+    """Whether something stands at a path, be it 0."""
+    return lambda actuator: value_at(actuator, path) is not None
+
+
 def rows_without(rows: Iterable[Row], *paths: str) -> tuple[Row, ...]:
     """Those rows whose first path is none of these."""
     return tuple(row for row in rows if row.paths[0] not in paths)
@@ -266,6 +276,14 @@ def check_direction(actuator: Actuator) -> None:
         )
 
 
+def reduce_by(rows: Iterable[Row], actuator: Actuator, request: Request) -> tuple[Actuator, Losses]:
+    """(the actuator without what the rows lack, what was lost)."""
+    rows, now = tuple(rows), actuator
+    for row in rows:
+        now = now if row.reduce is None else row.reduce(now, actuator, request)
+    return now, Losses(loss for row in rows for loss in row.lose(actuator, request))
+
+
 class Settled(NamedTuple):
     """A target's law of an actuator, what that moves like, and what was lost."""
 
@@ -273,6 +291,8 @@ class Settled(NamedTuple):
     carried: Actuator
     costs: Account
     findings: tuple[Finding, ...] = ()
+    numbers: Mapping[str, float] | None = None
+    """The file's, where the law knows them by its own names; None: those of the rows."""
 
 
 class Filling(NamedTuple):
@@ -285,7 +305,12 @@ class Filling(NamedTuple):
     ctrl: Mapping[str, float] | None = None
     """Factor from each of the drive's targets to the file's inputs; None: 1."""
     template: str = ""
-    """Instead of the spec's."""
+    units: str = ""
+    """Both instead of the spec's."""
+    files: Mapping[str, str] | None = None
+    """Instead of a filled template."""
+    notes: Sequence[str] = ()
+    """Where the export's numbers came from, besides the request's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +334,8 @@ class TargetSpec:
     """Refuses an actuator that the target has no place for."""
     signed: tuple[str, ...] = ()
     """Numbers that may be negative."""
+    versions: Mapping[str, TargetSpec] = field(default_factory=dict)
+    """Versions of the target that differ from it."""
     inert: Mapping[str, str] = field(default_factory=dict)
     """Numbers of the file that a run does not feel, and why."""
     run: Callable[..., Any] | None = None
@@ -351,7 +378,7 @@ class TargetSpec:
 
     def read_law(self, numbers: Mapping[str, float]) -> JointLaw:
         """The law behind a file's numbers: what `carry` and `header` wrote, read back."""
-        own = {row.ours.removeprefix("law."): row.name for row in self.rows if row.ours.startswith("law.")}
+        own = {row.paths[0].removeprefix("law."): row.name for row in self.rows if row.value is not None}
         known = {field_: numbers[name] for field_, name in own.items() if name in numbers}
         return JointLaw(**{name: value for name, value in known.items() if name in JointLaw._fields})
 
@@ -440,10 +467,19 @@ NO_INTEGRAL_ROW = drop(
     path="drive integral",
     without=lambda a: replace(a, drive=replace(a.drive, **a.drive.without_integral)),
 )
+PERIOD_ROW = drop(
+    "drive.period, n_velocity_periods", LOOKS, when=lambda a: a.drive.period, path="drive.period", period=None
+)
+CURRENT_LOOP = Row(
+    "drive.bandwidth, through", "-", "not weighed: the torque of a current loop follows at once"
+)
+SEES_JOINT = Row("drive.sensor", "-", "not weighed: the law sees the joint")
+UNLIMITED = Row("drive.command_low, command_high", "-", "not weighed: limit the command before sending it")
+"""What costs nothing where a user takes care of it."""
 LAW_DRIVE = (
     drop("drive.slew", "the setpoint jumps"),
     drop("drive.delay", "no delay"),
-    drop("drive.period", LOOKS),
+    PERIOD_ROW,
     NO_INTEGRAL_ROW,
     drop("drive.deadband", "every error counts"),
     NO_PUSH_ROW,
@@ -452,6 +488,7 @@ LAW_DRIVE = (
         "the torque limit does not fall with speed",
         when=lambda a: a.drive.hides_back_emf and a.drive.ceiling({}) is not None,
     ),
+    CURRENT_LOOP,
 )
 """What a law that is evaluated at every step lacks of a drive."""
 ONE_INPUT = drop(

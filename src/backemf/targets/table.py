@@ -19,7 +19,7 @@ class Target(NamedTuple):
 
 
 TARGETS: dict[str, Target] = {
-    "mujoco": Target("mujoco.dcmotor", VERSIONS, "installed", "MJCF with <dcmotor>"),
+    "mujoco": Target("mujoco.dcmotor:SPEC", VERSIONS, "installed", "MJCF with <dcmotor>"),
     "mujoco-live": Target(
         "mujoco.live", ("any",), "any", "Python that attaches the whole actuator to a model in MuJoCo"
     ),
@@ -35,9 +35,9 @@ TARGETS: dict[str, Target] = {
         "any",
         "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
     ),
-    "mjlab": Target("mjlab.configuration", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
+    "mjlab": Target("mjlab:SPEC", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"),
     "isaaclab": Target(
-        "isaaclab.motor",
+        "isaaclab:SPEC",
         ("2.3", "3.0", "bam"),
         "2.3",
         "Python with DCMotorCfg or DelayedPDActuatorCfg; bam: with BamActuatorCfg of its main branch",
@@ -46,7 +46,7 @@ TARGETS: dict[str, Target] = {
     "drake": Target("description:DRAKE", ("1",), "1", "URDF with Drake's rotor inertia and controller gains"),
     "urdf": Target("description:URDF", ("any",), "any", "URDF with a transmission"),
     "sdf": Target("description:SDF", ("any",), "any", "SDF with a joint's limits, damping and friction"),
-    "bam": Target("bam", ("any",), "any", "parameter JSON, models m1 to m6"),
+    "bam": Target("bam:SPEC", ("any",), "any", "parameter JSON, models m1 to m6"),
     "torch": Target(
         "training.torch",
         ("plain", "isaaclab", "mjlab"),

@@ -41,25 +41,28 @@ def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
     Raises:
         BackemfError: the target has no place for this actuator, or a number would be negative or not finite.
     """
+    spec = spec.versions.get(request.version, spec)
     spec.check(actuator)
     settled = spec.settle(spec, actuator, request)
-    numbers = spec.numbers(settled.law, actuator)
+    numbers = spec.numbers(settled.law, actuator) if settled.numbers is None else settled.numbers
     filling = spec.place(settled, numbers, actuator, request)
-    lines = [*header(request, spec.units, settled.costs, settled.findings), *filling.lines]
-    fields = {"joint": request.joint, "header": spec.comment(lines).rstrip("\n")}
-    text = fill(
-        filling.template or spec.template,
-        {**fields, **{k: number(v) for k, v in numbers.items()}, **filling.fields},
-    )
+    units, files = filling.units or spec.units, filling.files
+    if files is None:
+        lines = [*header(request, units, settled.costs, settled.findings), *filling.lines]
+        own = {name: number(value) for name, value in numbers.items()}
+        fields = {"joint": request.joint, "header": spec.comment(lines).rstrip("\n"), **own}
+        text = fill(filling.template or spec.template, {**fields, **filling.fields})
+        files = {spec.file.format(joint=request.joint): text}
     return complete(
         request,
         actuator,
         settled.costs,
-        files={spec.file.format(joint=request.joint): text},
+        files=files,
         carried=settled.carried,
         numbers=numbers,
         ctrl=filling.ctrl,
         findings=settled.findings,
+        notes=filling.notes,
     )
 
 

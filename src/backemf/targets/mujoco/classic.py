@@ -166,10 +166,10 @@ def _compiled(export: Export, request: Request, law: JointLaw) -> Any:
 
 NUMBERS = (
     carry("law.gain", "motor/@gear", "N m per unit of ctrl", name="gain"),
-    carry("law.stiffness", "position/@kp", "N m/rad"),
+    carry("law.stiffness", "position/@kp", "N m/rad at the joint"),
     carry("law.damping", "position/@kv", "N m s/rad, inside the force limit; of a velocity its gain"),
     carry("law.effort_limit", "forcerange", "N m: by voltage, current or torque limit", name="force"),
-    carry("law.viscous", "joint/@damping", "N m s/rad, with back-EMF"),
+    carry("law.viscous, law.back_emf", "joint/@damping", "N m s/rad, with back-EMF"),
     carry("law.friction", "joint/@frictionloss, solreffriction, solimpfriction", "N m", name="frictionloss"),
     carry("law.armature", "joint/@armature", "kg m^2"),
 )
