@@ -14,7 +14,8 @@ from ..logs.start import bench_of, start_of, targets
 from ..physics import steady
 from ..physics.actuator import Actuator
 from ..physics.bench import GRAVITY, Bench, Flywheel, Pendulum
-from .export import Request
+from ..physics.joint_law import capability
+from .result import Request
 
 DT = 0.004
 DURATION = 2.0
@@ -22,16 +23,6 @@ ARM = 0.1
 """Length of the reference pendulum [m]."""
 MOST_LOGS = 12
 """Recordings over which numbers are fitted; of more, this many are taken, evenly."""
-
-
-class Reach(NamedTuple):
-    """What an actuator can do."""
-
-    volts: float
-    stall: float
-    """Torque at the output at rest [N m]."""
-    speed: float
-    """Speed at which back-EMF eats all the voltage [rad/s]."""
 
 
 class Motion(NamedTuple):
@@ -49,27 +40,13 @@ class Motion(NamedTuple):
     """Numbers of the drive during this recording, by path."""
 
 
-def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
-    """At the supply's voltage; without one, at the voltage that an error of `amplitude`,
-    or 10 rad/s, takes."""
-    volts, loop, at = actuator.drive.ceiling({}), actuator.drive.loop, steady.line(actuator)
-    if volts is None:
-        volts = 10.0 * at.K_e
-        if loop is not None and loop.of == "position" and loop.proportional > 0:
-            effort = loop.proportional * amplitude
-            volts = max(effort if loop.effort == "V" else effort / at.torque_per_volt, 1e-6)
-    volts = abs(float(volts))
-    stall = abs(float(steady.electrical_torque(actuator, volts, 0.0)))
-    return Reach(volts, stall, steady.ideal_speed(actuator, volts))
-
-
 def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Bench:
     """A pendulum whose weight takes `load` of the stall torque, with at least the rotor's own inertia.
 
     A plain inertia on a linear axis, and for a drive that does not hold a position: it would swing the
     pendulum over the top, where the smallest difference decides which way it falls.
     """
-    able = reach(actuator, amplitude)
+    able = capability(actuator, amplitude)
     mass = load * able.stall / (GRAVITY * ARM)
     own = mass * ARM * ARM
     # a free shaft without inertia would have no motion to compare
@@ -86,7 +63,7 @@ def reference_inertia(actuator: Actuator, request: Request) -> float:
 
 def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25) -> list[Motion]:
     """Steps and sines of the drive's own target over the operating range, on the reference bench."""
-    able, bench = reach(actuator, amplitude), reference_bench(actuator, load, amplitude)
+    able, bench = capability(actuator, amplitude), reference_bench(actuator, load, amplitude)
     time = DT * np.arange(round(DURATION / DT) + 1)
     limits, held = actuator.motor.limits, able.volts / actuator.motor.resistance
     size = {
@@ -115,7 +92,7 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
 
 def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
     """The operating range, for headers."""
-    bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
+    bench, able = reference_bench(actuator, load, amplitude), capability(actuator, amplitude)
     weight = f"pendulum with {load:g} of the stall torque as weight"
     on = weight if bench.load(1.0, 0.0, {}) else "plain inertia"
     distance, inertia = ("m", "kg") if actuator.motion == "linear" else ("rad", "kg m^2")

@@ -126,10 +126,10 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
     and through backemf's own copy of MuJoCo's step, where the file's step is its own.
     """
     module = module_of(export.target)
-    if not hasattr(module, "run"):
-        raise NotAvailable(f"{export.target} is not run here: {module.WHY_NOT_RUN}")
+    if getattr(module, "run", None) is None:
+        raise NotAvailable(f"{export.target} is not run here: {module.why_not_run}")
     simulator = module.simulator()
-    if hasattr(module, "check_version"):
+    if getattr(module, "check_version", None):
         module.check_version(export.version)
     given, made = given_logs(logs), export.actuator
     if given is None:
@@ -170,7 +170,7 @@ def _adjusted(module: Any, export: Export, case: Motion) -> dict[str, Any]:
     other = {k: v for k, v in case.settings.items() if not np.isclose(v, own[k], rtol=1e-9)}
     if not other:
         return {}
-    if not hasattr(module, "adjustment"):
+    if getattr(module, "adjustment", None) is None:
         words = ", ".join(f"{k} = {v:g}" for k, v in other.items())
         raise NotAvailable(
             f"{case.name} was recorded with {words}; a file for {export.target} has its own settings:"
@@ -191,7 +191,7 @@ def _replayed(
         actuator, case.bench, dict(case.command), time=case.time, start=start, tolerance=close, warn=False
     ).position
     adjust = _adjusted(module, export, case)
-    if refine and hasattr(module, "our_step"):
+    if refine and getattr(module, "our_step", None):
         copy = module.our_step(export.files, export.joint, clock, **adjust)
         own = None if copy is None else float(np.max(np.abs(copy - track)))
     if refine:

@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import InvalidValue
 from ...physics.actuator import Actuator
 from ...physics.friction import Viscous
-from ...physics.steady import damping_ratio, natural_frequency, plain_servo
+from ...physics.joint_law import JointLaw
+from ...physics.steady import damping_ratio, natural_frequency
 
 
 class Presliding(NamedTuple):
@@ -106,11 +107,9 @@ def presliding(friction: Viscous, inertia: float, motor: float = 0.0) -> Preslid
 
 def presliding_of(actuator: Actuator, inertia: float = 0.0) -> Presliding | None:
     """An actuator's bristles under its rotors and a load's inertia, damped by its motor as it is driven."""
-    servo = plain_servo(actuator)
-    motor = servo.damping - actuator.friction.viscous + servo.derivative
-    return (
-        presliding(actuator.friction, servo.armature + inertia, motor) if actuator.friction.bristle else None
-    )
+    law = JointLaw.of(actuator)
+    motor = law.drag - actuator.friction.viscous + law.damping
+    return presliding(actuator.friction, law.armature + inertia, motor) if actuator.friction.bristle else None
 
 
 def sliding_step(friction: Viscous, w: float) -> float | None:

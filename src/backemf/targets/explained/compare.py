@@ -15,6 +15,7 @@ from ...datasheets.interface import has_gain
 from ...errors import InvalidValue
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
+from ...physics.joint_law import JointLaw
 from ...tables import number
 from . import servos
 from .findings import units
@@ -117,11 +118,9 @@ class Compared(NamedTuple):
 
 def compared(law: Law, part: Part, slides: bool) -> list[Compared]:
     """Every number that both have, the worst first."""
-    from ..mujoco.classic import formula
-
-    x, like = formula(part.actuator), servos
+    x, like = JointLaw.of(part.actuator).lumped(), servos
     torque, stiffness, damping, inertia = units(slides)
-    limit, rows = x.force or None, []
+    limit, rows = x.effort_limit or None, []
 
     def add(
         name: str, model: float | None, value: float, unit: str, usual: servos.Range | None = None
@@ -133,15 +132,16 @@ def compared(law: Law, part: Part, slides: bool) -> list[Compared]:
             source = f"servos of its torque ({', '.join(near.names)})"
         mine = model or None
         factor = mine / known if mine is not None and known is not None else None
-        written = "" if known is None else _written(law, name, known, x.kv, x.damping, unit)
+        written = "" if known is None else _written(law, name, known, x.damping, x.viscous, unit)
         rows.append(Compared(name, mine, known, factor, written, unit, source, between))
 
     if law.regulates_position:
-        add("stiffness", law.stiffness, x.kp, stiffness, None if part.gain_known else like.stiffness(limit))
-    add("damping", law.damping, x.kv + x.damping, damping)
-    add("torque limit", law.stall, x.force, torque)
+        held = x.stiffness if part.actuator.drive.followed == "position_target" else 0.0
+        add("stiffness", law.stiffness, held, stiffness, None if part.gain_known else like.stiffness(limit))
+    add("damping", law.damping, x.damping + x.viscous, damping)
+    add("torque limit", law.stall, x.effort_limit, torque)
     add("armature", law.armature, x.armature, inertia, None if x.armature else like.armature(limit))
-    add("friction", law.friction, x.frictionloss, torque)
+    add("friction", law.friction, x.friction, torque)
     return sorted(rows, key=lambda row: -row.size)
 
 

@@ -13,7 +13,7 @@ from ...errors import BackemfError
 from ...files import write_all
 from ...findings import Finding
 from ...tables import table
-from ..export import Export
+from ..result import Export
 from .moves import Moved
 
 

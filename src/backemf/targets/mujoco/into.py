@@ -23,7 +23,8 @@ from ...mujoco.joints import by_joint, matched
 from ...mujoco.models import Loaded, era_of, load
 from ...mujoco.xml import Edit, Element, applied, compiled, scan, with_attributes
 from ...physics.actuator import Actuator
-from ..export import Export, Request, number
+from ..result import Export, Request, number
+from ..write import write_target
 from .dcmotor import actuator_arrays, attributes
 from .edited import Edited as Edited
 from .interface import Old, adapted, old_of
@@ -149,9 +150,9 @@ def edited(
     from ..replay import proven
 
     if request.target == "urdf":
-        from ..description.edit import into_urdf
+        from ..description import into_urdf
 
-        return into_urdf({joint: module.write(one, request) for joint, one in wanted.items()}, path)
+        return into_urdf({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
         from ..code.plugin import into_plugin
 
@@ -174,7 +175,7 @@ def edited(
         how = request._replace(gear=gear, logs=logs or request.logs)
         if joint in (own or {}) and not logs:  # a torque is asked for, and no motion of its own is known
             how = how._replace(method="formula")
-        export = module.write(actuator, how)
+        export = write_target(module, actuator, how)
         export = proven(export, request.logs or None) if replay and not logs else export
         made.append((actuator, gear, logs, export))
         return export

@@ -19,7 +19,7 @@ from ...mujoco.arrays import load_mujoco
 from ...physics.actuator import Actuator
 from ...store import content
 from ..clocked import Clocked
-from ..export import Export, Request, complete, hash_comment, header
+from ..result import Export, Request, complete, hash_comment, header
 from .run import simulator as simulator
 
 Adjust = Callable[[Any], None]

@@ -26,7 +26,7 @@ from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from ...results.reread import read_again, stored_logs
-from ..export import NOT_RUN, Request
+from ..result import NOT_RUN, Request
 from .edited import Edited, Together
 from .interface import Old, old_of
 from .into import edited

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue, NotAvailable
-from ..clocked import Clocked
+from ..errors import InvalidValue, MissingValue, NotAvailable
+from .clocked import Clocked
 
 LOST = 1e6
 """Positions beyond this [rad or m] are not a motion any more."""
@@ -140,21 +140,21 @@ def moved(made: Parsed, case: Clocked, beside: Beside | None = None) -> np.ndarr
                 " timestep"
             )
         on = bool(case.enabled[k])
-        context, asked = contexts[on], asked_at(case, k)
-        u, behind = (asked.effort, 0.0) if beside is None else beside(k, q, w)
+        context, inputs = contexts[on], inputs_at(case, k)
+        u, behind = (inputs.effort, 0.0) if beside is None else beside(k, q, w)
         outside = case.load(k, q, w) + (behind if on else 0.0)
         plant.SetPositionsAndVelocities(context, state)
         plant.get_actuation_input_port().FixValue(context, np.array([u if on else 0.0]))
         plant.get_applied_generalized_force_input_port().FixValue(context, np.array([outside]))
         if held and on:
-            desired = np.array([asked.position, asked.velocity])
+            desired = np.array([inputs.position, inputs.velocity])
             plant.get_desired_state_input_port(actuator.model_instance()).FixValue(context, desired)
         plant.CalcForcedDiscreteVariableUpdate(context, after)
         state = np.array(after.value()).ravel()
     return positions
 
 
-class Asked(NamedTuple):
+class PlantInputs(NamedTuple):
     """Inputs of the plant at one moment."""
 
     position: float
@@ -162,14 +162,14 @@ class Asked(NamedTuple):
     effort: float
 
 
-def asked_at(case: Clocked, k: int) -> Asked:
+def inputs_at(case: Clocked, k: int) -> PlantInputs:
     sent = {
         name: factor * float(case.command[name][k])
         for name, factor in case.ctrl.items()
         if name in case.command
     }
     position, velocity = sent.pop("position_target", 0.0), sent.pop("velocity_target", 0.0)
-    return Asked(position, velocity, sum(sent.values()))
+    return PlantInputs(position, velocity, sum(sent.values()))
 
 
 def _inertia(case: Clocked) -> Any:
