@@ -14,11 +14,11 @@ from scipy.stats import chi2
 
 import backemf as be
 from backemf.identify.fit import climb_of, run_fit
-from backemf.identify.free import Free, spread
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import homotopy
 from backemf.identify.options import FitOptions, SearchCache
-from backemf.identify.residual import mean_absolute_errors, problem
+from backemf.identify.parameters import FreeParameters, spread
+from backemf.identify.problem import mean_absolute_errors, problem
 from backemf.identify.search import stages
 from tests.published.mx106 import another_servo
 from tests.published.sg90 import Article, servo
@@ -126,7 +126,7 @@ def published_errors(logs: Sequence[be.Log]) -> dict[str, float]:
         firmware_gain=0.166 * other["error_gain_ratio"], proportional=16.0, supply=6.0, duty_limit=0.97
     )
     actuator = replace(be.Actuator.read("sts3032/m1"), drive=drive)
-    p = problem(actuator, there, Free(()), outputs=("position",), substeps=8)
+    p = problem(actuator, there, FreeParameters(()), outputs=("position",), substeps=8)
     return mean_absolute_errors(p, p.first)
 
 

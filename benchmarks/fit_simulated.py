@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 import backemf as be
-from backemf.identify.free import free, spread
 from backemf.identify.optimize import homotopy, levenberg_marquardt
-from backemf.identify.residual import problem
+from backemf.identify.parameters import free, spread
+from backemf.identify.problem import problem
 from backemf.identify.search import stages
 from tests.identify.recordings import COVERED, SERVO, record, steps, sweep
 

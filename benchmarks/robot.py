@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.identify.joints.along import along
-from backemf.identify.joints.score import score
+from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot_score import score
 from backemf.physics.drive import Impedance
 from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
         if not judged:
             cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
             judged = [logs[0].between(cut, logs[0].time[-1])]
-        recordings = [along(robot, _plain(log)) for log in judged]
+        recordings = [recording_of(robot, _plain(log)) for log in judged]
         as_shipped = score(robot, shipped(robot, gains), {}, None, recordings, held_out=True)
         ours = fit.score
         assert ours is not None

@@ -224,6 +224,15 @@ class Section:
     blocks: Sequence[Block] = field(default_factory=tuple)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page of sections, with a line on where it came from."""
+
+    title: str
+    note: str
+    sections: Sequence[Section]
+
+
 def missing(text: str) -> Paragraph:
     """Why something is not here, and how to get it."""
     return Paragraph(text=text, kind="missing")

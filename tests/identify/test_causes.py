@@ -27,7 +27,7 @@ from backemf.identify.causes import (
     strain,
 )
 from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, Parameter
+from backemf.identify.parameters import FreeParameters, Parameter
 
 from .recordings import SERVO, record, steps
 
@@ -39,7 +39,7 @@ def number(path: str = "bench.mass", mean: float = 0.0, error: float = 0.1, **mo
 
 def stub(*numbers: Parameter, values: Any = None) -> Any:
     """As much of a problem as its free numbers."""
-    free = Free(numbers)
+    free = FreeParameters(numbers)
     return SimpleNamespace(free=free, values=lambda x: values or dict(zip(free.names, x, strict=True)))
 
 

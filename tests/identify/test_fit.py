@@ -14,8 +14,8 @@ import backemf as be
 from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured
 from backemf.identify.fit import _bench, _held_out, _start, fitted_numbers
-from backemf.identify.free import free
-from backemf.identify.residual import Problem, mean_absolute_errors, problem
+from backemf.identify.parameters import free
+from backemf.identify.problem import Problem, mean_absolute_errors, problem
 from backemf.identify.settle import Ended
 from backemf.identify.uncertainty import Uncertainty
 from backemf.physics.quantity import parameters

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.identify.holdout import matches, split
 from backemf.identify.ladder import (
     STOPPED,
     Ladder,
@@ -19,7 +20,6 @@ from backemf.identify.ladder import (
     in_words,
     simplest,
 )
-from backemf.identify.select import matches, split
 from backemf.results.fit import Fit, Fitted
 
 from .recordings import SERVO, record, sweep

@@ -14,10 +14,10 @@ from backemf.datasheets.datasheet import Printed
 from backemf.identify import settle
 from backemf.identify.bench_numbers import latency
 from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, free
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import Minimum, noted
-from backemf.identify.residual import problem
+from backemf.identify.parameters import FreeParameters, free
+from backemf.identify.problem import problem
 from backemf.identify.search import agreed, stages, with_registers
 from backemf.identify.settle import Ended, Found, Weights, _shifted, _slid, weighed
 
@@ -267,7 +267,7 @@ class Valley:
     """One log whose misfit is least at a latency of some samples."""
 
     def __init__(self, best: float, misfit: float = 1.0) -> None:
-        self.free = Free((latency(0.01, 0.0),))
+        self.free = FreeParameters((latency(0.01, 0.0),))
         self.step = 0.01
         self.best, self.misfit, self.tried = best, misfit, []
 
@@ -311,7 +311,7 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
     class Two:
         def __init__(self):
             number = free(SERVO, ["friction.viscous"]).parameters[0]
-            self.free, self.asked = Free((number, latency(0.01, 0.0))), []
+            self.free, self.asked = FreeParameters((number, latency(0.01, 0.0))), []
 
         def normal(self, x, bandwidth=0.0, robust=np.inf, substeps=None):
             self.asked.append((float(x[0]), float(x[1]), robust, substeps))

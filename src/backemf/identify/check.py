@@ -21,11 +21,11 @@ from ..physics.actuator import Actuator
 from ..tables import number, table
 from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .free import WIDE, default_paths, free, sized
 from .inspect.faults import limits_of
 from .inspect.motion import coverage
 from .inspect.remedies import Build, Inspection, apply, inspected, merged
-from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
+from .parameters import WIDE, default_paths, free, sized
+from .problem import Problem, fitted_drive, long_enough, problem, with_some_inertia
 from .search import Asked, Climb
 from .uncertainty import inverse
 

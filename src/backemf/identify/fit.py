@@ -24,15 +24,15 @@ from . import bench_numbers as numbers
 from .causes import causes
 from .check import OPEN, inspection
 from .fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
-from .free import Free
 from .frictions import law, with_friction
+from .holdout import split
 from .inspect.faults import jumps_of
 from .inspect.remedies import UNDERSTOOD, merged
 from .optimize import levenberg_marquardt
 from .options import LADDER, N_STARTS, FitOptions, SearchCache
-from .residual import Problem, mean_absolute_errors, problem
+from .parameters import FreeParameters
+from .problem import Problem, mean_absolute_errors, problem
 from .search import Asked, Climb
-from .select import split
 from .settle import Ended
 from .uncertainty import Uncertainty, inverse, uncertainty
 
@@ -53,7 +53,7 @@ def run_fit(actuator: Any, logs: Sequence[Log], options: FitOptions, cache: Sear
     """
     several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
     if any(isinstance(log, Log) and log.joints for log in several):
-        from .joints.fit import fit_robot
+        from .plants.robot_fit import fit_robot
 
         options.check("robot")
         return fit_robot(actuator, several, options)
@@ -253,7 +253,7 @@ def _held_out(
     new = []
     if any(q.path == "bench.hanging" and q.beside for q in p.free.parameters):
         new = [a for a in numbers.angles(logs) if a.group not in seen]
-    q = problem(actuator, known, Free((*new, *late)), outputs=p.outputs, substeps=p.substeps)
+    q = problem(actuator, known, FreeParameters((*new, *late)), outputs=p.outputs, substeps=p.substeps)
     y, read = q.first, ()
     if new:
         q.sigma = p.sigma

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..findings import Finding, finding
 from ..results.fit import Fitted
-from .residual import Problem
+from .problem import Problem
 
 TIED = 0.98
 """Correlation from which on two parameters are only known together."""

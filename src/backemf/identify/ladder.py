@@ -20,9 +20,9 @@ from .check import inspection
 from .fit import climb_of, run_fit
 from .fit_findings import of_search
 from .frictions import LADDER
+from .holdout import KEYS, split
 from .optimize import Progress
 from .options import FitOptions, SearchCache
-from .select import KEYS, split
 
 
 @dataclass(frozen=True, kw_only=True)

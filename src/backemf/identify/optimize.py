@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engine.rows import DELAY
-from .free import spread
-from .residual import Problem
+from .parameters import spread
+from .problem import Problem
 
 STAGES = (120.0, 60.0, 20.0, 6.0, 2.0, 0.0)
 """Bandwidths of the observer [rad/s]; the last is the plain simulation."""

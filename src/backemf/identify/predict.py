@@ -16,9 +16,9 @@ from ..physics.actuator import Actuator, signals
 from ..results.fit import Fit
 from ..results.prediction import PredictedMotion
 from . import bench_numbers
-from .free import Free
-from .joints.along import Along, along, joint_log, with_contact
-from .residual import Problem, fitted_drive, problem
+from .parameters import FreeParameters
+from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from .problem import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
 SAME = 1e-3
@@ -83,7 +83,7 @@ def run(fit: Fit, log: Log) -> Prediction:
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
-    p = problem(actuator, [log], Free(tuple(late)), outputs=("position",), substeps=fit.substeps)
+    p = problem(actuator, [log], FreeParameters(tuple(late)), outputs=("position",), substeps=fit.substeps)
     (one,) = p.logs
     states = dict(zip(p.system.states, p.states(p.first)[0].T, strict=True))
     here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
@@ -133,7 +133,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
             all of them together.
     """
     if fit.robot is not None and fit.joints:
-        recordings = [along(fit.robot, log) for log in logs]
+        recordings = [recording_of(fit.robot, log) for log in logs]
         recordings, _, _ = with_contact(fit.robot, recordings, fit.actuators, fit.delays, fit.robot.ground)
         return [_of_robot(fit, fit.robot, one) for one in recordings]
     return [_of_bench(fit, run(fit, log)) for log in logs]
@@ -160,7 +160,7 @@ def _of_bench(fit: Fit, one: Prediction) -> PredictedMotion:
     )
 
 
-def _of_robot(fit: Fit, robot: Robot, one: Along) -> PredictedMotion:
+def _of_robot(fit: Fit, robot: Robot, one: RobotRecording) -> PredictedMotion:
     motion, log = one.motion, one.log
     q = coupled(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]

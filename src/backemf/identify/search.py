@@ -15,10 +15,10 @@ from ..logs.log import Log
 from ..physics.actuator import Actuator
 from ..physics.quantity import parameters
 from . import bench_numbers as numbers
-from .free import Parameter, default_paths, free, priors, sized, spread
 from .frictions import BELOW, above, with_friction
 from .optimize import STAGES, Interrupted, Minimum, Progress, homotopy, levenberg_marquardt, noted, screened
-from .residual import Problem, fitted_drive, problem, weightless, with_some_inertia
+from .parameters import Parameter, default_paths, free, priors, sized, spread
+from .problem import Problem, fitted_drive, problem, weightless, with_some_inertia
 from .settle import EFFICIENCY, Ended, Found, Settled, Weights, settled, weighed
 
 SAME = 2e-3

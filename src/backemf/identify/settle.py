@@ -14,9 +14,9 @@ from ..engine.rows import DELAY
 from ..logs.log import Log
 from ..physics.actuator import Actuator
 from . import bench_numbers as numbers
-from .free import Free
 from .optimize import Minimum, levenberg_marquardt
-from .residual import Problem, mean_absolute_errors, problem
+from .parameters import FreeParameters
+from .problem import Problem, mean_absolute_errors, problem
 from .uncertainty import correlation_time
 
 EFFICIENCY = "gearbox.efficiency"
@@ -116,7 +116,7 @@ def settled(found: Found, logs: Sequence[Log], tolerances: bool) -> Settled:
     if best.get(EFFICIENCY, 0.0) > NO_LOSS and p.actuator.friction.loaded:
         del best[EFFICIENCY]
         lossless = replace(p.actuator, gearbox=replace(p.actuator.gearbox, efficiency=None))
-        kept = Free(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
+        kept = FreeParameters(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
         simpler = problem(lossless, logs, kept, outputs=p.outputs, substeps=p.substeps)
         simpler.sigma, simpler.sigma_noise = p.sigma, p.sigma_noise
         p = simpler

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from ..errors import InvalidValue
 from ..statistics import FEWEST, autocorrelation, clustered, lag_alike, long_run
-from .residual import Problem
+from .problem import Problem
 
 WINDOW = 3
 """Lags summed, in correlation lengths: the weights fall linearly,

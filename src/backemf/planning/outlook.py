@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InvalidValue
 from ..identify.bench_numbers import within_tolerance
 from ..identify.fit import climb_of
-from ..identify.residual import Problem, problem
+from ..identify.problem import Problem, problem
 from ..identify.uncertainty import inverse
 from ..logs.log import Log, Signal
 from ..physics.actuator import Actuator, signals

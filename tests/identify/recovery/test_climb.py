@@ -14,7 +14,7 @@ from backemf.identify import search
 from backemf.identify.fit import climb_of
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import levenberg_marquardt
-from backemf.identify.residual import Problem
+from backemf.identify.problem import Problem
 from backemf.identify.search import continued, stages
 from backemf.identify.settle import Ended, Found, Weights
 

@@ -131,17 +131,17 @@ def _check_drawable(log: Log, actuator: Actuator) -> None:
 
 
 def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
-    from ...identify.free import Free
-    from ...identify.residual import fitted_drive, problem
+    from ...identify.parameters import FreeParameters
+    from ...identify.problem import fitted_drive, problem
 
     if isinstance(source, Fit):
         return source.predict(log).positions[""]
     actuator, _ = fitted_drive(source, [log])
-    return problem(actuator, [log], Free(()), outputs=("position",)).predictions(np.zeros(0))[0]
+    return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
 
 
 def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
-    from ...identify.residual import fitted_drive
+    from ...identify.problem import fitted_drive
     from ...targets.export import export
     from ...targets.replay import replay
 

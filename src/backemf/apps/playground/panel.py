@@ -126,29 +126,21 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
 
 
 def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Slider:
-    """A slider around a fitted number: beyond its interval, and to what else was said of it."""
-    traits = fit.actuator.traits(path)
+    """A slider around a fitted number: beyond its interval, and to what else was said of it.
+
+    Args:
+        fit: that it is of.
+        path: of the number.
+        p: the number.
+        stated: what was said of it before, in its unit.
+        who: said so.
+    """
     said = [Tick(stated, "s", who)] if stated is not None else []
     rungs = [r for r in fit.rungs if not r.chosen and path in r.parameters]
     numbers = {r.friction: k + 1 for k, r in enumerate(fit.rungs)}
     said += [Tick(r.parameters[path], str(numbers[r.friction]), f"rung {r.friction}") for r in rungs]
     near = [t for t in said if p.value and 1 / FAR <= t.at / p.value <= FAR] if p.value else said
-    half = max(p.high - p.value, p.value - p.low, 0.0)
-    half = half if math.isfinite(half) else 0.0
-    wide = 0.5 * abs(p.value) or max(half, traits["signed"] or 0.0) or 1.0
-    least = min(p.value - max(BEYOND * half, wide), *(t.at for t in near), math.inf)
-    most = max(p.value + max(BEYOND * half, wide), *(t.at for t in near), -math.inf)
-    if traits["signed"] is None:  # a wide interval must not squeeze the value into a corner
-        least, most = max(least, 0.0), min(most, FAR * p.value if p.value else most)
-    if traits["above"] is not None:
-        least = max(least, traits["above"] + 0.02 * (p.value - traits["above"]))
-    if traits["least"] is not None:
-        least = max(least, traits["least"])
-    if traits["most"] is not None:
-        most = min(most, traits["most"])
-    other = fit.actuator.over(path)
-    if other is not None and other not in fit.parameters:  # it stands on a number that does not move
-        least = max(least, fit.actuator.parameters.get(other, least))
+    least, most = _ends(fit, path, p, [t.at for t in near])
     return Slider(
         path=path,
         unit=p.unit,
@@ -158,8 +150,29 @@ def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Sl
         least=least,
         most=most,
         ticks=tuple(near),
-        over=other,
+        over=fit.actuator.over(path),
     )
+
+
+def _ends(fit: Fit, path: str, p: Fitted, ticks: Sequence[float]) -> tuple[float, float]:
+    """Where a slider ends: beyond the interval and the ticks, and where the number may be."""
+    traits, other = fit.actuator.traits(path), fit.actuator.over(path)
+    half = max(p.high - p.value, p.value - p.low, 0.0)
+    half = half if math.isfinite(half) else 0.0
+    wide = 0.5 * abs(p.value) or max(half, traits["signed"] or 0.0) or 1.0
+    least = min(p.value - max(BEYOND * half, wide), *ticks, math.inf)
+    most = max(p.value + max(BEYOND * half, wide), *ticks, -math.inf)
+    if traits["signed"] is None:  # a wide interval must not squeeze the value into a corner
+        least, most = max(least, 0.0), min(most, FAR * p.value if p.value else most)
+    if traits["above"] is not None:
+        least = max(least, traits["above"] + 0.02 * (p.value - traits["above"]))
+    if traits["least"] is not None:
+        least = max(least, traits["least"])
+    if traits["most"] is not None:
+        most = min(most, traits["most"])
+    if other is not None and other not in fit.parameters:  # it stands on a number that does not move
+        least = max(least, fit.actuator.parameters.get(other, least))
+    return least, most
 
 
 def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def prediction_blocks(joint: JointReport, whose: str) -> Iterator[Block]:
             yield Drawing(figure=figure, heading=run.log.name, text=text, source=run)
 
 
-def friction_blocks(joint: JointReport) -> Iterator[Block]:
+def friction(report: Report, joint: JointReport) -> Iterator[Block]:
     """Friction over speed, with its band."""
     figure = friction_band(joint.fit, joint.usual_load, joint.fastest, "Friction")
     (panel,) = figure.panels
@@ -82,15 +82,8 @@ def friction_blocks(joint: JointReport) -> Iterator[Block]:
     yield Drawing(figure=figure, heading="Friction over speed" if joint.name else "", text=text)
 
 
-def friction(report: Report) -> Iterator[Block]:
-    if report.servo is not None:
-        yield from friction_blocks(report.servo)
-
-
-def envelope(report: Report) -> Iterator[Block]:
-    if report.servo is None:
-        return
-    actuator = report.fit.actuator
+def envelope(report: Report, servo: JointReport) -> Iterator[Block]:
+    actuator = servo.fit.actuator
     supplies = [float(np.nanmedian(r.log["supply"])) for r in report.runs if "supply" in r.log]
     stated = actuator.drive.supply or (report.sheet.voltage if report.sheet is not None else None)
     voltage = float(np.median(supplies)) if supplies else stated
@@ -125,10 +118,8 @@ def _points(report: Report) -> Iterator[Curve]:
             yield Curve(x=w, y=tau, label=label, style="dots", color=color)
 
 
-def hysteresis(report: Report) -> Iterator[Block]:
-    if report.servo is None:
-        return
-    figure = loops(report.fit.actuator, report.servo.usual_load, "Hysteresis")
+def hysteresis(report: Report, servo: JointReport) -> Iterator[Block]:
+    figure = loops(report.fit.actuator, servo.usual_load, "Hysteresis")
     if figure is None:
         yield missing(
             "This friction has no dry part: reversals make no loop; fit one that has, such as stribeck."
@@ -146,10 +137,8 @@ def hysteresis(report: Report) -> Iterator[Block]:
     yield Drawing(figure=figure, text=text)
 
 
-def thermal(report: Report) -> Iterator[Block]:
-    if report.servo is None:
-        return
-    actuator = report.fit.actuator
+def thermal(report: Report, servo: JointReport) -> Iterator[Block]:
+    actuator = servo.fit.actuator
     heat, limits = actuator.motor.thermal, actuator.motor.limits
     if heat is None:
         yield missing(

@@ -179,33 +179,53 @@ def report(
     joints = {
         joint: _joint(joint, one, rows, robot, sheet) for joint, one in (fit.joints or {"": fit}).items()
     }
-    files, deployment, attached = None, None, None
     if robot is not None:
-        tell("the robot's own file")
-        edited, why = edit_model(fit, logs) if exported else (None, "left out as asked")
-        robot = replace(robot, edited=edited, no_file=why)
-    elif exported:
-        found = [as_found(fit, row.run.log) for row in rows if row.run is not None]
-        files = exports(fit, sorted(found, key=lambda log: role(fit, log.name) != "held out"), tell)
-        deployment, attached = deployed(files, used), deployed(files, ATTACHED)
+        about = _robot_verdict(fit, robot, logs, exported, tell)
+    else:
+        about = _servo_verdict(fit, rows, exported, used, tell)
     tell("what follows from the parameters")
-    together = None if robot is None else (fit, robot.score, robot.shipped)
     return Report(
         fit=fit,
         name=name,
         sheet=sheet,
-        verdict=verdict(fit, deployment, attached)
-        if together is None
-        else verdict_together(*together, None if robot is None else robot.edited),
-        level=level(fit, deployment) if together is None else level_together(*together),
-        used=deployment,
         logs=(*rows, *_not_given(fit, rows)),
         joints=joints,
         performance=() if fit.joints else performance(fit, sheet),
-        exports=files,
-        robot=robot,
         date=datetime.date.today().isoformat(),
+        **about,
     )
+
+
+def _servo_verdict(
+    fit: Fit, rows: Sequence[LogRow], exported: bool, used: str, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """Exports, replayed on the logs, held-out ones first; and what they mean for the verdict."""
+    found = [as_found(fit, row.run.log) for row in rows if row.run is not None]
+    found.sort(key=lambda log: role(fit, log.name) != "held out")
+    files = exports(fit, found, tell) if exported else None
+    deployment = deployed(files, used)
+    return {
+        "verdict": verdict(fit, deployment, deployed(files, ATTACHED)),
+        "level": level(fit, deployment),
+        "used": deployment,
+        "exports": files,
+        "robot": None,
+    }
+
+
+def _robot_verdict(
+    fit: Fit, robot: RobotRuns, logs: Sequence[Log], exported: bool, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """The robot's own file with the fit in it, and the verdict."""
+    tell("the robot's own file")
+    edited, why = edit_model(fit, logs) if exported else (None, "left out as asked")
+    return {
+        "verdict": verdict_together(fit, robot.score, robot.shipped, edited),
+        "level": level_together(fit, robot.score, robot.shipped),
+        "used": None,
+        "exports": None,
+        "robot": replace(robot, edited=edited, no_file=why),
+    }
 
 
 def bench_words(bench: Bench | None) -> str:

@@ -24,7 +24,7 @@ from ...figure import (
 )
 from ...results.fit import Fit
 from ...tables import interval, number
-from .behaviour import friction_blocks, prediction_blocks
+from .behaviour import friction, prediction_blocks
 from .contents import JointReport, Report
 from .robot_runs import RobotRun, RobotRuns
 
@@ -37,10 +37,8 @@ def _milli(x: float | None) -> str:
     return "-" if x is None else f"{1e3 * x:.3g}"
 
 
-def together(report: Report) -> Iterator[Block]:
-    if report.robot is None:
-        return
-    score, shipped, unit = report.robot.score, report.robot.shipped, report.unit
+def together(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    score, shipped, unit = robot.score, robot.shipped, report.unit
     rows = []
     for name, one in report.fit.joints.items():
         alone = one.held_out_mae if one.held_out_mae is not None else one.training_mae
@@ -58,9 +56,7 @@ def together(report: Report) -> Iterator[Block]:
     )
     n, where = len(score.logs), "held out" if score.held_out else "fitted"
     yield Table(head=head, rows=rows, caption=f"Root mean square over {n} recording{'s' * (n != 1)} {where}")
-    yield Drawing(
-        figure=_bars(report.robot, unit), text="Red as shipped, green as identified." if shipped else ""
-    )
+    yield Drawing(figure=_bars(robot, unit), text="Red as shipped, green as identified." if shipped else "")
     yield note(
         "All joints are simulated at once, each with its whole actuator attached to MuJoCo, from the first"
         " sample of a recording to its last, by nothing but the commands. In the air: without the samples in"
@@ -85,11 +81,9 @@ def _bars(robot: RobotRuns, unit: str) -> Figure:
     return Figure(title="Before and after", panels=[panel])
 
 
-def recordings(report: Report) -> Iterator[Block]:
-    if report.robot is None:
-        return
+def recordings(report: Report, robot: RobotRuns) -> Iterator[Block]:
     rows = []
-    for run in report.robot.runs:
+    for run in robot.runs:
         span = float(run.time[-1] - run.time[0])
         share = f"{100 * float(np.mean(run.motion.touched)):.0f} %"
         used = "held out" if run.held_out else "fitted"
@@ -103,10 +97,8 @@ def recordings(report: Report) -> Iterator[Block]:
     yield Table(head=("recording", "used for", "length [s]", "touching", *names), rows=rows)
 
 
-def contact(report: Report) -> Iterator[Block]:
-    if report.robot is None:
-        return
-    ground = report.robot.robot.ground
+def contact(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    ground = robot.robot.ground
     if ground is None:
         yield Paragraph(text="No table or floor was told or found.")
     else:
@@ -117,7 +109,7 @@ def contact(report: Report) -> Iterator[Block]:
             f" things slide with a friction of {ground.friction:.2g}. Samples in contact are not fitted; the"
             " simulation has the plane."
         )
-    rows = [row for run in report.robot.runs if (row := _touches(run)) is not None]
+    rows = [row for run in robot.runs if (row := _touches(run)) is not None]
     if rows:
         yield Table(
             head=("recording", "touching [s]", "when [s]", "where: x, y, z of the lowest point [mm]"),
@@ -161,9 +153,7 @@ def _common(fit: Fit) -> list[str]:
     return [name for name in fit.parameters if not name.startswith(owned)]
 
 
-def shared(report: Report) -> Iterator[Block]:
-    if report.robot is None:
-        return
+def shared(report: Report, robot: RobotRuns) -> Iterator[Block]:
     rows = [
         (path, number(p.value), number(p.error, 2), interval(p.low, p.high), p.unit, p.told_by)
         for path, p in ((path, report.fit.parameters[path]) for path in _common(report.fit))
@@ -191,7 +181,7 @@ def joint(report: Report, one: JointReport) -> Iterator[Block]:
         yield from prediction_blocks(one, "stated" if report.sheet is None else "the datasheet")
     else:
         yield missing(f"No recordings to draw; {GIVE_LOGS}.")
-    yield from friction_blocks(one)
+    yield from friction(report, one)
     shared_paths = set(_common(report.fit))
     own = [path for path in one.fit.parameters if path not in shared_paths]
     if own or one.fit.bench:
@@ -230,12 +220,10 @@ def before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
     return Figure(title=name, panels=panels)
 
 
-def file(report: Report) -> Iterator[Block]:
-    if report.robot is None:
-        return
-    edited = report.robot.edited
+def file(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    edited = robot.edited
     if edited is None:
-        yield missing(f"Not made: {report.robot.no_file}.")
+        yield missing(f"Not made: {robot.no_file}.")
         return
     rows = [one.row() for one in edited.together]
     if rows:

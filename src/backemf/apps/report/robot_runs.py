@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MissingValue
-from ...identify.joints.score import scored
+from ...identify.plants.robot_score import scored
 from ...identify.predict import predict_logs
 from ...logs.log import Log
 from ...logs.robot import Robot
@@ -160,9 +160,7 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
     runs = []
     for motion in predict_logs(fit, [*chosen.values()]):
         report_progress(f"{motion.log.name} as shipped")
-        old = as_shipped(fit, motion.log, motion.recording.motion)
-        shipped = None if old is None else dict(zip(robot.names, old.T, strict=True))
-        runs.append(RobotRun(motion=motion, shipped=shipped, held_out=motion.log.name in held))
+        runs.append(RobotRun(motion=motion, shipped=_shipped(fit, motion), held_out=motion.log.name in held))
     judged = [run for run in runs if run.held_out] or runs
     before = None
     if judged:
@@ -181,3 +179,8 @@ def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[s
         [np.stack([*said.values()], axis=1) for said in positions],
         held_out=all(run.held_out for run in runs),
     )
+
+
+def _shipped(fit: Fit, motion: PredictedMotion) -> dict[str, np.ndarray] | None:
+    old = as_shipped(fit, motion.log, motion.recording.motion)
+    return None if old is None or fit.robot is None else dict(zip(fit.robot.names, old.T, strict=True))

@@ -4,8 +4,9 @@ that draw an actuator, `joints` those of a robot."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ...findings import Finding
@@ -14,7 +15,7 @@ from ...registry import Registry
 from ...tables import interval, number
 from . import joints
 from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
-from .contents import LogRow, Report
+from .contents import JointReport, LogRow, Report
 from .exported import Exported
 from .figures.fit import ladder_bars
 from .joints import GIVE_LOGS
@@ -23,25 +24,38 @@ from .stated import StatedValue
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section of a report: `blocks(report)` gives what stands under its title, as data."""
+    """A section of a report: `blocks` gives what stands under its title, as data."""
 
     title: str
     blocks: Callable[..., Iterable[Block]]
-    each_joint: bool = False
-    """Whether there is one for each joint of a robot, called by its name: `blocks(report, joint)`."""
+    of: str = "report"
+    """'report': of any, as blocks(report); 'servo': of a bench alone, as blocks(report, joint); 'robot': of a
+    robot alone, as blocks(report, runs); 'joint': one for each joint of a robot, called by its name, as
+    blocks(report, joint)."""
+
+    def subjects(self, report: Report) -> Mapping[str, tuple[Any, ...]]:
+        """What it speaks of besides the report, by the name of the joint where it is one of several."""
+        if self.of == "servo":
+            return {} if report.servo is None else {"": (report.servo,)}
+        if self.of == "robot":
+            return {} if report.robot is None else {"": (report.robot,)}
+        if self.of == "joint":
+            return {name: (joint,) for name, joint in report.joints.items() if name}
+        return {"": ()}
 
 
 def sections(report: Report) -> list[Section]:
     """The whole report, in order; a section with nothing under it is left out."""
-    made = []
-    for key in SECTIONS.all_names:
-        row = SECTIONS[key]
-        if row.each_joint:
-            names = report.fit.joints
-            parts = [(f"{key}-{name}", name, row.blocks(report, report.joints[name])) for name in names]
-        else:
-            parts = [(key, row.title, row.blocks(report))]
-        made += [Section(key=key, title=title, blocks=tuple(blocks)) for key, title, blocks in parts]
+    made = [
+        Section(
+            key=f"{key}-{name}" if name else key,
+            title=name or row.title,
+            blocks=tuple(row.blocks(report, *about)),
+        )
+        for key in SECTIONS.all_names
+        for row in [SECTIONS[key]]
+        for name, about in row.subjects(report).items()
+    ]
     return [section for section in made if section.blocks]
 
 
@@ -64,9 +78,7 @@ def _recording(row: LogRow) -> str:
     return f"{row.duration:.3g} s{rate}"
 
 
-def measured(report: Report) -> Iterator[Block]:
-    if report.robot is not None:
-        return
+def measured(report: Report, servo: JointReport) -> Iterator[Block]:
     unit, n = report.unit, len(report.logs)
     simulated = sum(row.simulated for row in report.logs)
     if simulated:
@@ -74,17 +86,13 @@ def measured(report: Report) -> Iterator[Block]:
         who = "Every log here is" if simulated == n else some
         text = f"{who} simulated, not recorded on a bench: the recordings say so themselves."
         yield Paragraph(text=text, kind="banner")
-    rows = []
-    for row in sorted(report.logs, key=lambda r: ROLES.index(r.role)):
-        settings = ", ".join(_setting(report, path, v) for path, v in row.settings.items())
-        role = row.role + (", simulated" if row.simulated and simulated < n else "")
-        error = "-" if row.error is None else f"{1e3 * row.error:.3g}"
-        rows.append((row.name, role, error, _recording(row), row.bench, settings or "-"))
+    logs = sorted(report.logs, key=lambda row: ROLES.index(row.role))
+    rows = [_log_cells(report, row, mixed=simulated < n) for row in logs]
     head = ("log", "used for", f"error [{unit}]", "recording", "bench", "settings")
     yield Table(head=head, rows=rows)
     yield note(
         "The error is the mean absolute difference between recorded and predicted position; noise alone would"
-        f" leave {1e3 * report.fit.noise_floor:.3g} {unit}."
+        f" leave {1e3 * servo.fit.noise_floor:.3g} {unit}."
     )
     if any(row.bench == "not stored" for row in report.logs):
         yield missing(f"This fit does not say what its logs were recorded on; {GIVE_LOGS}.")
@@ -95,6 +103,14 @@ def measured(report: Report) -> Iterator[Block]:
                 f"{row.name}: the fit stored an error of {stored:.3g} {unit} for a log of this name; is this"
                 " the same recording?"
             )
+
+
+def _log_cells(report: Report, row: LogRow, *, mixed: bool) -> tuple[str, ...]:
+    """A log's row; where only some are simulated, those say so."""
+    settings = ", ".join(_setting(report, path, v) for path, v in row.settings.items())
+    role = row.role + (", simulated" if row.simulated and mixed else "")
+    error = "-" if row.error is None else f"{1e3 * row.error:.3g}"
+    return row.name, role, error, _recording(row), row.bench, settings or "-"
 
 
 def _signed(value: float) -> str:
@@ -131,15 +147,13 @@ def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: 
     return Table(head=head, rows=cells, caption=caption)
 
 
-def numbers(report: Report) -> Iterator[Block]:
-    if report.servo is None:
-        return
+def numbers(report: Report, servo: JointReport) -> Iterator[Block]:
     where = f"the datasheet of {report.sheet.name}, or else " if report.sheet is not None else ""
     stated = "stated" if report.sheet is None else "datasheet"
-    yield _compared(report.servo.parameters, "parameter", stated)
+    yield _compared(servo.parameters, "parameter", stated)
     told = (
         "Told by: whether the logs, what was stated, or both decide the value."
-        if any(p.told_by != "data" for p in report.servo.parameters)
+        if any(p.told_by != "data" for p in servo.parameters)
         else "Every value is told by the logs."
     )
     yield note(
@@ -212,10 +226,8 @@ def findings(report: Report) -> Iterator[Block]:
     yield Findings(findings=merged)
 
 
-def predictions(report: Report) -> Iterator[Block]:
-    if report.servo is None:
-        return
-    yield from prediction_blocks(report.servo, "stated" if report.sheet is None else "the datasheet")
+def predictions(report: Report, servo: JointReport) -> Iterator[Block]:
+    yield from prediction_blocks(servo, "stated" if report.sheet is None else "the datasheet")
     lost = [row for row in report.logs if row.run is None]
     if lost and not report.runs:
         yield missing(f"No recordings to draw: a fit stores no samples; {GIVE_LOGS}.")
@@ -256,9 +268,7 @@ def ladder(report: Report) -> Iterator[Block]:
         yield Drawing(figure=bars, text="The chosen rung is green; whiskers are one standard error.")
 
 
-def exports(report: Report) -> Iterator[Block]:
-    if report.robot is not None:
-        return
+def exports(report: Report, servo: JointReport) -> Iterator[Block]:
     if report.exports is None:
         yield missing("Left out as asked; without --no-exports they are made and replayed.")
         return
@@ -321,23 +331,23 @@ SECTIONS: Registry[ReportSection] = Registry(
     "report section",
     {
         "verdict": ReportSection("Verdict", verdict),
-        "together": ReportSection("All joints together", joints.together),
-        "logs": ReportSection("What was measured", measured),
-        "recordings": ReportSection("Recordings", joints.recordings),
-        "contact": ReportSection("Contact", joints.contact),
-        "parameters": ReportSection("Parameters", numbers),
-        "shared": ReportSection("What the joints share", joints.shared),
+        "together": ReportSection("All joints together", joints.together, of="robot"),
+        "logs": ReportSection("What was measured", measured, of="servo"),
+        "recordings": ReportSection("Recordings", joints.recordings, of="robot"),
+        "contact": ReportSection("Contact", joints.contact, of="robot"),
+        "parameters": ReportSection("Parameters", numbers, of="servo"),
+        "shared": ReportSection("What the joints share", joints.shared, of="robot"),
         "findings": ReportSection("Findings", findings),
-        "predictions": ReportSection("Measured against predicted", predictions),
-        "friction": ReportSection("Friction", friction),
-        "envelope": ReportSection("Torque and speed", envelope),
-        "hysteresis": ReportSection("Hysteresis", hysteresis),
-        "thermal": ReportSection("Heat", thermal),
-        "joint": ReportSection("Joint", joints.joint, each_joint=True),
+        "predictions": ReportSection("Measured against predicted", predictions, of="servo"),
+        "friction": ReportSection("Friction", friction, of="servo"),
+        "envelope": ReportSection("Torque and speed", envelope, of="servo"),
+        "hysteresis": ReportSection("Hysteresis", hysteresis, of="servo"),
+        "thermal": ReportSection("Heat", thermal, of="servo"),
+        "joint": ReportSection("Joint", joints.joint, of="joint"),
         "identifiability": ReportSection("How sure: errors and correlations", identifiability),
         "ladder": ReportSection("Friction ladder", ladder),
-        "exports": ReportSection("Exports", exports),
-        "file": ReportSection("The robot's own file", joints.file),
+        "exports": ReportSection("Exports", exports, of="servo"),
+        "file": ReportSection("The robot's own file", joints.file, of="robot"),
     },
     group="backemf.report_sections",
 )

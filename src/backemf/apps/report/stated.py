@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...datasheets.datasheet import Datasheet
-from ...identify.free import priors
+from ...identify.parameters import priors
 from ...physics.actuator import Actuator
 from ...physics.steady import no_load_speed, stall_torque
 from ...results.fit import Fit

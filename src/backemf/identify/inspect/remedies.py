@@ -20,7 +20,7 @@ from ...findings import Finding
 from ...logs.log import Log, Signal
 from ...physics.actuator import Actuator
 from ..optimize import levenberg_marquardt
-from ..residual import Problem, problem
+from ..problem import Problem, problem
 from .faults import REMEDIES, faults_of
 from .mend import rescaled
 from .scale import RADIANS

@@ -57,7 +57,7 @@ def save(
         from ..html import figure_page
 
         origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
-        return write_all({path: figure_page(figure, origin, __version__)}, force=force)[0]
+        return write_all({path: figure_page(figure, origin)}, force=force)[0]
     picture = drawn(figure, width=width, panel_height=panel_height)
     with replacing(path, force=force) as temporary:
         picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
@@ -120,6 +120,24 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
     if panel.diagram is not None:
         _draw_diagram(picture, axis, panel)
         return
+    _draw_areas(axis, panel, named)
+    for j, line in enumerate(panel.lines):
+        _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
+    if panel.bars is not None:
+        _draw_bars(axis, panel.bars)
+    if panel.grid is not None:
+        _draw_grid(picture, axis, panel.grid)
+    _draw_axes(axis, panel)
+    for mark in panel.marks:
+        _draw_mark(axis, mark)
+    if panel.note:
+        under = {"xytext": (0, -40), "textcoords": "offset points", "xycoords": "axes fraction"}
+        axis.annotate(panel.note, (0.0, 0.0), va="top", fontsize=8, color="#5a5346", **under)
+    _draw_legend(axis, panel)
+
+
+def _draw_areas(axis: Any, panel: Panel, named: bool) -> None:
+    """What is shaded behind the curves."""
     for band in panel.bands:
         axis.axvspan(band.low, band.high, color="#e9e5dc", alpha=0.55, linewidth=0)
         if band.label and named:
@@ -127,16 +145,12 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
             small = {"ha": "center", "va": "bottom", "fontsize": 8.5, "color": "#5a5346"}
             axis.annotate(band.label, middle, xycoords=where, **small)
     for region in panel.regions:
-        color, label = PALETTE[region.color % len(PALETTE)], region.label or None
-        axis.fill_between(
-            region.x, region.low, region.high, color=color, alpha=0.14, linewidth=0, label=label
-        )
-    for j, line in enumerate(panel.lines):
-        _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
-    if panel.bars is not None:
-        _draw_bars(axis, panel.bars)
-    if panel.grid is not None:
-        _draw_grid(picture, axis, panel.grid)
+        look = {"color": PALETTE[region.color % len(PALETTE)], "alpha": 0.14, "linewidth": 0}
+        axis.fill_between(region.x, region.low, region.high, label=region.label or None, **look)
+
+
+def _draw_axes(axis: Any, panel: Panel) -> None:
+    """Scales, ticks, labels and lines."""
     if panel.x_log:
         _logarithmic(axis)
     if panel.y_range is not None:
@@ -154,17 +168,16 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
         axis.margins(x=0.01)
     if any(mark.text for mark in panel.marks):
         axis.margins(y=0.1)  # for their words
-    for mark in panel.marks:
-        _draw_mark(axis, mark)
-    if panel.note:
-        under = {"xytext": (0, -40), "textcoords": "offset points", "xycoords": "axes fraction"}
-        axis.annotate(panel.note, (0.0, 0.0), va="top", fontsize=8, color="#5a5346", **under)
-    if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) > 1:
-        look: dict[str, Any] = {"loc": "best", "ncols": 2 if len(panel.lines) > 4 else 1}
-        if panel.legend_above:
-            look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": _columns(panel)}
-        backed = {"framealpha": 0.85, "edgecolor": "none", "borderpad": 0.2}
-        axis.legend(fontsize=8.5, **look, **backed)
+
+
+def _draw_legend(axis: Any, panel: Panel) -> None:
+    if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) <= 1:
+        return
+    look: dict[str, Any] = {"loc": "best", "ncols": 2 if len(panel.lines) > 4 else 1}
+    if panel.legend_above:
+        look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": _columns(panel)}
+    backed = {"framealpha": 0.85, "edgecolor": "none", "borderpad": 0.2}
+    axis.legend(fontsize=8.5, **look, **backed)
 
 
 def _columns(panel: Panel) -> int:

@@ -122,35 +122,51 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         ordinal = str(k + 1) if k else ""
         domain = [max(float(top - share[k]), 0.0), float(top)]
         top = domain[0] - gap
-        axis = layout[f"yaxis{ordinal}"] = {**_axis(panel.y_label), "domain": domain, "anchor": "x"}
-        if panel.y_range is not None:
-            axis["range"] = [float(v) for v in panel.y_range]
-        if panel.names:
-            axis |= _named([name.replace("\n", ": ") for name in panel.names])
+        layout[f"yaxis{ordinal}"] = {**_y_axis(panel), "domain": domain, "anchor": "x"}
         layout["shapes"] += [_band(band, f"y{ordinal}") for band in panel.bands]
-        for region in panel.regions:
-            traces += _region(region, f"y{ordinal}", most)
-        for j, line in enumerate(panel.lines):
-            traces.append(_line(line, j, f"y{ordinal}", most, labels))
-        traces += [_mark(mark, f"y{ordinal}") for mark in panel.marks]
-        if panel.bars is not None:
-            traces.append(_bars(panel.bars))
-            layout["yaxis"] |= _named([*panel.bars.names])
-        if panel.grid is not None:
-            traces.append(_grid(panel.grid))
-            numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
-            layout["yaxis"] |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
-    last = panels[-1]
-    layout["xaxis"] = {**_axis(last.x_label, last.x_log), "anchor": f"y{n if n > 1 else ''}"}
+        traces += _traces(panel, f"y{ordinal}", most, labels)
+    layout["xaxis"] = {**_x_axis(panels[-1]), "anchor": f"y{n if n > 1 else ''}"}
+    layout["showlegend"] = len([t for t in traces if t.get("showlegend")]) > 1
+    return {"data": traces, "layout": layout}
+
+
+def _traces(panel: Panel, y: str, most: int, labels: set[str]) -> list[dict[str, Any]]:
+    """What is drawn in a panel; `labels` are those that the legend has already."""
+    traces = [trace for region in panel.regions for trace in _region(region, y, most)]
+    traces += [_line(line, j, y, most, labels) for j, line in enumerate(panel.lines)]
+    traces += [_mark(mark, y) for mark in panel.marks]
+    if panel.bars is not None:
+        traces.append(_bars(panel.bars))
+    if panel.grid is not None:
+        traces.append(_grid(panel.grid))
+    return traces
+
+
+def _y_axis(panel: Panel) -> dict[str, Any]:
+    axis = _axis(panel.y_label)
+    if panel.y_range is not None:
+        axis["range"] = [float(v) for v in panel.y_range]
+    if panel.names:
+        axis |= _named([name.replace("\n", ": ") for name in panel.names])
+    if panel.bars is not None:
+        axis |= _named([*panel.bars.names])
+    if panel.grid is not None:
+        numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
+        axis |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
+    return axis
+
+
+def _x_axis(last: Panel) -> dict[str, Any]:
+    """Of the lowest panel, for all."""
+    axis = _axis(last.x_label, last.x_log)
     if last.x_log:
         values = [line.x for line in last.lines]
-        layout["xaxis"] |= _log_ticks(values if last.bars is None else [*values, last.bars.values])
+        axis |= _log_ticks(values if last.bars is None else [*values, last.bars.values])
     if last.grid is not None:
         places = range(len(last.grid.names))
         ticks = {"tickvals": [*places], "ticktext": [str(i + 1) for i in places], "tickangle": 0}
-        layout["xaxis"] |= {**ticks, **SQUARE}
-    layout["showlegend"] = len([t for t in traces if t.get("showlegend")]) > 1
-    return {"data": traces, "layout": layout}
+        axis |= {**ticks, **SQUARE}
+    return axis
 
 
 def _height(panels: list[Panel]) -> int:

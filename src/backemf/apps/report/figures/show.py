@@ -193,8 +193,7 @@ def figure(shown: All, what: Sequence[str] = (), title: str = "") -> Figure:
     kinds = {name: KINDS[name] for name in (what or KINDS) if what or KINDS[name].usual}
     groups: list[list[Panel]] = []
     for name, kind in kinds.items():
-        why = _apart(name, shown)
-        why = next((f"{one.name}: {text}" for one in shown if (text := kind.lacks(one)) is not None), why)
+        why = _lacks(name, kind, shown)
         if why is None:
             groups.append(kind.panels(shown))
         elif what:
@@ -205,6 +204,15 @@ def figure(shown: All, what: Sequence[str] = (), title: str = "") -> Figure:
     columns = 1 if sum(panel.diagram is None for panel in panels) < 2 else 2
     title = title or ", ".join(one.name for one in shown)
     return Figure(title=title, panels=panels, shared_x=False, columns=columns)
+
+
+def _lacks(name: str, kind: Kind, shown: All) -> str | None:
+    """Why something cannot be drawn of these actuators; None where it can."""
+    for one in shown:
+        why = kind.lacks(one)
+        if why is not None:
+            return f"{one.name}: {why}"
+    return _apart(name, shown)
 
 
 def _paired(groups: list[list[Panel]]) -> list[Panel]:

@@ -1,4 +1,4 @@
-"""The report of a fleet as one HTML file: what units share, which do not belong, and how they change."""
+"""The report of a fleet, as data: what units share, which do not belong, and how they change."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ... import __version__
-from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
-from ...files import write_all
+from ...figure import Block, Drawing, Findings, Page, Paragraph, Section, Table, missing, note
 from ...findings import Finding
-from ...kits.fleets import figures
-from ...kits.fleets.fleet import Fleet
-from ...kits.fleets.kept import Status, failures
-from ...kits.fleets.story import Story, story
 from ...results.population import Population
 from ...tables import interval, number
-from .html import page_of
+from . import figures
+from .fleet import Fleet
+from .kept import Status, failures
+from .story import Story, story
 
 MOST = 20
 """Units that a table lists."""
 
 
-def write(fleet: Fleet, path: Path | str, *, force: bool = False, name: str = "") -> Path:
-    """Write the page, whole or not at all; an existing file is kept unless `force`."""
-    return write_all({Path(path): page(fleet, name)}, force=force)[0]
+def fleet_page(fleet: Fleet, name: str = "") -> Page:
+    """The whole page.
 
-
-def page(fleet: Fleet, name: str = "") -> str:
-    """The whole file."""
+    Args:
+        fleet: with its units fitted.
+        name: of the line, in the title.
+    """
     told, status, asked = story(fleet, name), fleet.status, fleet.asked
     title = f"{told.population.name}: {status.n_units} units"
     today = datetime.date.today().isoformat()
@@ -46,7 +44,7 @@ def page(fleet: Fleet, name: str = "") -> str:
         _worst(told, lost),
         _ageing(told),
     ]
-    return page_of(title, origin, parts, __version__)
+    return Page(title=title, note=origin, sections=parts)
 
 
 def _summary(told: Story, status: Status) -> Section:

@@ -11,11 +11,11 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
-from backemf.identify.joints.along import along
-from backemf.identify.joints.findings import of_falls
-from backemf.identify.joints.fit import divided, robot_of
-from backemf.identify.joints.starts import gains_of, torque_level, without_echo
 from backemf.identify.options import parse_share
+from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot_findings import of_falls
+from backemf.identify.plants.robot_fit import divided, robot_of
+from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.dynamics import bare_model
 from backemf.mujoco.robot.masses import changed
 
@@ -180,8 +180,8 @@ def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):
     for name, one in log.joints.items():
         q = np.where(one.time > 8.0, one["position"] + 1.0, one["position"])
         joints[name] = be.log(name, one.time, position=q, position_target=one["position_target"])
-    fallen = along(robot, type(log)(name="fallen", signals={}, joints=joints, robot=robot))
-    (said,) = of_falls([fallen, along(robot, log)])
+    fallen = recording_of(robot, type(log)(name="fallen", signals={}, joints=joints, robot=robot))
+    (said,) = of_falls([fallen, recording_of(robot, log)])
     assert said.code == "fell"
     assert "fallen" in said.text
     assert said.numbers["begin"] == pytest.approx(8.0, abs=0.1)
@@ -222,7 +222,7 @@ def test_a_share_of_the_masses_is_read_from_the_command_line():
 
 
 def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
-    from backemf.identify.joints.inertia import _parameter
+    from backemf.identify.plants.inertia import _parameter
     from backemf.mujoco.robot.masses import Unknown
 
     mass = _parameter(Unknown("hand.mass", 0.5, 0.05, "kg"))

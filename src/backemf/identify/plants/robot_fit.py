@@ -18,21 +18,20 @@ from ...logs.robot import Robot
 from ...physics.actuator import Actuator
 from ...results.fit import Fit, FittedLog, Score, Tried
 from ..frictions import law
+from ..holdout import split
 from ..optimize import Progress
 from ..options import LADDER, FitOptions
-from ..select import split
 from ..uncertainty import uncertainty
-from . import findings as said
-from .along import Along, along, with_contact
+from . import robot_findings as said
+from .coupling import with_coupling, with_steps
 from .ground import refined
 from .inertia import with_unknowns
-from .numbers import joint_fits, whole_fit
-from .score import score
-from .search import Settled, climbed, finished, searched, seen_again, with_law
-from .shared import Setup, actuators_at, check_share
+from .recordings import RobotRecording, recording_of, with_contact
+from .robot_numbers import joint_fits, whole_fit
+from .robot_score import score
+from .robot_search import Settled, climbed, finished, searched, seen_again, with_law
+from .sharing import Setup, actuators_at, check_share
 from .starts import starts, without_echo
-from .steps import with_steps
-from .together import with_coupling
 
 RUNGS = ("coulomb", "stribeck", "m3", "m4", "m5", "m6")
 """Frictions that a robot's ladder tries, from poor to rich."""
@@ -53,7 +52,7 @@ class Rung:
 
     name: str
     settled: Settled
-    unseen: list[Along]
+    unseen: list[RobotRecording]
     """What it is judged on, with contact marked."""
     score: Score | None = None
 
@@ -83,7 +82,10 @@ def fit_robot(given: Any, logs: Sequence[Log], options: FitOptions) -> Fit:
     share = tuple(options.share)
     check_share(share, first)
     wanted = options.friction or usual_law(first)
-    seen, unseen = [along(robot, log) for log in training], [along(robot, log) for log in judged]
+    seen, unseen = (
+        [recording_of(robot, log) for log in training],
+        [recording_of(robot, log) for log in judged],
+    )
     setup = Setup(
         robot=robot, starts=begin.actuators, share=share, prior=begin.prior, also=tuple(options.also)
     )
@@ -105,7 +107,7 @@ def fit_robot(given: Any, logs: Sequence[Log], options: FitOptions) -> Fit:
         of_inertia = said.of_inertia(
             *(_score(_with_unseen("", one, [], False), QUICK) for one in (stated, s))
         )
-        unseen = [along(s.setup.robot, one.log) for one in unseen]
+        unseen = [recording_of(s.setup.robot, one.log) for one in unseen]
         s = refined(s)
         chosen = _with_unseen(chosen.name, s, unseen, True)
         chosen = replace(chosen, score=_score(chosen))
@@ -177,7 +179,12 @@ def divided(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
 
 
 def _rung(
-    setup: Setup, name: str, seen: list[Along], unseen: list[Along], options: FitOptions, say: Progress
+    setup: Setup,
+    name: str,
+    seen: list[RobotRecording],
+    unseen: list[RobotRecording],
+    options: FitOptions,
+    say: Progress,
 ) -> Rung:
     """One friction, by way of those that it contains."""
     path = [name]
@@ -193,7 +200,7 @@ def _rung(
 
 
 def _ladder(
-    setup: Setup, seen: list[Along], unseen: list[Along], options: FitOptions, say: Progress
+    setup: Setup, seen: list[RobotRecording], unseen: list[RobotRecording], options: FitOptions, say: Progress
 ) -> list[Rung]:
     """Every rung, each from the poorer one that it contains, judged by the coupled simulation."""
     done: dict[str, Settled] = {}
@@ -213,7 +220,7 @@ def _ladder(
     return rungs
 
 
-def _with_unseen(name: str, settled: Settled, unseen: list[Along], contact: bool) -> Rung:
+def _with_unseen(name: str, settled: Settled, unseen: list[RobotRecording], contact: bool) -> Rung:
     if unseen and contact:
         acts, delays = actuators_at(settled.problem, settled.setup, settled.x)
         unseen, _, _ = with_contact(settled.setup.robot, unseen, acts, delays, settled.ground)
@@ -229,7 +236,7 @@ def _score(rung: Rung, step: float | None = None) -> Score:
     return score(s.setup.robot, acts, delays, s.ground, recordings, held_out=bool(rung.unseen), **more)
 
 
-def _ended(rung: Rung, unseen: list[Along], options: FitOptions, judge: bool = True) -> Rung:
+def _ended(rung: Rung, unseen: list[RobotRecording], options: FitOptions, judge: bool = True) -> Rung:
     """A rung with contact looked for again, settled with finer steps, and judged."""
     s = rung.settled
     s = seen_again(s, s.setup.robot.ground)

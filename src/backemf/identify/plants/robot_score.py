@@ -10,7 +10,7 @@ from ...logs.robot import Ground, Robot
 from ...mujoco.robot.coupled import LONGEST_STEP, coupled
 from ...physics.actuator import Actuator
 from ...results.fit import Score
-from .along import Along
+from .recordings import RobotRecording
 
 
 def score(
@@ -18,7 +18,7 @@ def score(
     actuators: Mapping[str, Actuator],
     delays: Mapping[str, float],
     ground: Ground | None,
-    recordings: Sequence[Along],
+    recordings: Sequence[RobotRecording],
     *,
     held_out: bool,
     step: float = LONGEST_STEP,
@@ -34,7 +34,7 @@ def score(
 def scored(
     robot: Robot,
     names: Sequence[str],
-    recordings: Sequence[Along],
+    recordings: Sequence[RobotRecording],
     runs: Sequence[np.ndarray],
     *,
     held_out: bool,

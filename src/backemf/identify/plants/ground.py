@@ -13,9 +13,9 @@ from ...logs.robot import Ground
 from ...mujoco.robot.contact import stretches
 from ...mujoco.robot.coupled import coupled
 from ...mujoco.robot.motion import Motion, part_of
-from .along import Along
-from .search import Settled
-from .shared import actuators_at
+from .recordings import RobotRecording
+from .robot_search import Settled
+from .sharing import actuators_at
 
 BEFORE, AFTER = 0.6, 1.0
 """Time that is simulated before and after a contact [s]."""
@@ -29,7 +29,7 @@ STEP = 7e-3
 """Longest step of these simulations [s]."""
 
 
-def windows(recordings: list[Along]) -> list[tuple[Log, Motion, np.ndarray]]:
+def windows(recordings: list[RobotRecording]) -> list[tuple[Log, Motion, np.ndarray]]:
     """(recording, motion, samples in contact) of the moments around contacts: of all recordings alike, as
     many as there is time for."""
     each = [list(_spans(one)) for one in recordings]
@@ -46,7 +46,7 @@ def windows(recordings: list[Along]) -> list[tuple[Log, Motion, np.ndarray]]:
     return found
 
 
-def _spans(one: Along) -> Iterator[tuple[int, int]]:
+def _spans(one: RobotRecording) -> Iterator[tuple[int, int]]:
     """(first, behind the last) sample of what is simulated around each contact; those that are near each
     other together."""
     t = one.motion.time

@@ -17,11 +17,11 @@ from ...logs.robot import Robot
 from ...mujoco.robot.alone import between
 from ...mujoco.robot.masses import Slopes, Unknown, changed, slopes, unknowns
 from ...results.fit import BenchNumber
-from ..free import Free, Parameter
 from ..optimize import levenberg_marquardt
-from .along import Along, along
-from .search import COARSE, Settled, substeps_of
-from .shared import Joined, joined, weigh, x_from
+from ..parameters import FreeParameters, Parameter
+from .recordings import RobotRecording, recording_of
+from .robot_search import COARSE, Settled, substeps_of
+from .sharing import Joined, joined, weigh, x_from
 
 PREFIX = "robot."
 FELT = 5e-3
@@ -126,7 +126,7 @@ def with_unknowns(s: Settled, share: float) -> Settled:
 def _around(s: Settled, original: Robot, stated: Sequence[Unknown], found: dict[str, float]) -> Settled:
     """The same with the robot that has the numbers found, and slopes there."""
     robot = changed(original, {n: v for n, v in found.items() if v != _stated(stated, n)})
-    recordings = [replace(along(robot, one.log), touched=one.touched) for one in s.recordings]
+    recordings = [replace(recording_of(robot, one.log), touched=one.touched) for one in s.recordings]
     there = replace(s, setup=replace(s.setup, robot=robot), recordings=recordings)
     p, x = _freed(there, stated, found)
     return replace(there, problem=p, x=x, robust=weigh(p, x))
@@ -153,7 +153,7 @@ def _kept(one: Slopes, kept: Sequence[int]) -> Slopes:
     return Slopes(inertia=one.inertia[:, :, kept], load=one.load[:, :, kept])
 
 
-def on_parts(s: Settled, parts: Sequence[Along]) -> tuple[Joined, np.ndarray]:
+def on_parts(s: Settled, parts: Sequence[RobotRecording]) -> tuple[Joined, np.ndarray]:
     """The same problem of parts of the recordings, and where it stands."""
     if not isinstance(s.problem, Freed):
         p = joined(s.setup, parts, substeps=s.problem.substeps)
@@ -173,7 +173,7 @@ def _with_columns(
     p = Freed(
         plain.actuator,
         plain.logs,
-        Free((*plain.free.parameters, *rows)),
+        FreeParameters((*plain.free.parameters, *rows)),
         plain.outputs,
         plain.substeps,
         plain.sigma,
@@ -217,7 +217,7 @@ def _effects(p: Joined, s: Settled, each: Sequence[Slopes]) -> list[tuple[np.nda
     return made
 
 
-def _on_clock(t: np.ndarray, one: Along, columns: np.ndarray) -> np.ndarray:
+def _on_clock(t: np.ndarray, one: RobotRecording, columns: np.ndarray) -> np.ndarray:
     rows = [Signal(time=one.motion.time, values=between(c)).held(t) for c in columns.T]
     return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
 

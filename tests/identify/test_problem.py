@@ -10,8 +10,8 @@ import pytest
 
 import backemf as be
 from backemf.identify import bench_numbers
-from backemf.identify.free import Free, free
-from backemf.identify.residual import (
+from backemf.identify.parameters import FreeParameters, free
+from backemf.identify.problem import (
     Problem,
     default_substeps,
     fitted_drive,
@@ -129,7 +129,7 @@ def test_an_actuator_has_what_is_common_to_all_logs_and_its_own():
     R = free(SERVO, ["motor.resistance"]).parameters[0]
     supply = replace(bench_numbers.supplies(SERVO, logs)[0], logs=(0,), beside=False)
     late = bench_numbers.latency(0.005, 0.0)
-    both = problem(SERVO, logs, Free((R, supply, late)))
+    both = problem(SERVO, logs, FreeParameters((R, supply, late)))
     x = both.free.to_x({"motor.resistance": 5.0, supply.name: 7.0, late.name: 0.004}, both.fixed)
     assert both.actuator_at(x) == SERVO.replace(**{"motor.resistance": both.values(x)["motor.resistance"]})
     assert both.rows_of(x)[:, both.names.index("drive.supply")] == pytest.approx([7.0, 7.4])
@@ -138,7 +138,7 @@ def test_an_actuator_has_what_is_common_to_all_logs_and_its_own():
 def test_a_free_delay_moves_what_was_asked():
     one = record(0, duration=0.6)
     late = bench_numbers.latency(0.005, 0.0)
-    moved = problem(SERVO, [one], Free((late,)))
+    moved = problem(SERVO, [one], FreeParameters((late,)))
     asked = moved.batch.values[:, 0].copy()
     moved.normal(np.array([0.01]))
     k = moved.system.inputs.index("position_target")
@@ -152,7 +152,7 @@ def test_a_free_delay_moves_what_was_asked():
 # one log as the engine takes it
 
 
-NO_FREE = Free(())
+NO_FREE = FreeParameters(())
 
 
 def test_what_a_log_brings():
@@ -192,10 +192,10 @@ def test_a_winding_starts_as_warm_as_it_was_measured():
 
 def test_free_numbers_of_a_bench_are_there():
     one = log(supply=7.0)
-    angle = Free(tuple(bench_numbers.angles([one])))
+    angle = FreeParameters(tuple(bench_numbers.angles([one])))
     # a pendulum's:
     assert prepare(SERVO, one, ("position",), angle).bench.hanging == 0.0  # type: ignore[attr-defined]
-    gauge = Free(tuple(bench_numbers.supplies(SERVO, [one])))
+    gauge = FreeParameters(tuple(bench_numbers.supplies(SERVO, [one])))
     assert prepare(SERVO, one, ("position",), gauge).bench.supply_factor == 1.0
     known = replace(one, bench=replace(ARM, supply_factor=1.1))
     assert prepare(SERVO, known, ("position",), gauge).bench.supply_factor == 1.1

@@ -21,7 +21,7 @@ from ..physics.bench import Bench
 from ..physics.drive import Servo
 from ..physics.quantity import parameters, substitute
 from .bench_numbers import with_angle
-from .free import Free
+from .parameters import FreeParameters
 
 OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""
@@ -31,7 +31,7 @@ UNKNOWN_FIRMWARE_GAIN = 0.16
 the middle of those measured."""
 
 
-class Prepared(NamedTuple):
+class PreparedLog(NamedTuple):
     """One log as the engine takes it."""
 
     log: Log
@@ -86,7 +86,7 @@ def weightless(logs: Sequence[Log]) -> bool:
     return any(not float(np.min(bench.inertia_at({}))) for bench in benches if not bench.locked)
 
 
-def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) -> Prepared:
+def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreeParameters) -> PreparedLog:
     """A log's inputs as rows, its measurements, settings and start."""
     given = log
     log, samples = given.refined()
@@ -117,7 +117,7 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: Free) ->
         start["winding_temperature"] = float(log["temperature"][0])
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
     fixed = {**parameters(bench, "bench."), **mine}
-    return Prepared(given, rows, measured, fixed, start, bench, values, log.time, samples, restarts)
+    return PreparedLog(given, rows, measured, fixed, start, bench, values, log.time, samples, restarts)
 
 
 @dataclass
@@ -125,8 +125,8 @@ class Problem:
     """Logs of one structure with an actuator whose free parameters are to be found."""
 
     actuator: Actuator
-    logs: list[Prepared]
-    free: Free
+    logs: list[PreparedLog]
+    free: FreeParameters
     outputs: tuple[str, ...]
     substeps: int
     sigma: np.ndarray
@@ -340,7 +340,7 @@ def long_enough(logs: Sequence[Log]) -> None:
 def problem(
     actuator: Actuator,
     logs: Sequence[Log],
-    free: Free,
+    free: FreeParameters,
     *,
     outputs: Sequence[str] | None = None,
     substeps: int | None = None,
@@ -378,7 +378,7 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
     return replace(log, signals={**log.signals, **extra}) if extra else log
 
 
-def default_substeps(prepared: Sequence[Prepared], actuator: Actuator) -> int:
+def default_substeps(prepared: Sequence[PreparedLog], actuator: Actuator) -> int:
     """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters; and none longer than
     the drive's period, in which its law looks once."""
     step = float(np.median(np.concatenate([np.diff(p.time) for p in prepared])))

@@ -14,8 +14,8 @@ from ...logs.robot import Ground
 from ...physics.actuator import Actuator
 from ..frictions import above, with_friction
 from ..optimize import Minimum, Progress, levenberg_marquardt
-from .along import Along, first_part, with_contact
-from .shared import Joined, Setup, actuators_at, joined, shifted_start, weigh, x_from
+from .recordings import RobotRecording, first_part, with_contact
+from .sharing import Joined, Setup, actuators_at, joined, shifted_start, weigh, x_from
 
 COARSE = 7e-3
 """Step of the search [s]; the optimum is settled with half of it at most."""
@@ -38,7 +38,7 @@ class Settled:
     problem: Joined
     x: np.ndarray
     robust: float
-    recordings: list[Along]
+    recordings: list[RobotRecording]
     ground: Ground | None
     ended: str
     cost: float
@@ -55,7 +55,7 @@ def substeps_of(p: Joined, step: float) -> int:
 
 def searched(
     setup: Setup,
-    recordings: Sequence[Along],
+    recordings: Sequence[RobotRecording],
     ground: Ground | None,
     note: Progress | None = None,
     contact: bool = True,
@@ -101,7 +101,7 @@ def settled(
     setup: Setup,
     p: Joined,
     x: np.ndarray,
-    recordings: list[Along],
+    recordings: list[RobotRecording],
     ground: Ground | None,
     n: int,
     most: int = 20,

@@ -89,7 +89,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Free:
+class FreeParameters:
     """Several free numbers and the change of coordinates between them and the optimiser's x.
 
     Most numbers are the same in all logs; some belong to a group of them (a mounting, a weight, one log).
@@ -181,10 +181,10 @@ class Free:
                     like[j, k] = like[k, j] = p.alike
         return np.linalg.inv(like) / np.outer(error, error)
 
-    def with_(self, more: Sequence[Parameter]) -> Free:
+    def with_(self, more: Sequence[Parameter]) -> FreeParameters:
         """The same and further ones, which come first where both are the same number."""
         named = {p.name for p in more}
-        return Free((*(p for p in self.parameters if p.name not in named), *more))
+        return FreeParameters((*(p for p in self.parameters if p.name not in named), *more))
 
 
 def default_paths(actuator: Actuator) -> list[str]:
@@ -199,7 +199,7 @@ def free(
     *,
     prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> Free:
+) -> FreeParameters:
     """Make parameters free. `extra` are parameters outside the actuator (the bench's);
     `prior` a datasheet, or path -> (value, error)."""
     known = {path: (f, value) for path, f, value in quantities(actuator)}
@@ -217,7 +217,7 @@ def free(
     for path in known:
         if path not in paths and (below := actuator.over(path)) is not None:
             held[below] = min(values[path], held.get(below, math.inf))
-    return Free(
+    return FreeParameters(
         tuple(
             _parameter(actuator, path, values, stated_of(path), bound_of(path), held.get(path))
             for path in paths
@@ -339,7 +339,7 @@ def priors(
     return stated
 
 
-def spread(free_: Free, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:
+def spread(free_: FreeParameters, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:
     """A random start: within a factor of `around` (log-uniform),
     but where something was stated no farther than twice its error."""
     moved = []

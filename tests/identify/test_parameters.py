@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.datasheets.datasheet import Printed
-from backemf.identify.free import Free, Parameter, default_paths, free, priors, spread
+from backemf.identify.parameters import FreeParameters, Parameter, default_paths, free, priors, spread
 
 from .recordings import SERVO
 
@@ -207,7 +207,7 @@ def test_far_off_coordinates_are_still_numbers():
     assert number().slope(1e4) == number().outward(1e4) == pytest.approx(math.exp(300.0))
 
 
-GROUPS = Free(
+GROUPS = FreeParameters(
     (
         number("r"),
         number("m", group="light", logs=(0, 2), alike=0.5, prior=(0.0, 0.1)),
@@ -229,7 +229,7 @@ def test_only_the_same_number_of_other_groups_is_alike_before_any_data():
     covariance = np.diag(errors**2)
     covariance[1, 2] = covariance[2, 1] = 0.5 * 0.1 * 0.2
     assert np.linalg.inv(GROUPS.precision) == pytest.approx(covariance)
-    apart = Free((number("m", group="light"), number("m", group="heavy")))
+    apart = FreeParameters((number("m", group="light"), number("m", group="heavy")))
     assert apart.precision == pytest.approx(np.eye(2) / 4.0)
 
 
@@ -240,20 +240,20 @@ def test_a_number_stands_on_that_of_its_own_logs_or_of_all_or_on_a_fixed_one():
         number("t", above="c", group="mine", logs=(1,), start=4.0),
     )
     values = {"c": 1.0, "c[mine]": 2.0, "t": 3.0, "t[mine]": 5.0}
-    both = Free((top, my_top, common, mine))
+    both = FreeParameters((top, my_top, common, mine))
     assert [both.base(k, values, {"c": 9.0}) for k in range(4)] == [1.0, 2.0, 0.0, 0.0]
     assert both.to_x(values, {}) == pytest.approx(np.log([2.0, 3.0, 1.0, 2.0]))
     assert both.to_values(both.to_x(values, {}), {}) == pytest.approx(values)
-    of_all = Free((my_top, common))
+    of_all = FreeParameters((my_top, common))
     assert of_all.base(0, {"c": 1.5, "t[mine]": 5.0}, {"c": 9.0}) == 1.5
-    alone = Free((top,))
+    alone = FreeParameters((top,))
     assert alone.base(0, {"t": 3.0}, {"c": 2.5}) == 2.5
     assert alone.base(0, {"t": 3.0}, {}) == 0.0
     assert alone.to_values(np.zeros(1), {"c": 2.5}) == pytest.approx({"t": 3.5})
 
 
 def test_coordinates_stay_inside_the_bounds():
-    p = Free((number(low=0.5, high=2.0), number("b", signed=1.0, low=-1.0, high=3.0)))
+    p = FreeParameters((number(low=0.5, high=2.0), number("b", signed=1.0, low=-1.0, high=3.0)))
     low, high = p.bounds()
     assert (low.tolist(), high.tolist()) == ([math.log(0.5), -1.0], [math.log(2.0), 3.0])
     assert p.inside(np.array([-9.0, 9.0])).tolist() == [math.log(0.5), 3.0]
@@ -262,7 +262,7 @@ def test_coordinates_stay_inside_the_bounds():
 
 
 def test_what_comes_later_replaces_the_same_number():
-    both = Free((number("a"), number("b"))).with_([number("b", start=7.0), number("c")])
+    both = FreeParameters((number("a"), number("b"))).with_([number("b", start=7.0), number("c")])
     assert both.names == ("a", "b", "c")
     assert both.parameters[1].start == 7.0
 
@@ -321,7 +321,7 @@ def test_a_motors_sheet_is_as_good_as_it_says_or_as_units_are_alike(name):
 
 
 def test_starts_are_spread_within_a_factor_and_near_what_was_stated():
-    p = Free(
+    p = FreeParameters(
         (
             number("a"),
             number("b", stated=True, prior=(0.0, 0.1)),

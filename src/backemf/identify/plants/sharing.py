@@ -19,10 +19,10 @@ from ...logs.robot import Robot
 from ...physics.actuator import Actuator
 from ...physics.quantity import substitute
 from .. import bench_numbers as numbers
-from ..free import Free, Parameter, default_paths, free, priors, sized
-from ..residual import Problem, problem
+from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized
+from ..problem import Problem, problem
 from ..uncertainty import correlation_time
-from .along import Along, joint_log
+from .recordings import RobotRecording, joint_log
 
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
@@ -79,7 +79,7 @@ def check_share(share: Sequence[str], actuator: Actuator) -> None:
             raise UnknownName("parameter or part to share", pattern, valid)
 
 
-def joined(setup: Setup, recordings: Sequence[Along], *, substeps: int | None = None) -> Joined:
+def joined(setup: Setup, recordings: Sequence[RobotRecording], *, substeps: int | None = None) -> Joined:
     """All joints in all recordings as one problem."""
     base = next(iter(setup.starts.values()))
     logs, who, of = [], [], []
@@ -103,7 +103,7 @@ def joined(setup: Setup, recordings: Sequence[Along], *, substeps: int | None = 
     return p
 
 
-def _free(setup: Setup, logs: Sequence[Log], who: Sequence[str]) -> Free:
+def _free(setup: Setup, logs: Sequence[Log], who: Sequence[str]) -> FreeParameters:
     """The union of shared and own parameters, and each joint's moment at which a command counts."""
     several = len(setup.groups) > 1
     rows: list[Parameter] = []
@@ -125,7 +125,7 @@ def _free(setup: Setup, logs: Sequence[Log], who: Sequence[str]) -> Free:
         places = tuple(k for k, w in enumerate(who) if w == joint)
         late = numbers.latency(step, setup.starts[joint].drive.delay or 0.0)
         rows.append(replace(late, logs=places, group=joint))
-    return Free(tuple(rows))
+    return FreeParameters(tuple(rows))
 
 
 def _paths(setup: Setup, actuator: Actuator) -> list[str]:

@@ -13,9 +13,9 @@ from ...mujoco.robot.contact import stretches
 from ...physics.joint_law import JointLaw
 from ...results.fit import Fit, Score
 from ..uncertainty import inverse
-from .along import Along
-from .search import Settled
-from .shared import errors_of, rms_by
+from .recordings import RobotRecording
+from .robot_search import Settled
+from .sharing import errors_of, rms_by
 
 TELLS = 0.15
 """Relative error of the stiffness up to which a joint's own recordings tell it."""
@@ -27,7 +27,7 @@ NOT_FOLLOWED = 3.0
 """How much worse than usual a recording is followed that is named."""
 
 
-def of_contact(s: Settled, unseen: Sequence[Along]) -> Iterator[Finding]:
+def of_contact(s: Settled, unseen: Sequence[RobotRecording]) -> Iterator[Finding]:
     """Where the robot touched something."""
     touching = [one for one in (*s.recordings, *unseen) if one.touched.any()]
     if not touching:
@@ -63,7 +63,7 @@ def of_contact(s: Settled, unseen: Sequence[Along]) -> Iterator[Finding]:
     )
 
 
-def of_falls(recordings: Sequence[Along]) -> Iterator[Finding]:
+def of_falls(recordings: Sequence[RobotRecording]) -> Iterator[Finding]:
     """Recordings at whose end most joints stand far from what was asked: the robot fell, or was switched
     off."""
     for one in recordings:

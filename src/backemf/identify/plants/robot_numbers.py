@@ -13,10 +13,10 @@ from ...engine.rows import DELAY
 from ...results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from ..fit import fitted_numbers
 from ..uncertainty import Uncertainty
-from .along import Along
 from .inertia import robot_numbers
-from .search import Settled
-from .shared import Joined, absolute_errors, actuators_at, errors_of, joined, name_of, x_from
+from .recordings import RobotRecording
+from .robot_search import Settled
+from .sharing import Joined, absolute_errors, actuators_at, errors_of, joined, name_of, x_from
 
 
 def of_joint(p: Joined, joint: str) -> list[int]:
@@ -24,7 +24,7 @@ def of_joint(p: Joined, joint: str) -> list[int]:
     return sorted({int(k) for k in p.index[p.who.index(joint)] if k >= 0})
 
 
-def joint_fits(s: Settled, sure: Uncertainty, unseen: Sequence[Along], seed: int) -> dict[str, Fit]:
+def joint_fits(s: Settled, sure: Uncertainty, unseen: Sequence[RobotRecording], seed: int) -> dict[str, Fit]:
     """A fit of each joint: its own numbers and those that it shares."""
     p, x = s.problem, s.x
     fitted = fitted_numbers(p, x, sure)
@@ -73,7 +73,7 @@ def joint_fits(s: Settled, sure: Uncertainty, unseen: Sequence[Along], seed: int
     return fits
 
 
-def _held_out(s: Settled, unseen: Sequence[Along]) -> dict[str, dict[str, float]]:
+def _held_out(s: Settled, unseen: Sequence[RobotRecording]) -> dict[str, dict[str, float]]:
     """Mean absolute errors of each joint alone on recordings that were not fitted, by joint and recording."""
     if not unseen:
         return {}

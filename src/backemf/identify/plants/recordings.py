@@ -20,7 +20,7 @@ from ...physics.actuator import Actuator
 
 
 @dataclass(frozen=True, kw_only=True)
-class Along:
+class RobotRecording:
     """One recording of a robot, and what its joints carried along it."""
 
     log: Log
@@ -31,9 +31,9 @@ class Along:
     """Samples in which it touched something."""
 
 
-def along(robot: Robot, log: Log) -> Along:
+def recording_of(robot: Robot, log: Log) -> RobotRecording:
     motion = motion_of(robot, log)
-    return Along(
+    return RobotRecording(
         log=log,
         motion=motion,
         carried=carried(robot, motion),
@@ -42,7 +42,7 @@ def along(robot: Robot, log: Log) -> Along:
     )
 
 
-def first_part(one: Along, seconds: float) -> Along:
+def first_part(one: RobotRecording, seconds: float) -> RobotRecording:
     """The first seconds of a recording."""
     t = one.motion.time
     n = int(np.searchsorted(t, t[0] + seconds, side="right"))
@@ -60,7 +60,7 @@ def first_part(one: Along, seconds: float) -> Along:
     )
 
 
-def joint_log(one: Along, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
+def joint_log(one: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
     """The recording of one joint, on a bench that is all the others."""
     return alone.joint_log(
         one.log, robot, name, one.motion, one.carried, kept=~one.touched, settings=settings
@@ -69,11 +69,11 @@ def joint_log(one: Along, robot: Robot, name: str, settings: Mapping[str, float]
 
 def with_contact(
     robot: Robot,
-    recordings: Sequence[Along],
+    recordings: Sequence[RobotRecording],
     actuators: Mapping[str, Actuator],
     delays: Mapping[str, float],
     ground: Ground | None,
-) -> tuple[list[Along], Ground | None, list[Pushes]]:
+) -> tuple[list[RobotRecording], Ground | None, list[Pushes]]:
     """(recordings with the samples marked in which the robot touched something, the ground that was given or
     found, how hard it pushed)."""
     there = [one.clearance for one in recordings if one.clearance is not None]
