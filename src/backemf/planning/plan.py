@@ -13,8 +13,9 @@ import numpy as np
 from ..datasheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
-from ..identify.check import DETERMINED, OPEN
+from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
+from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
 from ..logs.robot import Robot
 from ..physics.actuator import Actuator

@@ -13,7 +13,7 @@ import numpy as np
 from ... import __version__
 from ...errors import BackemfError, MissingValue
 from ...identify.plants.recordings import RobotRecording, joint_log, recording_of, with_contact
-from ...identify.plants.robot_score import scored
+from ...identify.plants.robot_result import score_runs
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
@@ -171,10 +171,10 @@ def robot_report(
     if runs:
         mine = [recordings[k] for k in judged]
         is_held = all(runs[k].held_out for k in judged)
-        score = scored(robot, [*fit.joints], mine, [runs[k].after for k in judged], held_out=is_held)
+        score = score_runs(robot, [*fit.joints], mine, [runs[k].after for k in judged], held_out=is_held)
         old = [q for k in judged if (q := runs[k].before) is not None]
         if len(old) == len(mine):
-            shipped = scored(robot, [*fit.joints], mine, old, held_out=is_held)
+            shipped = score_runs(robot, [*fit.joints], mine, old, held_out=is_held)
     level = level_of(fit, score, shipped)
     return RobotReport(
         fit=fit,

@@ -3,8 +3,9 @@ moments around each contact with all joints together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from ...logs.robot import Ground
 from ...mujoco.robot.contact import stretches
 from ...mujoco.robot.coupled import coupled
 from ...mujoco.robot.motion import Motion, part_of
+from .plant import Optimum
 from .recordings import RobotRecording
-from .robot_search import Settled
-from .sharing import actuators_at
+
+if TYPE_CHECKING:
+    from .robot import RobotPlant
 
 BEFORE, AFTER = 0.6, 1.0
 """Time that is simulated before and after a contact [s]."""
@@ -29,7 +32,7 @@ STEP = 7e-3
 """Longest step of these simulations [s]."""
 
 
-def windows(recordings: list[RobotRecording]) -> list[tuple[Log, Motion, np.ndarray]]:
+def windows(recordings: Sequence[RobotRecording]) -> list[tuple[Log, Motion, np.ndarray]]:
     """(recording, motion, samples in contact) of the moments around contacts: of all recordings alike, as
     many as there is time for."""
     each = [list(_spans(one)) for one in recordings]
@@ -65,13 +68,13 @@ def _spans(one: RobotRecording) -> Iterator[tuple[int, int]]:
         yield open_[0], open_[1]
 
 
-def refined(s: Settled) -> Settled:
+def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
     """The same with the height and friction of the ground that leave the least error around its contacts."""
-    if s.ground is None or not s.ground.error:
+    plant, first = s.plant, s.plant.ground
+    if first is None or not first.error:
         return s
-    robot = s.setup.robot
-    acts, delays = actuators_at(s.problem, s.setup, s.x)
-    parts = windows(s.recordings)
+    robot, acts, delays = plant.robot, s.actuators, s.delays
+    parts = windows(plant.recordings)
     places = [robot.place(name) for name in acts]
     if not parts:
         return s
@@ -88,7 +91,7 @@ def refined(s: Settled) -> Settled:
             count += len(error)
         return float(np.sum(np.log(total / max(count, 1))))
 
-    best = (misfit(s.ground), s.ground)
+    best = (misfit(first), first)
     for change in HEIGHTS:
         for sign in (1.0, -1.0):
             tried = replace(best[1], height=best[1].height + sign * change * best[1].error)
@@ -102,4 +105,4 @@ def refined(s: Settled) -> Settled:
         if cost >= best[0]:
             break
         best = (cost, tried)
-    return replace(s, ground=best[1])
+    return replace(s, plant=replace(plant, ground=best[1]))
