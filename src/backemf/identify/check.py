@@ -21,9 +21,8 @@ from ..physics.actuator import Actuator
 from ..tables import number, table
 from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .inspect.faults import limits_of
-from .inspect.motion import coverage
-from .inspect.remedies import Build, Inspection, apply, inspected, merged
+from .inspect.remedies import Build, Inspection, apply, inspected, limits_of, merged
+from .inspect.signals import coverage
 from .parameters import WIDE, default_paths, free, sized
 from .problem import Problem, fitted_drive, long_enough, problem, with_some_inertia
 from .search import bench_search

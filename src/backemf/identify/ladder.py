@@ -18,7 +18,7 @@ from ..results.fit import Fit, Score, Tried
 from ..tables import table
 from .bench_numbers import words
 from .fit import build_plant, find_optimum, make_fit
-from .fit_findings import of_search
+from .fit_numbers import of_search
 from .frictions import LADDER
 from .holdout import KEYS, split
 from .optimize import Progress

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...figure import Curve
-from ...identify.fit_findings import TIED
+from ...identify.fit_numbers import TIED
 from ...tables import number
 from ..playground.blocks import Block, Drawing, Table, missing, note
 from .contents import Report

@@ -20,11 +20,19 @@ from ...physics.quantity import parameters
 from ...results.fit import BenchNumber, Fit
 from .. import bench_numbers as numbers
 from ..causes import causes
-from ..fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
-from ..fit_numbers import bench_numbers_of, correlation_of, fit_of, fitted_numbers
+from ..fit_numbers import (
+    NOISES,
+    bench_numbers_of,
+    correlation_of,
+    fit_of,
+    fitted_numbers,
+    of_errors,
+    of_pairs,
+    of_parameters,
+    of_search,
+)
 from ..frictions import BELOW, LADDER, above, with_friction
-from ..inspect.faults import jumps_of
-from ..inspect.remedies import merged
+from ..inspect.remedies import jumps_of, merged
 from ..optimize import Minimum, Stage, levenberg_marquardt, observed
 from ..options import FitOptions
 from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized

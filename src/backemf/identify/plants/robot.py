@@ -29,11 +29,10 @@ from ..parameters import FreeParameters, Parameter, default_paths, free, priors,
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_findings, robot_result
-from .coupling import coupling_terms, step_terms
-from .ground import refine_ground
 from .inertia import free_inertia
 from .plant import Judgement, Optimum, Schedule, SearchResult, Weights
-from .recordings import RobotRecording, first_part, joint_log, recording_of, with_contact
+from .recordings import RobotRecording, first_part, joint_log, recording_of, refine_ground, with_contact
+from .robot_result import coupling_terms, step_terms
 from .starts import starts, without_echo
 
 COARSE = 7e-3
