@@ -11,13 +11,21 @@ import numpy as np
 
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot import alone
-from ...mujoco.robot.clearance import Clearance, clearance
-from ...mujoco.robot.contact import Pushes, from_outside, pushes, scatter_of, stretches, touched
+from ...mujoco.robot import single_joint as alone
+from ...mujoco.robot.contact import (
+    Clearance,
+    Pushes,
+    clearance,
+    from_outside,
+    ground_of,
+    pushes,
+    scatter_of,
+    stretches,
+    touched,
+)
 from ...mujoco.robot.coupled import coupled
 from ...mujoco.robot.dynamics import Carried, carried
 from ...mujoco.robot.motion import Motion, motion_of, part_of
-from ...mujoco.robot.plane import ground_of
 from ...physics.actuator import Actuator
 from .plant import Optimum
 
