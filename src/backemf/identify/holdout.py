@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidValue, MissingValue, UnknownName
@@ -17,6 +19,7 @@ KEYS: dict[str, Callable[[Log], Any]] = {
     "supply": lambda log: log.settings.get("drive.supply"),
     "name": lambda log: log.name,
 }
+LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
 SHOWN = 12
 """Names of logs in a message."""
 
@@ -66,3 +69,22 @@ def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
     if not training:
         raise InvalidValue(f"hold_out {hold_out!r} matches every log; none is left to fit")
     return training, judged
+
+
+def divide(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
+    """(logs to fit, logs to judge on); "last 40 %" parts every log in time."""
+    if isinstance(hold_out, Sequence) and not isinstance(hold_out, str) and len(hold_out) == 1:
+        hold_out = hold_out[0]
+    last = LAST.fullmatch(hold_out.strip()) if isinstance(hold_out, str) else None
+    if last is None:
+        return split(logs, hold_out)
+    share = 1.0 - float(last[1]) / 100.0
+    if not 0.0 < share < 1.0:
+        raise InvalidValue(f"hold_out is {hold_out!r}; expected a share above 0 % and below 100 %")
+    first, rest = [], []
+    for log in logs:
+        begin, end = float(log.time[0]), float(log.time[-1])
+        cut = begin + share * (end - begin)
+        first.append(log.between(begin, cut))
+        rest.append(replace(log.between(cut, end), name=f"{log.name} ({hold_out})"))
+    return first, rest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
@@ -11,8 +10,6 @@ from ..options import HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..datasheets.datasheet import Datasheet
-    from .inspect.remedies import Inspection
-    from .search import Climb
 
 N_STARTS = 6
 LADDER = "ladder"
@@ -189,16 +186,3 @@ class FitOptions(Options):
         super().__post_init__()
         if not 0.0 <= self.free_inertia < 1.0:
             raise InvalidValue(f"free_inertia is {self.free_inertia:g}; expected a share from 0 up to 1")
-
-
-@dataclass
-class SearchCache:
-    """What an earlier search over the same logs leaves to a later one: no options, as they change nothing."""
-
-    climb: Climb | None = None
-    """Searches that this one continues, as the ladder does."""
-    looked: Inspection | None = None
-    """What an inspection of the logs said already."""
-    begin: Mapping[str, float] | None = None
-    """Numbers of others of its make, by path: tried first, and the only start where they lead to the noise of
-    the recordings."""

@@ -11,10 +11,11 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
+from backemf.identify.holdout import divide
 from backemf.identify.options import parse_share
 from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot import robot_of
 from backemf.identify.plants.robot_findings import of_falls
-from backemf.identify.plants.robot_fit import divided, robot_of
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.dynamics import bare_model
 from backemf.mujoco.robot.masses import changed
@@ -106,13 +107,13 @@ def test_every_joint_of_the_whole_is_a_fit_of_its_own(fit):
 
 
 def test_the_last_part_of_every_log_can_be_held_out(logs):
-    first, rest = divided(logs, "last 40 %")
+    first, rest = divide(logs, "last 40 %")
     assert [log.name for log in first] == [log.name for log in logs]
     assert all("last 40 %" in log.name for log in rest)
     assert first[0].time[-1] < rest[0].time[0]
     assert len(first[0]) == pytest.approx(0.6 * len(logs[0]), abs=2)
     with pytest.raises(be.BackemfError, match="above 0 %"):
-        divided(logs, "last 100 %")
+        divide(logs, "last 100 %")
 
 
 def test_gains_are_given_once_by_list_or_by_joint(robot, logs):
