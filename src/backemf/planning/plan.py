@@ -4,7 +4,7 @@ what errors to expect of them."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,7 @@ from ..tables import number, table
 from .choose import Budget, Choice, bounded, choose, otherwise
 from .family import SHY, Heat, Reach, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
-from .on_robot import on_robot
 from .options import PlanOptions
-from .otherwise import otherwise
 from .outlook import Outlook, Sensing, outlook
 
 SECONDS = 20.0

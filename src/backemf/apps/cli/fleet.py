@@ -75,8 +75,8 @@ def run(
 
     Example: backemf fleet run line/ --by folder --start mx-106 --friction m4 -o fleet/
     """
+    from ...identify.options import parse_hold_out
     from ...kits.fleets.fleet import fleet
-    from .identify import parse_hold_out
 
     with working("fitting units", not json) as say:
         made = fleet(
