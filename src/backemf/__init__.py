@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
+    from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
         drive as drive,

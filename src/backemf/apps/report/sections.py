@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from ...findings import Finding
 from ...identify.predict import ROLES
-from ...registry import Registry
 from ...tables import interval, number
 from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ..playground.panel import live
@@ -29,16 +27,9 @@ TITLES = {
 """Over the predictions of each role."""
 
 
-class ReportSection(NamedTuple):
-    """A row of the table of sections: its title, and what stands under it."""
-
-    title: str
-    blocks: Callable[[Report], Iterable[Block]]
-
-
 def sections(report: Report) -> list[Section]:
     """The whole report, in order."""
-    return [Section(key=k, title=row.title, blocks=tuple(row.blocks(report))) for k, row in SECTIONS.items()]
+    return [Section(key=key, title=title, blocks=tuple(blocks(report))) for key, title, blocks in SECTIONS]
 
 
 def unit_of(report: Report) -> str:
@@ -320,22 +311,18 @@ def _replayed(e: Exported) -> Iterator[tuple[str, ...]]:
         yield e.target, c.name, *("-" if x is None else number(1e3 * x, 3) for x in differences)
 
 
-SECTIONS: Registry[ReportSection] = Registry(
-    "report section",
-    {
-        "verdict": ReportSection("Verdict", verdict),
-        "logs": ReportSection("What was measured", measured),
-        "parameters": ReportSection("Parameters", numbers),
-        "findings": ReportSection("Findings", findings),
-        "predictions": ReportSection("Measured against predicted", predictions),
-        "friction": ReportSection("Friction", friction),
-        "envelope": ReportSection("Torque and speed", envelope),
-        "hysteresis": ReportSection("Hysteresis", hysteresis),
-        "thermal": ReportSection("Heat", thermal),
-        "identifiability": ReportSection("How sure: errors and correlations", identifiability),
-        "ladder": ReportSection("Friction ladder", ladder),
-        "exports": ReportSection("Exports", exports),
-    },
-    group="backemf.report_sections",
+SECTIONS: tuple[tuple[str, str, Callable[[Report], Iterator[Block]]], ...] = (
+    ("verdict", "Verdict", verdict),
+    ("logs", "What was measured", measured),
+    ("parameters", "Parameters", numbers),
+    ("findings", "Findings", findings),
+    ("predictions", "Measured against predicted", predictions),
+    ("friction", "Friction", friction),
+    ("envelope", "Torque and speed", envelope),
+    ("hysteresis", "Hysteresis", hysteresis),
+    ("thermal", "Heat", thermal),
+    ("identifiability", "How sure: errors and correlations", identifiability),
+    ("ladder", "Friction ladder", ladder),
+    ("exports", "Exports", exports),
 )
-"""What a report shows, by anchor and in order; sections of other packages come last."""
+"""(anchor, title, what stands under it), in order."""
