@@ -39,6 +39,7 @@ def given_codes() -> set[str]:
             name = ast.unparse(node.func).rpartition(".")[2]
             given = [k.value for k in node.keywords if name == "Finding" and k.arg == "code"]
             given += node.args[:1] if name in ("finding", "_note") else []
+            given += node.args[1:2] if name == "failure" else []
             codes |= {one.value for one in given if isinstance(one, ast.Constant)}
     return codes
 

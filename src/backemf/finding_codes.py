@@ -201,6 +201,7 @@ _MEANINGS = {
         "shared_by_joints": "joints of one robot share numbers: units are robots here",
         "spread_in_noise": "a fit's own error is a large part of the spread",
         "unit_failed": "a unit could not be fitted",
+        "worker_killed": "the process that fitted a unit was killed",
     },
     "mechanism": {
         "brown_out": "the supply fell so low that controllers cut their outputs",

@@ -177,10 +177,6 @@ def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
     )
 
 
-if __name__ == "__main__":
-    main()
-
-
 NICE = -15
 """What the system calls eager: -20 is the most."""
 
@@ -189,3 +185,7 @@ def go_first() -> None:
     """Go before other programs; without the right to do so, nothing changes."""
     with contextlib.suppress(OSError, AttributeError):  # not allowed, or a system without such numbers
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """The physics of virtual servos, stepped up to the moment that is asked for: every joint on its bench, or a
-robot in MuJoCo with our actuators attached; and what may go wrong with them, in words: "lose=0.01", "stuck=3s"."""
+robot in MuJoCo with our actuators attached; and what may go wrong with them, in words:
+"lose=0.01", "stuck=3s"."""
 
 from __future__ import annotations
 
