@@ -114,7 +114,7 @@ def _shown(say: Any) -> Any:
 
 def _answered(made: Any, json: bool, strict: bool, written: bool = True) -> None:
     """How far a fleet is, its failures first."""
-    from ...kits.fleets.kept import failures
+    from ...kits.fleets.folder import failures
 
     status, lost = made.status, list(failures(made.folder))
 
@@ -178,12 +178,12 @@ def population(
     """
     from ...files import write_all
     from ...kits.fleets.fleet import Fleet
-    from ...kits.fleets.story import story
+    from ...kits.fleets.summary import summarize
 
     output = inside(output, "population.json")
     for file in (output, sheet):
         keep(file, force)
-    told = story(Fleet.read(folder), name)
+    told = summarize(Fleet.read(folder), name)
     made = told.population
     if output is not None:
         with making(output):
@@ -245,7 +245,7 @@ def simulate(
     Example: backemf fleet simulate --units 12 -o line/
     """
     from ...errors import InvalidValue
-    from ...kits.fleets.demo import record
+    from ...kits.fleets.example_line import record
 
     if units < 1:
         raise InvalidValue(f"--units is {units}; expected 1 or more")

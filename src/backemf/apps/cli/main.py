@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
@@ -43,20 +44,22 @@ class CommandGroup(TyperGroup):
     """Our commands, and those of other packages where one is not ours or all are listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        self._add_others()
+        self.commands.update(other_commands())
         return super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
-            self._add_others()
+            self.commands.update(other_commands())
         return super().get_command(ctx, cmd_name)
 
-    def _add_others(self) -> None:
-        others = typer.Typer()
-        add_commands(others, [name for name in COMMANDS.other_names if name not in self.commands])
-        if others.registered_commands or others.registered_groups:
-            others.callback()(lambda: None)  # a group, be it of one command
-            self.commands.update(typer.main.get_group(others).commands)
+
+@functools.cache
+def other_commands() -> dict[str, Any]:
+    """Commands of other packages by name, as typer makes them."""
+    others = typer.Typer()
+    others.callback()(lambda: None)  # a group, be it of one command
+    add_commands(others, COMMANDS.other_names)
+    return dict(typer.main.get_group(others).commands)
 
 
 app = typer.Typer(

@@ -66,7 +66,7 @@ def record(
 
     Example: backemf record --bus feetech --port /dev/ttyUSB0 --bench "pendulum mass=0.3kg length=0.1m"
     """
-    from ...kits.recorder.record import motions_of, record as run
+    from ...kits.recorder.recorder import motions_of, record as run
     from ...planning.motions import usual
     from .inputs.benches import bench_of
 
@@ -271,9 +271,9 @@ def virtual(
     Example: backemf virtual sts3215-12v --firmware lerobot --id 1-6 --bench "pendulum mass=0.3kg length=0.1m"
     """
     from ...errors import InvalidValue
-    from ...kits.recorder.virtual.faults import Faults
-    from ...kits.recorder.virtual.serve import serve
-    from ...kits.recorder.virtual.start import linked
+    from ...kits.recorder.virtual.plants import Faults
+    from ...kits.recorder.virtual.process import linked
+    from ...kits.recorder.virtual.server import serve
     from ...signal.words import si
     from .inputs.benches import bench_of
     from .inputs.sources import chosen

@@ -43,7 +43,7 @@ READERS: Registry[Reader] = Registry(
         "mat": "backemf.logs.readers.mat",
         "npz": "backemf.logs.readers.npz",
         # text
-        "recorded": "backemf.kits.recorder.recorded",
+        "recorded": "backemf.kits.recorder.reader",
         "yaml": "backemf.logs.readers.yaml_file",
         "sysid-json": "backemf.kits.frc.sysid_json",
         "json": "backemf.logs.readers.json_file",

@@ -8,21 +8,21 @@ from ....registry import Registry
 from .bus import (
     Bus as Bus,
     BusError as BusError,
-    Column as Column,
+    BusServo as BusServo,
     PortGone as PortGone,
     Reply as Reply,
-    Servo as Servo,
+    ReplyColumn as ReplyColumn,
 )
 
 BUSES: Registry[type[Bus]] = Registry(
     "bus",
     {
-        "feetech": "backemf.kits.recorder.buses.feetech:Feetech",
-        "dynamixel": "backemf.kits.recorder.buses.dynamixel:Dynamixel",
-        "dynamixel1": "backemf.kits.recorder.buses.dynamixel:DynamixelOne",
+        "feetech": "backemf.kits.recorder.buses.register_bus:Feetech",
+        "dynamixel": "backemf.kits.recorder.buses.register_bus:Dynamixel",
+        "dynamixel1": "backemf.kits.recorder.buses.register_bus:DynamixelOne",
         "damiao": "backemf.kits.recorder.buses.damiao:Damiao",
         "robstride": "backemf.kits.recorder.buses.robstride:RobStride",
-        "lines": "backemf.kits.recorder.buses.lines:Lines",
+        "lines": "backemf.kits.recorder.buses.board:BoardBus",
     },
     group="backemf.buses",
 )

@@ -18,7 +18,7 @@ class PortGone(BusError):
     """The port itself is no longer there: pulled, or switched off."""
 
 
-class Column(NamedTuple):
+class ReplyColumn(NamedTuple):
     """One number of a reply as it is stored: SI = factor * (stored - zero) - offset."""
 
     name: str
@@ -32,14 +32,14 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Servo:
+class BusServo:
     """A servo as it says it is, before anything moves."""
 
     id: int
     model: str
     number: int = 0
     firmware: str = ""
-    columns: tuple[Column, ...]
+    columns: tuple[ReplyColumn, ...]
     """Of its replies: a position is always among them."""
     settings: Mapping[str, float] = field(default_factory=dict)
     """Parameters of its drive by path, as its firmware has them."""
@@ -112,7 +112,7 @@ class Bus(ABC):
         """Ids that answer."""
 
     @abstractmethod
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         """What each servo is; one that does not answer is not there."""
 
     @abstractmethod

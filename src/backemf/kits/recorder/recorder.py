@@ -18,7 +18,7 @@ from ...planning.motions import Motions, SafetyLimits, usual
 from .buses import BUSES, BusError
 from .partner import Guardian, GuardianLost, signals_as_interruptions
 from .preflight import briefing, problems, servo_of, watched, zero_of
-from .recorded import SUFFIXES, ending, lines
+from .reader import SUFFIXES, ending, lines
 
 FASTEST = 2000.0
 """Samples a second that are asked for at most."""
