@@ -30,7 +30,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "engine.simulate": ("simulate",),
     "engine.many": ("simulate_many", "Many"),
     "engine.trajectory": ("Trajectory",),
-    "analysis.readings.measure": ("measure",),
+    "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
@@ -86,7 +86,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from . import signal as signal
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
-    from .analysis.readings.measure import measure as measure
+    from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
     from .engine.many import Many as Many, simulate_many as simulate_many
     from .engine.simulate import simulate as simulate

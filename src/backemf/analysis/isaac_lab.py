@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...errors import InvalidValue, MissingValue
-from ...physics.actuator import Actuator
-from ...physics.steady import isaac_motor, line, plain_servo
-from ...tables import number as spelled
-from .table import Converted, computable, needed, number, positive
+from ..errors import InvalidValue, MissingValue
+from ..physics.actuator import Actuator
+from ..physics.steady import isaac_motor, line, plain_servo
+from ..tables import number as spelled
+from .conversion_table import Converted, computable, needed, number, positive
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
