@@ -28,7 +28,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
     "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
-    "analysis.readings.measure": ("measure",),
+    "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
@@ -84,7 +84,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from . import signal as signal
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
-    from .analysis.readings.measure import measure as measure
+    from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
     from .engine.simulate import (
         Many as Many,

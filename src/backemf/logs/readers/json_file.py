@@ -53,14 +53,13 @@ def _load(path: Path, encoding: str) -> Any:
         ReadError: it is no text, or no JSON: where and why.
     """
     try:
-        text = path.read_text(encoding=encoding)
-        return json.loads(text)
+        return json.loads(path.read_text(encoding=encoding))
     except UnicodeDecodeError as error:
         place = f"byte {error.start}"
         raise ReadError(f"not a text file: {place} is not {error.encoding}") from None
     except json.JSONDecodeError as error:
         why = {"Extra data": "more text after the end"}.get(error.msg, error.msg)
-        why = "the file ends inside a value" if error.pos >= len(text.rstrip()) else why
+        why = "the file ends inside a value" if error.pos >= len(error.doc.rstrip()) else why
         place = f"line {error.lineno}, character {error.pos + 1} of the file"
         raise ReadError(f"not complete JSON at {place}: {why}") from None
     except (ValueError, RecursionError) as error:  # an integer without end, values without end

@@ -1,24 +1,152 @@
-"""Several ways to the same constants at once: each with its error, what they come to together, and where they
-disagree."""
+"""`measure`: a constant from bench readings, with its error, by the reading's name.
+
+What the words and numbers that a reading is given mean; one reading at a time, or several ways to the same
+constants at once: each with its error, what they come to together, and where they disagree.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
+import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue, UnknownName
-from ...findings import Finding
-from ...tables import Displayed, Overview, number
-from .compare import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..findings import Finding
+from ..tables import Displayed, Overview, number
+from . import electrical, torque, transients
 from .measured import Measured, estimate, known
-from .routes import LOGS, READINGS, argument, known_number
+from .routes import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
+
+READINGS: dict[str, Callable[..., Measured]] = {
+    "fall": torque.fall,
+    "slip": torque.slip,
+    "resistance": electrical.resistance,
+    "impedance": electrical.impedance,
+    "current-step": electrical.current_step,
+    "back-emf": electrical.back_emf,
+    "torque-constant": torque.torque_constant,
+    "no-load": torque.no_load,
+    "no-load-current": torque.no_load_current,
+    "firmware-gain": electrical.firmware_gain,
+    "coast-down": transients.coast_down,
+    "inertia": transients.inertia,
+    "run-up": transients.run_up,
+    "acceleration": transients.acceleration,
+    "inverse-dynamics": transients.inverse_dynamics,
+    "thermal": transients.thermal,
+    "backlash": transients.backlash,
+}
+"""By name, as `backemf measure` spells it; in this order one may need what another found."""
+LOGS = ("log", "slow", "fast")
+"""What is a recording."""
+COLUMNS = {
+    "current": "A",
+    "voltage": "V",
+    "speed": "rad/s",
+    "load": "N m",
+    "torque": "N m",
+    "acceleration": "rad/s^2",
+    "frequency": "Hz",
+    "impedance": "ohm",
+    "error": "rad",
+    "register": "1",
+    "duty": "1",
+    "directions": "1",
+}
+"""Units of what is read several times."""
+KNOWN = {
+    "resistance": "ohm",
+    "torque_constant": "N m/A",
+    "viscous": "N m s/rad",
+    "coulomb": "N m",
+    "inertia": "kg m^2",
+    "added": "kg m^2",
+}
+"""Units of what is known from elsewhere, with its error."""
+PLAIN = {
+    "mass": "kg",
+    "length": "m",
+    "angle": "rad",
+    "angle_error": "rad",
+    "arm_mass": "kg",
+    "gravity": "m/s^2",
+    "static": "N m",
+    "power": "W",
+    "ambient": "degC",
+    "until": "s",
+    "after": "s",
+    "moved": "rad",
+    "cutoff": "Hz",
+    "duty_limit": "1",
+    "decimation": "1",
+}
+"""Units of single numbers."""
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_KNOWN = re.compile(
+    rf"\s*(?P<value>{_NUMBER})\s*(?:(?:\+-|\u00b1)\s*(?P<error>{_NUMBER})\s*(?P<share>%)?)?\s*(?P<unit>[^\d\s+].*?)?"
+    rf"(?:\s*(?:\+-|\u00b1)\s*(?P<later>{_NUMBER})\s*(?P<part>%)?.*)?\s*"
+)
+
+
+def known_number(text: str, unit: str, entry: str) -> float | tuple[float, float]:
+    """ "2.1", "2.1 +- 0.05", "2.1 ohm +- 2 %": a number, with its standard error where it is stated."""
+    match = _KNOWN.fullmatch(text)
+    if match is None:
+        raise InvalidValue(f"{entry} is {text!r}; expected a number in {unit}, such as 2.1 or '2.1 +- 0.05'")
+    scale = _scale(match["unit"], unit, entry)
+    value = float(match["value"]) * scale
+    error, share = match["error"] or match["later"], match["share"] or match["part"]
+    if error is None:
+        return value
+    return value, abs(value) * float(error) / 100.0 if share else float(error) * abs(scale)
+
+
+def column(text: str, unit: str, entry: str) -> list[float]:
+    """Readings separated by commas, in SI or with a unit behind the last: "300, 600 rpm"."""
+    parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
+    if not parts:
+        raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas")
+    last = re.fullmatch(rf"({_NUMBER})\s*([^\d\s+.-].*)?", parts[-1])
+    scale = 1.0
+    if last is not None and last[2]:
+        scale, parts[-1] = _scale(last[2], unit, entry), last[1]
+    try:
+        numbers = [float(part) * scale for part in parts]
+    except ValueError:
+        raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas") from None
+    return numbers
+
+
+def _scale(spelled: str | None, unit: str, entry: str) -> float:
+    if not spelled or spelled.strip() == unit or spelled.strip() in ("nan", "inf"):
+        return 1.0
+    from ..units import factor
+
+    return factor(spelled.strip(), unit, entry)
+
+
+def argument(name: str, given: Any) -> Any:
+    """What a reading's function is given, from what a file or a command line says."""
+    if name in COLUMNS and isinstance(given, str):
+        return column(given, COLUMNS[name], name)
+    if name in KNOWN and isinstance(given, str):
+        return known_number(given, KNOWN[name], name)
+    if name in KNOWN and isinstance(given, list):
+        return tuple(given)
+    if name in PLAIN and isinstance(given, str):
+        value = known_number(given, PLAIN[name], name)
+        return value[0] if isinstance(value, tuple) else value
+    if name == "angle" and not isinstance(given, bool) and isinstance(given, (int, float)):
+        raise InvalidValue(f"angle is {given!r}, without a unit; expected text such as '{given:g} deg'")
+    return given
+
 
 SUPPLIES = {
     "resistance": ("motor.resistance",),
@@ -203,7 +331,7 @@ class _Bench:
                 self.add(other.name, words, replace(other, route=m.route, secondary=again))
 
     def log(self, path: Any) -> Any:
-        from ...logs.read import read
+        from ..logs.read import read
 
         if not isinstance(path, str):
             return path
@@ -240,3 +368,50 @@ def _stated(constant: str, given: Any) -> Measured:
     if not isinstance(given, tuple):
         return Measured(name=constant, unit=unit, value=m.value)
     return estimate(constant, unit, float(m.value or 0.0), float(m.error or 0.0) ** 2)
+
+
+class Measure:
+    """A constant with its error from a bench reading, each by its own name:
+    `be.measure.resistance(current, voltage)`, or `be.measure("resistance", current, voltage)`.
+
+    fall, slip, resistance, current_step, impedance, back_emf, torque_constant, no_load, no_load_current,
+    firmware_gain, coast_down, inertia, run_up, acceleration, inverse_dynamics, thermal, backlash; and
+    `constants`, which compares several. The answer has a value, its standard error and its 95 % interval, or
+    bounds; what was assumed, what would sharpen it, findings, further numbers of the same reading (`others`),
+    and a picture (`plot`).
+    """
+
+    fall = staticmethod(torque.fall)
+    slip = staticmethod(torque.slip)
+    resistance = staticmethod(electrical.resistance)
+    current_step = staticmethod(electrical.current_step)
+    impedance = staticmethod(electrical.impedance)
+    back_emf = staticmethod(electrical.back_emf)
+    torque_constant = staticmethod(torque.torque_constant)
+    no_load = staticmethod(torque.no_load)
+    no_load_current = staticmethod(torque.no_load_current)
+    firmware_gain = staticmethod(electrical.firmware_gain)
+    coast_down = staticmethod(transients.coast_down)
+    inertia = staticmethod(transients.inertia)
+    run_up = staticmethod(transients.run_up)
+    acceleration = staticmethod(transients.acceleration)
+    inverse_dynamics = staticmethod(transients.inverse_dynamics)
+    thermal = staticmethod(transients.thermal)
+    backlash = staticmethod(transients.backlash)
+    constants = staticmethod(constants)
+
+    def __call__(self, reading: str, *given: Any, **named: Any) -> Measured:
+        """By the reading's name, as `backemf measure` spells it: "no-load-current"."""
+        name = reading.replace("_", "-")
+        if name not in READINGS:
+            raise UnknownName("reading", reading, READINGS)
+        function: Callable[..., Measured] = READINGS[name]
+        try:
+            inspect.signature(function).bind(*given, **named)
+        except TypeError as error:
+            wanted = ", ".join(inspect.signature(function).parameters)
+            raise InvalidValue(f"measure({reading!r}): {error}; expected {wanted}") from None
+        return function(*given, **named)
+
+
+measure = Measure()

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from ... import tables, units
-from ...errors import BackemfError, InvalidValue, MissingValue
-from ...findings import Finding
-from ...physics.maths import is_number
+from .. import tables, units
+from ..errors import BackemfError, InvalidValue, MissingValue
+from ..findings import Finding
+from ..physics.maths import is_number
 
 COMMON: dict[str, tuple[str, ...]] = {
     "rad": ("deg",),

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue
-from ...findings import Finding, finding
-from ...logs.log import Log
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding, finding
+from ..logs.log import Log
 from .measured import (
     Column,
     Followed,

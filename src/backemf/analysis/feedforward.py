@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...errors import InvalidValue, MissingValue, UnknownName
-from ...findings import Finding, finding
-from ...physics.actuator import Actuator, linear_unit
-from ...physics.steady import DrivenLoad, Feedforward, Line, armature, line
-from ...tables import number as spelled
-from ...units import GRAVITY
-from .table import Converted, computable, needed, number, positive, si
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..findings import Finding, finding
+from ..physics.actuator import Actuator, linear_unit
+from ..physics.steady import DrivenLoad, Feedforward, Line, armature, line
+from ..tables import number as spelled
+from ..units import GRAVITY
+from .conversion_table import Converted, computable, needed, number, positive, si
 
 MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 LINEAR = ("elevator", "drivetrain")

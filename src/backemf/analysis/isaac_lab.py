@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...errors import InvalidValue, MissingValue
-from ...physics.actuator import Actuator
-from ...physics.joint_law import JointLaw
-from ...physics.steady import line
-from ...tables import number as spelled
-from .table import Converted, computable, needed, number, positive
+from ..errors import InvalidValue, MissingValue
+from ..physics.actuator import Actuator
+from ..physics.joint_law import JointLaw
+from ..physics.steady import line
+from ..tables import number as spelled
+from .conversion_table import Converted, computable, needed, number, positive
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidValue
-from ...findings import Finding, finding
-from ...tables import Displayed, Overview, interval, number
+from ..errors import InvalidValue
+from ..findings import Finding, finding
+from ..tables import Displayed, Overview, interval, number
 
 SHARE = 0.975
 """Of each side of a 95 % interval."""

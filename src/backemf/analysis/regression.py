@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidValue
-from ...findings import Finding, finding
-from ...physics.steady import coasting_speed
-from ...statistics import FEWEST, lag_alike, long_run
+from ..errors import InvalidValue
+from ..findings import Finding, finding
+from ..physics.steady import coasting_speed
+from ..statistics import FEWEST, lag_alike, long_run
 from .measured import Followed, Measured, Readings, Shown, estimate, quantile, with_error
 
 SUSPECT = 3.5

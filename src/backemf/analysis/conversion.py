@@ -3,8 +3,8 @@
 Each is one call and answers with its numbers, their units and formulas, what it assumed and what was lost.
 """
 
+from .conversion_table import Converted as Converted, Number as Number
 from .feedforward import Gains as Gains, Load as Load, gains as gains, load as load
-from .firmware import Gain as Gain, gain as gain
 from .isaac_lab import (
     FromIsaac as FromIsaac,
     Isaac as Isaac,
@@ -12,11 +12,14 @@ from .isaac_lab import (
     isaac as isaac,
     isaac_constants as isaac_constants,
 )
-from .motor_constants import Constants as Constants, constants as constants, constants_of as constants_of
-from .servo_model import (
+from .servo_constants import (
+    Constants as Constants,
+    Gain as Gain,
     PositionActuator as PositionActuator,
     ServoModel as ServoModel,
+    constants as constants,
+    constants_of as constants_of,
+    gain as gain,
     servo as servo,
     servo_actuator as servo_actuator,
 )
-from .table import Converted as Converted, Number as Number

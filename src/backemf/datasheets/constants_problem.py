@@ -1,4 +1,6 @@
-"""A sheet as a problem: its unknowns, rough values to start from, its equations, what it leaves open."""
+"""A sheet as a problem: what every entry should be for given constants (MuJoCo's DC-motor note, table 19 and
+equation 5), how far each printed number is believed, the unknowns, rough values to start from, and what the
+sheet leaves open."""
 
 from __future__ import annotations
 
@@ -8,13 +10,122 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from ...analysis.motor_constants import Minimum, Spread, derive, minimise, spread, widening
-from ...physics.steady import Line
-from ..datasheet import Datasheet
-from ..entries import ENTRIES
-from ..printed import Entry
-from ..relations import MARGIN
-from . import equations as eq
+from ..analysis.motor_constants import Minimum, Spread, derive, minimise, spread, widening
+from ..physics.steady import Line
+from .datasheet import Datasheet
+from .entries import ENTRIES, Entry
+from .relations import MARGIN
+
+FLOOR = 1e-3
+"""Relative error below which no printed number is believed: makers compute sheets from rounded numbers too.
+"""
+LOOSE = {
+    "nominal_torque": 0.1,
+    "nominal_speed": 0.3,
+    "max_efficiency": 0.05,
+    "stall_torque": 0.005,
+    "torque_speed": 0.05,
+}
+"""Entries that makers compute in their own ways (hot winding, friction taken off or not), or read off a
+curve: believed no better than this."""
+DIRECT = (
+    "resistance",
+    "inductance",
+    "torque_constant",
+    "back_emf_constant",
+    "speed_constant",
+    "rotor_inertia",
+    "gear_ratio",
+)
+"""Constants that are printed themselves: kept where a computed entry would explain a contradiction too."""
+MEASURED = ("no_load_current", "coulomb_torque", "viscous_friction", "gear_efficiency", "reflected_inertia")
+"""Entries that stand between constants and what is computed from them."""
+
+Constants = Mapping[str, float]
+
+
+def at_rotor(voltage: float, c: Constants, extra: Mapping[str, float]) -> dict[str, float | None]:
+    """Every entry at the rotor for constants c at a voltage; None where no equation says."""
+    R, K, tau_c, B = c["R"], c["K"], c["tau_c"], c.get("B", 0.0)
+    J, L, N = c.get("J"), c.get("L"), c.get("N", 1.0)
+    line = Line(R, c.get("kappa", 1.0) * K, K, voltage, tau_c, B)
+    net = line.net_stall_torque
+    i_n = extra.get("nominal_current")
+    if i_n is None and "nominal_torque" in extra:  # a rated torque at the output, gears and drag taken off
+        i_n = line.no_load_current + extra["nominal_torque"] / (N * c.get("eta", 1.0) * line.K_t)
+    return {
+        "resistance": R,
+        "inductance": L,
+        "torque_constant": net / line.stall_current if extra.get("torque_constant_at_stall") else line.K_t,
+        "back_emf_constant": K,
+        "speed_constant": 1.0 / K,
+        "no_load_speed": line.no_load_speed,
+        "no_load_current": line.no_load_current,
+        "stall_torque": net if extra.get("stall_torque_is_net") else line.stall_torque,
+        "stall_current": line.stall_current,
+        "speed_torque_gradient": line.gradient,
+        "mechanical_time_constant": None if J is None else line.time_constant(J),
+        "electrical_time_constant": None if L is None else L / R,
+        "rotor_inertia": J,
+        "reflected_inertia": None if J is None else N * N * J,
+        "coulomb_torque": tau_c,
+        "viscous_friction": B if B > 0 else None,
+        "nominal_torque": None if "nominal_current" not in extra else line.shaft_torque_at(i_n or 0.0),
+        "nominal_speed": None if i_n is None else line.speed_at(i_n),
+        "max_efficiency": line.best_efficiency,
+        "gear_ratio": c.get("N"),
+        "gear_efficiency": c.get("eta"),
+    }
+
+
+def at_side(name: str, side: str, value: float | None, c: Constants) -> float | None:
+    """A number at the rotor as an entry of a side has it."""
+    if value is None or side == "rotor":
+        return value
+    kind = ENTRIES[name]
+    if kind.gear == 0:
+        return value
+    eta = c.get("eta", 1.0)
+    loss = (eta if kind.gear > 0 else 1.0 / eta) if kind.lossy else 1.0
+    return value * c.get("N", 1.0) ** kind.gear * loss
+
+
+def predict(name: str, side: str, voltage: float, c: Constants, extra: Mapping[str, float]) -> float | None:
+    """What an entry should be for constants c at a voltage; None where no equation says."""
+    return at_side(name, side, at_rotor(voltage, c, extra).get(name), c)
+
+
+def point(entry: Entry, rotor: Mapping[str, float | None], voltage: float, c: Constants) -> float:
+    """Share of the torque-speed line that a point uses up, 1 on the line: tau / tau_stall + w / w_0."""
+    net = Line(c["R"], c.get("kappa", 1.0) * c["K"], c["K"], voltage, c["tau_c"], c.get("B", 0.0))
+    stall = at_side("stall_torque", entry.side, net.net_stall_torque, c)
+    top = at_side("no_load_speed", entry.side, rotor["no_load_speed"], c)
+    speed = 0.0 if entry.speed is None else entry.speed.value
+    return entry.value / max(stall or 0.0, 1e-300) + speed / max(top or 0.0, 1e-300)
+
+
+def point_torque(entry: Entry, voltage: float, c: Constants, extra: Mapping[str, float]) -> float:
+    """Torque of the line at the speed of a printed point; 0 beyond no load."""
+    share = point(entry, at_rotor(voltage, c, extra), voltage, c)
+    stall = predict("stall_torque", entry.side, voltage, c, {"stall_torque_is_net": 1.0}) or 0.0
+    return max(entry.value + (1.0 - share) * stall, 0.0)
+
+
+def printed_error(entry: Entry, geared: bool = False) -> float:
+    """Standard error of an entry's logarithm by what is printed: its tolerance or last digit, its class."""
+    sigma = max(math.hypot(entry.half / entry.value, FLOOR), LOOSE.get(entry.name, 0.0))
+    if entry.kind == "assumed":  # a hint and no more
+        return max(sigma, 0.5)
+    # A servo's is its rounded stall torque over its rounded stall current.
+    if entry.name == "torque_constant" and entry.side == "output" and geared:
+        return max(sigma, 0.02)
+    return sigma
+
+
+def ordinary_error(entry: Entry, sigma: float) -> float:
+    """The same where makers computed from rounded numbers: three of it are the ordinary margin."""
+    return sigma if entry.name in DIRECT else math.hypot(sigma, MARGIN / 3.0)
+
 
 UNKNOWNS = {
     "R": "ohm",
@@ -36,7 +147,7 @@ GUESSED_DRAG = 0.05
 class Solution:
     """Constants that fit a set of entries, and how far every entry is from them."""
 
-    def __init__(self, problem: Problem, found: Minimum, ordinary: bool, left_out: frozenset[int]):
+    def __init__(self, problem: ConstantsProblem, found: Minimum, ordinary: bool, left_out: frozenset[int]):
         self.problem, self.minimum, self.ordinary, self.left_out = problem, found, ordinary, left_out
         self.constants = problem.constants(found.x)
         self.off = problem.off(self.constants)
@@ -65,7 +176,7 @@ class Solution:
         return spread(found.slopes, widening(found.cost, used - len(self.problem.names)))
 
 
-class Problem:
+class ConstantsProblem:
     """Unknowns and equations of a sheet; `apart` keeps torque and back-EMF constant apart, `unlike` does not
     believe the printed gear ratio."""
 
@@ -79,7 +190,7 @@ class Problem:
         self.fixed = {"N": abs(ratio.value)} if ratio is not None and exact else {}
         """Constants that are no unknowns: a ratio counts teeth."""
         lossy = any(
-            e.side == "output" and ENTRIES[e.name].lossy and e.name in eq.LOOSE | dict.fromkeys(eq.DIRECT)
+            e.side == "output" and ENTRIES[e.name].lossy and e.name in LOOSE | dict.fromkeys(DIRECT)
             for e in sheet.entries
         )
         speeds = {"no_load_speed", "back_emf_constant", "speed_constant", "torque_speed"}
@@ -97,8 +208,8 @@ class Problem:
         }
         self.names = ["R", "K", "tau_c", *(name for name, there in optional.items() if there)]
         self.equations = self._equations()
-        self.sigma = [eq.printed_error(e, sheet.kind in ("servo", "gearmotor")) for e in self.equations]
-        self.ordinary = [eq.ordinary_error(e, s) for e, s in zip(self.equations, self.sigma, strict=True)]
+        self.sigma = [printed_error(e, sheet.kind in ("servo", "gearmotor")) for e in self.equations]
+        self.ordinary = [ordinary_error(e, s) for e, s in zip(self.equations, self.sigma, strict=True)]
         self._volts = [e.voltage or sheet.voltage for e in self.equations]
         self._logs = [math.log(e.value) for e in self.equations]
 
@@ -109,18 +220,18 @@ class Problem:
         """What an entry of the sheet should be for constants c."""
         V = e.voltage or self.sheet.voltage
         if e.speed is not None:
-            return eq.point_torque(e, V, c, self.extra)
-        return eq.predict(e.name, e.side, V, c, self.extra)
+            return point_torque(e, V, c, self.extra)
+        return predict(e.name, e.side, V, c, self.extra)
 
     def off(self, c: Mapping[str, float]) -> np.ndarray:
         """log(predicted / printed) of every equation, at most a factor of 1000."""
-        rotor = {V: eq.at_rotor(V, c, self.extra) for V in set(self._volts)}
+        rotor = {V: at_rotor(V, c, self.extra) for V in set(self._volts)}
         rows = []
         for e, V, log in zip(self.equations, self._volts, self._logs, strict=True):
             if e.speed is not None:
-                rows.append(-math.log(min(max(eq.point(e, rotor[V], V, c), 1e-3), 1e3)))
+                rows.append(-math.log(min(max(point(e, rotor[V], V, c), 1e-3), 1e3)))
                 continue
-            value = eq.at_side(e.name, e.side, rotor[V].get(e.name), c)
+            value = at_side(e.name, e.side, rotor[V].get(e.name), c)
             rows.append(min(max(math.log(max(value or 0.0, 1e-300)) - log, -7.0), 7.0))
         return np.array(rows)
 
@@ -311,6 +422,6 @@ def _viscous(sheet: Datasheet, rough: Mapping[str, float]) -> tuple[bool, tuple[
         return lone, None
     to_rotor = 1.0 / rough["N"] if dry.side == "output" else 1.0
     left = math.log(rough["K"] * idle.value / (dry.value * to_rotor))
-    slack = 3.0 * (eq.printed_error(dry) + eq.printed_error(idle)) + eq.FLOOR
+    slack = 3.0 * (printed_error(dry) + printed_error(idle)) + FLOOR
     short = left < -slack - MARGIN
     return lone or left > slack, (dry.value * to_rotor, rough["K"] * idle.value) if short else None

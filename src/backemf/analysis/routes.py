@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...findings import Finding, finding
-from ...tables import number
-from ..motor_constants import weigh
+from ..findings import Finding, finding
+from ..tables import number
 from .measured import Measured, estimate, quantile
+from .motor_constants import weigh
 from .regression import straight
 
 CONSTANTS = {

@@ -1,20 +1,23 @@
-"""Recordings of a robot: each channel belongs to the joint that its name has in it, or to all of them."""
+"""Recordings of a robot: each channel belongs to the joint that its name has in it, or to all of them; and
+logs of a robot from arrays: a matrix or a table of columns by joint for each signal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ...errors import BackemfError
-from ...findings import Finding, finding
-from .. import names
-from ..log import Log, Signal
-from ..mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
-from ..recording import Channel, ReadError, Recording
-from ..robot import Joint, Robot
-from ..to_log import to_log
-from . import following, matching, plausible
+import numpy as np
+
+from ..errors import BackemfError, InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding, finding
+from . import joint_matching, joint_plausibility, names
+from .log import ASKED, MEASURED, Log, Signal
+from .mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
+from .recording import Channel, ReadError, Recording
+from .robot import Joint, Robot
+from .to_log import to_log
 
 FEWEST = 7
 """Samples that a motion has at least: velocities and accelerations are taken from cubics through five."""
@@ -73,7 +76,7 @@ def _log(whole: Whole, robot: Robot) -> Log:
     log = together(robot, whole, joints)
     if len(log) < FEWEST:
         raise Short(f"{len(log)} samples of a motion; expected {FEWEST} at least: record longer")
-    plausible.check(log, robot, whole.numbered)
+    joint_plausibility.check(log, robot, whole.numbered)
     return log
 
 
@@ -154,7 +157,7 @@ def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin])
 def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
     unwanted = {o.channel for o in told if o.signal == NONE}
     single = [r for r in group if r.joint and r.joint not in unwanted]
-    found = matching.match([r.joint for r in single], robot, told)
+    found = joint_matching.match([r.joint for r in single], robot, told)
     strange = [r.joint for r in single if r.joint not in found]
     parts = {found[r.joint]: r for r in single if r.joint in found}
     left: list[str] = []
@@ -171,13 +174,13 @@ def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[O
                 parts[joint] = part
     alone = [j for j in robot.names if j not in parts]
     if single and (not found or (strange and alone)):
-        raise ReadError(matching.unmatched([r.joint for r in single], robot, found))
+        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
     ordered = {joint: parts[joint] for joint in robot.names if joint in parts}
     ordered = {
         joint: replace(part, name=f"{name}/{joint}", channels=_one_clock(part.channels))
         for joint, part in ordered.items()
     }
-    seen, findings = following.assigned(ordered, told)
+    seen, findings = joint_matching.assigned(ordered, told)
     of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
     _all_used(told, of, ordered)
     return Whole(
@@ -208,7 +211,7 @@ def split(
 ) -> tuple[dict[str, Recording], list[str], bool]:
     """(the recording of each joint: its own channels under the names they have without it, and those that no
     joint has; channels left over; whether columns were taken by number)."""
-    spelled = matching.spellings(robot, told)
+    spelled = joint_matching.spellings(robot, told)
     owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
     single = [o for o in told if o.joint and o.signal != WHOLE]
     owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
@@ -218,9 +221,9 @@ def split(
     named = {joint for joint, _ in owners.values() if joint}
     fronts = _fronts(recording, owners)
     missing = [j for j in robot.names if j not in named]
-    if alone and (not named or any(matching.nearest(f, missing) for f in fronts)):
+    if alone and (not named or any(joint_matching.nearest(f, missing) for f in fronts)):
         found = {j: j for j in robot.names if j in named}
-        raise ReadError(matching.unmatched([*found, *fronts], robot, found))
+        raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
     left = [c.name for c in recording.channels if not owners[c.name][0] and _front(c) in fronts]
     common = [c for c in recording.channels if not owners[c.name][0] and c.name not in left]
     parts = {}
@@ -283,14 +286,16 @@ def owner(
     bare, unit = names.split(name)
     said = [w.lower() for w in names.words(bare)]
     best: tuple[int, str, list[str]] = (0, "", [])
-    for mine, joint in matching.spellings(robot) if spelled is None else spelled:
+    for mine, joint in joint_matching.spellings(robot) if spelled is None else spelled:
         n = len(mine)
         if n <= best[0]:
             continue
         place = next((k for k in range(len(said) - n + 1) if said[k : k + n] == mine), None)
         if place is not None:
             best = (n, joint.name, [*said[:place], *said[place + n :]])
-    rest = "_".join(AS_SIGNALS.get(w, w) for w in best[2] if AS_SIGNALS.get(w, w) and w not in matching.EXTRA)
+    rest = "_".join(
+        AS_SIGNALS.get(w, w) for w in best[2] if AS_SIGNALS.get(w, w) and w not in joint_matching.EXTRA
+    )
     if not best[1]:
         return "", name
     rest = rest or "position"
@@ -325,7 +330,7 @@ def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> 
     """What was told of one joint: of it by name, of its own channels, and of those that are named without a
     joint."""
     mine = {name for c in part.channels for name in (c.name, *c.also)}
-    spelled = matching.spellings(robot, told)
+    spelled = joint_matching.spellings(robot, told)
     kept = []
     for origin in told:
         if origin.joint:
@@ -360,3 +365,73 @@ def plans(whole: Whole) -> dict[str, Plan]:
         joint: plan(part.channels, [o for o in whole.told[joint] if o.signal != WHOLE])
         for joint, part in whole.parts.items()
     }
+
+
+def of_robot(
+    name: str,
+    time: Any,
+    robot: Robot,
+    signals: Mapping[str, Any],
+    joints: Sequence[str] | None = None,
+    settings: Mapping[str, float] | None = None,
+) -> Log:
+    """One log with a log of each joint. A signal is a matrix (samples, joints), whose columns are `joints` or
+    the robot's in its order, or arrays by joint; so is the time, where joints have clocks of their own."""
+    if "position" not in signals:
+        raise MissingValue(
+            f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
+        )
+    columns: dict[str, dict[str, np.ndarray]] = {}
+    for signal, given in signals.items():
+        if signal not in (*MEASURED, *ASKED):
+            raise UnknownName(f"signal in {name}", signal, (*MEASURED, *ASKED))
+        for joint, values in _by_joint(name, signal, given, robot, joints).items():
+            columns.setdefault(joint, {})[signal] = values
+    clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
+    known = {joint: own for joint, own in columns.items() if "position" in own}
+    made = {}
+    for joint, own in known.items():
+        if clocks and joint not in clocks:
+            raise MissingValue(f"{name}: {joint} has no time of its own; there are: {', '.join(clocks)}")
+        clock = clocks[joint] if clocks else np.asarray(time, float)
+        try:
+            every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
+        except SignalError as error:
+            raise SignalError(f"{name}, {joint}: {error}") from None
+        made[joint] = Log(
+            name=joint, signals=every, motion=robot.joint(joint).motion, settings=settings or {}
+        )
+    log = together(robot, Whole(name=name, source=""), made)
+    by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
+    joint_plausibility.check(log, robot, by_place)
+    return log
+
+
+def _by_joint(
+    name: str, signal: str, given: Any, robot: Robot, joints: Sequence[str] | None
+) -> dict[str, np.ndarray]:
+    """The columns of one signal, by joint of the robot."""
+    if isinstance(given, Mapping):
+        found = joint_matching.match(given, robot)
+        strange = [key for key in given if key not in found]
+        if strange:
+            raise ReadError(f"{name}, {signal}: {joint_matching.unmatched(list(given), robot, found)}")
+        return {found[key]: np.asarray(values, float) for key, values in given.items()}
+    try:
+        matrix = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{name}: {signal} is {given!r:.60}; expected numbers (samples, joints)") from None
+    if matrix.ndim != 2:
+        shape = f"{signal} has the shape {matrix.shape}"
+        raise InvalidValue(f"{name}: {shape}; expected (samples, joints), or arrays by joint in a dictionary")
+    listed = list(robot.names if joints is None else joints)
+    if matrix.shape[1] != len(listed):
+        turned = " (is it (joints, samples)? transpose it)" if matrix.shape[0] == len(listed) else ""
+        raise InvalidValue(
+            f"{name}: {signal} has {matrix.shape[1]} columns for {len(listed)} joints{turned}; name those"
+            f" that were recorded: joints=[...] of {', '.join(robot.names)}"
+        )
+    found = joint_matching.match(listed, robot)
+    if len(found) < len(listed):
+        raise ReadError(f"{name}: {joint_matching.unmatched(listed, robot, found)}")
+    return {found[joint]: matrix[:, k] for k, joint in enumerate(listed)}
