@@ -15,10 +15,10 @@ from ..engine.population import check_place
 from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
+from ..logs.benches import bench_name
 from ..logs.log import Log, actuator_and_logs
 from ..options import takes
 from ..physics.actuator import Actuator
-from ..physics.bench import BENCHES
 from ..results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
 from . import bench_numbers as numbers
 from .causes import causes
@@ -70,7 +70,7 @@ def run_fit(actuator: Any, logs: Sequence[Log], options: FitOptions, cache: Sear
 def carried_by(logs: Sequence[Log]) -> str:
     """What these logs are of, in a word: the kind of their bench."""
     benches = [log.bench for log in logs if log.bench is not None]
-    return next((name for name, cls in BENCHES.items() if benches and type(benches[0]) is cls), "bench")
+    return bench_name(benches[0]) if benches else "bench"
 
 
 fit = takes(FitOptions)(run_fit)
