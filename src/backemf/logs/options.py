@@ -5,3 +5,5 @@ BENCH_HELP = (
     ' with it (rig.toml); plain numbers are in SI, and "0.5+-0.01 kg" states a tolerance. It comes before'
     " what a log says."
 )
+MAP_HELP = "How to read a signal: position=motor_pos[deg],-1. May be given several times."
+BETWEEN_HELP = "Keep only this part of each recording [s]."

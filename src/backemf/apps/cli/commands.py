@@ -118,7 +118,8 @@ def from_data(one: Command, name: str) -> Callable[..., Any]:
         force, places = getattr(options, "force", False), {}
         for field in options_of(one.options):
             if field.writes is not None and field.writes != FOLDER:
-                path = inside(getattr(options, field.name), field.writes)
+                path = getattr(options, field.name)
+                path = inside(path, field.writes) if field.writes else path
                 keep(path, force)
                 places[field.name] = path
         options = dataclasses.replace(options, **places)

@@ -62,7 +62,7 @@ COMMANDS: Registry[Any] = Registry(
         "log": "backemf.apps.cli.logs:log",
         "check": "backemf.apps.cli.identify:check",
         "fit": "backemf.apps.cli.identify:fit",
-        "characterize": "backemf.apps.cli.characterize:characterize",
+        "characterize": "backemf.kits.frc.commands:CHARACTERIZE",
         "export": "backemf.apps.cli.exports:export",
         "replay": "backemf.apps.cli.exports:replay",
         "explain": "backemf.apps.cli.exports:explain",

@@ -17,6 +17,7 @@ import typer
 
 from ...errors import InvalidValue
 from ...files import may_write
+from ...logs.options import BETWEEN_HELP, MAP_HELP
 
 ROOM_FOR_A_BAR = 60
 """Columns of a terminal that shows a bar beside the words."""
@@ -45,11 +46,8 @@ def parse_place(typed: str | Path) -> Path:
 Json = Annotated[bool, option("Print one JSON object instead of text.", "--json")]
 Strict = Annotated[bool, option("Exit with 1 if there are findings.", "--strict")]
 Force = Annotated[bool, option("Overwrite what exists.", "--force")]
-Maps = Annotated[
-    list[str] | None,
-    option("How to read a signal: position=motor_pos[deg],-1. May be given several times.", "--map"),
-]
-Between = Annotated[tuple[float, float] | None, option("Keep only this part of each recording [s].")]
+Maps = Annotated[list[str] | None, option(MAP_HELP, "--map")]
+Between = Annotated[tuple[float, float] | None, option(BETWEEN_HELP)]
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -258,7 +256,7 @@ class AtTerminal:
 
     def __init__(self, json: bool, say: Working, opened: contextlib.ExitStack):
         self._quiet, self.say, self._opened, self._screens = json, say, opened, list[Any]()
-        self.attended = not json and sys.stdin.isatty()
+        self.attended = not json and sys.stdin.isatty() and sys.stderr.isatty()
 
     def show(self, text: str) -> None:
         if not self._quiet:
