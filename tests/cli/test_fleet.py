@@ -10,9 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.fleet import _shown
 from backemf.apps.cli.main import app
 from backemf.kits.fleets import demo as simulated, kept
+from backemf.kits.fleets.commands import progress_words as _shown
 from backemf.kits.fleets.fleet import Step
 
 from ..fleets.drawn import drawn, servo, write
