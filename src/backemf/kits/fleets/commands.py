@@ -126,7 +126,7 @@ def progress_words(say: Callable[[str, float | None], None]) -> Callable[[Any], 
 
 def _answered(made: Any, written: bool = True) -> Answer:
     """How far a fleet is, its failures first."""
-    from .kept import failures
+    from .folder import failures
 
     status, lost = made.status, list(failures(made.folder))
 
@@ -172,9 +172,9 @@ def describe_population(options: PopulationOptions, terminal: Terminal) -> Answe
     """
     from ...files import write_all
     from .fleet import Fleet
-    from .story import story
+    from .summary import summarize
 
-    summary = story(Fleet.read(options.folder), options.name)
+    summary = summarize(Fleet.read(options.folder), options.name)
     made = summary.population
     if options.output is not None:
         made.write(options.output, force=options.force)
@@ -209,7 +209,7 @@ def simulate_line(options: SimulateOptions, terminal: Terminal) -> Answer:
 
     Example: backemf fleet simulate --units 12 -o line/
     """
-    from .demo import record
+    from .example_line import record
 
     units, output = options.units, options.output
     if units < 1:
