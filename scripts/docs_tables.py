@@ -49,7 +49,12 @@ def command_line() -> str:
     flow = sorted(
         found, key=lambda row: row[0][0] == "demo"
     )  # the demonstration is last; sorting keeps the rest in order
-    return "\n\n".join(_command(words, one) for words, one in flow)
+    return "\n\n".join(_command(words, _described(one)) for words, one in flow)
+
+
+def _described(one: Any) -> Any:
+    """A command with the choices in its help spelled out."""
+    return one.describe() if hasattr(one, "describe") else one
 
 
 def _command(words: tuple[str, ...], one: Any) -> str:

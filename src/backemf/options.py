@@ -25,6 +25,7 @@ from typing import (
     Generic,
     NamedTuple,
     ParamSpec,
+    Protocol,
     Self,
     TypeVar,
     cast,
@@ -41,6 +42,10 @@ P = ParamSpec("P")
 O = TypeVar("O", bound="Options")  # house.md's letter
 HIDDEN = ""
 """`cli=HIDDEN`: a keyword that has no word on the command line."""
+
+
+FOLDER = "/"
+"""`writes=FOLDER`: a place that is a folder."""
 
 
 class Scope(NamedTuple):
@@ -69,6 +74,7 @@ class Option(NamedTuple):
     more: str
     least: float | None
     typed: Any
+    writes: str | None
 
     @property
     def spelled(self) -> str:
@@ -101,6 +107,7 @@ def option(
     more: str = "",
     least: float | None = None,
     typed: Any = None,
+    writes: str | None = None,
 ) -> Any:
     """A field of an options class.
 
@@ -115,11 +122,13 @@ def option(
         more: what only Python takes beyond that.
         least: the smallest value.
         typed: the default as it is typed, where `parse` makes it from words.
+        writes: of a place to write to, what the file is called where a folder is named; FOLDER of a folder.
     """
     names = choices if choices is None or callable(choices) else (lambda: choices)
     known = {"help": help, "choices": names, "parse": parse, "applies_to": applies_to}
     return dataclasses.field(
-        default=default, metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed}
+        default=default,
+        metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed, "writes": writes},
     )
 
 
@@ -300,3 +309,58 @@ def _arguments(kind: type[Any]) -> Iterator[str]:
         more = f" {one.more}" if one.more else ""
         text = f"{one.name}: {one.help.replace('{choices}', 'by name')}{more}{scope}"
         yield textwrap.fill(text, 106, initial_indent="    ", subsequent_indent="        ")
+
+
+class Terminal(Protocol):
+    """Whoever runs a command: shows what it says while it works, and asks a person where one is there."""
+
+    attended: bool
+    """Whether a person can be asked."""
+
+    def say(self, text: str, share: float | None = None) -> None:
+        """What is being done, and which share of it is."""
+        ...
+
+    def show(self, text: str) -> None:
+        """A text for people that stays."""
+        ...
+
+    def announce(self, content: Mapping[str, Any], text: str) -> None:
+        """What others wait for, at once: an object where JSON was asked for, else a line."""
+        ...
+
+    def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table in place of the one before."""
+        ...
+
+    def confirm(self, question: str) -> bool: ...
+
+    def prompt(self, question: str) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a command says at its end."""
+
+    content: Callable[[], Mapping[str, Any]]
+    """The keys of `--json`."""
+    text: Callable[[], str]
+    """The same for people."""
+    findings: Sequence[Any] = ()
+    written: Sequence[Path | None] = ()
+    figures: Mapping[Path, Any] = dataclasses.field(default_factory=dict)
+    """To be drawn, by the file they go to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command as data: what it takes, and what it does with that. Its help is the docstring of `run`."""
+
+    options: type[Any]
+    run: Callable[[Any, Terminal], Answer | None]
+    order: str = ""
+    """Words of the command line in their order; that of the fields without it."""
+    working: str = ""
+    """What is said while it works; nothing where it speaks itself."""
+    has_findings: bool = True
+    """Whether there is a `--strict`."""

@@ -17,6 +17,7 @@ from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
 from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
+from ..logs.benches import bench_name
 from ..logs.robot import Robot
 from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
 from ..options import takes
@@ -165,7 +166,7 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
             f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
         )
     on_a_robot = isinstance(bench, Robot)
-    options.check("robot" if on_a_robot else "bench", "robot" if on_a_robot else bench.kind)
+    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
     others: dict[str, Track] = {}
     rig = isinstance(bench, Bench)
     limits, findings = options.limits or SafetyLimits(), list[Finding]()

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from ..logs.log import Log
     from ..results.spread import Spread
 
+SOURCE_HELP = (
+    "A stored fit or actuator (JSON), a part of the catalogue, an identified set such as mx-106/m6, a BAM"
+    " parameter file, an MJCF model (model.xml#JOINT where it has several actuators), or an Isaac Lab"
+    " configuration (robot.py#JOINT)."
+)
+"""What an actuator may be read from."""
 METHODS = ("simulation", "formula")
 DRAWING = ("torch", "warp")
 """Targets whose files draw from a spread."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ...options import HIDDEN, Option, options_of
+from ...options import FOLDER, HIDDEN, Command, Option, options_of
+from .terminal import Json, Strict, answer, at_terminal, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
     **{"bool": bool, "int": int, "float": float, "str": str, "Path": Path},
@@ -44,7 +47,8 @@ def command(
 
     def made(run: Callable[..., Any]) -> Callable[..., Any]:
         hints = typing.get_type_hints(run, include_extras=True)
-        own = {p.name: p for p in inspect.signature(run).parameters.values() if p.name != "options"}
+        own = {p.name: p for p in inspect.signature(run).parameters.values() if p.name in hints}
+        own.pop("options", None)
         parameters = [
             own[name].replace(annotation=hints[name]) if name in own else _parameter(name, some[name])
             for name in _ordered(order.split(), own, some)
@@ -90,15 +94,55 @@ def _ordered(order: Sequence[str], own: Mapping[str, Any], fields: Mapping[str, 
 
 
 def _parameter(name: str, one: Option) -> inspect.Parameter:
-    """The argument that typer makes an option of."""
+    """The argument that typer makes an option of, or an argument where its word has no dashes."""
     typed = one.annotation if one.parse is None else next(iter(one.parse.__annotations__.values()))
     wanted = TYPES[typed]
-    names = (one.cli or one.spelled).split() if one.cli or wanted is bool else ()
     default = None if one.parse is not None or one.default == () else one.default
     default = inspect.Parameter.empty if one.required else one.typed if one.typed is not None else default
-    annotation = Annotated[wanted, typer.Option(*names, help=one.help)]
-    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
+    names = (one.cli or one.spelled).split() if one.cli or wanted is bool else ()
+    more = {} if one.writes is None else {"parser": parse_place}
+    if one.cli and not one.cli.startswith("-"):
+        shown: Any = typer.Argument(help=one.help)
+    else:
+        shown = typer.Option(*names, help=one.help, **more)
+    annotation = Annotated[wanted, shown]
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
+    )
+
+
+def from_data(one: Command, name: str) -> Callable[..., Any]:
+    """A command of a kit as a function that typer takes."""
+
+    def run(options: Any, strict: Strict = False, json: Json = False) -> None:
+        force, places = getattr(options, "force", False), {}
+        for field in options_of(one.options):
+            if field.writes is not None and field.writes != FOLDER:
+                path = getattr(options, field.name)
+                path = inside(path, field.writes) if field.writes else path
+                keep(path, force)
+                places[field.name] = path
+        options = dataclasses.replace(options, **places)
+        with contextlib.ExitStack() as opened:
+            for path in filter(None, places.values()):
+                opened.enter_context(making(path))
+            terminal = opened.enter_context(at_terminal(one.working, json))
+            made = one.run(options, terminal)
+        if made is None:  # it has said what there was to say
+            return
+        for path, figure in made.figures.items():
+            from ..report.figures.draw import save
+
+            save(figure, path)
+        told = {"options": options.to_dict()}
+        answer(json, lambda: {**made.content(), **told}, made.text, made.findings, strict, made.written)
+
+    if not one.has_findings:
+        del run.__annotations__["strict"]
+    run.__name__, run.__doc__ = name, one.run.__doc__
+    behind = ["strict", "json"] if one.has_findings else ["json"]
+    words = one.order or " ".join(_name(field) for field in options_of(one.options) if field.cli != HIDDEN)
+    return command(one.options, " ".join([words, *behind]))(run)
 
 
 class Verb(TyperCommand):

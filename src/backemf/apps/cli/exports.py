@@ -19,7 +19,7 @@ from .inputs.benches import Bench
 from .inputs.commands import Named
 from .inputs.joints import all_of, by_joint, robot_of
 from .inputs.recordings import read_logs
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen, parts_of
+from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, parts_of
 from .terminal import (
     Force,
     Json,
@@ -89,6 +89,7 @@ def export(
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
     from ...targets.export import run_export
+    from ...targets.sourcing import choose_actuator
 
     into = options.into
     _places(to, into, output, force, json)
@@ -102,7 +103,7 @@ def export(
             f"{source} has {len(wanted)} joints; expected --into with the robot's model, --joint with one of"
             " them, or -o FOLDER/ for a file each"
         )
-    sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
+    sources = {pattern: choose_actuator(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json, bench, command, source=source) if log else None
     notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
     findings = list({f.text: f for one in sources.values() for f in one.findings}.values())
@@ -331,6 +332,7 @@ def replay(
     from ...targets.export import run_export
     from ...targets.files import exported, is_exported
     from ...targets.replay import replay as again
+    from ...targets.sourcing import choose_actuator
 
     drawable(plot, force)
     for name, value in options.given().items() if is_exported(source) else ():
@@ -344,10 +346,10 @@ def replay(
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     with working("exporting", not json) as say:
         if is_exported(source):
-            own = None if actuator is None else chosen(actuator, joint, **asked).actuator
+            own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
             made = exported(source, own, joint)
         else:
-            one = chosen(source, joint, **asked)
+            one = choose_actuator(source, joint, **asked)
             on = joint or one.joint or "joint"
             how = replace(options, joint=on, notes=one.notes, logs=fitted, findings=one.findings)
             made = run_export(one.actuator, to, replace(how, replay=False))

@@ -54,11 +54,12 @@ StartFrom = Annotated[
 def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dict[str, float]]:
     """(actuator, its datasheet or None, numbers of the user's own in it) for what --start and --set say."""
     from ...datasheets import parts
-    from .inputs.sources import actuator_of, values_of
+    from ...targets.sourcing import set_values
+    from .inputs.sources import actuator_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
     actuator = actuator_of(name)[0]
-    values = values_of(actuator, sets)
+    values = set_values(actuator, sets)
     return actuator.replace(**values), parts.sheet(name) if is_sheet else None, values
 
 

@@ -46,8 +46,8 @@ def plan(
     from ...errors import MissingValue
     from ...planning.outlook import Sensing
     from ...planning.plan import run_plan
+    from ...targets.sourcing import choose_actuator
     from .inputs.recordings import fit_of
-    from .inputs.sources import chosen
 
     output = inside(output, "plan.json")
     keep(output, force)
@@ -59,9 +59,9 @@ def plan(
     options.check("bench" if robot is None else "robot", (bench or "").split(" ")[0], in_shell=True)
     joint = options.joint
     asked: dict[str, Any] = {"voltage": voltage, "firmware": firmware}
-    registers = _registers(chosen(source, joint or None, **asked).actuator, set)
+    registers = _registers(choose_actuator(source, joint or None, **asked).actuator, set)
     sets = [words for words in set or () if words.partition("=")[0].strip() not in registers]
-    actuator = chosen(source, joint or None, sets=sets, **asked).actuator
+    actuator = choose_actuator(source, joint or None, sets=sets, **asked).actuator
     sheet = parts.sheet(source) if source.endswith(".toml") or source.lower() in parts.names() else None
     after = options.after or fit_of(source)
     sensing = Sensing(rate=rate, current=None if no_current else Sensing().current)
@@ -103,13 +103,13 @@ def plan(
 def _registers(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` says of a servo's register that the source's drive does not have: its logs will say so,
     and a fit finds out what a count of it does."""
-    from .inputs.sources import values_of
+    from ...targets.sourcing import set_values
 
     path = "drive.proportional"
     mine = [words for words in sets or () if words.partition("=")[0].strip() == path]
     loop = actuator.drive.loop
     known = path in actuator.parameters or loop is None or (loop.of, loop.effort) != ("position", "V")
-    return {} if known else values_of(actuator, mine)
+    return {} if known else set_values(actuator, mine)
 
 
 def _joints(made: Any) -> list[str]:
