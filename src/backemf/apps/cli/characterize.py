@@ -95,8 +95,8 @@ def characterize(
     """
     from ...errors import MissingValue
     from ...kits.frc.characterize import characterize as run
-    from ...kits.frc.mechanism_log import mechanism_logs
-    from ...kits.frc.physics import physics
+    from ...kits.frc.mechanism_constants import physics
+    from ...kits.frc.wpilog_runs import mechanism_logs
 
     keep(plot, force)
     if motor is not None and ratio is None:
@@ -169,7 +169,7 @@ def _simulation(back: Any, ratio: float) -> dict[str, tuple[float, str]]:
 
 def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
     """The gains as source text to paste."""
-    from ...kits.frc.wpilib import constants
+    from ...kits.frc.mechanism_constants import constants
 
     values = {name: gain.value for name, gain in gains.gains.items()}
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
