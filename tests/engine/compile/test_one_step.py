@@ -16,8 +16,8 @@ import pytest
 
 import backemf as be
 from backemf.engine.compile.dialects import c as in_c, warp as in_warp
-from backemf.engine.compile.lower import LoweredAttached, lower_attached
-from backemf.engine.hosted import Attached, Beginning, attached
+from backemf.engine.compile.lower import LoweredHosted, lower_hosted
+from backemf.engine.hosted import Beginning, HostedSystem, hosted_system
 
 from ...conftest import unavailable
 from ...model.variants import variants
@@ -34,8 +34,8 @@ KINDS = ("friction-", "drive-", "motor-", "backlash-")
 class Case(NamedTuple):
     """A variant's states and inputs, and what becomes of them."""
 
-    system: Attached
-    lowered: LoweredAttached
+    system: HostedSystem
+    lowered: LoweredHosted
     p: np.ndarray
     states: np.ndarray
     inputs: np.ndarray
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 def case(actuator: be.Actuator) -> Case:
     """The model's own functions on NumPy's arrays: in motion, at rest, nearly so, and far into saturation."""
-    system, random = attached(actuator), np.random.default_rng(0)
+    system, random = hosted_system(actuator), np.random.default_rng(0)
     k, states = np.arange(N), {n: np.full(N, x) for n, x in actuator.initial_state().items()}
     for name in states:
         states[name] += random.normal(size=N) * SIZES.get(name, 0.05)
@@ -60,7 +60,7 @@ def case(actuator: be.Actuator) -> Case:
         after = [np.broadcast_to(np.asarray(x), N) for x in system.step(p, [*states.values()], columns, H)]
     one = Case(
         system,
-        lower_attached(system),
+        lower_hosted(system),
         np.array(p),
         *(np.stack([*x], axis=1) for x in (states.values(), columns, after)),
     )

@@ -246,7 +246,9 @@ def test_what_is_wrong_is_said_and_changes_nothing(version):
         one.begin({**START, "step": 1e-3})
         with pytest.raises(FMICallException):
             one.step(0.0, 1e-6)
-        assert one.said[-1].startswith("steps of 1e-06 s are too short for the delay")
+        assert one.said[-1].startswith(
+            "drive.delay is 0.0093 s, and a line of 1024 commands in steps of 1e-06 s"
+        )
 
 
 @pytest.mark.parametrize("version", VERSIONS)

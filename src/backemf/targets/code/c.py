@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.hosted import Attached, attached
+from ...engine.hosted import HostedSystem, check_delay, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
@@ -89,6 +89,8 @@ def run_all(
         asked="".join(f", ({real})asked[{i}]" for i in range(len(targets))),
         POSITION=macro(name, "s", "position"),
         VELOCITY=macro(name, "s", "velocity"),
+        NAME=name.upper(),
+        DELAY=macro(name, "p", "drive.delay"),
     )
     with cc.laid_out({**files, "driver.c": driver}) as folder:
         path = cc.build(folder, [source, "driver.c"], f"driver{cc.ending()}")
@@ -106,15 +108,15 @@ def _named(text: str) -> tuple[str, str]:
 
 def _moved(library: Any, case: Clocked) -> np.ndarray:
     real, pointer = ctypes.c_double, ctypes.c_void_p
-    library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3
+    library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3 + [pointer]
     library.driver_freed.argtypes = [pointer]
     library.driver_moved.argtypes = [pointer, real, real, pointer, pointer]
-    one = library.driver_made(case.timestep, case.position, case.velocity)
+    line = np.zeros(2)
+    one = library.driver_made(case.timestep, case.position, case.velocity, line.ctypes.data)
     if not one:
-        raise InvalidValue(
-            f"the C file takes no step of {1e3 * case.timestep:g} ms: its line of commands is too short for"
-            " the delay; export with this --timestep"
-        )
+        remedy = "an export for this --timestep"
+        check_delay(line[0], int(line[1]), case.timestep, remedy, lead=1.0)  # one more where steps differ
+        raise InvalidValue(f"the C file takes no step of {1e3 * case.timestep:g} ms; expected a time above 0")
     sent = np.ascontiguousarray(case.mean_inputs)
     positions, after = np.empty(len(case.moments)), np.array([case.position, case.velocity])
     try:
@@ -175,7 +177,7 @@ class Framed(NamedTuple):
     header: str
     source: str
     real: str
-    system: Attached
+    system: HostedSystem
     signals: tuple[str, ...]
 
     @property
@@ -189,11 +191,11 @@ class Framed(NamedTuple):
 
 def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int) -> Framed:
     """An actuator as C; `top` are the lines of the files' header, `line` how many commands may wait."""
-    from ...engine.compile.compiled import lowered_attached, lowered_signals
+    from ...engine.compile.compiled import lowered_hosted, lowered_signals
     from ...engine.compile.dialects import c
 
-    system, name = attached(actuator), identifier(joint)
-    lowered, shown = lowered_attached(system), lowered_signals(system)
+    system, name = hosted_system(actuator), identifier(joint)
+    lowered, shown = lowered_hosted(system), lowered_signals(system)
     targets, drive = system.inputs[2:], actuator.drive
     late = drive.delay is not None and bool(targets)
     sizes, functions = c.declarations(name, lowered, real).split("\n\n", 1)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
+from ...engine.hosted import LONG_DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
@@ -29,7 +30,7 @@ from ..motions import reference_inertia
 from . import cc
 from .c import UNITS, Framed, findings_of, framed, line_for
 from .fmi import Variable, build_description, description, functions, ordered, variables
-from .names import comment, literal, quoted
+from .names import comment, literal, macro, quoted
 
 OWN_STEP = True
 """It takes the engine's own steps."""
@@ -132,6 +133,8 @@ def _interface(
     words = {
         "top": comment(top),
         "name": made.name,
+        "long_delay": quoted(LONG_DELAY),
+        "DELAY": macro(made.name, "p", "drive.delay"),
         "NAME": made.name.upper(),
         "token": quoted(token),
         "n_inputs": str(1 + len(made.targets)),

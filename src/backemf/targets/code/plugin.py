@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.hosted import Live, live
+from ...engine.hosted import LEAD, LONG_DELAY, LiveSystem, live_system
 from ...errors import InvalidValue, NotAvailable
 from ...mujoco.arrays import engine_of, load_mujoco
 from ...mujoco.joints import by_joint
@@ -74,7 +74,7 @@ class Written(NamedTuple):
 
     row: str
     text: str
-    system: Live
+    system: LiveSystem
 
 
 def write(actuator: Actuator, request: Request) -> Export:
@@ -116,6 +116,8 @@ def _source(top: Sequence[str], written: Mapping[str, Written]) -> str:
         sweeps=SWEEPS,
         first=FIRST,
         still=literal(STILL),
+        lead=literal(LEAD),
+        long_delay=quoted(LONG_DELAY),
         rows="".join(one.row for one in written.values()),
     )
 
@@ -137,14 +139,14 @@ def _usage(written: Mapping[str, Written], source: str) -> list[str]:
 
 def armature_of(actuator: Actuator) -> str:
     """What the joint must have."""
-    return _armature(live(actuator))
+    return _armature(live_system(actuator))
 
 
-def _armature(system: Live) -> str:
+def _armature(system: LiveSystem) -> str:
     return number(float(system.armature([*system.parameters.values()])))
 
 
-def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> str:
+def _example(joint: str, system: LiveSystem, top: Sequence[str], request: Request) -> str:
     plugin, drive = identifier(joint), system.actuator.drive
     more = [target for target in drive.targets if target != drive.followed]
     linear = system.actuator.motion == "linear"
@@ -164,12 +166,12 @@ def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> 
 
 
 def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
-    from ...engine.compile.compiled import lowered_attached
+    from ...engine.compile.compiled import lowered_hosted
     from ...engine.compile.dialects import c as c_live
     from ...engine.compile.lower import lower
 
-    system, name = live(actuator, switched=True), identifier(joint)
-    lowered, (armature,) = lower(system), lowered_attached(system).armature
+    system, name = live_system(actuator, switched=True), identifier(joint)
+    lowered, (armature,) = lower(system), lowered_hosted(system).armature
     paths, states = [*system.parameters], system.states
     known = {path: (field.metadata, path) for path, field, _ in quantities(actuator)}
     targets, drive = system.inputs[3:], actuator.drive

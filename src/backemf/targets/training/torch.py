@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import Attached, attached
+from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
@@ -111,13 +111,13 @@ def _padded(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_attached
+    from ...engine.compile.compiled import lowered_hosted
     from ...engine.compile.dialects.torch import emit
 
-    system = attached(actuator)
+    system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered = lowered_attached(system)
+    lowered = lowered_hosted(system)
     found = findings(actuator, spread)
     top = header(request, UNITS, findings=found)
     usage = (
@@ -140,7 +140,7 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files=files, findings=found, **same)
 
 
-def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
+def _class(actuator: Actuator, system: HostedSystem, spread: Spread) -> str:
     """The class, with the drive's own targets as arguments: the first by place, the others by name."""
     targets = system.inputs[2:]
     first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
@@ -155,7 +155,7 @@ def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
     return fill("torch.py", what=what, asked=asked, moving=moving, given=given)
 
 
-def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
+def _flavour(actuator: Actuator, request: Request, system: HostedSystem) -> str:
     if request.version == "plain":
         return ""
     targets, theirs = system.inputs[2:], THEIRS[request.version]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import Attached, attached
+from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
@@ -134,13 +134,13 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_attached
+    from ...engine.compile.compiled import lowered_hosted
     from ...engine.compile.dialects.warp import emit_live, rows
 
-    system = attached(actuator)
+    system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered, begin = lowered_attached(system), beginning(actuator, system)
+    lowered, begin = lowered_hosted(system), beginning(actuator, system)
     at, targets = rows(lowered, begin), system.inputs[2:]
     shift = _shifted(actuator, targets, spread)
     found = findings(actuator, spread)
@@ -150,7 +150,6 @@ def write(actuator: Actuator, request: Request) -> Export:
     )
     body = (
         numbers(actuator, spread, system, at.summed)
-        + f"TARGETS = {targets!r}\n"
         + emit_live(lowered, begin)
         + fill(
             "warp.py",
@@ -196,7 +195,7 @@ def _passed(targets: Sequence[str]) -> str:
     return "".join(f", t{i}" for i in range(len(targets)))
 
 
-def _host(actuator: Actuator, request: Request, system: Attached, shifted: int | None) -> str:
+def _host(actuator: Actuator, request: Request, system: HostedSystem, shifted: int | None) -> str:
     """A simulator's own class, or nothing."""
     if request.version == "plain":
         return ""

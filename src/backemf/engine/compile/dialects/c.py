@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir import FAST, SLOW, Level, Node
-from ..lower import Lowered, LoweredAttached, LoweredSignals
+from ..lower import Lowered, LoweredHosted, LoweredSignals
 from ..passes import is_truth, kept, leaves, number, reachable
 from ..source import Source, Words
 
@@ -65,7 +65,7 @@ def words(real: str) -> Words:
     )
 
 
-def declarations(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+def declarations(name: str, lowered: LoweredHosted, real: str = "double") -> str:
     """The header's lines: sizes and functions; arrays are in the order of the system's names."""
     sizes = {
         "PARAMETERS": len(lowered.parameters),
@@ -107,7 +107,7 @@ def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def emit(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+def emit(name: str, lowered: LoweredHosted, real: str = "double") -> str:
     """The functions' bodies. What changes slowly is computed in double and rounded once."""
     heads = {key: head for key, (head, _) in _functions(name, real).items()}
     step, load = lowered.advance, lowered.load_seen
@@ -180,7 +180,7 @@ def _slow(source: Source, results: Sequence[Node]) -> None:
         source.add("(void)p;")
 
 
-def _advance(source: Source, head: str, lowered: LoweredAttached, real: str) -> None:
+def _advance(source: Source, head: str, lowered: LoweredHosted, real: str) -> None:
     c, changes, effort = words(real), lowered.advance[:-1], lowered.advance[-1]
     with _function(source, head):
         _computed(source, lowered.advance, kept(lowered.advance, SLOW), ("s", "u"), c, real)

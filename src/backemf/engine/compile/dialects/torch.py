@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ..ir import SLOW, Node
-from ..lower import LoweredAttached
+from ..lower import LoweredHosted
 from ..passes import kept, leaves, names_used_again, number
 from ..source import Source, Words
 from .numba import NUMBA
@@ -63,7 +63,7 @@ TORCH = Words(
 )
 
 
-def emit(lowered: LoweredAttached) -> str:
+def emit(lowered: LoweredHosted) -> str:
     """Five functions; p, s and u are lists in the order of the system's names, `kept` is what the `prepare`
     of the same kind gave.
 

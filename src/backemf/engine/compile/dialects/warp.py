@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...hosted import Beginning
 from ..ir import FAST, SLOW, Node
 from ..lean import DECAY, FLIP, POWER
-from ..lower import LoweredAttached
+from ..lower import LoweredHosted
 from ..passes import kept, leaves
 from ..source import Source, Words
 from .numba import NUMBA
@@ -227,7 +227,7 @@ class Rows:
         return self.armature + 1
 
 
-def rows(lowered: LoweredAttached, beginning: Beginning) -> Rows:
+def rows(lowered: LoweredHosted, beginning: Beginning) -> Rows:
     """Where everything stands."""
     limits = [path for pair in beginning.asked.values() for path in pair if path is not None]
     return Rows(
@@ -239,7 +239,7 @@ def rows(lowered: LoweredAttached, beginning: Beginning) -> Rows:
     )
 
 
-def emit_live(lowered: LoweredAttached, beginning: Beginning) -> str:
+def emit_live(lowered: LoweredHosted, beginning: Beginning) -> str:
     """A function `kernels(real)` that makes, for wp.float32 or wp.float64,
 
     prepare(P, h, length, kept)    what parameters and step length decide, in 64 bits, rounded once
@@ -261,7 +261,7 @@ def emit_live(lowered: LoweredAttached, beginning: Beginning) -> str:
     return str(source)
 
 
-def _prepare(source: Source, lowered: LoweredAttached, beginning: Beginning, at: Rows) -> None:
+def _prepare(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Rows) -> None:
     double = words(_DOUBLE)
     results = [*at.terms, *lowered.armature]
     source.add("", '@wp.kernel(enable_backward=False, module="unique")')
@@ -292,7 +292,7 @@ def _begin(source: Source, beginning: Beginning, at: Rows) -> None:
             source.add(f"memory[{at.states.index(state)}, c] = kept[{at.parameter(path)}, k]")
 
 
-def _moved(source: Source, lowered: LoweredAttached, beginning: Beginning, at: Rows) -> None:
+def _moved(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Rows) -> None:
     own, targets = words("real"), range(len(lowered.inputs) - 2)
     q, v = at.states.index("position"), at.states.index("velocity")
     given = "".join(f", given{t}: real" for t in targets)
@@ -345,7 +345,7 @@ def _delayed(source: Source, at: Rows, targets: range) -> None:
         source.add(f"u{2 + t} = (real(1.0) - part) * {a} + part * {b}")
 
 
-def _written(source: Source, lowered: LoweredAttached, at: Rows, text) -> None:
+def _written(source: Source, lowered: LoweredHosted, at: Rows, text) -> None:
     """The states after the step; the joint's own only where it is not a simulator's."""
     foreign = ("position", "velocity")
     for i, (state, node) in enumerate(zip(at.states, lowered.advance, strict=False)):
