@@ -12,10 +12,10 @@ from typing import Any
 from ..engine.population import check_place
 from ..errors import InvalidValue
 from ..findings import Finding
+from ..logs.benches import bench_name
 from ..logs.log import Log, actuator_and_logs
 from ..options import takes
 from ..physics.actuator import Actuator
-from ..physics.bench import BENCHES
 from ..results.fit import Fit, FittedLog
 from .check import inspection
 from .frictions import law, with_friction
@@ -96,7 +96,7 @@ def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) ->
 def carried_by(logs: Sequence[Log]) -> str:
     """What these logs are of, in a word: the kind of their bench."""
     benches = [log.bench for log in logs if log.bench is not None]
-    return next((name for name, cls in BENCHES.items() if benches and type(benches[0]) is cls), "bench")
+    return bench_name(benches[0]) if benches else "bench"
 
 
 def find_optimum(search: FrictionSearch, friction: str | None) -> Optimum:

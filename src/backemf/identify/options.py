@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
-from ..options import HIDDEN, Options, Scope, option, options
+from ..options import HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..datasheets.datasheet import Datasheet
@@ -15,7 +15,9 @@ N_STARTS = 6
 LADDER = "ladder"
 """In place of a friction's name: all of them, and the simplest that is as good as the best."""
 ROBOT = Scope("robot", "robots: read them with bench=be.Robot.read(...)", "robots: give --robot FILE")
-BENCH = Scope("bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench")
+BENCH = Scope(
+    "bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench: leave --robot out"
+)
 
 
 def friction_names() -> list[str]:
@@ -92,8 +94,7 @@ class FitOptions(Options):
     )
     friction: str | None = option(
         default=None,
-        help="Another friction model than the start's: {choices}; ladder takes the simplest that is as good"
-        " as the best.",
+        help="Another friction model than the start's: {choices}; ladder tries all.",
         choices=friction_names,
     )
     also: Sequence[str] = option(
@@ -164,7 +165,7 @@ class FitOptions(Options):
         default=None,
         help='Of a robot: its PD gains in a JSON file, {"kp": ..., "kd": ...} [N m/rad].',
         more="Or these as a mapping, one number, a list, or by joint.",
-        parse=lambda path: path,
+        parse=parse_file,
         applies_to=ROBOT,
     )
     joints: Sequence[str] | None = option(

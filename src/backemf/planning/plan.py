@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
 from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
+from ..logs.benches import bench_name
 from ..logs.robot import Robot
 from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
+from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..results.fit import Fit
@@ -27,6 +28,7 @@ from ..tables import number, table
 from .choose import Budget, Choice, bounded, choose, otherwise
 from .family import SHY, Heat, Reach, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
+from .options import PlanOptions
 from .outlook import Outlook, Sensing, outlook
 
 SECONDS = 20.0
@@ -136,34 +138,19 @@ def percent(x: float) -> str:
     return "open" if not math.isfinite(x) or x > 1.5 else f"{number(100 * x, 2)} %"
 
 
-def plan(
-    actuator: Actuator | Fit,
-    bench: Bench | Robot,
-    *,
-    joint: str = "",
-    posture: Mapping[str, float] | None = None,
-    seconds: float = SECONDS,
-    target: str | Sequence[str] = (),
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    after: Fit | None = None,
-    friction: str | None = None,
-    limits: SafetyLimits | None = None,
-    sensing: Sensing | None = None,
-    settings: Mapping[str, float] | None = None,
-    seed: int = 0,
-) -> Plan:
+def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOptions) -> Plan:
     """Design the motions whose logs will tell most of an actuator, within limits, in some seconds.
 
-    bench      what the output carries; or a robot, of which `joint` moves while the others stand in `posture`
-    target     what is looked for: "friction", "motor.resistance", or several; everything unless given
-    prior      a datasheet, or path -> (value, standard error)
-    after      a fit of earlier logs: what it knows already is not looked for again
-    friction   the model that is planned for; its own, and "m4" where the actuator has only Coulomb friction
-    limits     of position, speed, current and temperature, kept by the start and by what it may be instead;
-               1 rad either way unless given
-    sensing    rate, encoder and noise of the recording to come
-    settings   what is set in the servo, as its logs will say: {"drive.proportional": 16}
+    Args:
+        actuator: the servo, or its fit of earlier logs.
+        bench: what the output carries; or a robot, of which `joint` moves while the others stand in
+            `posture`.
+
+    Raises:
+        InvalidValue: where nothing can be planned: no servo, no bench that moves, an option of robots.
     """
+    joint, target, after, friction = options.joint, options.target, options.after, options.friction
+    seconds = options.seconds
     actuator, after = (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, after)
     if after is not None:
         after = _of_joint(after, joint)
@@ -178,11 +165,13 @@ def plan(
             f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
             f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
         )
+    on_a_robot = isinstance(bench, Robot)
+    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
     others: dict[str, Track] = {}
     rig = isinstance(bench, Bench)
-    limits, findings = limits or SafetyLimits(), list[Finding]()
+    limits, findings = options.limits or SafetyLimits(), list[Finding]()
     if isinstance(bench, Robot):
-        bench, limits, others, told = on_robot(bench, joint, posture, limits)
+        bench, limits, others, told = on_robot(bench, joint, options.posture, limits)
         findings += told
     if bench.locked or bench.series:
         raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
@@ -190,20 +179,19 @@ def plan(
         friction = PLANNED
     if friction is not None and law(friction) != actuator.friction.name:
         actuator = with_friction(actuator, friction)
-    sensing = sensing or Sensing()
     limits = positions(limits)
     look, feasible, heat = _candidates(
         actuator,
         bench,
         limits,
         joint or EVERY,
-        sensing=sensing,
-        prior=prior,
-        settings=dict(settings or {}),
+        sensing=options.sensing or Sensing(),
+        prior=options.prior,
+        settings=dict(options.settings or {}),
         rig=rig,
     )
     before = _known(look, after)
-    xs = look.draws(N_DRAWS, seed)
+    xs = look.draws(N_DRAWS, options.seed)
     wanted = _wanted(look, target)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
     budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
@@ -230,6 +218,9 @@ def plan(
         actuator=look.problem.actuator,
         bench=bench,
     )
+
+
+plan = takes(PlanOptions)(run_plan)
 
 
 def _of_joint(fit: Fit, joint: str) -> Fit:

@@ -11,8 +11,8 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
-from backemf.apps.cli.robot_fit import share_of
 from backemf.identify.holdout import divide
+from backemf.identify.options import parse_share
 from backemf.identify.plants.recordings import recording_of
 from backemf.identify.plants.robot import robot_of
 from backemf.identify.plants.robot_findings import of_falls
@@ -214,12 +214,12 @@ def test_masses_are_found_where_the_model_is_wrong(robot):
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():
-    assert share_of(None) == 0.0
-    assert share_of("10%") == pytest.approx(0.1)
-    assert share_of("0.05") == pytest.approx(0.05)
+    assert parse_share(None) == 0.0
+    assert parse_share("10%") == pytest.approx(0.1)
+    assert parse_share("0.05") == pytest.approx(0.05)
     for text in ("much", "0%", "200%"):
         with pytest.raises(be.BackemfError, match="expected a share, as in 10%"):
-            share_of(text)
+            parse_share(text)
 
 
 def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():

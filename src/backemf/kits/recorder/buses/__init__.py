@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....errors import UnknownName
+from ..options import BUSES
 from .bus import (
     Bus as Bus,
     BusError as BusError,
@@ -14,8 +15,6 @@ from .bus import (
     Reply as Reply,
     Servo as Servo,
 )
-
-BUSES = ("feetech", "dynamixel", "dynamixel1", "damiao", "robstride", "lines")
 
 
 def bus(
