@@ -11,7 +11,7 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue
 from backemf.identify.options import FitOptions
-from backemf.kits.recorder import record as recorder
+from backemf.kits.recorder import recorder
 from backemf.kits.recorder.options import RecordOptions
 from backemf.options import Options, Scope, option, options, options_of, takes
 from backemf.planning.motions import usual

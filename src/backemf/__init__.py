@@ -24,8 +24,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "logs.log": ("Log", "Signal", "log"),
     "planning.motions": ("Motions",),
     "planning.plan": ("plan", "Plan"),
-    "kits.recorder.record": ("record",),
-    "kits.recorder.virtual.start": ("virtual",),
+    "kits.recorder.recorder": ("record",),
+    "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
     "engine.simulate": ("simulate",),
     "engine.many": ("simulate_many", "Many"),
@@ -99,11 +99,12 @@ if TYPE_CHECKING:
     from .kits.fleets.fleet import Fleet as Fleet, fleet as fleet
     from .kits.frc.characterization import Characterization as Characterization
     from .kits.frc.characterize import characterize as characterize
-    from .kits.recorder.record import record as record
-    from .kits.recorder.virtual.start import virtual as virtual
+    from .kits.recorder.recorder import record as record
+    from .kits.recorder.virtual.process import virtual as virtual
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
+    from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
         drive as drive,

@@ -17,10 +17,10 @@ import backemf as be
 from backemf.errors import InvalidValue
 from backemf.identify.fit import run_fit
 from backemf.identify.options import FitOptions
-from backemf.kits.fleets import demo as simulated, kept, work
+from backemf.kits.fleets import example_line as simulated, folder as kept, work
 from backemf.kits.fleets.fleet import PILOTS, retry
 from backemf.kits.fleets.pool import Local, place
-from backemf.kits.fleets.units import Unit
+from backemf.kits.fleets.request import Unit
 
 from .killed import killed
 from .lines import FEW, fitted
@@ -197,7 +197,7 @@ def test_memory_is_that_of_one_unit(tmp_path):
 
     folder = tmp_path / "fleet"
     folder.mkdir()
-    journal, peaks = kept.Journal(folder), []
+    journal, peaks = kept.FleetJournal(folder), []
     row = {"unit": "x", "state": "fitted", "session": "", "ballast": list(range(500))}
     for n in (10, 190):
         for k in range(n):
@@ -211,7 +211,7 @@ def test_memory_is_that_of_one_unit(tmp_path):
 
 
 def test_later_lines_replace_earlier_ones(tmp_path):
-    journal = kept.Journal(tmp_path)
+    journal = kept.FleetJournal(tmp_path)
     for value in (1, 2):
         journal.append("a", [{"unit": "a", "value": value}])
         journal.append('b\u00e4 "quoted"', [{"unit": "b", "value": 10 * value}])

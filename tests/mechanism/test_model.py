@@ -10,8 +10,7 @@ import pytest
 
 from backemf.kits.frc.fit import _drifts, _trimmed, _weights
 from backemf.kits.frc.model import Model
-from backemf.kits.frc.trial_set import segment
-from backemf.kits.frc.trials import make_run
+from backemf.kits.frc.trials import make_run, segment
 
 from .test_characterize import WEAK, gravity_of, record
 

@@ -246,6 +246,7 @@ def test_the_documented_keys_are_those_that_are_printed(robot):
     out = json.loads(run(robot, *words, "--constants", "python", "--json"))
     assert set(out) == {
         *("mechanism", "control", "method", "units", "tests", "gains", "feedback", "findings", "r2"),
+        "options",
         *(
             "velocity_error",
             "timescale",

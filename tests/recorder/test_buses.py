@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.kits.recorder.buses import bus
+from backemf.kits.recorder.buses import BUSES
 from backemf.kits.recorder.buses.damiao import Damiao, Span
 from backemf.kits.recorder.buses.mit import Frame
 from backemf.kits.recorder.buses.robstride import RobStride
 from backemf.kits.recorder.options import CAN
-from backemf.kits.recorder.record import RecordingStopped
+from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.planning.motions import SafetyLimits
 
 from .rig import BENCH, hold, short, virtual
@@ -130,11 +130,11 @@ def test_a_robstride_frame_has_its_torque_in_the_identifier():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: bus("usb", "x"), "unknown bus 'usb'"),
-        (lambda: bus("robstride", "can0#robstride-99"), "unknown RobStride model"),
-        (lambda: bus("damiao", "can0", gains=(-1.0, 0.0)), "the gains are -1 N m/rad"),
+        (lambda: BUSES["usb"], "unknown bus 'usb'"),
+        (lambda: BUSES["robstride"].connect("can0#robstride-99"), "unknown RobStride model"),
+        (lambda: BUSES["damiao"].connect("can0", gains=(-1.0, 0.0)), "the gains are -1 N m/rad"),
         (
-            lambda: bus("damiao", "nothing0", interface="socketcan").open(),
+            lambda: BUSES["damiao"].connect("nothing0", interface="socketcan").open(),
             "cannot be opened with 'socketcan'",
         ),
     ],

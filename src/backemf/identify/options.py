@@ -23,9 +23,8 @@ BENCH = Scope(
 def friction_names() -> list[str]:
     """Every friction law by the name of its table, other names of it, and the ladder."""
     from ..physics.friction import FRICTIONS
-    from .frictions import ALIASES
 
-    return [*FRICTIONS, *ALIASES, LADDER]
+    return [*FRICTIONS, *FRICTIONS.aliases, LADDER]
 
 
 def parse_paths(texts: list[str] | None) -> list[str] | None:

@@ -7,7 +7,6 @@ the rest.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from ..logs.log import Log
 from ..mujoco.dcmotor import INTEGRATORS, VERSIONS, release
 from ..options import takes
 from ..physics.actuator import Actuator
+from ..registry import load
 from ..results.fit import Fit
 from ..results.spread import Spread
 from ..tables import Displayed, Overview
@@ -177,14 +177,12 @@ class Request(NamedTuple):
 
 def module_of(target: str) -> Any:
     """The file of a target: its `write`, its tables and, where it can be run, its `run`."""
-    return importlib.import_module(f".{TARGETS[target].module}", __package__)
+    return load(TARGETS[target].module)
 
 
 def parse_target(text: str) -> tuple[str, str]:
     """(name, version) of "mujoco@3.12"; without a version, the installed or the only one."""
     name, at, version = text.partition("@")
-    if name not in TARGETS:
-        raise UnknownName("target", name, TARGETS)
     target = TARGETS[name]
     if not at:
         version = _installed() if target.default == "installed" else target.default

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
@@ -38,7 +40,31 @@ _SHOW: Any = warnings.showwarning
 _Misused: Any = typer.BadParameter.__mro__[2]
 """What every complaint of typer's is, wherever its version keeps the class."""
 
+
+class CommandGroup(TyperGroup):
+    """Our commands, and those of other packages where one is not ours or all are listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self.commands.update(other_commands())
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self.commands.update(other_commands())
+        return super().get_command(ctx, cmd_name)
+
+
+@functools.cache
+def other_commands() -> dict[str, Any]:
+    """Commands of other packages by name, as typer makes them."""
+    others = typer.Typer()
+    others.callback()(lambda: None)  # a group, be it of one command
+    add_commands(others, COMMANDS.other_names)
+    return dict(typer.main.get_group(others).commands)
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -11,8 +11,8 @@ from ...files import write_all
 from ...findings import Finding
 from ...kits.fleets import figures
 from ...kits.fleets.fleet import Fleet
-from ...kits.fleets.kept import Status, failures
-from ...kits.fleets.story import Story, story
+from ...kits.fleets.folder import FleetStatus, failures
+from ...kits.fleets.summary import FleetSummary, summarize
 from ...results.population import Population
 from ...tables import interval, number
 from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
@@ -29,7 +29,7 @@ def write(fleet: Fleet, path: Path | str, *, force: bool = False, name: str = ""
 
 def page(fleet: Fleet, name: str = "") -> str:
     """The whole file."""
-    told, status, asked = story(fleet, name), fleet.status, fleet.asked
+    told, status, asked = summarize(fleet, name), fleet.status, fleet.asked
     title = f"{told.population.name}: {status.n_units} units"
     today = datetime.date.today().isoformat()
     friction = told.population.actuator.friction.name
@@ -49,7 +49,7 @@ def page(fleet: Fleet, name: str = "") -> str:
     return page_of(title, origin, parts, __version__)
 
 
-def _summary(told: Story, status: Status) -> Section:
+def _summary(told: FleetSummary, status: FleetStatus) -> Section:
     n, odd, moved = status.fitted, len(told.odd), len({one.unit for one in told.changes})
     words = f"{n} of {status.n_units} units fitted, {status.failed} failed, {status.left} left."
     belong = (
@@ -86,13 +86,13 @@ def _shared(shared: Population) -> Section:
     return Section(key="shared", title="What the units share", blocks=blocks)
 
 
-def _distributions(told: Story) -> Section:
+def _distributions(told: FleetSummary) -> Section:
     figure = figures.distributions(told.first, told.population)
     text = "Columns are units as they were fitted. Dashed: how far units really differ."
     return Section(key="distributions", title="Distributions", blocks=[Drawing(figure=figure, text=text)])
 
 
-def _pairs(told: Story) -> Section:
+def _pairs(told: FleetSummary) -> Section:
     shared = told.population
     if len(shared.parameters) < 2 or not (shared.correlation_error > 0).any():
         why = "Too few units to tell what goes together; fit more than there are parameters."
@@ -107,7 +107,7 @@ def _pairs(told: Story) -> Section:
     return Section(key="pairs", title="What goes together", blocks=blocks)
 
 
-def _worst(told: Story, lost: Sequence[Finding]) -> Section:
+def _worst(told: FleetSummary, lost: Sequence[Finding]) -> Section:
     blocks: list[Block] = []
     if told.odd:
         rows = [(o.unit, o.path, f"{o.spreads:+.1f}", f"{o.t:+.1f}", o.meaning) for o in told.odd[:MOST]]
@@ -123,7 +123,7 @@ def _worst(told: Story, lost: Sequence[Finding]) -> Section:
     return Section(key="worst", title="Units that do not belong", blocks=blocks)
 
 
-def _ageing(told: Story) -> Section:
+def _ageing(told: FleetSummary) -> Section:
     if not any(told.seen.sessions):
         why = "Each unit was recorded in one session. Name several: --by '{unit}/{session}/*.json'."
         return Section(key="ageing", title="Drift and jumps", blocks=[missing(why)])

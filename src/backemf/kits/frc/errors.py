@@ -13,7 +13,7 @@ from ...findings import Finding, finding
 from ...statistics import FEWEST, lag_alike, long_run
 from ...tables import interval, number
 from .model import Model
-from .trial_set import Segment, averaged, scatter_of
+from .trials import Segment, averaged, scatter_of
 
 if TYPE_CHECKING:
     from .fit import Interval, MechanismFit

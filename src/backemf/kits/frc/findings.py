@@ -14,8 +14,7 @@ from ...tables import number
 from .characterization import Gain
 from .mechanism import motion
 from .model import DELAY_ASSUMED
-from .trial_set import Segment, averaged, input_before, moving
-from .trials import Trial, tests_in
+from .trials import Segment, Trial, averaged, input_before, moving, tests_in
 
 _FACTORS = {
     2 * math.pi: "radians against rotations",

@@ -18,7 +18,7 @@ import numpy as np
 from .characterization import Z
 from .errors import Split, covariance_of, disagreements
 from .model import LONGEST_DELAY, Model
-from .trial_set import Segment
+from .trials import Segment
 
 _HUBER = 4.0
 """Residuals beyond this many times the scatter count less."""

@@ -42,7 +42,7 @@ def record(options: RecordWords, terminal: Terminal) -> Answer:
 
     Example: backemf record --bus feetech --port /dev/ttyUSB0 --bench "pendulum mass=0.3kg length=0.1m"
     """
-    from .record import run_record, scopes
+    from .recorder import run_record, scopes
 
     options.check(scopes(options), options.bus, in_shell=True)
 
@@ -97,7 +97,7 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 
     Example: backemf virtual sts3215-12v --firmware lerobot --id 1-6 --bench "pendulum mass=0.3kg length=0.1m"
     """
-    from .virtual.start import linked, serve_options, virtual_scopes
+    from .virtual.process import linked, serve_options, virtual_scopes
 
     options.check(virtual_scopes(options), options.protocol, in_shell=True)
     with contextlib.ExitStack() as named:

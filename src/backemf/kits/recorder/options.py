@@ -18,7 +18,7 @@ CAN = ("damiao", "robstride")
 """Buses of motors on CAN."""
 REGISTERS = ("feetech", "dynamixel", "dynamixel1")
 """Buses of servos with registers, on serial lines."""
-BUSES = (*REGISTERS, *CAN, "lines")
+OTHERS = ("lines", "dynamixel2")
 USUAL = "usual"
 ON_CAN = Scope("can", f"motors on CAN: {' and '.join(CAN)}")
 ON_SERIAL = Scope("serial", f"serial lines: {', '.join((*REGISTERS, 'lines'))}")
@@ -27,6 +27,13 @@ USUAL_MOTIONS = Scope(
     "usual", "the usual motions: leave motions out", "the usual motions: leave --motions out"
 )
 ON_BENCH = Scope("bench", "a servo alone: a robot's model says what its joints carry")
+
+
+def bus_names() -> tuple[str, ...]:
+    """Every bus by name."""
+    from .buses import BUSES
+
+    return BUSES.all_names
 
 
 def parse_ids(text: str) -> dict[str, int]:
@@ -78,7 +85,9 @@ def parse_words(texts: list[str] | None) -> list[str] | None:
 
 def scopes_of(bus: str) -> set[str]:
     """Which options apply to a bus, or to the virtual servos on it."""
-    kinds = {"can": bus in CAN, "serial": bus not in CAN, "registers": bus in (*REGISTERS, "dynamixel2")}
+    if bus not in (*CAN, *REGISTERS, *OTHERS):  # of another package, which knows what it takes
+        return {"can", "serial", "registers"}
+    kinds = {"can": bus in CAN, "serial": bus not in CAN, "registers": bus not in (*CAN, "lines")}
     return {kind for kind, applies in kinds.items() if applies}
 
 
@@ -91,7 +100,7 @@ class RecordOptions(Options):
     bus: str = option(
         help="feetech, dynamixel (protocol 2), dynamixel1, damiao, robstride, or lines: a microcontroller"
         " that prints a table.",
-        choices=BUSES,
+        choices=bus_names,
     )
     port: str | Path = option(
         help="The serial port, such as /dev/ttyUSB0; on CAN the channel, such as can0.", parse=parse_text
@@ -183,7 +192,7 @@ class VirtualOptions(Options):
     protocol: str = option(
         default="feetech",
         help="What it speaks: feetech, dynamixel (protocol 2), dynamixel1, lines, damiao or robstride.",
-        choices=BUSES,
+        choices=bus_names,
     )
     ids: Iterable[int] | Mapping[str, int] = option(
         default=(1,),

@@ -9,7 +9,7 @@ import sys
 
 from ....errors import BackemfError
 from ..options import VirtualOptions
-from .start import linked, serve_options
+from .process import linked, serve_options
 
 
 def main() -> None:

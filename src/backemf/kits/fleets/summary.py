@@ -1,6 +1,8 @@
-"""From the rows of a fleet to what its units share, units that do not belong left out."""
+"""What is told of a fleet: what its units share, which do not belong and are left out, how they change."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,10 +10,10 @@ from ...findings import Finding, finding
 from ...identify.frictions import with_friction
 from ...results.population import Common, Population
 from ...statistics import Coordinate
-from .estimates import Estimates, estimates
+from .ageing import Change, changes
+from .estimates import Estimates, PopulationModel, estimates, population_model, shrink
 from .fleet import Fleet
-from .outliers import Odd, odd_units
-from .shared import Shared, shared, shrunken
+from .outliers import OddUnit, odd_units
 
 ROUNDS = 4
 """Times that units which do not belong are looked for and left out: each makes the spread that judges the
@@ -29,11 +31,11 @@ def one_session(seen: Estimates) -> Estimates:
     return seen.some(np.array(sorted(first.values())))
 
 
-def sound(seen: Estimates) -> tuple[Shared, np.ndarray, list[Odd]]:
+def sound_units(seen: Estimates) -> tuple[PopulationModel, np.ndarray, list[OddUnit]]:
     """(what the units share that belong, which those are, the others)."""
     keep, model, odd = np.ones(len(seen.units), bool), None, []
     for _ in range(ROUNDS):
-        model = shared(seen.x[keep], seen.V[keep])
+        model = population_model(seen.x[keep], seen.V[keep])
         odd = odd_units(model, seen)
         out = {one.unit for one in odd}
         fresh = np.array([unit not in out for unit in seen.units])
@@ -47,10 +49,12 @@ def sound(seen: Estimates) -> tuple[Shared, np.ndarray, list[Odd]]:
 def population(fleet: Fleet, name: str = "") -> Population:
     """What the units of a fleet share."""
     seen = one_session(estimates(fleet.rows()))
-    return described(fleet, seen, *sound(seen)[:2], name)
+    return describe(fleet, seen, *sound_units(seen)[:2], name)
 
 
-def described(fleet: Fleet, seen: Estimates, model: Shared, keep: np.ndarray, name: str = "") -> Population:
+def describe(
+    fleet: Fleet, seen: Estimates, model: PopulationModel, keep: np.ndarray, name: str = ""
+) -> Population:
     """The noun of what was estimated."""
     asked = fleet.asked
     values = _values(seen, model)
@@ -74,7 +78,7 @@ def described(fleet: Fleet, seen: Estimates, model: Shared, keep: np.ndarray, na
     )
 
 
-def _values(seen: Estimates, model: Shared) -> dict[str, float]:
+def _values(seen: Estimates, model: PopulationModel) -> dict[str, float]:
     """The middle unit's numbers."""
     values: dict[str, float] = {}
     for k in sorted(range(len(seen.paths)), key=lambda k: bool(seen.above[k])):
@@ -83,7 +87,7 @@ def _values(seen: Estimates, model: Shared) -> dict[str, float]:
     return values
 
 
-def _common(seen: Estimates, model: Shared, values: dict[str, float]) -> dict[str, Common]:
+def _common(seen: Estimates, model: PopulationModel, values: dict[str, float]) -> dict[str, Common]:
     made = {}
     for k, path in enumerate(seen.paths):
         scale = Coordinate(bool(seen.signed[k]), float(seen.knee[k]))
@@ -105,7 +109,7 @@ def _common(seen: Estimates, model: Shared, values: dict[str, float]) -> dict[st
     return made
 
 
-def _findings(seen: Estimates, model: Shared, same_bench: bool) -> list[Finding]:
+def _findings(seen: Estimates, model: PopulationModel, same_bench: bool) -> list[Finding]:
     said = []
     n = len(seen.units)
     if n < FEW:
@@ -140,8 +144,8 @@ def _of_joints(by: str) -> list[Finding]:
 def drawn_together(fleet: Fleet) -> dict[str, dict[str, tuple[float, float]]]:
     """Unit -> path -> (value, standard error) drawn towards the population by how little its logs say."""
     seen = one_session(estimates(fleet.rows()))
-    model, _, _ = sound(seen)
-    x, errors = shrunken(model, seen.x, seen.V)
+    model, _, _ = sound_units(seen)
+    x, errors = shrink(model, seen.x, seen.V)
     made: dict[str, dict[str, tuple[float, float]]] = {}
     for i, unit in enumerate(seen.units):
         values: dict[str, float] = {}
@@ -153,3 +157,24 @@ def drawn_together(fleet: Fleet) -> dict[str, dict[str, tuple[float, float]]]:
             row[seen.paths[k]] = (values[seen.paths[k]], float(errors[i, k]) * scale.slope(excess))
         made[unit] = row
     return made
+
+
+class FleetSummary(NamedTuple):
+    """A fleet, looked at once."""
+
+    seen: Estimates
+    """Every session of every unit."""
+    first: Estimates
+    """The first of each."""
+    model: PopulationModel
+    population: Population
+    odd: list[OddUnit]
+    changes: list[Change]
+
+
+def summarize(fleet: Fleet, name: str = "") -> FleetSummary:
+    """Everything there is to tell of a fleet."""
+    seen = estimates(fleet.rows())
+    first = one_session(seen)
+    model, keep, odd = sound_units(first)
+    return FleetSummary(seen, first, model, describe(fleet, first, model, keep, name), odd, changes(seen))

@@ -20,7 +20,7 @@ from ... import store
 from ...errors import InvalidValue, NotAvailable
 from ...files import replacing
 from ...findings import Finding
-from .asked import Asked
+from .request import FleetRequest
 from .work import FAILED, FITTED, Row, findings_of
 
 REQUEST, JOURNAL, TABLE = "fleet.json", "journal.jsonl", "units.parquet"
@@ -32,7 +32,7 @@ NUMBERS = ("value", "error", "low", "high", "error_if_right", "low_if_right", "h
 """Columns of each parameter; that of `value` has the parameter's own name."""
 
 
-class Status(NamedTuple):
+class FleetStatus(NamedTuple):
     """How far a fleet is."""
 
     n_units: int
@@ -49,7 +49,7 @@ class Status(NamedTuple):
         return max(self.n_units - self.fitted - self.failed, 0)
 
 
-class Journal:
+class FleetJournal:
     """Rows as they come, appended to a file that may end anywhere."""
 
     def __init__(self, folder: Path):
@@ -86,9 +86,9 @@ class Journal:
         self._file.close()
 
 
-def asked_of(folder: Path | str) -> Asked:
+def read_request(folder: Path | str) -> FleetRequest:
     """What was asked of the fleet in a folder."""
-    return store.read(Path(folder) / REQUEST, Asked)
+    return store.read(Path(folder) / REQUEST, FleetRequest)
 
 
 def places(folder: Path | str) -> dict[str, int]:
@@ -134,7 +134,7 @@ def keys(folder: Path | str, state: str | None = None) -> set[str]:
     return found
 
 
-def status(folder: Path | str) -> Status:
+def status(folder: Path | str) -> FleetStatus:
     """How far a fleet is, from its journal."""
     counts, codes = {FITTED: 0, FAILED: 0}, {}
     cpu, first, last, n_rows, n_keys = 0.0, None, None, 0, len(places(folder))
@@ -149,9 +149,9 @@ def status(folder: Path | str) -> Status:
             for said in row["findings"]:
                 codes[said["code"]] = codes.get(said["code"], 0) + 1
     gone = (last - first) / 60 if first is not None and last is not None else 0.0
-    planned = asked_of(folder).n_units + n_rows - n_keys  # a robot is a row for each joint
+    planned = read_request(folder).n_units + n_rows - n_keys  # a robot is a row for each joint
     rate = (n_keys - 1) / gone if gone > 0 else None
-    return Status(planned, counts[FITTED], counts[FAILED], codes, cpu, rate)
+    return FleetStatus(planned, counts[FITTED], counts[FAILED], codes, cpu, rate)
 
 
 def failures(folder: Path | str) -> Iterator[Finding]:
@@ -168,7 +168,7 @@ def write_table(folder: Path | str) -> Path:
     paths: dict[str, str] = {}
     for row in rows(folder):
         paths.update({path: p["unit"] for path, p in row.get("parameters", {}).items()})
-    schema = _schema(arrow, paths, asked_of(folder))
+    schema = _schema(arrow, paths, read_request(folder))
     every = rows(folder)
     with (
         replacing(Path(folder) / TABLE, force=True) as temporary,
@@ -196,7 +196,7 @@ PLAIN = {
 """Columns that a row has as they are."""
 
 
-def _schema(arrow: Any, paths: Mapping[str, str], asked: Asked) -> Any:
+def _schema(arrow: Any, paths: Mapping[str, str], asked: FleetRequest) -> Any:
     kinds = {"string": arrow.string(), "float64": arrow.float64(), "int32": arrow.int32()}
     fields = [arrow.field(name, kinds[kind]) for name, kind in PLAIN.items()]
     for path, unit in paths.items():

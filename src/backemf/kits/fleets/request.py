@@ -1,18 +1,24 @@
-"""Which logs belong to which unit: by folder, file, column, joint, or a pattern of their names."""
+"""What is asked of a fleet, stored beside its results so that it can go on where it stopped; and which logs
+belong to which unit: by folder, file, column, joint, or a pattern of their names."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from ... import store
+from ...datasheets import parts
+from ...datasheets.datasheet import Datasheet
 from ...errors import InvalidValue, MissingValue, NotAvailable
 from ...logs.read import find
 from ...logs.readers import suffixes
 from ...logs.readers.lerobot import is_dataset
+from ...physics.actuator import Actuator
 
 WAYS = ("folder", "file", "joint", "column=NAME", "a pattern with {unit}, such as '{unit}/{session}/*.json'")
 """What `by` may say."""
@@ -175,3 +181,44 @@ def dataset(logs: Sequence[str]) -> Any:
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidValue(f"{first} cannot be read as tables: {reason}; expected Parquet or CSV") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetRequest(store.Noun, stored_as="Asked"):
+    """One fleet: its logs, what makes a unit, and how each is fitted."""
+
+    logs: tuple[str, ...]
+    by: str
+    start: str
+    """The part, set or file that the fits start from, as it was named; empty where `actuator` is given."""
+    actuator: Actuator
+    friction: str | None = None
+    free: tuple[str, ...] = ()
+    hold_out: tuple[Any, ...] = ()
+    map: tuple[str, ...] = ()
+    bench: str | None = None
+    settings: Mapping[str, float] = field(default_factory=dict)
+    robot: str | None = None
+    firmware: str | None = None
+    same_bench: bool = False
+    """Whether one bench served all units: what is wrong with its numbers is then the same for all."""
+    starts: int = 6
+    seed: int = 0
+    begin: Mapping[str, float] = field(default_factory=dict)
+    """Where the first start of a fit begins: the middle of the units that were fitted first."""
+    n_units: int = 0
+    version: str = ""
+
+    @property
+    def prior(self) -> Datasheet | None:
+        """The sheet that the start names, which is then the fits' prior."""
+        sheet = self.start.endswith(".toml") or self.start.lower() in parts.names()
+        return parts.sheet(self.start) if sheet else None
+
+    def same(self, other: FleetRequest) -> bool:
+        """Whether another asks for the same fits."""
+        mine, theirs = (
+            {k: v for k, v in one.to_dict().items() if k not in ("begin", "n_units", "version")}
+            for one in (self, other)
+        )
+        return mine == theirs

@@ -9,10 +9,10 @@ from ....errors import InvalidValue, NotAvailable, UnknownName
 from ....logs.robot import Robot
 from ....physics.actuator import Actuator
 from ....physics.bench import Bench, Pendulum
-from ..maps import MAPS, of_part
-from ..priority import go_first
+from ..control_tables import MAPS, of_part
+from ..guardian import go_first
 from ..registers import Map
-from .faults import Faults
+from .plants import Faults
 
 SERIAL = {"feetech": "feetech", "dynamixel": "dynamixel2", "dynamixel2": "dynamixel2"}
 SERIAL |= {"dynamixel1": "dynamixel1"}
@@ -67,7 +67,7 @@ def serve(
     if robot is not None:
         if protocol not in SERIAL:
             raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {protocol} was asked for")
-        from .robot_plant import RobotPlant
+        from .plants import RobotPlant
 
         plant: Any = RobotPlant(actuator, robot, joints, faults)
     else:
@@ -75,21 +75,21 @@ def serve(
     if protocol in SERIAL:
         _posix()
         from .device import Device
-        from .serial_line import Line
+        from .serial_line import SerialLine
 
         table, number = table_of(part, SERIAL[protocol])
         devices = {id: Device(id, k, table, number, plant, faults, noise, seed) for k, id in enumerate(ids)}
         for device in devices.values():
             for name, value in (registers or {}).items():
                 device.put(name, value)
-        line = Line(SERIAL[protocol], plant, devices, faults, speed, baud)
+        line = SerialLine(SERIAL[protocol], plant, devices, faults, speed, baud)
         ready(line.name)
         line.run(seconds)
     elif protocol == "lines":
         _posix()
-        from .lines import Lines
+        from .serial_line import VirtualBoard
 
-        lines = Lines(plant, faults, speed, noise, seed)
+        lines = VirtualBoard(plant, faults, speed, noise, seed)
         ready(lines.name)
         lines.run(seconds)
     else:
@@ -105,7 +105,7 @@ def table_of(part: str, protocol: str) -> tuple[Map, int]:
 
 
 def _plant(actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float) -> Any:
-    from .plant import Plant
+    from .plants import Plant
 
     return Plant(actuator, bench, n, faults, position)
 

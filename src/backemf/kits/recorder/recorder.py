@@ -18,11 +18,11 @@ from ...options import takes
 from ...physics.bench import Bench
 from ...planning.motions import Motions, SafetyLimits, usual
 from ...planning.options import with_limits
-from .buses import BusError
-from .options import BUSES, USUAL, RecordOptions, scopes_of
+from .buses import BUSES, BusError
+from .options import USUAL, RecordOptions, scopes_of
 from .partner import Guardian, GuardianLost, signals_as_interruptions
 from .preflight import briefing, problems, servo_of, watched, zero_of
-from .recorded import SUFFIXES, ending, lines
+from .reader import SUFFIXES, ending, lines
 
 FASTEST = 2000.0
 """Samples a second that are asked for at most."""

@@ -19,8 +19,8 @@ from ....options import takes
 from ....signal.words import si
 from ....targets.sourcing import choose_actuator
 from ..options import VirtualOptions, parse_registers, scopes_of
-from .faults import Faults
-from .serve import serve
+from .plants import Faults
+from .server import serve
 
 LONGEST = 3600.0
 """A virtual servo ends after so long, should nobody stop it [s]."""

@@ -17,7 +17,7 @@ from .... import units
 from ....errors import InvalidValue
 from ....logs.log import UNITS
 from ....logs.names import recognise
-from .bus import Bus, Column, Reply, Servo
+from .bus import Bus, BusServo, Reply, ReplyColumn
 from .ports import lost, package, refused
 
 WAIT = 0.05
@@ -29,7 +29,7 @@ DRIFT = 2e-4
 """Share by which two clocks may differ: so fast the estimate of their distance may grow again."""
 
 
-class Lines(Bus):
+class BoardBus(Bus):
     """One joint behind one microcontroller."""
 
     name = "lines"
@@ -38,7 +38,7 @@ class Lines(Bus):
         self.port_name, self.baud = port, baud or 115_200
         self._port: Any = None
         self._buffer = b""
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[ReplyColumn, ...] = ()
         self._clock: int | None = None
         self._second = 1.0
         self._distance: tuple[float, float] | None = None
@@ -98,7 +98,7 @@ class Lines(Bus):
     def scan(self) -> list[int]:
         return [self._id] if self._asked("?", "# ", PATIENCE) else []
 
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         if len(ids) != 1:
             raise InvalidValue(f"{len(ids)} joints were asked for; a microcontroller's lines are one joint's")
         head = self._asked("?", "# ", PATIENCE)
@@ -110,19 +110,19 @@ class Lines(Bus):
             guess = recognise(word.strip())
             if guess.signals == ("time",):
                 self._clock, self._second = k, units.factor(guess.unit or "s", "s", "time")
-                columns.append(Column("clock", "s", self._second))
+                columns.append(ReplyColumn("clock", "s", self._second))
             elif len(guess.signals) == 1 and guess.signals[0] in UNITS:
                 unit = UNITS[guess.signals[0]]
                 factor = units.factor(guess.unit, unit, word) if guess.unit and unit != "degC" else 1.0
-                columns.append(Column(guess.signals[0], unit, factor))
+                columns.append(ReplyColumn(guess.signals[0], unit, factor))
             else:
-                columns.append(Column(guess.bare or f"column {k}", "1"))
+                columns.append(ReplyColumn(guess.bare or f"column {k}", "1"))
         self._columns = tuple(columns)
         named = [c.name for c in columns]
         problems = (
             () if "position" in named else (f"its columns are {', '.join(named)}; expected a position",)
         )
-        return {self._id: Servo(id=self._id, model="lines", columns=self._columns, problems=problems)}
+        return {self._id: BusServo(id=self._id, model="lines", columns=self._columns, problems=problems)}
 
     def elsewhere(self, ids: Sequence[int]) -> str:
         return (
