@@ -19,12 +19,12 @@ from ..findings import Finding, finding
 from ..logs.log import Log, actuator_and_logs
 from ..physics.actuator import Actuator
 from ..tables import number, table
-from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .inspect.remedies import Build, Inspection, apply, inspected, limits_of, merged
+from .inspect.remedies import apply, limits_of, merged
 from .inspect.signals import coverage
-from .parameters import WIDE, default_paths, free, sized
-from .problem import Problem, fitted_drive, long_enough, problem, with_some_inertia
+from .parameters import WIDE
+from .plants.bench import inspection
+from .problem import Problem, long_enough
 from .search import bench_search
 from .uncertainty import inverse
 
@@ -156,17 +156,6 @@ def check(
     )
 
 
-def inspection(
-    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
-) -> tuple[Build, Inspection]:
-    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
-
-    def build(some: Sequence[Log]) -> Problem:
-        return identifiability_problem(some, actuator, free_paths, prior)
-
-    return build, inspected(build, actuator, logs)
-
-
 def diagnosis(
     actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None, prior: Any
 ) -> list[Finding]:
@@ -182,20 +171,6 @@ def diagnosis(
 
 def _fatal(rows: Sequence[Finding]) -> bool:
     return any(f.code in FATAL for f in rows)
-
-
-def identifiability_problem(
-    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
-) -> Problem:
-    """The fit's own problem at the start parameters."""
-    actuator, guessed = fitted_drive(actuator, logs)
-    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
-    paths = usual if free_paths is None else list(free_paths)
-    if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
-        actuator = with_some_inertia(actuator, logs)
-    actuator = sized(actuator, paths)
-    numbers = free(actuator, paths, prior=prior)
-    return problem(actuator, logs, numbers.with_(measured(logs) + supplies(actuator, logs)))
 
 
 def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str, float]]]:

@@ -157,7 +157,7 @@ def fit(
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
     from ...identify.fit import build_plant, run_fit
-    from ...identify.ladder import run_ladder
+    from ...identify.ladder import climb_ladder
 
     output = inside(output, "fit.json")
     keep(output, force)
@@ -178,7 +178,7 @@ def fit(
     with working("fitting", not json) as say:
         options = replace(options, progress=best_so_far(say))
         if robot is None and options.friction == LADDER:
-            steps = run_ladder(build_plant(actuator, recordings, options))
+            steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
             fitted = steps.fit
         else:
             fitted = run_fit(actuator, recordings, replace(options, apply=False))
@@ -240,7 +240,7 @@ def _without_delay(paths: Sequence[str]) -> list[str]:
 
 def _mended(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
     """(the logs as they are fitted, what mending did to each)."""
-    from ...identify.check import inspection
+    from ...identify.plants.bench import inspection
     from ...logs.log import actuator_and_logs
 
     given = actuator_and_logs("fit", actuator, logs)

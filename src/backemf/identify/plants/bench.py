@@ -32,7 +32,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
-from ..inspect.remedies import jumps_of, merged
+from ..inspect.remedies import Build, Inspection, inspected, jumps_of, merged
 from ..optimize import Minimum, Stage, levenberg_marquardt, observed
 from ..options import FitOptions
 from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized
@@ -221,13 +221,30 @@ class BenchPlant:
             read_from_held_out=tuple(f"{one.path} of {one.group}" for one in judgement.read),
         )
 
-    def simulate(
-        self, actuators: Mapping[str, Actuator], log: Log, delays: Mapping[str, float]
-    ) -> dict[str, np.ndarray]:
-        actuator, _ = fitted_drive(actuators[""], [log])
-        late = replace(actuator, drive=replace(actuator.drive, delay=delays[""])) if delays else actuator
-        p = problem(late, [log], FreeParameters(()), outputs=("position",))
-        return {"": p.predictions(np.zeros(0))[0]}
+
+def inspection(
+    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
+) -> tuple[Build, Inspection]:
+    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
+
+    def build(some: Sequence[Log]) -> Problem:
+        return identifiability_problem(some, actuator, free_paths, prior)
+
+    return build, inspected(build, actuator, logs)
+
+
+def identifiability_problem(
+    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
+) -> Problem:
+    """The fit's own problem at the start parameters."""
+    actuator, guessed = fitted_drive(actuator, logs)
+    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
+    paths = usual if free_paths is None else list(free_paths)
+    if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
+        actuator = with_some_inertia(actuator, logs)
+    actuator = sized(actuator, paths)
+    core = free(actuator, paths, prior=prior)
+    return problem(actuator, logs, core.with_(numbers.measured(logs) + numbers.supplies(actuator, logs)))
 
 
 def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:

@@ -17,7 +17,6 @@ from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot.coupled import coupled
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from .. import bench_numbers as numbers
@@ -276,12 +275,6 @@ class RobotPlant:
 
     def make_fit(self, optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         return robot_result.robot_fit(optimum, judgement, uncertainties)
-
-    def simulate(
-        self, actuators: Mapping[str, Actuator], log: Log, delays: Mapping[str, float]
-    ) -> dict[str, np.ndarray]:
-        q = coupled(self.robot, actuators, log, delays=delays, ground=self.ground)
-        return dict(zip(self.robot.names, q.T, strict=True))
 
 
 def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPlant:
