@@ -38,7 +38,7 @@ def plugged(
         spec.activate_plugin(name)
     first, instance = next(iter(actuators)), None
     for joint, one in actuators.items():
-        system = be.engine.attached.live(one)
+        system = be.engine.hosted.live(one)
         place = spec.joint(joint)
         place.damping[:], place.frictionloss = 0.0, 0.0
         place.armature = float(system.armature([*system.parameters.values()]))

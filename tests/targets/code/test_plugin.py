@@ -106,7 +106,7 @@ def test_joints_may_share_an_instance():
 
 
 def _armature(one: be.Actuator) -> float:
-    system = be.engine.attached.live(one)
+    system = be.engine.hosted.live(one)
     return float(system.armature([*system.parameters.values()]))
 
 

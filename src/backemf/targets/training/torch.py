@@ -4,7 +4,7 @@ thousands of joints at once.
 The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch.py`).
 `compute` gives the
 torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
-(`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
+(`engine/hosted.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
 which is what tests compare with the engine.
 `torch@isaaclab` and `torch@mjlab` add a class in that simulator's own form.
 """
