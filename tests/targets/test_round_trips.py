@@ -16,9 +16,10 @@ import mujoco
 import backemf as be
 from backemf.apps.cli import exports, identify, sheets
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
+from backemf.files import split_source
 from backemf.targets import sources
-from backemf.targets.files import exported, is_exported
 from backemf.targets.mujoco import source
+from backemf.targets.replay import exported, is_exported
 
 from ..cli.runner import runner
 
@@ -214,7 +215,7 @@ def test_a_model_is_no_datasheet(old):
 def test_a_file_whose_name_has_a_sharp_is_that_file(tmp_path):
     path = tmp_path / "arm#2.xml"
     path.write_text(robot(NEW))
-    assert sources.split(path) == (path, None)
+    assert split_source(path) == (path, None)
     assert be.Actuator.read(f"{path}#A").drive.kind == "drive.Position"
 
 

@@ -26,17 +26,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
-from ..mujoco.joints import by_joint
+from ..mujoco.models import by_joint
 from ..mujoco.xml import Edit, applied, scan, with_attributes
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.joint_law import NO_EMF, JointLaw, capability
 from .approximate import best, positions
-from .clocked import Clocked
 from .drake import inputs_at, moved, parsed, simulator
-from .motions import motions_of, reference_inertia
+from .motions import Clocked, motions_of, reference_inertia
 from .mujoco.dcmotor import attributes
-from .mujoco.edited import Edited
+from .mujoco.into import Edited
 from .result import Account, Export, Request, number, xml_comment
 from .spec import (
     LAW_DRIVE,

@@ -23,9 +23,8 @@ from ..mujoco.dcmotor import DcMotor
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.gearbox import Gearbox
-from .clocked import Clocked
 from .isaaclab import candidate
-from .motions import reference_inertia
+from .motions import Clocked, reference_inertia
 from .mujoco.dcmotor import attributes, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import LACKED, carried

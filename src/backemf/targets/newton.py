@@ -33,8 +33,7 @@ from ..physics.gearbox import Gearbox
 from ..physics.joint_law import JointLaw, dry_levels
 from ..physics.motor import Limits, Motor
 from .approximate import difference, positions
-from .clocked import Clocked
-from .motions import motions_of
+from .motions import Clocked, motions_of
 from .reduce import refitted
 from .result import NOTHING_LOST, Request, hash_comment, number
 from .spec import (

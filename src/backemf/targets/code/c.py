@@ -18,8 +18,8 @@ import numpy as np
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header
+from ..motions import Clocked
 from . import cc
 from .frame import framed, line_for
 from .names import identifier, literal, macro

@@ -21,10 +21,9 @@ from ... import __version__
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..archive import BROKEN, packed, unpacked
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header, xml_comment
-from ..motions import reference_inertia
+from ..motions import Clocked, reference_inertia
+from ..result import BROKEN, packed, unpacked
 from . import cc
 from .c import UNITS, findings_of
 from .fmi import three, two

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...mujoco.arrays import load_mujoco
+from ...mujoco.explain.law import LONG
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive
 from ...physics.joint_law import JointLaw
 from ..approximate import positions
-from ..explained.law import LONG
 from ..motions import motions_of, reference_inertia
 from ..result import Export, Request, moved, number, request_of, xml_comment
 from ..spec import (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import InvalidValue
-from ...clocked import Clocked
+from ...motions import Clocked
 
 
 class Running:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....errors import InvalidValue
 from ....mujoco.arrays import engine_of, load_mujoco
-from ....mujoco.joints import by_joint
+from ....mujoco.models import by_joint
 from ....mujoco.xml import Edit, Element, applied, compiled, with_attributes
 from ....physics.actuator import Actuator
 from ...export import Export, Request, number

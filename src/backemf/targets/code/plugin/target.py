@@ -27,8 +27,8 @@ from ....mujoco.live.attach import SWEEPS
 from ....mujoco.live.places import FIRST, STILL
 from ....physics.actuator import Actuator
 from ....physics.quantity import quantities
-from ...clocked import Clocked
 from ...export import Export, Request, complete, header, number, xml_comment
+from ...motions import Clocked
 from ...mujoco.run import simulator as mujoco_named
 from ...training.tables import beginning
 from .. import cc
