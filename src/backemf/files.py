@@ -1,5 +1,4 @@
-"""Files written whole or not at all: under a name of our own beside their place, then renamed; and how a
-source of an actuator names one of several in a file."""
+"""Files written whole or not at all: under a name of our own beside their place, then renamed."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .errors import BackemfError, InvalidValue
+from .errors import BackemfError
 
 
 def may_write(path: Path | str, *, force: bool = False) -> Path:
@@ -67,31 +66,3 @@ def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> lis
             temporary = waiting.enter_context(replacing(place, force=force))
             temporary.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
     return list(places)
-
-
-MODELS = (".xml", ".mjcf")
-"""Endings of MJCF models."""
-SEVERAL = (*MODELS, ".py")
-"""Endings of files that may hold several actuators: the one meant stands behind a #."""
-
-
-def split_source(source: Path | str) -> tuple[Path, str | None]:
-    """The file, and the joint or actuator behind its #: `arm.xml#elbow`."""
-    head, sharp, name = str(source).rpartition("#")
-    if not sharp or Path(source).is_file() or not head.lower().endswith((*SEVERAL, ".json", ".toml")):
-        return Path(source), None
-    if not head.lower().endswith((*SEVERAL, ".json")):
-        raise one_alone(source, head)
-    if not name:
-        raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
-    return Path(head), name
-
-
-def one_alone(source: Path | str, head: Path | str) -> InvalidValue:
-    """Somebody named one of several actuators in a file that has one."""
-    return InvalidValue(f"{str(source)!r}: {Path(head).name} holds one actuator; expected no # behind it")
-
-
-def is_model(source: Path | str) -> bool:
-    """Whether a source is an MJCF model, or a joint of one."""
-    return split_source(source)[0].suffix.lower() in MODELS

@@ -16,7 +16,6 @@ import mujoco
 import backemf as be
 from backemf.apps.cli import exports, identify, sheets
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.files import split_source
 from backemf.targets import sources
 from backemf.targets.mujoco import source
 from backemf.targets.replay import exported, is_exported
@@ -215,7 +214,7 @@ def test_a_model_is_no_datasheet(old):
 def test_a_file_whose_name_has_a_sharp_is_that_file(tmp_path):
     path = tmp_path / "arm#2.xml"
     path.write_text(robot(NEW))
-    assert split_source(path) == (path, None)
+    assert sources.split(path) == (path, None)
     assert be.Actuator.read(f"{path}#A").drive.kind == "drive.Position"
 
 

@@ -167,3 +167,13 @@ def by_joint(
     meant = {pattern: matched(pattern, names, where, also) for pattern in patterns}
     deciding = {joint: pattern for pattern in patterns for joint in meant[pattern]}
     return {joint: joint if joint in patterns else pattern for joint, pattern in deciding.items()}
+
+
+def split_model(source: Path | str) -> tuple[Path, str | None]:
+    """A model's file, and the joint or actuator behind its #: `arm.xml#elbow`."""
+    head, sharp, name = str(source).rpartition("#")
+    if not sharp or Path(source).is_file():
+        return Path(source), None
+    if not name:
+        raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
+    return Path(head), name

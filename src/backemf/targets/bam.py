@@ -466,7 +466,7 @@ ISAAC = TargetSpec(
         ),
     ),
     file="{joint}_isaaclab.py",
-    template="isaaclab_bam.py.in",
+    template="isaaclab_bam.py",
     comment=hash_comment,
     check=_check_isaac,
     settle=_settle_isaac,

@@ -224,7 +224,7 @@ SPEC = TargetSpec(
         UNLIMITED,
     ),
     file="{joint}_isaaclab.py",
-    template="isaaclab.py.in",
+    template="isaaclab.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

@@ -140,7 +140,7 @@ def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, r
     fields["arguments"] = "\n".join(f"    {k}={_literal(v)}," for k, v in values.items())
     if fields["mode"]:
         return Filling(fields, lines)
-    return Filling(fields, lines, template="mjlab_pd.py.in", units=PD_UNITS)
+    return Filling(fields, lines, template="mjlab_pd.py", units=PD_UNITS)
 
 
 def settings(dcmotor: DcMotor, loss: float, delay: float | None, request: Request) -> dict[str, Any]:
@@ -292,7 +292,7 @@ SPEC = TargetSpec(
         Row("drive.newton_metres_per_radian_second", "-", "dropped: no integral"),
     ),
     file="{joint}_mjlab.py",
-    template="mjlab.py.in",
+    template="mjlab_dcmotor.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

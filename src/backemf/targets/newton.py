@@ -254,7 +254,7 @@ SPEC = TargetSpec(
         ),
     ),
     file="{joint}_newton.py",
-    template="newton.py.in",
+    template="newton.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, MissingValue, NotAvailable
-from ..files import MODELS, split_source
 from ..findings import Finding
 from ..logs.log import Log
 from ..mujoco.arrays import dcmotors, without_log
@@ -28,6 +27,7 @@ from .export import NOT_RUN, Export, given_logs, module_of, parse_target
 from .motions import Clocked, Motion, clocked, recorded, reference_motions
 from .mujoco.interface import Old, old_of
 from .result import BROKEN, restated, unpacked
+from .sources import MODELS, split
 
 FAR = 0.05
 """Share of a motion's range, RMS, beyond which a step of the engine's own does not follow it any more."""
@@ -298,7 +298,7 @@ MARKS = {
 def is_exported(source: str) -> bool:
     """Whether a source is a file of a target rather than something to export; a joint of an Isaac Lab file,
     which is not run here, is to be exported."""
-    path, name = split_source(source)
+    path, name = split(source)
     if path.suffix.lower() == ".py" and name is not None:
         return False
     return path.suffix.lower() in (*MODELS, *MARKS) and path.is_file()
@@ -308,7 +308,7 @@ def is_exported(source: str) -> bool:
 def exported(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
     """A file as an export. An MJCF says itself what its actuator is; the others need the actuator that they
     were made from, to be compared with."""
-    path, name = split_source(source)
+    path, name = split(source)
     if path.suffix.lower() in MODELS:
         same_era(path)
         return _mjcf(path, actuator, name, joint)

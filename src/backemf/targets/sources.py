@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 
 from .. import store
 from ..datasheets import parts
-from ..errors import MissingValue, UnknownName
-from ..files import MODELS, one_alone, split_source
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.actuator import Actuator
 from ..results.fit import Fit
 from ..results.population import Population
+
+MODELS = (".xml", ".mjcf")
+"""Endings of MJCF models."""
+SEVERAL = (*MODELS, ".py")
+"""Endings of files that may hold several actuators: the one meant stands behind a #."""
 
 
 class Source(NamedTuple):
@@ -24,10 +28,32 @@ class Source(NamedTuple):
     joint: str | None = None
 
 
+def split(source: Path | str) -> tuple[Path, str | None]:
+    """The file, and the joint or actuator behind its #: `arm.xml#elbow`."""
+    head, sharp, name = str(source).rpartition("#")
+    if not sharp or Path(source).is_file() or not head.lower().endswith((*SEVERAL, ".json", ".toml")):
+        return Path(source), None
+    if not head.lower().endswith((*SEVERAL, ".json")):
+        raise one_alone(source, head)
+    if not name:
+        raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
+    return Path(head), name
+
+
+def one_alone(source: Path | str, head: Path | str) -> InvalidValue:
+    """Somebody named one of several actuators in a file that has one."""
+    return InvalidValue(f"{str(source)!r}: {Path(head).name} holds one actuator; expected no # behind it")
+
+
+def is_model(source: Path | str) -> bool:
+    """Whether a source is an MJCF model, or a joint of one."""
+    return split(source)[0].suffix.lower() in MODELS
+
+
 def read(source: Path | str, hint: str | None = None) -> Source:
     """An actuator from whatever holds one. `hint` helps to choose where a model has several and the source
     itself names none."""
-    path, name = split_source(source)
+    path, name = split(source)
     if path.suffix.lower() in MODELS:
         from .mujoco import source as mjcf
 

@@ -16,7 +16,7 @@ def choices() -> dict[str, Any]:
     from ...logs.log import UNITS as SI
     from ...logs.mapping import SIGNALS
     from ...physics.bench import BENCHES
-    from ...targets.export import TARGETS
+    from ...targets.table import TARGETS
 
     return {
         "parts": list(parts.names()),

@@ -253,7 +253,7 @@ def _report(a: Asked) -> Made:
 
 
 def _export(a: Asked) -> Made:
-    from ...targets.export import TARGETS
+    from ...targets.table import TARGETS
 
     source, target, into = a.source("source"), a.get("to"), a.file("into")
     if source is None or not isinstance(target, str):

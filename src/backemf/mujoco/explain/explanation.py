@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import BackemfError, UnknownName
-from ...files import split_source
 from ...findings import Finding
 from ...physics import steady
 from ...tables import number
 from ..arrays import actuator_names, driven, joint_inertia, kind_of, load_mujoco, without_log
-from ..models import Loaded, load
+from ..models import Loaded, load, split_model
 from . import compare, findings as found
 from .compare import OFF, Compared as Compared, Part as Part, Parts as Parts
 from .findings import Bristle as Bristle, units
@@ -71,7 +70,7 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
             all of them or by patterns of their names, as {"shoulder_.*": "sts3215-12v"}; each actuator is
             then compared with its own.
     """
-    path, wanted = split_source(path)
+    path, wanted = split_model(path)
     given, loaded, pairs = compare.parts_of(parts), load(path), _merged(path)
     mujoco, model = load_mujoco(), loaded.model
     data = mujoco.MjData(model)

@@ -194,7 +194,7 @@ SPEC = TargetSpec(
         ONE_INPUT,
     ),
     file="{joint}.xml",
-    template="mujoco.xml.in",
+    template="mujoco.xml",
     comment=xml_comment,
     check=lambda actuator: kind_of(actuator.drive),
     settle=_settle,

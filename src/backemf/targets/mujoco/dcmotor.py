@@ -21,7 +21,7 @@ from ..motions import reference_inertia
 from ..reduce import OF_DRIVE, OF_FRICTION, OF_GEARBOX, OF_MOTOR, ONE_POSITION, carried, rigid
 from ..result import Export, Request, number, request_of, xml_comment
 from ..spec import Filling, Settled, TargetSpec
-from ..write import fill
+from ..template import fill
 from .finding import integrator_finding
 from .run import (
     Adjust,
@@ -130,7 +130,7 @@ def frame(
 ) -> str:
     """The file around an actuator's element."""
     template, fields = frame_fields(request, actuator, on_joint, element, load)
-    return fill(template, {"joint": request.joint, "header": top.rstrip("\n"), **fields})
+    return fill(template, joint=request.joint, header=top.rstrip("\n"), **fields)
 
 
 def frame_fields(
@@ -151,9 +151,9 @@ def frame_fields(
         "element": element,
     }
     if play is None:
-        return "mujoco.xml.in", fields
+        return "mujoco.xml", fields
     fields |= {"gear_mass": number(share * mass), "gear_inertia": number(share * load)}
-    return "mujoco_backlash.xml.in", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
+    return "mujoco_backlash.xml", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
 
 
 def apply(export: Export, spec: Any, joint: str | None = None) -> None:
@@ -275,7 +275,7 @@ SPEC = TargetSpec(
     " gear: with gear 1 at the joint, otherwise at the rotor; the joint's own are at the output.",
     rows=(*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, ONE_POSITION, *OF_FRICTION),
     file="{joint}.xml",
-    template="mujoco.xml.in",
+    template="mujoco.xml",
     comment=xml_comment,
     settle=_settle,
     place=_place,

@@ -63,10 +63,10 @@ def all_of(fit: Any, source: str | None) -> dict[str, str]:
 
 def _all_of(source: str) -> dict[str, str]:
     """Every actuator of a model, each for the joint that it drives there; nothing for any other source."""
-    from ....files import is_model, split_source
     from ....targets.mujoco.source import joints
+    from ....targets.sources import is_model, split
 
-    path, name = split_source(source)
+    path, name = split(source)
     if not is_model(source):
         return {}
     all_ = {joint: f"{path}#{actuator}" for joint, actuator in joints(path).items()}
