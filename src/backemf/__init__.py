@@ -27,9 +27,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "kits.recorder.record": ("record",),
     "kits.recorder.virtual.start": ("virtual",),
     "logs.read": ("read",),
-    "engine.simulate": ("simulate",),
-    "engine.many": ("simulate_many", "Many"),
-    "engine.trajectory": ("Trajectory",),
+    "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
     "analysis.readings.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
@@ -88,9 +86,12 @@ if TYPE_CHECKING:
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
     from .analysis.readings.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
-    from .engine.many import Many as Many, simulate_many as simulate_many
-    from .engine.simulate import simulate as simulate
-    from .engine.trajectory import Trajectory as Trajectory
+    from .engine.simulate import (
+        Many as Many,
+        Trajectory as Trajectory,
+        simulate as simulate,
+        simulate_many as simulate_many,
+    )
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
     from .identify.check import check as check

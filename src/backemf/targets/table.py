@@ -24,7 +24,7 @@ TARGETS: dict[str, Target] = {
         "mujoco.live", ("any",), "any", "Python that attaches the whole actuator to a model in MuJoCo"
     ),
     "mujoco-plugin": Target(
-        "code.plugin.target",
+        "code.plugin",
         ("any",),
         "any",
         "C99 of an engine plugin with the whole actuator, for the stock viewer and any language",

@@ -153,7 +153,7 @@ def edited(
 
         return into_urdf({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
-        from ..code.plugin.into import into_plugin
+        from ..code.plugin import into_plugin
 
         return into_plugin(wanted, path, request, replay=replay)
     if request.target not in ("mujoco", "mujoco-classic"):

@@ -11,7 +11,7 @@ import numpy as np
 from ....analysis.readings.constants import Constants
 from ....analysis.readings.measured import Measured
 from ....datasheets.datasheet import Datasheet
-from ....engine.trajectory import Trajectory
+from ....engine.simulate import Trajectory
 from ....errors import MissingValue
 from ....figure import Curve, Figure, Panel
 from ....kits.frc.characterization import Characterization

@@ -19,24 +19,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....engine.hosted import Live, live
-from ....errors import InvalidValue, NotAvailable
-from ....mujoco.arrays import load_mujoco
-from ....mujoco.live import safe
-from ....mujoco.live.attach import SWEEPS
-from ....mujoco.live.places import FIRST, STILL
-from ....physics.actuator import Actuator
-from ....physics.quantity import quantities
-from ...export import Export, Request, complete, header, number, xml_comment
-from ...motions import Clocked
-from ...mujoco.run import simulator as mujoco_named
-from ...training.tables import beginning
-from .. import cc
-from ..c import findings_of
-from ..names import array, comment, harmless, identifier, literal, quoted
-from .numbers import NUMBERS
-from .step import MEMBERS, SOLVE
-from .text import BEGIN, EXAMPLE, KIND, KINDS, MAKEFILE, ROW
+from ...engine.hosted import LEAD, LONG_DELAY, LiveSystem, live_system
+from ...errors import InvalidValue, NotAvailable
+from ...mujoco.arrays import engine_of, load_mujoco
+from ...mujoco.live import safe
+from ...mujoco.live.attach import SWEEPS
+from ...mujoco.live.places import FIRST, STILL
+from ...mujoco.models import by_joint
+from ...mujoco.xml import Edit, Element, applied, compiled, with_attributes
+from ...physics.actuator import Actuator
+from ...physics.quantity import quantities
+from ..export import Export, Request, complete, header, number, xml_comment
+from ..motions import Clocked
+from ..mujoco.dcmotor import attributes
+from ..mujoco.interface import Old, adapted, old_of
+from ..mujoco.into import JOINT, KEPT, Edited, Model, escaped, inserted, model_of, named_joints, of_joint
+from ..mujoco.run import simulator as mujoco_named
+from ..template import fill
+from ..training.tables import beginning
+from . import cc
+from .c import findings_of
+from .names import array, comment, harmless, identifier, literal, quoted
 
 UNITS = "SI at the joint, also in ctrl: rad, N m, V, A; on a linear axis m and N in the same places."
 OWN_STEP = True
@@ -71,7 +74,7 @@ class Written(NamedTuple):
 
     row: str
     text: str
-    system: Live
+    system: LiveSystem
 
 
 def write(actuator: Actuator, request: Request) -> Export:
@@ -95,7 +98,7 @@ def several(actuators: Mapping[str, Actuator], request: Request) -> Export:
     source = f"{names[0]}_plugin.c"
     files = {
         source: _source([*top, "", *_usage(written, source)], written),
-        "Makefile": MAKEFILE.format(source=source),
+        "Makefile": fill("plugin.mk", source=source),
         f"{names[0]}_plugin.xml": _example(joint, written[joint].system, top, request),
     }
     same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
@@ -103,17 +106,20 @@ def several(actuators: Mapping[str, Actuator], request: Request) -> Export:
 
 
 def _source(top: Sequence[str], written: Mapping[str, Written]) -> str:
-    kinds = KINDS.format(
+    return fill(
+        "plugin.c",
+        top=comment(top),
+        parts="".join(one.text for one in written.values()),
         n_kinds=len(written),
         n_parameters=max(len(one.system.parameters) for one in written.values()),
         n_inputs=max(len(one.system.inputs) for one in written.values()),
         sweeps=SWEEPS,
         first=FIRST,
         still=literal(STILL),
+        lead=literal(LEAD),
+        long_delay=quoted(LONG_DELAY),
         rows="".join(one.row for one in written.values()),
     )
-    parts = [one.text for one in written.values()]
-    return "".join([BEGIN.format(top=comment(top)), *parts, kinds, NUMBERS, MEMBERS, SOLVE])
 
 
 def _usage(written: Mapping[str, Written], source: str) -> list[str]:
@@ -133,19 +139,20 @@ def _usage(written: Mapping[str, Written], source: str) -> list[str]:
 
 def armature_of(actuator: Actuator) -> str:
     """What the joint must have."""
-    return _armature(live(actuator))
+    return _armature(live_system(actuator))
 
 
-def _armature(system: Live) -> str:
+def _armature(system: LiveSystem) -> str:
     return number(float(system.armature([*system.parameters.values()])))
 
 
-def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> str:
+def _example(joint: str, system: LiveSystem, top: Sequence[str], request: Request) -> str:
     plugin, drive = identifier(joint), system.actuator.drive
     more = [target for target in drive.targets if target != drive.followed]
     linear = system.actuator.motion == "linear"
     config = "".join(f'\n      <config key="{one}" value="{joint}_{one}"/>' for one in more)
-    return EXAMPLE.format(
+    return fill(
+        "plugin.xml",
         top=xml_comment([*top, "Load the plugin's library before this model."]),
         plugin=plugin,
         joint=joint,
@@ -159,12 +166,12 @@ def _example(joint: str, system: Live, top: Sequence[str], request: Request) -> 
 
 
 def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
-    from ....engine.compile.compiled import lowered_attached
-    from ....engine.compile.dialects import c_live
-    from ....engine.compile.lower import lower
+    from ...engine.compile.compiled import lowered_hosted
+    from ...engine.compile.dialects import c as c_live
+    from ...engine.compile.lower import lower
 
-    system, name = live(actuator, switched=True), identifier(joint)
-    lowered, (armature,) = lower(system), lowered_attached(system).armature
+    system, name = live_system(actuator, switched=True), identifier(joint)
+    lowered, (armature,) = lower(system), lowered_hosted(system).armature
     paths, states = [*system.parameters], system.states
     known = {path: (field.metadata, path) for path, field, _ in quantities(actuator)}
     targets, drive = system.inputs[3:], actuator.drive
@@ -211,7 +218,7 @@ def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
         "follows": _listed(map(str, follows)),
         "step": c_live.emit_live(name, lowered, armature),
     }
-    return Written(ROW.format(**words), KIND.format(**words), system)
+    return Written(fill("plugin_row.c", **words), fill("plugin_kind.c", **words), system)
 
 
 def _low(meta: Any) -> float | None:
@@ -328,3 +335,97 @@ def run(
         data.qfrc_applied[0] = case.load(k, q, w)
         mujoco.mj_step(model, data)
     return case.check(simulator(), positions)
+
+
+def into_plugin(
+    wanted: Mapping[str, Actuator], path: Path | str, request: Request, *, replay: bool = True
+) -> Edited:
+    """Actuators by name or regular expression of their joints, as plugins of one library."""
+    model = model_of(path)
+    engine = engine_of(model.loaded.model)
+    deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
+    kinds: dict[str, Actuator] = {}
+    chosen: dict[str, tuple[str, Old]] = {}
+    changes: list[str] = []
+    for joint, pattern in deciding.items():
+        old = old_of(model.loaded, joint)
+        if old.actuator is not None and old.gear != 1.0:
+            raise InvalidValue(
+                f"the actuator of {joint!r} has gear {old.gear:g}; expected 1 for a plugin, whose ctrl is"
+                " in the joint's units"
+            )
+        fitting, notes = adapted(wanted[pattern], old)
+        kind = next((k for k, known in kinds.items() if known == fitting), joint)
+        kinds.setdefault(kind, fitting)
+        chosen[joint] = (kind, old)
+        changes += notes
+    first = next(iter(kinds))
+    request = request._replace(timestep=engine.timestep, integrator=engine.integrator, joint=first)
+    made = several(kinds, request)
+    if replay:
+        from ..replay import proven
+
+        made = proven(made, request.logs or None)
+    edits = [_extension(model, [*kinds])]
+    for joint, (kind, old) in chosen.items():
+        mine, said = _edits(model, old, joint, kind, armature_of(kinds[kind]))
+        edits += mine
+        changes += said
+    files = applied(edits)
+    beside = {name: text for name, text in made.files.items() if not name.endswith(".xml")}
+    return Edited(
+        files, tuple(changes), _verified(model, files, made, len(chosen)), (), made.findings, (made,), beside
+    )
+
+
+def _extension(model: Model, kinds: Sequence[str]) -> Edit:
+    """The plugins' names, at the beginning of the model."""
+    root = next(e for e in model.elements if e.file == model.path)
+    named = "".join(f'<plugin plugin="backemf.{identifier(kind)}"/>' for kind in kinds)
+    return Edit(root, root.opened, root.opened, f"\n  <extension>{named}</extension>".encode())
+
+
+def _edits(model: Model, old: Old, joint: str, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
+    given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == joint), None)
+    element = _element(given, old, joint, kind)
+    there = model.joint(joint)
+    body = {**dict.fromkeys(JOINT[:3], "0"), "armature": armature}
+    raw = there.file.read_bytes()[there.start : there.opened]
+    edits = [Edit(there, there.start, there.opened, with_attributes(raw, body))]
+    if given is not None:
+        edits.append(Edit(given, given.start, given.end, element))
+    else:
+        edits.append(inserted(model.elements, element, model.path))
+    was = "new" if given is None else f"<{given.tag}> became"
+    said = [f"actuator of {joint}: {was} <plugin> backemf.{identifier(kind)}"]
+    return edits, said + [
+        f"joint {joint}: {k} {number(getattr(old, k))} became {v}"
+        for k, v in body.items()
+        if number(getattr(old, k)) != v
+    ]
+
+
+def _element(given: Element | None, old: Old, joint: str, kind: str) -> bytes:
+    """The old one's name and range, and our plugin."""
+    kept = {"name": joint} if given is None else {k: v for k, v in given.attributes.items() if k in KEPT}
+    if old.ctrlrange is not None:
+        kept |= {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
+    words = {**kept, "joint": joint, "plugin": f"backemf.{identifier(kind)}"}
+    return f"<plugin {attributes({k: escaped(v) for k, v in words.items()})}/>".encode()
+
+
+def _verified(model: Model, files: dict[Path, bytes], made: Export, n: int) -> str:
+    """The edited model, compiled with the library itself under names that only this process knows."""
+    mujoco = load_mujoco()
+    library: Any = built({k: v for k, v in made.files.items() if k.endswith(".c")})
+    tagged = dict(files)
+    for name in library.names:
+        own = f'plugin="backemf.{name}"'.encode()
+        other = f'plugin="backemf.{name}{library.tag}"'.encode()
+        tagged = {path: content.replace(own, other) for path, content in tagged.items()}
+    new = compiled(mujoco, model.path, tagged)
+    data = mujoco.MjData(new)
+    mujoco.mj_step(new, data)
+    if new.nplugin != model.loaded.model.nplugin + n:
+        raise InvalidValue(f"{model.path.name} has {new.nplugin} plugins after the change; expected {n} more")
+    return f"compiled with MuJoCo {mujoco.__version__} and the library itself, and stepped"
