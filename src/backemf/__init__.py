@@ -41,7 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "mujoco.live.attach": ("attach", "Motors"),
-    "targets.explain": ("explain",),
+    "mujoco.explain.explanation": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
+    from .mujoco.explain.explanation import explain as explain
     from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
@@ -121,6 +122,5 @@ if TYPE_CHECKING:
     from .results.fit import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
-    from .targets.explain import explain as explain
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay

@@ -15,10 +15,9 @@ from backemf.apps.cli import exports
 from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
+from backemf.mujoco.explain import servos
+from backemf.mujoco.explain.explanation import Part, _told, explain, summary, text
 from backemf.physics.joint_law import JointLaw
-from backemf.targets.explain import Part, explain, summary, text
-from backemf.targets.explained import servos
-from backemf.targets.explained.text import _told
 
 from ..cli.runner import runner
 

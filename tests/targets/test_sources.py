@@ -16,9 +16,9 @@ import backemf as be
 from backemf.apps.cli import exports
 from backemf.apps.cli.inputs import sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.mujoco.explain.explanation import explain
 from backemf.physics.joint_law import JointLaw
 from backemf.targets import isaaclab
-from backemf.targets.explain import explain
 from backemf.targets.export import export
 from backemf.targets.mujoco import dcmotor, source
 from backemf.targets.sourcing import choose_actuator

@@ -13,7 +13,7 @@ from backemf.physics.joint_law import LAW_PATHS, JointLaw
 from backemf.targets.description import DRAKE, SDF, URDF
 from backemf.targets.export import TARGETS, module_of
 from backemf.targets.spec import TargetSpec, carry, drop, value_at
-from backemf.targets.write import fill
+from backemf.targets.template import fill
 
 from .clock import GEARED
 
@@ -118,7 +118,9 @@ def test_paths_and_names_of_a_row():
 
 def test_a_template_is_filled_and_empty_lines_go():
     fields = dict.fromkeys(("header", "joint", "kind", "arguments"), "x")
-    text = fill("isaaclab.py.in", {**fields, "arguments": ""})
+    text = fill("isaaclab.py", **{**fields, "arguments": ""})
     assert text == 'x\n\nfrom isaaclab.actuators import x\n\nACTUATOR = x(\n    joint_names_expr=["x"],\n)\n'
-    with pytest.raises(KeyError, match="arguments"):
-        fill("isaaclab.py.in", {"header": "", "joint": "", "kind": ""})
+    odd = fill("isaaclab.py", **{**fields, "header": "of a@joint@b"})
+    assert odd.startswith("of a@joint@b\n")  # what is filled in is not looked at again
+    with pytest.raises(InvalidValue, match="has a place for arguments"):
+        fill("isaaclab.py", header="", joint="", kind="")

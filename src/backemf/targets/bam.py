@@ -37,7 +37,7 @@ from .spec import (
     Filling,
     Loss,
     Row,
-    Settled,
+    TargetLaw,
     TargetSpec,
     absorb,
     carry,
@@ -239,14 +239,14 @@ LACKS = (
 """What BAM's parameters lack."""
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     content, losses = parameters(actuator, request.joint), spec.losses(actuator, request)
     drive = replace(actuator.drive, **actuator.drive.without_push)
     carried = replace(parse(content, drive=drive).actuator, motion=actuator.motion)
-    return Settled(content, carried, weighed(actuator, carried, losses, request))
+    return TargetLaw(content, carried, weighed(actuator, carried, losses, request))
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
     own, firmware = actuator.parameters, "drive: BAM keeps the firmware's law in code"
     if "drive.firmware_gain" in own:
@@ -306,7 +306,7 @@ def _check_isaac(actuator: Actuator) -> None:
         )
 
 
-def _settle_isaac(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle_isaac(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     content, losses = _as_m5(parameters(actuator, request.joint)), spec.losses(actuator, request)
     steps = round((actuator.drive.delay or 0.0) / request.timestep)
     most = _largest_current(actuator, content["kt"])
@@ -315,7 +315,7 @@ def _settle_isaac(spec: TargetSpec, actuator: Actuator, request: Request) -> Set
     stall = given_["vin"] * given_["max_pwm"] * content["kt"] / content["R"]
     given_ |= {"actuator_effort_limit": 2.0 * stall, "min_delay": steps, "max_delay": steps}
     law = {**{k: v for k, v in content.items() if k != "armature"}, **given_}
-    return Settled(law, carried, weighed(actuator, carried, losses, request))
+    return TargetLaw(law, carried, weighed(actuator, carried, losses, request))
 
 
 OUTER = ("armature", "actuator_effort_limit", "kp_fw", "vin", "min_delay", "max_delay")
@@ -323,7 +323,7 @@ OUTER = ("armature", "actuator_effort_limit", "kp_fw", "vin", "min_delay", "max_
 
 
 def _place_isaac(
-    settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request
+    settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request
 ) -> Filling:
     own = [k for k in settled.law if k in numbers and k not in OUTER]
     inner = {("resistance" if k == "R" else k): numbers[k] for k in own}
@@ -466,7 +466,7 @@ ISAAC = TargetSpec(
         ),
     ),
     file="{joint}_isaaclab.py",
-    template="isaaclab_bam.py.in",
+    template="isaaclab_bam.py",
     comment=hash_comment,
     check=_check_isaac,
     settle=_settle_isaac,

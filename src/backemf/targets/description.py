@@ -26,17 +26,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
-from ..mujoco.joints import by_joint
+from ..mujoco.models import by_joint
 from ..mujoco.xml import Edit, applied, scan, with_attributes
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.joint_law import NO_EMF, JointLaw, capability
 from .approximate import best, positions
-from .clocked import Clocked
 from .drake import inputs_at, moved, parsed, simulator
-from .motions import motions_of, reference_inertia
+from .motions import Clocked, motions_of, reference_inertia
 from .mujoco.dcmotor import attributes
-from .mujoco.edited import Edited
+from .mujoco.into import Edited
 from .result import Account, Export, Request, number, xml_comment
 from .spec import (
     LAW_DRIVE,
@@ -50,7 +49,7 @@ from .spec import (
     Filling,
     Loss,
     Row,
-    Settled,
+    TargetLaw,
     TargetSpec,
     absorb,
     carry,
@@ -124,13 +123,13 @@ def _check_limited(label: str, actuator: Actuator) -> None:
         )
 
 
-def _settle_plain(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle_plain(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     """The joint's numbers by closed forms. The controller keeps the drive's law, so costs are the joint's."""
     closed = closed_law(actuator, request.load, request.amplitude)
     law = JointLaw.of(actuator, request.load, request.amplitude)._replace(stiffness=closed.stiffness)
     bare = closed._replace(armature=0.0)
     costs = weighed(actuator, tuned(actuator, bare, request), spec.losses(actuator, request), request)
-    return Settled(law, bare.actuator(actuator), costs)
+    return TargetLaw(law, bare.actuator(actuator), costs)
 
 
 def _stand_in(actuator: Actuator, request: Request, turning: str) -> dict[str, str]:
@@ -142,7 +141,7 @@ def _stand_in(actuator: Actuator, request: Request, turning: str) -> dict[str, s
 
 
 def _place_plain(
-    settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request
+    settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request
 ) -> Filling:
     lines = [controller_line(numbers)]
     if numbers["friction"] > 0:
@@ -219,7 +218,7 @@ def _plain(label: str, rows: tuple[Row, ...], inert: Mapping[str, str] = PLAIN_I
         " joint N and m.",
         rows=(*_plain_rows(label), *rows),
         file=f"{{joint}}.{label.lower()}",
-        template=f"{label.lower()}.xml.in",
+        template=f"{label.lower()}.xml",
         comment=xml_comment,
         check=functools.partial(_check_limited, label),
         settle=_settle_plain,
@@ -273,13 +272,13 @@ def _lose_dry(actuator: Actuator, request: Request) -> Iterable[Loss]:
         yield Loss(", ".join(rest), FRICTIONLESS, False, without=without)
 
 
-def _settle_drake(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle_drake(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     """With the damping that makes up best for the friction; nothing else is moved, least of all the gains."""
     closed = closed_law(actuator, request.load, request.amplitude)._replace(friction=0.0)
     losses = spec.losses(actuator, request)
     if not (request.method == "simulation" and actuator.friction.dry):
         costs = weighed(actuator, tuned(actuator, closed, request), losses, request)
-        return Settled(closed, closed.actuator(actuator), costs)
+        return TargetLaw(closed, closed.actuator(actuator), costs)
     motions, over = motions_of(actuator, request)
     rich = positions(actuator, motions)
     able, drag = capability(actuator, request.amplitude), closed.viscous
@@ -290,7 +289,7 @@ def _settle_drake(spec: TargetSpec, actuator: Actuator, request: Request) -> Set
     scale = [max(drag, 0.02 * able.stall / able.speed)]
     fit = best(lambda y: tuned(actuator, at(y), request), [drag], scale, rich, motions)
     costs: Account = account(actuator, losses, fit.difference, rich, motions, over)
-    return Settled(at(fit.x), at(fit.x).actuator(actuator), costs)
+    return TargetLaw(at(fit.x), at(fit.x).actuator(actuator), costs)
 
 
 def drake_inputs(actuator: Actuator) -> dict[str, float]:
@@ -305,7 +304,7 @@ def drake_inputs(actuator: Actuator) -> dict[str, float]:
 
 
 def _place_drake(
-    settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request
+    settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request
 ) -> Filling:
     x, inputs = {name: number(value) for name, value in numbers.items()}, drake_inputs(actuator)
     limits = "".join(f' {name}="{x[name]}"' for name in ("effort", "velocity") if name in x)
@@ -385,7 +384,7 @@ DRAKE = TargetSpec(
         ),
     ),
     file="{joint}_drake.urdf",
-    template="drake.urdf.in",
+    template="drake.urdf",
     comment=xml_comment,
     check=_check_follows,
     settle=_settle_drake,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, NotAvailable
-from .clocked import Clocked
+from .motions import Clocked
 
 LOST = 1e6
 """Positions beyond this [rad or m] are not a motion any more."""

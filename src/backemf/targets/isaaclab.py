@@ -37,7 +37,7 @@ from .spec import (
     UNLIMITED,
     Filling,
     Losses,
-    Settled,
+    TargetLaw,
     TargetSpec,
     absorb,
     carry,
@@ -76,14 +76,14 @@ def _check(actuator: Actuator) -> None:
         )
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     chosen, costs = candidate(actuator, request)
     names = THREE if request.version == "3.0" else {}
     law = {"kind": chosen.kind, **{names.get(k, k): v for k, v in chosen.values.items()}}
-    return Settled(law, chosen.actuator, costs)
+    return TargetLaw(law, chosen.actuator, costs)
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     lines = ["friction is an effort from Isaac Sim 5.0 on, a coefficient in 4.5: leave it out there."]
     if "max_delay" in numbers:
         lines.append(f"Delays are counted in physics steps of {1e3 * request.timestep:g} ms.")
@@ -224,7 +224,7 @@ SPEC = TargetSpec(
         UNLIMITED,
     ),
     file="{joint}_isaaclab.py",
-    template="isaaclab.py.in",
+    template="isaaclab.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

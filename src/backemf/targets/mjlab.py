@@ -23,14 +23,13 @@ from ..mujoco.dcmotor import DcMotor
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.gearbox import Gearbox
-from .clocked import Clocked
 from .isaaclab import candidate
-from .motions import reference_inertia
+from .motions import Clocked, reference_inertia
 from .mujoco.dcmotor import attributes, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import LACKED, carried
 from .result import Effect, Request, hash_comment, number
-from .spec import Filling, Losses, Row, Settled, TargetSpec, carry, check_direction, drop
+from .spec import Filling, Losses, Row, TargetLaw, TargetSpec, carry, check_direction, drop
 from .write import weighed
 
 PD_UNITS = (
@@ -81,7 +80,7 @@ OF_JOINT = (drop("friction.viscous_quadratic", ABSENT), drop("friction.viscous_c
 """What mjlab's configuration lacks of a `<dcmotor>` at the joint."""
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     if _follows_torque(actuator):
         return _settle_pd(actuator, request)
     made, costs = carried(actuator, request._replace(backlash=False), 1)
@@ -104,10 +103,10 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
     values = settings(dcmotor, loss, joint_side.drive.delay, request)
     law = {"mode": str(dcmotor.controller.inputs).upper(), **values}
     costs = costs._replace(dropped=tuple(dropped))
-    return Settled(law, made, costs, () if finding is None else (finding,))
+    return TargetLaw(law, made, costs, () if finding is None else (finding,))
 
 
-def _settle_pd(actuator: Actuator, request: Request) -> Settled:
+def _settle_pd(actuator: Actuator, request: Request) -> TargetLaw:
     """A torque or impedance interface: mjlab's PD law in newton-metres behind a torque-speed line."""
     chosen, costs = candidate(actuator, request, late=False)
     x, lag = chosen.values, _lag(actuator.drive.delay, request)
@@ -121,7 +120,7 @@ def _settle_pd(actuator: Actuator, request: Request) -> Settled:
     }
     if lag:
         costs = costs._replace(dropped=tuple(e for e in costs.dropped if e.path != "drive.delay"))
-    return Settled(law, chosen.actuator, costs)
+    return TargetLaw(law, chosen.actuator, costs)
 
 
 def _lag(delay: float | None, request: Request) -> int:
@@ -129,7 +128,7 @@ def _lag(delay: float | None, request: Request) -> int:
     return 0 if not delay else max(1, round(delay / request.timestep))
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     values, lines = dict(settled.law), []
     if values["frictionloss"] > 0:
         solver = sticking(values["frictionloss"], request.timestep)
@@ -141,7 +140,7 @@ def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, r
     fields["arguments"] = "\n".join(f"    {k}={_literal(v)}," for k, v in values.items())
     if fields["mode"]:
         return Filling(fields, lines)
-    return Filling(fields, lines, template="mjlab_pd.py.in", units=PD_UNITS)
+    return Filling(fields, lines, template="mjlab_pd.py", units=PD_UNITS)
 
 
 def settings(dcmotor: DcMotor, loss: float, delay: float | None, request: Request) -> dict[str, Any]:
@@ -293,7 +292,7 @@ SPEC = TargetSpec(
         Row("drive.newton_metres_per_radian_second", "-", "dropped: no integral"),
     ),
     file="{joint}_mjlab.py",
-    template="mjlab_dcmotor.py.in",
+    template="mjlab_dcmotor.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

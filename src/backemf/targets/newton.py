@@ -33,8 +33,7 @@ from ..physics.gearbox import Gearbox
 from ..physics.joint_law import JointLaw, dry_levels
 from ..physics.motor import Limits, Motor
 from .approximate import difference, positions
-from .clocked import Clocked
-from .motions import motions_of
+from .motions import Clocked, motions_of
 from .reduce import refitted
 from .result import NOTHING_LOST, Request, hash_comment, number
 from .spec import (
@@ -47,7 +46,7 @@ from .spec import (
     Filling,
     Loss,
     Row,
-    Settled,
+    TargetLaw,
     TargetSpec,
     carry,
     drop,
@@ -63,7 +62,7 @@ def _check(actuator: Actuator) -> None:
         )
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     """One motor at the joint, its friction moved to make up for what is lost."""
     carried, losses, costs = stand_in(actuator, request), spec.losses(actuator, request), NOTHING_LOST
     if losses:
@@ -78,7 +77,7 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
         effort_limit=0.0 if limits is None else limits.torque or 0.0, friction=carried.friction.moving
     )
     law = law if volts is not None else law._replace(stall_torque=0.0, no_load_speed=0.0)
-    return Settled(law, carried, costs)
+    return TargetLaw(law, carried, costs)
 
 
 def stand_in(actuator: Actuator, request: Request) -> Actuator:
@@ -141,7 +140,7 @@ CLAMP = {"SATURATION_EFFORT": "saturation_effort", "VELOCITY_LIMIT": "velocity_l
 CLAMP |= {"MAX_MOTOR_EFFORT": "max_motor_effort"}
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     units = {row.name: row.remarks.split(",")[0] for row in SPEC.rows if row.name}
     if actuator.motion == "linear":
         units = {name: LINEAR.get(unit, unit) for name, unit in units.items()}
@@ -255,7 +254,7 @@ SPEC = TargetSpec(
         ),
     ),
     file="{joint}_newton.py",
-    template="newton.py.in",
+    template="newton.py",
     comment=hash_comment,
     check=_check,
     settle=_settle,

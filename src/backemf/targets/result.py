@@ -4,10 +4,14 @@ what was moved to make up for it, and the header in which a file says so."""
 from __future__ import annotations
 
 import datetime
+import html
+import io
 import math
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import __version__
@@ -268,3 +272,41 @@ def request_of(export: Export) -> Request:
     asked = (export.target, export.version, export.joint, export.notes, "simulation")
     over = (export.amplitude, export.load, export.has_play_joint)
     return Request(*asked, export.timestep, export.integrator, *over)
+
+
+DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every file in an archive: the earliest that the format can say."""
+TEXTS = (".xml", ".c", ".h", ".html")
+PROGRAMS = (".so", ".dll", ".dylib")
+ESCAPED = (".html",)
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading somebody's archive may raise."""
+
+
+def packed(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip archive of these files, in this order."""
+    into = io.BytesIO()
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, DATE)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3  # as written on POSIX
+            mode = 0o755 if PurePosixPath(name).suffix in PROGRAMS else 0o644
+            entry.external_attr = (0o100000 | mode) << 16
+            archive.writestr(entry, content.encode("utf-8") if isinstance(content, str) else content)
+    return into.getvalue()
+
+
+def unpacked(content: bytes) -> dict[str, bytes]:
+    """The files of an archive by name."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+
+
+def restated(content: bytes, old: str, new: str) -> bytes:
+    """The same archive with one text for another in the texts inside it."""
+    files: dict[str, str | bytes] = {}
+    for name, inside in unpacked(content).items():
+        ending = PurePosixPath(name).suffix
+        text = html.escape(new, quote=False) if ending in ESCAPED else new
+        files[name] = inside.replace(old.encode(), text.encode(), 1) if ending in TEXTS else inside
+    return packed(files)

@@ -284,7 +284,7 @@ def reduce_by(rows: Iterable[Row], actuator: Actuator, request: Request) -> tupl
     return now, Losses(loss for row in rows for loss in row.lose(actuator, request))
 
 
-class Settled(NamedTuple):
+class TargetLaw(NamedTuple):
     """A target's law of an actuator, what that moves like, and what was lost."""
 
     law: Any
@@ -327,8 +327,8 @@ class TargetSpec:
     template: str
     comment: Callable[[Sequence[str]], str]
     """Lines as a comment of its language."""
-    settle: Callable[[TargetSpec, Actuator, Request], Settled]
-    place: Callable[[Settled, Mapping[str, float], Actuator, Request], Filling]
+    settle: Callable[[TargetSpec, Actuator, Request], TargetLaw]
+    place: Callable[[TargetLaw, Mapping[str, float], Actuator, Request], Filling]
     """The rest of the file, from what was settled and its numbers."""
     check: Callable[[Actuator], object] = lambda actuator: None
     """Refuses an actuator that the target has no place for."""

@@ -3,10 +3,8 @@ motions; a law's numbers are moved where that makes up for it; the numbers fill 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +16,8 @@ from .approximate import Difference, Tuned, best, difference, near, positions
 from .motions import Motion, motions_of
 from .result import NOTHING_LOST, Account, Effect, Export, Request, complete, header, number
 from .spec import Loss, TargetSpec
+from .template import fill
 
-TEMPLATES = Path(__file__).with_name("templates")
 BETTER = 0.9
 """Other numbers than the closed forms are taken where they leave less than this share of the error."""
 GAINS, OF_JOINT = ("gain", "stiffness", "damping"), ("effort_limit", "viscous", "friction")
@@ -51,7 +49,7 @@ def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
         lines = [*header(request, units, settled.costs, settled.findings), *filling.lines]
         own = {name: number(value) for name, value in numbers.items()}
         fields = {"joint": request.joint, "header": spec.comment(lines).rstrip("\n"), **own}
-        text = fill(filling.template or spec.template, {**fields, **filling.fields})
+        text = fill(filling.template or spec.template, **{**fields, **filling.fields})
         files = {spec.file.format(joint=request.joint): text}
     return complete(
         request,
@@ -64,29 +62,6 @@ def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
         findings=settled.findings,
         notes=filling.notes,
     )
-
-
-@functools.cache
-def _template(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def fill(template: str, fields: Mapping[str, str]) -> str:
-    """A template with a text for each `@name@`; a line of nothing but an empty one goes.
-
-    Args:
-        template: name of a file among the templates.
-        fields: the texts.
-    """
-    lines = []
-    for line in _template(template).split("\n"):
-        whole = line.strip()
-        if len(whole) > 2 and whole[0] == whole[-1] == "@" and fields.get(whole[1:-1]) == "":
-            continue
-        first, *rest = line.split("@")
-        texts = [fields[part] if k % 2 == 0 else part for k, part in enumerate(rest)]
-        lines.append("".join([first, *texts]))
-    return "\n".join(lines)
 
 
 # A law at the joint.

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...mujoco.arrays import load_mujoco
+from ...mujoco.explain.law import LONG
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive
 from ...physics.joint_law import JointLaw
 from ..approximate import positions
-from ..explained.law import LONG
 from ..motions import motions_of, reference_inertia
 from ..result import Export, Request, moved, number, request_of, xml_comment
 from ..spec import (
@@ -33,7 +33,7 @@ from ..spec import (
     Filling,
     Loss,
     Row,
-    Settled,
+    TargetLaw,
     TargetSpec,
     carry,
 )
@@ -62,7 +62,7 @@ def _lose_play(actuator: Actuator, request: Request) -> Iterable[Loss]:
     return LAW_PLAY.lose(actuator, request)
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     """The law by closed forms, or moved to make up for what is lost."""
     closed, losses = closed_law(actuator, request.load, request.amplitude), spec.losses(actuator, request)
     if request.method == "simulation" and any(loss.kept for loss in losses):
@@ -75,7 +75,7 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
     else:
         law, costs = closed, weighed(actuator, tuned(actuator, closed, request), losses, request)
     findings = _find_long_step(law, reference_inertia(actuator, request), request.timestep)
-    return Settled(law, law.actuator(actuator), costs, findings)
+    return TargetLaw(law, law.actuator(actuator), costs, findings)
 
 
 def _find_long_step(law: JointLaw, load: float, timestep: float) -> tuple[Finding, ...]:
@@ -95,7 +95,7 @@ def _find_long_step(law: JointLaw, load: float, timestep: float) -> tuple[Findin
     )
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     parts = _parts(actuator, settled.law, request.joint, request.timestep, request.gear)
     load = reference_inertia(actuator, request)
     template, fields = frame_fields(request, actuator, parts.joint, parts.element, load)
@@ -194,7 +194,7 @@ SPEC = TargetSpec(
         ONE_INPUT,
     ),
     file="{joint}.xml",
-    template="mujoco.xml.in",
+    template="mujoco.xml",
     comment=xml_comment,
     check=lambda actuator: kind_of(actuator.drive),
     settle=_settle,

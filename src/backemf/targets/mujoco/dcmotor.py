@@ -20,8 +20,8 @@ from ...physics.friction import Coulomb, Viscous
 from ..motions import reference_inertia
 from ..reduce import OF_DRIVE, OF_FRICTION, OF_GEARBOX, OF_MOTOR, ONE_POSITION, carried, rigid
 from ..result import Export, Request, number, request_of, xml_comment
-from ..spec import Filling, Settled, TargetSpec
-from ..write import fill
+from ..spec import Filling, TargetLaw, TargetSpec
+from ..template import fill
 from .finding import integrator_finding
 from .run import (
     Adjust,
@@ -49,7 +49,7 @@ class Text(NamedTuple):
     dcmotor: DcMotor
 
 
-def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     best, costs = carried(actuator, request, rules(request.version).era)
     at_gear = seen(best, request)
     made = parts(at_gear, request.version, request.timestep)
@@ -60,10 +60,10 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> Settled:
     words = ("name", "joint", "input", "ctrllimited")
     numbers = {f"dcmotor {k}": float(v.split()[0]) for k, v in made.element.items() if k not in words}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
-    return Settled(made, best, costs, () if finding is None else (finding,), numbers)
+    return TargetLaw(made, best, costs, () if finding is None else (finding,), numbers)
 
 
-def _place(settled: Settled, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     made: Text = settled.law
     lines = [f"ctrl[{k}] is {name} times {number(c)}." for k, (name, c) in enumerate(made.ctrl.items())]
     lines.append("The body is a stand-in: take over the joint's attributes and the actuator.")
@@ -130,7 +130,7 @@ def frame(
 ) -> str:
     """The file around an actuator's element."""
     template, fields = frame_fields(request, actuator, on_joint, element, load)
-    return fill(template, {"joint": request.joint, "header": top.rstrip("\n"), **fields})
+    return fill(template, joint=request.joint, header=top.rstrip("\n"), **fields)
 
 
 def frame_fields(
@@ -151,9 +151,9 @@ def frame_fields(
         "element": element,
     }
     if play is None:
-        return "mujoco.xml.in", fields
+        return "mujoco.xml", fields
     fields |= {"gear_mass": number(share * mass), "gear_inertia": number(share * load)}
-    return "mujoco_backlash.xml.in", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
+    return "mujoco_backlash.xml", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
 
 
 def apply(export: Export, spec: Any, joint: str | None = None) -> None:
@@ -275,7 +275,7 @@ SPEC = TargetSpec(
     " gear: with gear 1 at the joint, otherwise at the rotor; the joint's own are at the output.",
     rows=(*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, ONE_POSITION, *OF_FRICTION),
     file="{joint}.xml",
-    template="mujoco.xml.in",
+    template="mujoco.xml",
     comment=xml_comment,
     settle=_settle,
     place=_place,

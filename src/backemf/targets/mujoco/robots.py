@@ -27,9 +27,8 @@ from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from ...results.reread import read_again, stored_logs
 from ..result import NOT_RUN, Request
-from .edited import Edited, Together
 from .interface import Old, old_of
-from .into import edited
+from .into import Edited, Together, edited
 
 PART = re.compile(r"(?P<log>.*) \(last (?P<share>[0-9.]+) ?%\)")
 """How the end of a recording that was held out is called."""

@@ -8,9 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...mujoco.arrays import dcmotors, load_mujoco, without_log
+from ...mujoco.arrays import (
+    Driven,
+    Plain,
+    actuator_names,
+    dcmotors,
+    driven,
+    kind_of,
+    load_mujoco,
+    plain,
+    without_log,
+)
 from ...mujoco.models import Loaded, load
-from ...mujoco.plain import Driven, Plain, actuator_names, driven, kind_of, plain
 from ...physics import drive as drives
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive

@@ -4,7 +4,7 @@ thousands of joints at once.
 The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch.py`).
 `compute` gives the
 torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
-(`engine/hosted.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
+(`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
 which is what tests compare with the engine.
 `torch@isaaclab` and `torch@mjlab` add a class in that simulator's own form.
 """
@@ -20,8 +20,8 @@ from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
-from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
+from ..motions import Clocked
 from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...mujoco.arrays import dcmotors
-from ...mujoco.dcmotor import DcMotor
-from ...mujoco.models import Loaded
-from ...mujoco.plain import Driven, plain
 from ...physics import steady
+from ..arrays import Driven, dcmotors, plain
+from ..dcmotor import DcMotor
+from ..models import Loaded
 
 LONG = 0.5
 """Natural frequency times time step from which a step is too long."""
