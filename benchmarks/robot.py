@@ -16,7 +16,8 @@ import numpy as np
 
 import backemf as be
 from backemf.identify.plants.recordings import recording_of
-from backemf.identify.plants.robot_score import score
+from backemf.identify.plants.robot_result import score_runs
+from backemf.mujoco.robot.coupled import coupled
 from backemf.physics.drive import Impedance
 from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
@@ -66,7 +67,9 @@ def main(folder: Path) -> None:
             cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
             judged = [logs[0].between(cut, logs[0].time[-1])]
         recordings = [recording_of(robot, _plain(log)) for log in judged]
-        as_shipped = score(robot, shipped(robot, gains), {}, None, recordings, held_out=True)
+        old = shipped(robot, gains)
+        runs = [coupled(robot, old, one.log, motion=one.motion) for one in recordings]
+        as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
         ours = fit.score
         assert ours is not None
         rows.append(

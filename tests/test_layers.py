@@ -12,7 +12,8 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
 BASE = {
-    *("errors", "registry", "findings", "units", "tables", "files", "statistics", "figure", "options"),
+    *("errors", "registry", "findings", "finding_codes", "units", "tables", "files", "statistics", "figure"),
+    "options",
     "signal",
 }
 LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datasheets", "mujoco")
@@ -24,7 +25,8 @@ APPS = ("kits", "playground", "report", "film", "cli", "web", "demo")
 WITHIN_BASE = {
     "errors": set(),
     "registry": {"errors"},
-    "findings": set(),
+    "finding_codes": {"registry"},
+    "findings": {"errors", "finding_codes"},
     "tables": {"errors", "findings", "registry"},
     "statistics": set(),
     "files": {"errors"},

@@ -16,7 +16,8 @@ import difflib
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import (
     Any,
     ClassVar,
@@ -24,6 +25,8 @@ from typing import (
     Generic,
     NamedTuple,
     ParamSpec,
+    Protocol,
+    Self,
     TypeVar,
     cast,
     dataclass_transform,
@@ -39,6 +42,10 @@ P = ParamSpec("P")
 O = TypeVar("O", bound="Options")  # house.md's letter
 HIDDEN = ""
 """`cli=HIDDEN`: a keyword that has no word on the command line."""
+
+
+FOLDER = "/"
+"""`writes=FOLDER`: a place that is a folder."""
 
 
 class Scope(NamedTuple):
@@ -66,11 +73,20 @@ class Option(NamedTuple):
     cli: str | None
     more: str
     least: float | None
+    typed: Any
+    writes: str | None
 
     @property
     def spelled(self) -> str:
-        """Its long name on the command line."""
+        """Its long name on the command line; one that it has not there is called as in Python."""
+        if self.cli == HIDDEN:
+            return self.name
         return (self.cli or "--" + self.name.replace("_", "-")).split("/")[0].split(" ")[0]
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is dataclasses.MISSING
 
     @property
     def text(self) -> str:
@@ -82,7 +98,7 @@ class Option(NamedTuple):
 
 def option(
     *,
-    default: Any,
+    default: Any = dataclasses.MISSING,
     help: str,
     choices: Sequence[str] | Callable[[], Sequence[str]] | None = None,
     parse: Callable[[Any], Any] | None = None,
@@ -90,11 +106,14 @@ def option(
     cli: str | None = None,
     more: str = "",
     least: float | None = None,
+    typed: Any = None,
+    writes: str | None = None,
 ) -> Any:
     """A field of an options class.
 
     Args:
-        default: the value where nobody says; what differs from it counts as given.
+        default: the value where nobody says; what differs from it counts as given. Without it the option
+            must be given.
         help: a sentence for docs, command line and forms, with its unit; "{choices}" in it is filled.
         choices: names that it takes, or a function that gives them when they are first needed.
         parse: from what was typed to the value; the annotation of its argument is the type of the words.
@@ -102,10 +121,15 @@ def option(
         cli: its spelling on the command line; `--name` without it, none where it is HIDDEN.
         more: what only Python takes beyond that.
         least: the smallest value.
+        typed: the default as it is typed, where `parse` makes it from words.
+        writes: of a place to write to, what the file is called where a folder is named; FOLDER of a folder.
     """
     names = choices if choices is None or callable(choices) else (lambda: choices)
     known = {"help": help, "choices": names, "parse": parse, "applies_to": applies_to}
-    return dataclasses.field(default=default, metadata={**known, "cli": cli, "more": more, "least": least})
+    return dataclasses.field(
+        default=default,
+        metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed, "writes": writes},
+    )
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
@@ -134,31 +158,48 @@ class Options:
         values = ((one, getattr(self, one.name)) for one in options_of(type(self)))
         return {one.name: value for one, value in values if not _same(value, one.default)}
 
-    def check(self, kind: str, named: str = "", *, in_shell: bool = False) -> None:
+    def only(self, kind: str | Collection[str]) -> Self:
+        """The same without what does not apply.
+
+        Args:
+            kind: as `check` takes it.
+        """
+        kinds = {kind} if isinstance(kind, str) else kind
+        others = (
+            one for one in options_of(type(self)) if one.applies_to and one.applies_to.kind not in kinds
+        )
+        return dataclasses.replace(cast(Any, self), **{one.name: one.default for one in others})
+
+    def check(self, kind: str | Collection[str], named: str = "", *, in_shell: bool = False) -> None:
         """Refuse what was given and does not apply.
 
         Args:
-            kind: of the scopes of these options: "robot" or "bench" for a fit.
+            kind: of the scopes of these options, or several: "robot" or "bench" for a fit.
             named: what it is called in the message, where that is another word: "pendulum".
             in_shell: speak of the command line's words.
 
         Raises:
             InvalidValue: where an option was given that does not apply to this kind.
         """
-        given = self.given()
+        given, kinds = self.given(), {kind} if isinstance(kind, str) else kind
         for one in options_of(type(self)):
             scope = one.applies_to
-            if scope is None or scope.kind == kind or one.name not in given:
+            if scope is None or scope.kind in kinds or one.name not in given:
                 continue
             name = one.spelled if in_shell else one.name
             remedy = scope.in_shell if in_shell and scope.in_shell else scope.remedy
-            where = self.situation.format(named or kind)
+            where = self.situation.format(named or ", ".join(kinds))
             raise InvalidValue(f"{name} is {_short(given[one.name])}, and {where}; it applies to {remedy}")
 
     def to_dict(self) -> dict[str, Any]:
         """Every option with its value, as `--json` shows them: what is no plain value as text."""
         shown = (one for one in options_of(type(self)) if one.cli != HIDDEN or one.annotation in PLAIN)
         return {one.name: _plain(getattr(self, one.name)) for one in shown}
+
+
+def parse_file(path: Path | None) -> Path | None:
+    """What is typed for a file: its name."""
+    return path
 
 
 PLAIN = ("bool", "int", "float", "str", "int | None", "float | None", "str | None")
@@ -193,6 +234,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
     return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
 
 
@@ -235,7 +278,10 @@ class Takes(Generic[P, O]):
         verb.__doc__ = "\n".join([inspect.cleandoc(run.__doc__ or ""), "", *_arguments(kind)])
         keywords = [
             inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.annotation
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if one.required else one.default,
+                annotation=one.annotation,
             )
             for one in options_of(kind)
         ]
@@ -263,3 +309,58 @@ def _arguments(kind: type[Any]) -> Iterator[str]:
         more = f" {one.more}" if one.more else ""
         text = f"{one.name}: {one.help.replace('{choices}', 'by name')}{more}{scope}"
         yield textwrap.fill(text, 106, initial_indent="    ", subsequent_indent="        ")
+
+
+class Terminal(Protocol):
+    """Whoever runs a command: shows what it says while it works, and asks a person where one is there."""
+
+    attended: bool
+    """Whether a person can be asked."""
+
+    def say(self, text: str, share: float | None = None) -> None:
+        """What is being done, and which share of it is."""
+        ...
+
+    def show(self, text: str) -> None:
+        """A text for people that stays."""
+        ...
+
+    def announce(self, content: Mapping[str, Any], text: str) -> None:
+        """What others wait for, at once: an object where JSON was asked for, else a line."""
+        ...
+
+    def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table in place of the one before."""
+        ...
+
+    def confirm(self, question: str) -> bool: ...
+
+    def prompt(self, question: str) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a command says at its end."""
+
+    content: Callable[[], Mapping[str, Any]]
+    """The keys of `--json`."""
+    text: Callable[[], str]
+    """The same for people."""
+    findings: Sequence[Any] = ()
+    written: Sequence[Path | None] = ()
+    figures: Mapping[Path, Any] = dataclasses.field(default_factory=dict)
+    """To be drawn, by the file they go to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command as data: what it takes, and what it does with that. Its help is the docstring of `run`."""
+
+    options: type[Any]
+    run: Callable[[Any, Terminal], Answer | None]
+    order: str = ""
+    """Words of the command line in their order; that of the fields without it."""
+    working: str = ""
+    """What is said while it works; nothing where it speaks itself."""
+    has_findings: bool = True
+    """Whether there is a `--strict`."""

@@ -15,8 +15,7 @@ from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.fleets.estimates import estimates
 from backemf.kits.fleets.fleet import Fleet
 from backemf.kits.fleets.page import fleet_page
-from backemf.kits.fleets.population import drawn_together, population
-from backemf.kits.fleets.story import story
+from backemf.kits.fleets.summary import drawn_together, population, summarize
 from backemf.results.spread import UNITS
 
 from .drawn import PATHS, drawn, servo, write
@@ -101,7 +100,7 @@ def test_its_datasheet_reads_as_a_set_of_one(known):
 
 
 def test_a_story_names_the_odd_unit_and_the_one_that_wears(known):
-    told = story(known[1])
+    told = summarize(known[1])
     assert [one.unit for one in told.odd] == ["unit 0"]
     assert told.odd[0].path == "motor.torque_constant"
     assert told.changes[0].unit == "unit 1"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backemf.identify.fit_findings import of_errors, of_pairs, of_parameters, of_search
+from backemf.identify.fit_numbers import of_errors, of_pairs, of_parameters, of_search
 from backemf.identify.parameters import FreeParameters, Parameter
 from backemf.results.fit import Fitted
 

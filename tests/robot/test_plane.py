@@ -8,9 +8,7 @@ import pytest
 import backemf as be
 from backemf.identify.plants.recordings import recording_of, with_contact
 from backemf.logs.robot import Ground
-from backemf.mujoco.robot.clearance import Clearance
-from backemf.mujoco.robot.contact import Pushes
-from backemf.mujoco.robot.plane import ground_of
+from backemf.mujoco.robot.contact import Clearance, Pushes, ground_of
 
 from .arms import ARM
 from .simulated import DELAYS, recording, truth

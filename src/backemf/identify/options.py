@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
-from ..options import HIDDEN, Options, Scope, option, options
+from ..options import HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..datasheets.datasheet import Datasheet
-    from .inspect.remedies import Inspection
-    from .search import Climb
 
 N_STARTS = 6
 LADDER = "ladder"
 """In place of a friction's name: all of them, and the simplest that is as good as the best."""
 ROBOT = Scope("robot", "robots: read them with bench=be.Robot.read(...)", "robots: give --robot FILE")
-BENCH = Scope("bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench")
+BENCH = Scope(
+    "bench", "an actuator on a bench: read the logs of one joint", "an actuator on a bench: leave --robot out"
+)
 
 
 def friction_names() -> list[str]:
     """Every friction law by the name of its table, other names of it, and the ladder."""
     from ..physics.friction import FRICTIONS
-    from .frictions import ALIASES
 
-    return [*FRICTIONS, *ALIASES, LADDER]
+    return [*FRICTIONS, *FRICTIONS.aliases, LADDER]
 
 
 def parse_paths(texts: list[str] | None) -> list[str] | None:
@@ -95,8 +93,7 @@ class FitOptions(Options):
     )
     friction: str | None = option(
         default=None,
-        help="Another friction model than the start's: {choices}; ladder takes the simplest that is as good"
-        " as the best.",
+        help="Another friction model than the start's: {choices}; ladder tries all.",
         choices=friction_names,
     )
     also: Sequence[str] = option(
@@ -167,7 +164,7 @@ class FitOptions(Options):
         default=None,
         help='Of a robot: its PD gains in a JSON file, {"kp": ..., "kd": ...} [N m/rad].',
         more="Or these as a mapping, one number, a list, or by joint.",
-        parse=lambda path: path,
+        parse=parse_file,
         applies_to=ROBOT,
     )
     joints: Sequence[str] | None = option(
@@ -190,14 +187,13 @@ class FitOptions(Options):
             raise InvalidValue(f"free_inertia is {self.free_inertia:g}; expected a share from 0 up to 1")
 
 
-@dataclass
-class SearchCache:
-    """What an earlier search over the same logs leaves to a later one: no options, as they change nothing."""
+@options
+class LadderOptions(FitOptions):
+    """Keywords of `be.ladder`: those of `be.fit`, and the rungs."""
 
-    climb: Climb | None = None
-    """Searches that this one continues, as the ladder does."""
-    looked: Inspection | None = None
-    """What an inspection of the logs said already."""
-    begin: Mapping[str, float] | None = None
-    """Numbers of others of its make, by path: tried first, and the only start where they lead to the noise of
-    the recordings."""
+    n_starts: int = option(
+        default=3, help="How many starts at most.", applies_to=BENCH, cli="--starts", least=1
+    )
+    rungs: Sequence[str] | None = option(
+        default=None, help="Frictions to try, from poor to rich; the usual ones, unless given.", cli=HIDDEN
+    )

@@ -29,6 +29,8 @@ SMALLEST = 1e-6
 """Lower end of a positive parameter, and the inverse of its upper one, relative to its start."""
 KNEE = 0.1
 """Below this share of its start or of a usual size, the coordinate of a number that may vanish is linear."""
+OPEN = 0.7
+"""Share of its prior's width that an undetermined parameter still has after the data."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 

@@ -3,8 +3,8 @@ and the normal equations of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,10 @@ class PreparedLog(NamedTuple):
     """Where the log's own samples are on that clock."""
     restarts: list[tuple[int, float, float]]
     """Samples at which the model starts anew, with position and velocity there."""
+    joint: str = ""
+    """Whose it is; the one joint of a bench has no name."""
+    recording: str = ""
+    """Which recording of the robot it is cut from."""
 
 
 def fitted_drive(actuator: Actuator, logs: Sequence[Log]) -> tuple[Actuator, bool]:
@@ -122,18 +126,22 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
 
 @dataclass
 class Problem:
-    """Logs of one structure with an actuator whose free parameters are to be found."""
+    """Logs of n >= 1 joints of one structure, with actuators whose free parameters are to be found."""
 
     actuator: Actuator
+    """The structure that all joints have, with the numbers of the first."""
     logs: list[PreparedLog]
     free: FreeParameters
     outputs: tuple[str, ...]
     substeps: int
     sigma: np.ndarray
     """Standard deviation of an error, by output, or by log and output: what weights are the inverse of."""
+    starts: Mapping[str, Actuator] = field(default_factory=dict)
+    """By joint; of a bench its one actuator."""
 
     def __post_init__(self) -> None:
         first, actuator = self.logs[0], self.actuator
+        self.starts = self.starts or {"": actuator}
         if DELAY in self.free.paths and actuator.drive.delay is None:
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
         asked = [*targets(first.log, self.actuator.drive), *first.bench.series]
@@ -323,11 +331,60 @@ class Problem:
         """Every free number by name."""
         return self.free.to_values(x, self.fixed)
 
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Those that some log is of."""
+        return tuple(dict.fromkeys(one.joint for one in self.logs))
+
+    @property
+    def recordings(self) -> list[str]:
+        """Of each log, the recording that it is cut from."""
+        return [one.recording for one in self.logs]
+
+    def places_of(self, joint: str) -> list[int]:
+        """Places of the logs of a joint."""
+        return [k for k, one in enumerate(self.logs) if one.joint == joint]
+
+    def numbers_of(self, joint: str) -> list[int]:
+        """Places of the free numbers that act on a joint, those that it shares included."""
+        return sorted({int(k) for k in self.index[self.places_of(joint)[0]] if k >= 0})
+
+    def actuators(self, x: np.ndarray) -> dict[str, Actuator]:
+        """Each joint's actuator, with the numbers that are the same in all its logs."""
+        values = list(self.values(x).values())
+        made = {}
+        for joint in self.joints:
+            start, places = self.starts[joint], set(self.places_of(joint))
+            rows = [(self.free.parameters[k], values[k]) for k in self.numbers_of(joint)]
+            common = [
+                (q.path, v) for q, v in rows if not q.beside and (q.logs is None or places <= set(q.logs))
+            ]
+            made[joint] = substitute(start, {path: v for path, v in common if path in start.parameters})
+        return made
+
+    def delays(self, x: np.ndarray) -> dict[str, float]:
+        """By joint, the moment at which its commands count, later than their time stamp [s]."""
+        values = list(self.values(x).values())
+        found = dict.fromkeys(self.joints, 0.0)
+        for joint in self.joints:
+            for k in self.numbers_of(joint):
+                if self.free.parameters[k].path == DELAY:
+                    found[joint] = values[k]
+        return found
+
     def actuator_at(self, x: np.ndarray) -> Actuator:
-        """With the numbers that are the same in all logs."""
-        values = self.values(x)
-        own = {p.path: values[p.name] for p in self.free.parameters if not p.beside and p.logs is None}
-        return substitute(self.actuator, {k: v for k, v in own.items() if k in self.actuator.parameters})
+        """The first joint's."""
+        return next(iter(self.actuators(x).values()))
+
+    def x_from(self, known: Mapping[str, float]) -> np.ndarray:
+        """The coordinates of values by name, the start where nothing is known."""
+        values = {q.name: known.get(q.name, q.start) for q in self.free.parameters}
+        return self.free.to_x(values, self.fixed)
+
+    def position_errors(self, x: np.ndarray) -> list[np.ndarray]:
+        """Simulated less measured position of each log, each joint by itself [rad or m]."""
+        rows = zip(self.logs, self.predictions(x), strict=True)
+        return [q - one.measured[one.samples, 0] for one, q in rows]
 
 
 def long_enough(logs: Sequence[Log]) -> None:
@@ -344,8 +401,20 @@ def problem(
     *,
     outputs: Sequence[str] | None = None,
     substeps: int | None = None,
+    starts: Mapping[str, Actuator] | None = None,
+    labels: Sequence[tuple[str, str]] = (),
 ) -> Problem:
-    """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs."""
+    """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs.
+
+    Args:
+        actuator: the structure of all, with the numbers that stay where nothing else is said.
+        logs: of one joint each.
+        free: the numbers to be found, by the places of the logs that they belong to.
+        outputs: what is compared; without it the position, and the current where it was recorded.
+        substeps: steps of the simulation between two samples; without it as many as it takes.
+        starts: of a robot, each joint's actuator.
+        labels: of a robot, the joint and the recording of each log.
+    """
     if not logs:
         raise MissingValue("no logs were given; expected at least one recording")
     long_enough(logs)
@@ -362,7 +431,13 @@ def problem(
         )
     noise = [np.median([noise_of(p.measured[:, k]) for p in prepared]) for k in range(len(seen))]
     sigma = np.array([max(x, LEAST_NOISE.get(o, 1e-9)) for x, o in zip(noise, seen, strict=True)])
-    return Problem(actuator, prepared, free, seen, substeps or default_substeps(prepared, actuator), sigma)
+    if labels:
+        prepared = [
+            one._replace(joint=joint, recording=recording)
+            for one, (joint, recording) in zip(prepared, labels, strict=True)
+        ]
+    steps = substeps or default_substeps(prepared, actuator)
+    return Problem(actuator, prepared, free, seen, steps, sigma, starts or {})
 
 
 def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
@@ -387,7 +462,5 @@ def default_substeps(prepared: Sequence[PreparedLog], actuator: Actuator) -> int
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:
     """Mean absolute error of position by log name."""
-    return {
-        one.log.name: float(np.nanmean(np.abs(q - one.measured[one.samples, 0])))
-        for one, q in zip(p.logs, p.predictions(x), strict=True)
-    }
+    rows = zip(p.logs, p.position_errors(x), strict=True)
+    return {one.log.name: float(np.nanmean(np.abs(error))) for one, error in rows}

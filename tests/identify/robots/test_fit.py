@@ -11,10 +11,11 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
-from backemf.apps.cli.robot_fit import share_of
+from backemf.identify.holdout import divide
+from backemf.identify.options import parse_share
 from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot import robot_of
 from backemf.identify.plants.robot_findings import of_falls
-from backemf.identify.plants.robot_fit import divided, robot_of
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.dynamics import bare_model
 from backemf.mujoco.robot.masses import changed
@@ -106,13 +107,13 @@ def test_every_joint_of_the_whole_is_a_fit_of_its_own(fit):
 
 
 def test_the_last_part_of_every_log_can_be_held_out(logs):
-    first, rest = divided(logs, "last 40 %")
+    first, rest = divide(logs, "last 40 %")
     assert [log.name for log in first] == [log.name for log in logs]
     assert all("last 40 %" in log.name for log in rest)
     assert first[0].time[-1] < rest[0].time[0]
     assert len(first[0]) == pytest.approx(0.6 * len(logs[0]), abs=2)
     with pytest.raises(be.BackemfError, match="above 0 %"):
-        divided(logs, "last 100 %")
+        divide(logs, "last 100 %")
 
 
 def test_gains_are_given_once_by_list_or_by_joint(robot, logs):
@@ -213,12 +214,12 @@ def test_masses_are_found_where_the_model_is_wrong(robot):
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():
-    assert share_of(None) == 0.0
-    assert share_of("10%") == pytest.approx(0.1)
-    assert share_of("0.05") == pytest.approx(0.05)
+    assert parse_share(None) == 0.0
+    assert parse_share("10%") == pytest.approx(0.1)
+    assert parse_share("0.05") == pytest.approx(0.05)
     for text in ("much", "0%", "200%"):
         with pytest.raises(be.BackemfError, match="expected a share, as in 10%"):
-            share_of(text)
+            parse_share(text)
 
 
 def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
@@ -229,3 +230,20 @@ def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
     assert (mass.low, mass.high) == (pytest.approx(0.025), pytest.approx(0.9))
     place = _parameter(Unknown("hand.centre_x", 0.02, 0.01, "m"))
     assert (place.low, place.high) == (pytest.approx(-0.06), pytest.approx(0.1))
+
+
+def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(robot):
+    short = [recording(robot, k, 5.0) for k in (1, 2, 4)]
+    climbed = be.ladder(START, short, rungs=("coulomb", "stribeck"), hold_out="run 4")
+    poor, rich = climbed.rungs
+    assert rich.n_numbers == poor.n_numbers + 6  # static friction and its velocity, of three joints
+    assert [rung.name for rung in climbed.rungs if rung.fit is not None] == [climbed.chosen]
+    assert climbed.held_out == "the coupled simulation of the logs held out"
+    fit = climbed.fit
+    assert fit.friction == climbed.chosen
+    assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
+        (name, name == climbed.chosen) for name in ("coulomb", "stribeck")
+    ]
+    assert fit.score is not None
+    assert fit.score.held_out
+    assert fit.score.rms <= 1.03 * min(poor.held_out, rich.held_out)

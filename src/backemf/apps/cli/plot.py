@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen
+from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage
 from .terminal import Force, Json, answer, drawable, finding_lines, keep, option, place, under, working
 
 WHAT = (
@@ -39,6 +39,7 @@ def plot(
     """
     from ...errors import InvalidValue, MissingValue
     from ...files import write_all
+    from ...targets.sourcing import choose_actuator
     from ..report.figures import draw, show as plots
 
     if inertia < 0:
@@ -51,7 +52,8 @@ def plot(
     sources = [*dict.fromkeys(sources)]
     given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     found = {
-        _name(source, sources): chosen(source, **given, ratio=ratio, motors=motors) for source in sources
+        _name(source, sources): choose_actuator(source, **given, ratio=ratio, motors=motors)
+        for source in sources
     }
     shown = [
         plots.Shown(name, one.actuator, inertia=inertia, **_rated(source))

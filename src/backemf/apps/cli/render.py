@@ -29,10 +29,11 @@ def _fit_or_actuator(text: str, sets: list[str] | None) -> Any:
     user's own."""
     from dataclasses import replace
 
-    from .inputs.sources import actuator_of, values_of
+    from ...targets.sourcing import set_values
+    from .inputs.sources import actuator_of
 
     actuator = actuator_of(text)[0]
-    actuator = actuator.replace(**values_of(actuator, sets))
+    actuator = actuator.replace(**set_values(actuator, sets))
     fit = fit_of(text)
     return actuator if fit is None else replace(fit, actuator=actuator)
 

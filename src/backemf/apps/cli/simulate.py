@@ -81,15 +81,15 @@ def simulate(
     """
     from ...errors import MissingValue
     from ...logs import columns
+    from ...targets.sourcing import choose_actuator
     from .inputs.benches import bench_of
-    from .inputs.sources import chosen
 
     drawable(plot, force)
     keep(output, force)
     if output is not None:
         columns.writable(output)
     given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    made = chosen(source, **given, ratio=ratio, motors=motors)
+    made = choose_actuator(source, **given, ratio=ratio, motors=motors)
     actuator = made.actuator
     carried = bench_of("free-shaft" if bench is None else bench)
     if bench is None and not actuator.motor.rotor_inertia:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...figure import Block, Curve, Drawing, Paragraph, Table, missing, note
-from ...identify.fit_findings import TIED
+from ...identify.fit_numbers import TIED
 from ...identify.predict import ROLES
 from ...tables import number
 from ..playground.panel import live

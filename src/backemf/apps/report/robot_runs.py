@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MissingValue
-from ...identify.plants.robot_score import scored
+from ...identify.plants.robot_result import score_runs
 from ...identify.predict import predict_logs
 from ...logs.log import Log
 from ...logs.robot import Robot
@@ -177,7 +177,7 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
 
 
 def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[str, np.ndarray]]) -> Score:
-    return scored(
+    return score_runs(
         robot,
         runs[0].motion.joints,
         [run.motion.recording for run in runs],

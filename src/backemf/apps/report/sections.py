@@ -52,7 +52,7 @@ def sections(report: Report) -> list[Section]:
             title=name or row.title,
             blocks=tuple(row.blocks(report, *about)),
         )
-        for key in SECTIONS.all_names
+        for key in SECTIONS
         for row in [SECTIONS[key]]
         for name, about in row.subjects(report).items()
     ]

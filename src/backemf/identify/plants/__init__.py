@@ -1,1 +1,1 @@
-"""A robot's joints fitted together: what they share, what each has, and all of them simulated at once."""
+"""What carries joints: a bench, or a robot."""

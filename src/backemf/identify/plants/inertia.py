@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +14,21 @@ from ...engine.compile.kernels import Kernels, kernels
 from ...engine.rows import DELAY, Batch
 from ...logs.log import Signal
 from ...logs.robot import Robot
-from ...mujoco.robot.alone import between
 from ...mujoco.robot.masses import Slopes, Unknown, changed, slopes, unknowns
+from ...mujoco.robot.single_joint import between
 from ...results.fit import BenchNumber
-from ..optimize import levenberg_marquardt
+from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter
+from ..problem import Problem
+from .plant import Optimum
 from .recordings import RobotRecording, recording_of
-from .robot_search import COARSE, Settled, substeps_of
-from .sharing import Joined, joined, weigh, x_from
+
+if TYPE_CHECKING:
+    from .robot import RobotPlant
 
 PREFIX = "robot."
+COARSE = 7e-3
+"""Step of this search [s]."""
 FELT = 5e-3
 """Share of the largest load that an unknown must move by its tolerance to be worth following; the others stay
 as stated."""
@@ -33,7 +38,7 @@ EPSILON = 0.05
 """Part of its tolerance by which an unknown is moved to see what it does."""
 
 
-class Freed(Joined):
+class InertiaProblem(Problem):
     """All joints, with numbers of the robot's model free; these are the last columns of derivatives."""
 
     extra: list[int]
@@ -105,42 +110,47 @@ class Freed(Joined):
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
 
-def with_unknowns(s: Settled, share: float) -> Settled:
+def free_inertia(s: Optimum[RobotPlant], share: float) -> Optimum[RobotPlant]:
     """The same with the robot's own numbers free within a share of theirs: once with the loads' slopes at the
     stated model, once more at the one that was found."""
-    original = s.setup.robot
+    original = s.plant.robot
     stated = unknowns(original, share)
     found = {u.name: u.stated for u in stated}
     for still in (STILL, ()):
         s = _around(s, original, stated, found)
-        coarse = substeps_of(s.problem, COARSE)
+        coarse = Stage(longest=COARSE).substeps(s.problem)
         how: dict[str, Any] = {"robust": s.robust, "substeps": coarse, "most": 12, "tolerance": 1e-3}
         end = levenberg_marquardt(s.problem, s.x, damping=1e-3, still=still, **how)
-        n = s.n_evaluations + end.n_evaluations
-        s = replace(s, x=end.x, ended=end.ended, cost=end.cost, n_evaluations=n)
+        n = s.end.n_evaluations + end.n_evaluations
+        s = replace(s, end=replace(end, n_evaluations=n))
         values = s.values
         found |= {u.name: values[PREFIX + u.name] for u in stated if PREFIX + u.name in values}
     return _around(s, original, stated, found)
 
 
-def _around(s: Settled, original: Robot, stated: Sequence[Unknown], found: dict[str, float]) -> Settled:
+def _around(
+    s: Optimum[RobotPlant], original: Robot, stated: Sequence[Unknown], found: dict[str, float]
+) -> Optimum[RobotPlant]:
     """The same with the robot that has the numbers found, and slopes there."""
     robot = changed(original, {n: v for n, v in found.items() if v != _stated(stated, n)})
-    recordings = [replace(recording_of(robot, one.log), touched=one.touched) for one in s.recordings]
-    there = replace(s, setup=replace(s.setup, robot=robot), recordings=recordings)
-    p, x = _freed(there, stated, found)
-    return replace(there, problem=p, x=x, robust=weigh(p, x))
+    recordings = [replace(recording_of(robot, one.log), touched=one.touched) for one in s.plant.recordings]
+    there = replace(s, plant=replace(s.plant, robot=robot, recordings=recordings))
+    p, x = _problem_around(there, stated, found)
+    p.sigma, robust = s.plant.weigh(p, x)
+    return replace(there, problem=p, end=replace(s.end, x=x), robust=robust)
 
 
 def _stated(all_: Sequence[Unknown], name: str) -> float:
     return next(u.stated for u in all_ if u.name == name)
 
 
-def _freed(s: Settled, stated: Sequence[Unknown], found: dict[str, float]) -> tuple[Freed, np.ndarray]:
+def _problem_around(
+    s: Optimum[RobotPlant], stated: Sequence[Unknown], found: dict[str, float]
+) -> tuple[InertiaProblem, np.ndarray]:
     """The problem around values of the unknowns, and where it stands."""
-    robot = s.setup.robot
-    each = [slopes(robot, one.motion, stated) for one in s.recordings]
-    largest = max(float(np.max(np.abs(one.carried.load))) for one in s.recordings)
+    robot, recordings = s.plant.robot, s.plant.recordings
+    each = [slopes(robot, one.motion, stated) for one in recordings]
+    largest = max(float(np.max(np.abs(one.carried.load))) for one in recordings)
     kept = [
         k
         for k, u in enumerate(stated)
@@ -153,32 +163,32 @@ def _kept(one: Slopes, kept: Sequence[int]) -> Slopes:
     return Slopes(inertia=one.inertia[:, :, kept], load=one.load[:, :, kept])
 
 
-def on_parts(s: Settled, parts: Sequence[RobotRecording]) -> tuple[Joined, np.ndarray]:
+def on_parts(s: Optimum[RobotPlant], parts: Sequence[RobotRecording]) -> tuple[Problem, np.ndarray]:
     """The same problem of parts of the recordings, and where it stands."""
-    if not isinstance(s.problem, Freed):
-        p = joined(s.setup, parts, substeps=s.problem.substeps)
-        return p, x_from(p, s.values)
+    if not isinstance(s.problem, InertiaProblem):
+        p = replace(s.plant, recordings=parts).problem(s.problem.substeps)
+        return p, p.x_from(s.values)
     stated = s.problem.stated
     found = {u.name: float(v) for u, v in zip(stated, s.problem.base, strict=True)}
-    each = [slopes(s.setup.robot, one.motion, stated) for one in parts]
-    p, _ = _with_columns(replace(s, recordings=list(parts)), stated, found, each)
-    return p, x_from(p, s.values)
+    each = [slopes(s.plant.robot, one.motion, stated) for one in parts]
+    p, _ = _with_columns(replace(s, plant=replace(s.plant, recordings=parts)), stated, found, each)
+    return p, p.x_from(s.values)
 
 
 def _with_columns(
-    s: Settled, stated: Sequence[Unknown], found: dict[str, float], each: Sequence[Slopes]
-) -> tuple[Freed, np.ndarray]:
+    s: Optimum[RobotPlant], stated: Sequence[Unknown], found: dict[str, float], each: Sequence[Slopes]
+) -> tuple[InertiaProblem, np.ndarray]:
     rows = [_parameter(u) for u in stated]
-    plain = joined(s.setup, s.recordings, substeps=s.problem.substeps)
-    p = Freed(
+    plain = s.plant.problem(s.problem.substeps)
+    p = InertiaProblem(
         plain.actuator,
         plain.logs,
         FreeParameters((*plain.free.parameters, *rows)),
         plain.outputs,
         plain.substeps,
         plain.sigma,
+        plain.starts,
     )
-    p.who, p.of = plain.who, plain.of
     if len(s.problem.sigma) == len(p.logs):
         p.sigma = s.problem.sigma
     p.extra = list(range(len(plain.free), len(p.free)))
@@ -186,7 +196,7 @@ def _with_columns(
     p.effect = _effects(p, s, each)
     p.plain = kernels(p.system, free=p.free.paths[:1])
     known = {**s.values, **{PREFIX + u.name: found[u.name] for u in stated}}
-    return p, x_from(p, known)
+    return p, p.x_from(known)
 
 
 def _parameter(u: Unknown) -> Parameter:
@@ -204,13 +214,15 @@ def _parameter(u: Unknown) -> Parameter:
     )
 
 
-def _effects(p: Joined, s: Settled, each: Sequence[Slopes]) -> list[tuple[np.ndarray, np.ndarray]]:
+def _effects(
+    p: Problem, s: Optimum[RobotPlant], each: Sequence[Slopes]
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Slopes of inertia and load on the clock of each log."""
-    of = {one.log.name: (one, slope) for one, slope in zip(s.recordings, each, strict=True)}
+    of = {one.log.name: (one, slope) for one, slope in zip(s.plant.recordings, each, strict=True)}
     made = []
-    for log, joint, name in zip(p.logs, p.who, p.of, strict=True):
-        one, slope = of[name]
-        j = s.setup.robot.place(joint)
+    for log in p.logs:
+        one, slope = of[log.recording]
+        j = s.plant.robot.place(log.joint)
         made.append(
             (_on_clock(log.time, one, slope.inertia[:, j]), _on_clock(log.time, one, slope.load[:, j]))
         )
@@ -222,7 +234,7 @@ def _on_clock(t: np.ndarray, one: RobotRecording, columns: np.ndarray) -> np.nda
     return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
 
 
-def robot_numbers(s: Settled, covariance: np.ndarray) -> tuple[BenchNumber, ...]:
+def robot_numbers(s: Optimum[RobotPlant], covariance: np.ndarray) -> tuple[BenchNumber, ...]:
     """What was found of the robot's own numbers."""
     p, x = s.problem, s.x
     T = p.free.slopes(x)
@@ -236,7 +248,7 @@ def robot_numbers(s: Settled, covariance: np.ndarray) -> tuple[BenchNumber, ...]
             value=float(x[k]),
             error=float(errors[k]),
             unit=q.unit,
-            logs=tuple(dict.fromkeys(p.of)),
+            logs=tuple(dict.fromkeys(p.recordings)),
         )
         for k, q in enumerate(p.free.parameters)
         if q.path.startswith(PREFIX)

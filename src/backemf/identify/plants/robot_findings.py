@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...findings import Finding, finding
+from ...logs.log import Log
 from ...mujoco.robot.contact import stretches
-from ...physics import steady
+from ...physics.joint_law import JointLaw
 from ...results.fit import Fit, Score
 from ..uncertainty import inverse
+from .plant import Optimum
 from .recordings import RobotRecording
-from .robot_search import Settled
-from .sharing import errors_of, rms_by
+
+if TYPE_CHECKING:
+    from .robot import RobotPlant
 
 TELLS = 0.15
 """Relative error of the stiffness up to which a joint's own recordings tell it."""
@@ -27,9 +31,9 @@ NOT_FOLLOWED = 3.0
 """How much worse than usual a recording is followed that is named."""
 
 
-def of_contact(s: Settled, unseen: Sequence[RobotRecording]) -> Iterator[Finding]:
+def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iterator[Finding]:
     """Where the robot touched something."""
-    touching = [one for one in (*s.recordings, *unseen) if one.touched.any()]
+    touching = [one for one in (*s.plant.recordings, *unseen) if one.touched.any()]
     if not touching:
         return
     rows, seconds, total = [], 0.0, 0.0
@@ -40,8 +44,8 @@ def of_contact(s: Settled, unseen: Sequence[RobotRecording]) -> Iterator[Finding
         shown = ", ".join(f"{t[a]:.1f} to {t[b - 1]:.1f} s" for a, b in found[:3])
         rows.append(f"{one.log.name} ({spent:.1f} s: {shown}{', ...' if len(found) > 3 else ''})")
         seconds += spent
-    total = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in (*s.recordings, *unseen))
-    ground = s.ground
+    total = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in (*s.plant.recordings, *unseen))
+    ground = s.plant.ground
     where = "it is not on one plane, so that no ground was put there"
     numbers = {"share": seconds / total}
     if ground is not None:
@@ -106,11 +110,11 @@ def of_inertia(stated: Score, found: Score) -> tuple[Finding, ...]:
     )
 
 
-def of_scale(s: Settled, joints: Mapping[str, Fit]) -> Iterator[Finding]:
+def of_scale(s: Optimum[RobotPlant], joints: Mapping[str, Fit]) -> Iterator[Finding]:
     """Which joints tell how strong the motor is, and which borrow it; and stiffnesses that cannot be of equal
     servos."""
     stiffness = {name: _stiffness(fit) for name, fit in joints.items()}
-    for group, members in s.setup.groups.items():
+    for group, members in s.plant.groups.items():
         known = {m: k for m in members if (k := stiffness[m])}
         if len(known) > 1 and max(known.values()) > COLLAPSED * min(known.values()):
             low, high = min(known, key=lambda m: known[m]), max(known, key=lambda m: known[m])
@@ -141,10 +145,10 @@ def _stiffness(fit: Fit) -> float | None:
     loop = fit.actuator.drive.loop
     if loop is None or loop.of != "position" or loop.effort != "V":
         return None
-    return steady.plain_servo(fit.actuator).stiffness
+    return JointLaw.of(fit.actuator).stiffness
 
 
-def scale_errors(s: Settled) -> dict[str, float]:
+def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
     """Relative error of a common factor on all torques of a joint, by its recordings alone; by joint."""
     p, x = s.problem, s.x
     paths = list(p.free.paths)
@@ -153,8 +157,8 @@ def scale_errors(s: Settled) -> dict[str, float]:
     JtJ, _, _ = p.normal_of_logs(x, 0.0, s.robust)
     values = list(p.values(x).values())
     found = {}
-    for joint in dict.fromkeys(p.who):
-        mine = [k for k, w in enumerate(p.who) if w == joint]
+    for joint in p.joints:
+        mine = p.places_of(joint)
         H = JtJ[mine].sum(axis=0)
         size = np.array([abs(values[i]) if i >= 0 else 1.0 for i in p.index[mine[0]]])
         size = np.maximum(size, 1e-12)
@@ -169,9 +173,9 @@ def scale_errors(s: Settled) -> dict[str, float]:
     return found
 
 
-def of_followed(s: Settled) -> Iterator[Finding]:
+def of_followed(s: Optimum[RobotPlant]) -> Iterator[Finding]:
     """Recordings that are followed much worse than the others."""
-    rms = rms_by(s.problem.of, errors_of(s.problem, s.x))
+    rms = _rms_by(s.problem.recordings, s.problem.position_errors(s.x))
     usual = float(np.median(list(rms.values())))
     for of, error in rms.items():
         if error > NOT_FOLLOWED * usual and len(rms) > 2:
@@ -198,3 +202,20 @@ def of_joints(joints: Mapping[str, Fit]) -> Iterator[Finding]:
         yield finding(
             "not_identifiable", text, "take a simpler friction, or record what separates them", n=len(open_)
         )
+
+
+def _rms_by(labels: Sequence[str], errors: Sequence[np.ndarray]) -> dict[str, float]:
+    """Root mean square of errors by what their logs are labelled: joints, or recordings."""
+    squares: dict[str, list[np.ndarray]] = {}
+    for label, e in zip(labels, errors, strict=True):
+        squares.setdefault(label, []).append(e**2)
+    return {label: float(np.sqrt(np.nanmean(np.concatenate(parts)))) for label, parts in squares.items()}
+
+
+def of_reading(logs: Sequence[Log]) -> list[Finding]:
+    """What reading said of all logs, once."""
+    seen: dict[tuple[str, str], Finding] = {}
+    for log in logs:
+        for f in log.findings:
+            seen.setdefault((f.code, f.text), f)
+    return list(seen.values())

@@ -13,8 +13,8 @@ from ...results.population import Population
 from ...tables import interval, number
 from . import figures
 from .fleet import Fleet
-from .kept import Status, failures
-from .story import Story, story
+from .folder import FleetStatus, failures
+from .summary import FleetSummary, summarize
 
 MOST = 20
 """Units that a table lists."""
@@ -27,7 +27,7 @@ def fleet_page(fleet: Fleet, name: str = "") -> Page:
         fleet: with its units fitted.
         name: of the line, in the title.
     """
-    told, status, asked = story(fleet, name), fleet.status, fleet.asked
+    told, status, asked = summarize(fleet, name), fleet.status, fleet.asked
     title = f"{told.population.name}: {status.n_units} units"
     today = datetime.date.today().isoformat()
     friction = told.population.actuator.friction.name
@@ -47,7 +47,7 @@ def fleet_page(fleet: Fleet, name: str = "") -> Page:
     return Page(title=title, note=origin, sections=parts)
 
 
-def _summary(told: Story, status: Status) -> Section:
+def _summary(told: FleetSummary, status: FleetStatus) -> Section:
     n, odd, moved = status.fitted, len(told.odd), len({one.unit for one in told.changes})
     words = f"{n} of {status.n_units} units fitted, {status.failed} failed, {status.left} left."
     belong = (
@@ -84,13 +84,13 @@ def _shared_section(shared: Population) -> Section:
     return Section(key="shared", title="What the units share", blocks=blocks)
 
 
-def _distributions(told: Story) -> Section:
+def _distributions(told: FleetSummary) -> Section:
     figure = figures.distributions(told.first, told.population)
     text = "Columns are units as they were fitted. Dashed: how far units really differ."
     return Section(key="distributions", title="Distributions", blocks=[Drawing(figure=figure, text=text)])
 
 
-def _pairs(told: Story) -> Section:
+def _pairs(told: FleetSummary) -> Section:
     shared = told.population
     if len(shared.parameters) < 2 or not (shared.correlation_error > 0).any():
         why = "Too few units to tell what goes together; fit more than there are parameters."
@@ -105,7 +105,7 @@ def _pairs(told: Story) -> Section:
     return Section(key="pairs", title="What goes together", blocks=blocks)
 
 
-def _worst(told: Story, lost: Sequence[Finding]) -> Section:
+def _worst(told: FleetSummary, lost: Sequence[Finding]) -> Section:
     blocks: list[Block] = []
     if told.odd:
         rows = [(o.unit, o.path, f"{o.spreads:+.1f}", f"{o.t:+.1f}", o.meaning) for o in told.odd[:MOST]]
@@ -121,7 +121,7 @@ def _worst(told: Story, lost: Sequence[Finding]) -> Section:
     return Section(key="worst", title="Units that do not belong", blocks=blocks)
 
 
-def _ageing(told: Story) -> Section:
+def _ageing(told: FleetSummary) -> Section:
     if not any(told.seen.sessions):
         why = "Each unit was recorded in one session. Name several: --by '{unit}/{session}/*.json'."
         return Section(key="ageing", title="Drift and jumps", blocks=[missing(why)])

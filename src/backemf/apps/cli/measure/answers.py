@@ -35,7 +35,7 @@ TorqueConstant = Annotated[str | None, known("Torque constant", "N m/A")]
 
 def read(**given: Any) -> dict[str, Any]:
     """Options as the reading's function takes them; what was not given is left out."""
-    from ....analysis.readings.routes import argument
+    from ....analysis.measure import argument
 
     return {name: argument(name, value) for name, value in given.items() if value is not None}
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....analysis import curves
-from ....analysis.curves.heating import slowest
+from ....analysis.curves import slowest
 from ....datasheets.datasheet import Datasheet
 from ....figure import Curve, Mark, Panel
 from ....physics.actuator import Actuator

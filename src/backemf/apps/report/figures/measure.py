@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ....analysis.readings.constants import Constants
-from ....analysis.readings.measured import Measured, Readings, Shown
+from ....analysis.measure import Constants
+from ....analysis.measured import Measured, Readings, Shown
 from ....figure import Curve, Figure, Panel, Region
 from ....tables import number
 

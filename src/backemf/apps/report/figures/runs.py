@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.trajectory import Trajectory
+from ....engine.simulate import Trajectory
 from ....errors import InvalidValue
 from ....figure import Band, Bars, Curve, Figure, Panel, over_time
 from ....planning.plan import Plan

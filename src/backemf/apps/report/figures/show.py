@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....analysis import curves
-from ....analysis.readings.constants import Constants
-from ....analysis.readings.measured import Measured
+from ....analysis.measure import Constants
+from ....analysis.measured import Measured
 from ....datasheets.datasheet import Datasheet
-from ....engine.trajectory import Trajectory
+from ....engine.simulate import Trajectory
 from ....errors import InvalidValue, MissingValue, UnknownName
 from ....figure import Curve, Figure, Panel
 from ....kits.frc.characterization import Characterization
