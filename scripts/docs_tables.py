@@ -284,8 +284,8 @@ def rows() -> str:
 
 
 def _about(row: Any) -> str:
-    """What a row says of itself: a target's text, a reader's format, a section's title, the first sentence of a
-    docstring: of a command as data, that of what it runs."""
+    """What a row says of itself: a target's text, a reader's format, a section's title, or the first sentence
+    of a docstring; of a command as data, that of what it runs."""
     said = getattr(row, "what", "") or getattr(row, "FORMAT", "") or ", ".join(getattr(row, "suffixes", ()))
     said = said or getattr(row, "title", "") or getattr(getattr(row, "info", row), "help", "")
     text = said or getattr(row, "run", row).__doc__ or ""
