@@ -98,14 +98,9 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         text if len(each) == len(ordered) > 1 else f"{', '.join(each)}: {text}"
         for text, each in whose.items()
     ]
-    first, ranged = next(iter(ordered.values())), all(j.low is not None for j in robot.joints)
-    common = [
-        f
-        for f in first.findings
-        if all(f in one.findings for one in ordered.values())
-        and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
-    ]
-    findings = [*common, *whole.findings]
+    if whole.left:
+        said.append(f"of no joint, not used: {', '.join(whole.left)}")
+    findings = [*_common_findings(robot, ordered), *whole.findings]
     alone = [j for j in robot.names if j not in ordered]
     if alone:
         text = (
@@ -114,8 +109,6 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         )
         remedy = f'record all joints, or say where one is: --map "{alone[0]}=NAME"'
         findings.append(finding("joints_not_recorded", text, remedy, joints=len(alone)))
-    if whole.left:
-        said.append(f"of no joint, not used: {', '.join(whole.left)}")
     return Log(
         name=whole.name,
         signals={},
@@ -125,6 +118,17 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         findings=tuple(findings),
         source=whole.source,
     )
+
+
+def _common_findings(robot: Robot, joints: Mapping[str, Log]) -> list[Finding]:
+    """Those of every joint."""
+    first, ranged = next(iter(joints.values())), all(j.low is not None for j in robot.joints)
+    return [
+        f
+        for f in first.findings
+        if all(f in one.findings for one in joints.values())
+        and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
+    ]
 
 
 def turned(log: Log, origin: Origin) -> Log:
@@ -160,18 +164,8 @@ def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[O
     found = joint_matching.match([r.joint for r in single], robot, told)
     strange = [r.joint for r in single if r.joint not in found]
     parts = {found[r.joint]: r for r in single if r.joint in found}
-    left: list[str] = []
-    numbered = False
-    for recording in (r for r in group if not r.joint):
-        more, rest, by_number = split(recording, robot, told, alone=not single)
-        numbered = numbered or by_number
-        left += rest
-        for joint, part in more.items():
-            if joint in parts:
-                both = (*parts[joint].channels, *part.channels)
-                parts[joint] = replace(parts[joint], channels=both)
-            elif not single:
-                parts[joint] = part
+    shared = [r for r in group if not r.joint]
+    left, numbered = _split_rest(shared, parts, robot, told, alone=not single)
     alone = [j for j in robot.names if j not in parts]
     if single and (not found or (strange and alone)):
         raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
@@ -194,6 +188,31 @@ def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[O
     )
 
 
+def _split_rest(
+    shared: Sequence[Recording],
+    parts: dict[str, Recording],
+    robot: Robot,
+    told: Sequence[Origin],
+    *,
+    alone: bool,
+) -> tuple[list[str], bool]:
+    """Add to `parts` what recordings of several joints hold of each; (channels left over, whether columns
+    were taken by number)."""
+    left: list[str] = []
+    numbered = False
+    for recording in shared:
+        more, rest, by_number = split(recording, robot, told, alone=alone)
+        numbered = numbered or by_number
+        left += rest
+        for joint, part in more.items():
+            if joint in parts:
+                both = (*parts[joint].channels, *part.channels)
+                parts[joint] = replace(parts[joint], channels=both)
+            elif alone:
+                parts[joint] = part
+    return left, numbered
+
+
 def _one_clock(channels: Sequence[Channel]) -> tuple[Channel, ...]:
     """Without the clock of all, where a joint has its own."""
     clocks = [c for c in channels if c.signal == "time" or _is_time(c)]
@@ -211,13 +230,7 @@ def split(
 ) -> tuple[dict[str, Recording], list[str], bool]:
     """(the recording of each joint: its own channels under the names they have without it, and those that no
     joint has; channels left over; whether columns were taken by number)."""
-    spelled = joint_matching.spellings(robot, told)
-    owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
-    single = [o for o in told if o.joint and o.signal != WHOLE]
-    owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
-    by_number = not any(joint for joint, _ in owners.values())
-    if by_number:
-        owners |= _by_number(recording.channels, robot)
+    owners, by_number = _owners(recording, robot, told)
     named = {joint for joint, _ in owners.values() if joint}
     fronts = _fronts(recording, owners)
     missing = [j for j in robot.names if j not in named]
@@ -226,20 +239,34 @@ def split(
         raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
     left = [c.name for c in recording.channels if not owners[c.name][0] and _front(c) in fronts]
     common = [c for c in recording.channels if not owners[c.name][0] and c.name not in left]
-    parts = {}
-    for joint in (j for j in robot.names if j in named):
-        own = [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
-        channels = _as_its_own(own)
-        mapped = any(o.joint == joint and o.signal == "position" for o in told)
-        has_position = mapped or any(_is_position(c) for c in channels)
-        if alone and not has_position:
-            continue  # a joint of which only a command or a temperature is there
-        parts[joint] = replace(recording, channels=(*common, *channels))
-    if alone and not parts:
+    own = {joint: _own_channels(recording, joint, owners) for joint in robot.names if joint in named}
+    if alone:  # without a joint of which only a command or a temperature is there
+        told_position = {o.joint for o in told if o.signal == "position"}
+        own = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
+    if alone and not own:
         raise ReadError(
             f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
         )
+    parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
     return parts, left, by_number and bool(named)
+
+
+def _owners(
+    recording: Recording, robot: Robot, told: Sequence[Origin]
+) -> tuple[dict[str, tuple[str, str]], bool]:
+    """(by channel, the joint and what is left of the name; whether columns were taken by number)."""
+    spelled = joint_matching.spellings(robot, told)
+    owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
+    single = [o for o in told if o.joint and o.signal != WHOLE]
+    owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
+    by_number = not any(joint for joint, _ in owners.values())
+    return (owners | _by_number(recording.channels, robot) if by_number else owners), by_number
+
+
+def _own_channels(recording: Recording, joint: str, owners: Mapping[str, tuple[str, str]]) -> list[Channel]:
+    return _as_its_own(
+        [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
+    )
 
 
 def _is_position(c: Channel) -> bool:
@@ -331,21 +358,20 @@ def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> 
     joint."""
     mine = {name for c in part.channels for name in (c.name, *c.also)}
     spelled = joint_matching.spellings(robot, told)
-    kept = []
-    for origin in told:
+
+    def is_meant(origin: Origin) -> bool:
         if origin.joint:
-            kept += [origin] if origin.joint == joint else []
-            continue
+            return origin.joint == joint
         of, rest = owner(origin.channel, robot, spelled)
         shared = not of and (rest in mine or origin.signal == "time")
-        if origin.channel in mine or shared or origin.channel == NONE:
-            kept.append(origin)
+        return origin.channel in mine or shared or origin.channel == NONE
 
-    def of_it(o: Origin) -> bool:
-        return bool(o.joint) or bool(owner(o.channel, robot, spelled)[0])
+    def names_joint(origin: Origin) -> bool:
+        return bool(origin.joint) or bool(owner(origin.channel, robot, spelled)[0])
 
-    special = {o.signal for o in kept if of_it(o)}
-    return tuple(o for o in kept if of_it(o) or o.signal not in special)
+    kept = [origin for origin in told if is_meant(origin)]
+    special = {origin.signal for origin in kept if names_joint(origin)}
+    return tuple(origin for origin in kept if names_joint(origin) or origin.signal not in special)
 
 
 def _all_used(
@@ -389,18 +415,17 @@ def of_robot(
             columns.setdefault(joint, {})[signal] = values
     clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
     known = {joint: own for joint, own in columns.items() if "position" in own}
+    if unclocked := [joint for joint in known if clocks and joint not in clocks]:
+        raise MissingValue(f"{name}: {unclocked[0]} has no time of its own; there are: {', '.join(clocks)}")
     made = {}
     for joint, own in known.items():
-        if clocks and joint not in clocks:
-            raise MissingValue(f"{name}: {joint} has no time of its own; there are: {', '.join(clocks)}")
         clock = clocks[joint] if clocks else np.asarray(time, float)
         try:
             every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
         except SignalError as error:
             raise SignalError(f"{name}, {joint}: {error}") from None
-        made[joint] = Log(
-            name=joint, signals=every, motion=robot.joint(joint).motion, settings=settings or {}
-        )
+        motion = robot.joint(joint).motion
+        made[joint] = Log(name=joint, signals=every, motion=motion, settings=settings or {})
     log = together(robot, Whole(name=name, source=""), made)
     by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
     joint_plausibility.check(log, robot, by_place)
