@@ -161,19 +161,18 @@ def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin])
 def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
     unwanted = {o.channel for o in told if o.signal == NONE}
     single = [r for r in group if r.joint and r.joint not in unwanted]
+    shared = [r for r in group if not r.joint]
     found = joint_matching.match([r.joint for r in single], robot, told)
     strange = [r.joint for r in single if r.joint not in found]
     parts = {found[r.joint]: r for r in single if r.joint in found}
-    shared = [r for r in group if not r.joint]
     left, numbered = _split_rest(shared, parts, robot, told, alone=not single)
-    alone = [j for j in robot.names if j not in parts]
-    if single and (not found or (strange and alone)):
-        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
-    ordered = {joint: parts[joint] for joint in robot.names if joint in parts}
     ordered = {
-        joint: replace(part, name=f"{name}/{joint}", channels=_one_clock(part.channels))
-        for joint, part in ordered.items()
+        joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
+        for joint in robot.names
+        if joint in parts
     }
+    if single and (not found or (strange and len(ordered) < len(robot.names))):
+        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
     seen, findings = joint_matching.assigned(ordered, told)
     of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
     _all_used(told, of, ordered)
@@ -231,24 +230,33 @@ def split(
     """(the recording of each joint: its own channels under the names they have without it, and those that no
     joint has; channels left over; whether columns were taken by number)."""
     owners, by_number = _owners(recording, robot, told)
-    named = {joint for joint, _ in owners.values() if joint}
     fronts = _fronts(recording, owners)
-    missing = [j for j in robot.names if j not in named]
-    if alone and (not named or any(joint_matching.nearest(f, missing) for f in fronts)):
-        found = {j: j for j in robot.names if j in named}
-        raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
-    left = [c.name for c in recording.channels if not owners[c.name][0] and _front(c) in fronts]
-    common = [c for c in recording.channels if not owners[c.name][0] and c.name not in left]
+    nobody = [c for c in recording.channels if not owners[c.name][0]]
+    left = [c.name for c in nobody if _front(c) in fronts]
+    common = [c for c in nobody if c.name not in left]
+    named = {joint for joint, _ in owners.values()}
     own = {joint: _own_channels(recording, joint, owners) for joint in robot.names if joint in named}
-    if alone:  # without a joint of which only a command or a temperature is there
-        told_position = {o.joint for o in told if o.signal == "position"}
-        own = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
-    if alone and not own:
+    if alone:
+        missing = [j for j in robot.names if j not in own]
+        if not own or any(joint_matching.nearest(f, missing) for f in fronts):
+            found = {j: j for j in own}
+            raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
+        own = _with_position(own, recording, told)
+    parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
+    return parts, left, by_number and bool(named - {""})
+
+
+def _with_position(
+    own: Mapping[str, list[Channel]], recording: Recording, told: Sequence[Origin]
+) -> dict[str, list[Channel]]:
+    """Without joints of which only a command or a temperature is there; an error where none is left."""
+    told_position = {o.joint for o in told if o.signal == "position"}
+    kept = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
+    if not kept:
         raise ReadError(
             f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
         )
-    parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
-    return parts, left, by_number and bool(named)
+    return kept
 
 
 def _owners(
@@ -407,12 +415,7 @@ def of_robot(
         raise MissingValue(
             f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
         )
-    columns: dict[str, dict[str, np.ndarray]] = {}
-    for signal, given in signals.items():
-        if signal not in (*MEASURED, *ASKED):
-            raise UnknownName(f"signal in {name}", signal, (*MEASURED, *ASKED))
-        for joint, values in _by_joint(name, signal, given, robot, joints).items():
-            columns.setdefault(joint, {})[signal] = values
+    columns = _columns(name, signals, robot, joints)
     clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
     known = {joint: own for joint, own in columns.items() if "position" in own}
     if unclocked := [joint for joint in known if clocks and joint not in clocks]:
@@ -430,6 +433,19 @@ def of_robot(
     by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
     joint_plausibility.check(log, robot, by_place)
     return log
+
+
+def _columns(
+    name: str, signals: Mapping[str, Any], robot: Robot, joints: Sequence[str] | None
+) -> dict[str, dict[str, np.ndarray]]:
+    """Values by joint, then by signal."""
+    columns: dict[str, dict[str, np.ndarray]] = {}
+    for signal, given in signals.items():
+        if signal not in (*MEASURED, *ASKED):
+            raise UnknownName(f"signal in {name}", signal, (*MEASURED, *ASKED))
+        for joint, values in _by_joint(name, signal, given, robot, joints).items():
+            columns.setdefault(joint, {})[signal] = values
+    return columns
 
 
 def _by_joint(

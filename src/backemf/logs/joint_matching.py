@@ -132,11 +132,7 @@ def assigned(
     origins: list[Origin] = []
     findings: list[Finding] = []
     spoken = {o.channel for o in told}
-    channels = {c.name: c for part in parts.values() for c in part.channels if c.signal == NONE and c.offers}
-    topics: dict[tuple[str, str], list[Channel]] = {}
-    for c in channels.values():
-        topics.setdefault((c.name.rpartition(".")[0], c.offers), []).append(c)
-    for (topic, offers), elements in topics.items():
+    for (topic, offers), elements in _topics(parts).items():
         free = _without(parts, offers)
         targets = [u for c in elements if (u := _signal(c)) is not None]
         if not spoken.isdisjoint(c.name for c in elements) or not free or len(targets) != len(elements):
@@ -148,15 +144,23 @@ def assigned(
             findings.append(finding("command_of_nobody", text, f"say it: {say}", elements=len(elements)))
             continue
         joints = list(free)
-        pairs = {joints[i]: c.name for i, c in zip(whose, elements, strict=True)}
+        pairs = {joints[i]: c for i, c in zip(whose, elements, strict=True)}
         origins += [
-            Origin(signal=offers, joint=j, channel=name, unit=channels[name].unit, by="format")
-            for j, name in pairs.items()
+            Origin(signal=offers, joint=j, channel=c.name, unit=c.unit, by="format") for j, c in pairs.items()
         ]
-        listed = ", ".join(f"{name.rpartition('.')[2]} {j}" for j, name in pairs.items())
+        listed = ", ".join(f"{c.name.rpartition('.')[2]} {j}" for j, c in pairs.items())
         text = f"the elements of {topic} have no names; by the joints that follow them they are {listed}."
         findings.append(finding("order_by_motion", text, f"say it where this is wrong: {say}"))
     return tuple(origins), tuple(findings)
+
+
+def _topics(parts: Mapping[str, Recording]) -> dict[tuple[str, str], list[Channel]]:
+    """Channels that are nobody's yet, by topic and the signal that they would be."""
+    channels = {c.name: c for part in parts.values() for c in part.channels if c.signal == NONE and c.offers}
+    topics: dict[tuple[str, str], list[Channel]] = {}
+    for c in channels.values():
+        topics.setdefault((c.name.rpartition(".")[0], c.offers), []).append(c)
+    return topics
 
 
 def _without(parts: Mapping[str, Recording], target: str) -> dict[str, Signal]:

@@ -48,15 +48,17 @@ def unfolded(logs: Sequence[Log]) -> list[Log]:
         for joint in robot.joints:
             like = [steps[j] for j in robot.groups[joint.group] if j != joint.name]
             share = _share(joint, every[joint.name], steps[joint.name], _median(like))
-            if share is None or joint.low is None:
-                continue
-            scale, said = share
-            for k in mine:
-                if _has(made[k], joint):
-                    one = _in_radians(made[k].joints[joint.name], joint.low, scale)
-                    both = {**made[k].joints, joint.name: one}
-                    made[k] = replace(made[k], joints=both, findings=(*made[k].findings, said))
+            if share is not None:
+                for k in mine:
+                    made[k] = _with_joint_in_radians(made[k], joint, *share)
     return made
+
+
+def _with_joint_in_radians(log: Log, joint: Joint, scale: float, said: Finding) -> Log:
+    if not _has(log, joint) or joint.low is None:
+        return log
+    one = _in_radians(log.joints[joint.name], joint.low, scale)
+    return replace(log, joints={**log.joints, joint.name: one}, findings=(*log.findings, said))
 
 
 def _share(

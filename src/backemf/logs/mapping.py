@@ -108,14 +108,18 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
     offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
     unit, share, first = _range((match["unit"] or "").strip(), text)
     factor, offset = factor * share, offset * share + first
-    if unit in SHARES and not joints:
+    _check_unit(unit, signal, left, text, bool(joints))
+    clock = (match["clock"] or "").strip()
+    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
+    return Origin(signal=signal, channel=channel, joint=joint, **said)
+
+
+def _check_unit(unit: str, signal: str, left: str, text: str, of_robot: bool) -> None:
+    if unit in SHARES and not of_robot:
         say = f"say the range as well: [{unit} is -110..110 deg]"
         raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
     if unit and signal != NONE and unit not in SHARES:
         names.to_si(unit, "position" if signal == WHOLE else signal, left)
-    clock = (match["clock"] or "").strip()
-    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
-    return Origin(signal=signal, channel=channel, joint=joint, **said)
 
 
 def _unquoted(channel: str) -> str:
@@ -313,7 +317,7 @@ class _Planner:
             self.unused.append((channel.name, "not recognised"))
         elif not free:
             self.unused.append((channel.name, "its signal is mapped to another channel, or left out"))
-        elif signals == names.TARGETS and set(w.lower() for w in names.words(guess.bare)) <= GOALS:
+        elif signals == names.TARGETS and GOALS.issuperset(map(str.lower, names.words(guess.bare))):
             self.unclear.append((channel, guess.unit))
         elif len(signals) > 1:
             self.problems.append(_either(channel, signals))
