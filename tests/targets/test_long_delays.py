@@ -45,8 +45,8 @@ def in_c() -> None:
 
 def in_fmu(version: str) -> None:
     pytest.importorskip("fmpy")
-    from backemf.targets.archive import unpacked
     from backemf.targets.code.fmu import opened
+    from backemf.targets.result import unpacked
 
     with (
         cc.laid_out(unpacked(next(iter(text(f"fmu@{version}").values())))) as folder,

@@ -9,9 +9,8 @@ from importlib.resources import files
 
 from ..errors import InvalidValue
 
-PLACE = re.compile(r"@(\w+)@")
-LINE = re.compile(r"^@(\w+)@\n", re.MULTILINE)
-"""A place that has its line for itself: without a word there is no line."""
+PLACE = re.compile(r"^@(\w+)@\n|@(\w+)@", re.MULTILINE)
+"""The first alternative is a place that has its line for itself: without a word there is no line."""
 PART = re.compile(r"^@if (\w+)@\n(.*?)^@end@\n", re.MULTILINE | re.DOTALL)
 
 
@@ -43,11 +42,15 @@ def fill(name: str, /, **words: object) -> str:
         InvalidValue: There is no word for a place.
     """
 
-    def word(place: re.Match[str]) -> object:
-        if place[1] not in words:
-            raise InvalidValue(f"the template {name} has a place for {place[1]}; expected a word for it")
-        return words[place[1]]
+    def word(key: str) -> object:
+        if key not in words:
+            raise InvalidValue(f"the template {name} has a place for {key}; expected a word for it")
+        return words[key]
 
-    text = PART.sub(lambda part: part[2] if word(part) else "", template(name))
-    text = LINE.sub(lambda line: f"{word(line)}\n" if word(line) else "", text)
-    return PLACE.sub(lambda place: str(word(place)), text)
+    def filled(place: re.Match[str]) -> str:
+        if place[1] is None:
+            return str(word(place[2]))
+        return f"{word(place[1])}\n" if word(place[1]) else ""
+
+    text = PART.sub(lambda part: part[2] if word(part[1]) else "", template(name))
+    return PLACE.sub(filled, text)  # in one pass: what is filled in may itself have an @

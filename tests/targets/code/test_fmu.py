@@ -16,13 +16,12 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.physics import steady
-from backemf.targets.archive import packed, unpacked
 from backemf.targets.code import cc
 from backemf.targets.code.fmi import exponents
 from backemf.targets.code.fmu import Running, opened
 from backemf.targets.export import export
-from backemf.targets.files import exported
-from backemf.targets.replay import replay
+from backemf.targets.replay import exported, replay
+from backemf.targets.result import packed, unpacked
 
 from ...conftest import unavailable
 from .variants import INERTIA, LATE, LOAD, SERVO, VARIANTS, H, N, asked, engine

@@ -19,9 +19,9 @@ from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
 from backemf.results.spread import UNITS, Spread
-from backemf.targets.clocked import clocked
 from backemf.targets.export import export
-from backemf.targets.files import exported
+from backemf.targets.motions import clocked
+from backemf.targets.replay import exported
 from backemf.targets.training import warp as target
 
 from ...conftest import ROOT, unavailable

@@ -20,8 +20,8 @@ from ...engine.hosted import HostedSystem, check_delay, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header
+from ..motions import Clocked
 from ..template import fill
 from . import cc
 from .names import array, comment, enumeration, identifier, literal, macro

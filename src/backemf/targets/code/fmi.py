@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 from ...physics.actuator import Actuator, linear_unit
 from ...physics.quantity import quantities
-from ..account import number
+from ..result import number
 from ..template import fill
 from .names import literal, quoted
 

@@ -23,10 +23,9 @@ from ...engine.hosted import LONG_DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..archive import BROKEN, packed, unpacked
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header, xml_comment
-from ..motions import reference_inertia
+from ..motions import Clocked, reference_inertia
+from ..result import BROKEN, packed, unpacked
 from . import cc
 from .c import UNITS, Framed, findings_of, framed, line_for
 from .fmi import Variable, build_description, description, functions, ordered, variables

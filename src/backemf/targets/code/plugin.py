@@ -23,15 +23,15 @@ from ...engine.hosted import LEAD, LONG_DELAY, LiveSystem, live_system
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...mujoco.arrays import engine_of, load_mujoco
-from ...mujoco.joints import by_joint
 from ...mujoco.live import safe
 from ...mujoco.live.attach import SWEEPS
 from ...mujoco.live.places import FIRST, STILL
+from ...mujoco.models import by_joint
 from ...mujoco.xml import Edit, Element, applied, compiled, with_attributes
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header, number, xml_comment
+from ..motions import Clocked
 from ..mujoco.dcmotor import attributes
 from ..mujoco.interface import Old, adapted, old_of
 from ..mujoco.into import JOINT, KEPT, Edited, Model, escaped, inserted, model_of, named_joints, of_joint

@@ -23,8 +23,8 @@ from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
-from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
+from ..motions import Clocked
 from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
 from .torch import UNITS
