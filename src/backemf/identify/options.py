@@ -27,7 +27,7 @@ def friction_names() -> list[str]:
     """Every friction law by the name of its table, other names of it, and the ladder."""
     from ..physics.friction import FRICTIONS
 
-    return [*FRICTIONS.all_names, *FRICTIONS.aliases, LADDER]
+    return [*FRICTIONS, *FRICTIONS.aliases, LADDER]
 
 
 def parse_paths(texts: list[str] | None) -> list[str] | None:
