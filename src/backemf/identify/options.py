@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InvalidValue
@@ -11,8 +10,6 @@ from ..options import HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..datasheets.datasheet import Datasheet
-    from .inspect.remedies import Inspection
-    from .search import Climb
 
 N_STARTS = 6
 LADDER = "ladder"
@@ -190,14 +187,13 @@ class FitOptions(Options):
             raise InvalidValue(f"free_inertia is {self.free_inertia:g}; expected a share from 0 up to 1")
 
 
-@dataclass
-class SearchCache:
-    """What an earlier search over the same logs leaves to a later one: no options, as they change nothing."""
+@options
+class LadderOptions(FitOptions):
+    """Keywords of `be.ladder`: those of `be.fit`, and the rungs."""
 
-    climb: Climb | None = None
-    """Searches that this one continues, as the ladder does."""
-    looked: Inspection | None = None
-    """What an inspection of the logs said already."""
-    begin: Mapping[str, float] | None = None
-    """Numbers of others of its make, by path: tried first, and the only start where they lead to the noise of
-    the recordings."""
+    n_starts: int = option(
+        default=3, help="How many starts at most.", applies_to=BENCH, cli="--starts", least=1
+    )
+    rungs: Sequence[str] | None = option(
+        default=None, help="Frictions to try, from poor to rich; the usual ones, unless given.", cli=HIDDEN
+    )

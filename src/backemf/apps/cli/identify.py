@@ -156,8 +156,8 @@ def fit(
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
-    from ...identify.fit import run_fit
-    from ...identify.ladder import ladder
+    from ...identify.fit import build_plant, run_fit
+    from ...identify.ladder import climb_ladder
 
     output = inside(output, "fit.json")
     keep(output, force)
@@ -178,7 +178,7 @@ def fit(
     with working("fitting", not json) as say:
         options = replace(options, progress=best_so_far(say))
         if robot is None and options.friction == LADDER:
-            steps = ladder(actuator, recordings, **searched(options))
+            steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
             fitted = steps.fit
         else:
             fitted = run_fit(actuator, recordings, replace(options, apply=False))
@@ -240,20 +240,13 @@ def _without_delay(paths: Sequence[str]) -> list[str]:
 
 def _mended(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
     """(the logs as they are fitted, what mending did to each)."""
-    from ...identify.check import inspection
+    from ...identify.plants.bench import inspection
     from ...logs.log import actuator_and_logs
 
     given = actuator_and_logs("fit", actuator, logs)
     _, looked = inspection(*given, free_paths=options.free_paths, prior=options.prior)
     read = looked.mended if options.apply else looked.logs
     return read, what_was_done(logs, read)
-
-
-def searched(options: FitOptions) -> dict[str, Any]:
-    """What the ladder takes of a fit's options."""
-    from ...identify.fit import SEARCHED
-
-    return {name: getattr(options, name) for name in (*SEARCHED, "hold_out", "progress")}
 
 
 def _name(start: str) -> str:
@@ -265,11 +258,11 @@ def _name(start: str) -> str:
 
 
 def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
-    from ..report import picture
+    from ..report.figures import draw
     from ..report.figures.fit import predictions
 
     made = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
-    picture.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
+    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...findings import Finding, finding
 from ...identify.fit import run_fit
-from ...identify.options import FitOptions, SearchCache
+from ...identify.options import FitOptions
 from ...logs.log import Log
 from ...logs.read import read
 from ...logs.robot import Robot
@@ -132,7 +132,7 @@ def identify_unit(asked: FleetRequest, logs: Sequence[Log]) -> Fit:
         options = FitOptions(firmware=asked.firmware, **common)
         return run_fit(asked.start or asked.actuator, logs, options)
     options = FitOptions(prior=asked.prior, tolerances=not asked.same_bench, n_starts=asked.starts, **common)
-    return run_fit(asked.actuator, logs, options, SearchCache(begin=dict(asked.begin) or None))
+    return run_fit(asked.actuator, logs, options, dict(asked.begin) or None)
 
 
 def row_of(unit: Unit, found: Fit, logs: Sequence[Log], joint: str = "") -> Row:
