@@ -1,4 +1,4 @@
-"""What a form says, read key by key: a choice from a list, a file of the project, or text that was looked at."""
+"""What a form says, read key by key: a choice from a list, a file of the project, or harmless text."""
 
 from __future__ import annotations
 
