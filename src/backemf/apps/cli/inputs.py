@@ -232,7 +232,7 @@ def settings_of(sets: list[str] | None, actuator: Any = None) -> dict[str, float
 
 
 def by_joint(
-    source: str | None, joint: list[str] | None, joints: Path | None, into: Path | None
+    source: str | None, joint: list[str] | None, joints: Path | None, into: Path | str | None
 ) -> dict[str, str]:
     """Joint, or pattern of joints -> source of its actuator."""
     from ...errors import InvalidValue, MissingValue
