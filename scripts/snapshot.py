@@ -36,7 +36,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from snapshot_cases import (
@@ -58,6 +58,8 @@ import backemf as be
 Case = Callable[[], Any]
 VOLATILE = ("cpu_s",)
 TOLERANCE, CODE_TOLERANCE = 1e-9, 1e-15
+STORED = "stored "
+"""How the names of cases begin that keep files."""
 
 # ---- how it is answered ----------------------------------------------------------------------------------
 
@@ -136,8 +138,8 @@ def _parsed(name: str, text: str) -> Any:
 def clean(value: Any) -> Any:
     """Without dates, versions, places of files and the text of code."""
     if isinstance(value, Mapping):
-        kept = {str(key): one for key, one in value.items() if key not in VOLATILE}
-        return {clean(key): "code" if _is_code(key) else clean(one) for key, one in kept.items()}
+        rest = {str(key): one for key, one in value.items() if key not in VOLATILE}
+        return {clean(key): "code" if _is_code(key) else clean(one) for key, one in rest.items()}
     if isinstance(value, (list, tuple)):
         return [clean(one) for one in value]
     if not isinstance(value, str):
@@ -145,6 +147,7 @@ def clean(value: Any) -> Any:
     value = value.replace(str(SHARED), "SHARED").replace(str(SHARED.resolve()), "SHARED")
     value = re.sub(rf"{re.escape(tempfile.gettempdir())}/snapshot-\w+", "HERE", value)
     value = re.sub(r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d[:.\d]*(Z|\+\d\d:\d\d)?)?", "DATE", value)
+    value = re.sub(r"[\d.e+-]+ s of CPU", "SOME s of CPU", value)
     return re.sub(rf"\bbackemf {re.escape(be.__version__)}", "backemf VERSION", value)
 
 
@@ -154,7 +157,7 @@ def simulated(actuator: be.Actuator) -> dict[str, Any]:
     bench = be.bench.Pendulum(mass=0.2 * stall / 9.81 / 0.1, length=0.1)
     square, sine = be.signal.square(0.5, 1.0), be.signal.sine(2.0, 0.7)
     asked = square if actuator.drive.error_of == "position" else sine if actuator.drive.targets else None
-    start = {} if asked else {"start": {"position": 0.5, "velocity": 1.0}}
+    start: dict[str, Any] = {} if asked else {"start": {"position": 0.5, "velocity": 1.0}}
     run = be.simulate(actuator, bench, asked, duration=1.5, dt=0.005, energy=True, substeps=8, **start)
     return {
         **{k: run[k][::30].tolist() for k in run.signals},
@@ -357,8 +360,8 @@ def cases() -> dict[str, Case]:
     for verb, lines in NUMBERS.items():
         found |= {f"{verb} {line}": functools.partial(session, [f"{verb} {line}"]) for line in lines}
     found |= _of_actuators()
-    recorded = [f"stored {noun}" for noun in NEED_RECORDINGS]
-    found |= {f"stored {noun}": functools.partial(kept, noun) for noun in NOUNS}
+    recorded = [f"{STORED}{noun}" for noun in NEED_RECORDINGS]
+    found |= {f"{STORED}{noun}": functools.partial(kept, noun) for noun in NOUNS}
     if SHARED.is_dir():
         return found | {name: functools.partial(session, lines) for name, lines in recorded_lines().items()}
     print(f"left out, for want of {SHARED}: {', '.join(recorded)}, fits, checks, robots", file=sys.stderr)
@@ -392,8 +395,8 @@ def answer(name: str) -> tuple[str, Any, float]:
             found = cases()[name]()
     except Exception as error:  # a crash is an answer too
         found = f"{type(error).__name__}: {error}"
-    text = json.dumps(found, default=lambda x: np.asarray(x).tolist())
-    return name, clean(json.loads(text)), _cpu() - begin
+    found = json.loads(json.dumps(found, default=lambda x: np.asarray(x).tolist()))
+    return name, found if name.startswith(STORED) else clean(found), _cpu() - begin
 
 
 def _cpu() -> float:
@@ -438,7 +441,7 @@ def differences(a: Any, b: Any, where: str = "", scale: float | None = None) -> 
         yield f"{where}: {_texts(a, b)}"
 
 
-def _number(x: Any) -> bool:
+def _number(x: Any) -> TypeGuard[float]:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
@@ -462,14 +465,19 @@ def compared(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
             rows.append(f"{name}: only {'after' if name not in before else 'before'}")
             continue
         old, new = before[name], after[name]
-        rows += [f"{name}: {row}" for row in differences(old, new)]
-        if name.startswith("stored ") and isinstance(old, dict):
-            try:
-                read = restored(name.removeprefix("stored "), old["stored"])
-            except Exception as error:
-                read = f"{type(error).__name__}: {error}"
+        if name.startswith(STORED) and isinstance(old, dict) and isinstance(new, dict):
+            read = _read_back(name, old["stored"])
             rows += [f"{name}, its old file: {row}" for row in differences(old["read"], read)]
+            old, new = old["read"], new["read"]  # their bytes have dates and CPU times
+        rows += [f"{name}: {row}" for row in differences(old, new)]
     return rows
+
+
+def _read_back(name: str, files: Mapping[str, str]) -> Any:
+    try:
+        return json.loads(json.dumps(restored(name.removeprefix(STORED), files)))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import backemf as be
 
@@ -24,17 +25,17 @@ LIMITED = replace(
     ),
     limits=be.motor.Limits(current=2.0, continuous_current=0.5, peak_current=2.2, peak_time=0.5),
 )
-DRY = {"coulomb": 0.05, "viscous": 0.01}
-STRIBECK = {**DRY, "static": 0.08, "stribeck_velocity": 0.1}
-LOADED = {
+DRY: dict[str, Any] = {"coulomb": 0.05, "viscous": 0.01}
+STRIBECK: dict[str, Any] = {**DRY, "static": 0.08, "stribeck_velocity": 0.1}
+LOADED: dict[str, Any] = {
     "load_motor": 0.1,
     "load_external": 0.05,
     "load_motor_stribeck": 0.05,
     "load_external_stribeck": 0.02,
 }
-GAINS = {"volts_per_radian": 40.0, "volt_seconds_per_radian": 0.2, "supply": 12.0}
-FIRMWARE = {"firmware_gain": 0.2, "proportional": 16.0, "supply": 12.0}
-FILTER = {"derivative": 32.0, "firmware_derivative_gain": 2e-3, "derivative_filter": 0.009}
+GAINS: dict[str, Any] = {"volts_per_radian": 40.0, "volt_seconds_per_radian": 0.2, "supply": 12.0}
+FIRMWARE: dict[str, Any] = {"firmware_gain": 0.2, "proportional": 16.0, "supply": 12.0}
+FILTER: dict[str, Any] = {"derivative": 32.0, "firmware_derivative_gain": 2e-3, "derivative_filter": 0.009}
 FRICTIONS = {
     "viscous": be.friction.Viscous(viscous=0.02, viscous_quadratic=1e-3, viscous_cubic=1e-4),
     "coulomb": be.friction.Coulomb(**DRY, asymmetry=0.1, offset=0.02),
@@ -170,7 +171,7 @@ def _robot_lines() -> dict[str, list[str]]:
     into = f"export fit.json --into {model}"
     lines = {
         "robot so101": [
-            f"fit {logs} --robot {model} --start sts3215-12v --firmware lerobot --friction m3 --starts 1"
+            f"fit {logs} --robot {model} --start sts3215-12v --firmware lerobot --friction m3"
             " --hold-out figure_eight -o fit.json",
             f"{into} --to mujoco --log {arm}/figure_eight.csv -o identified.xml",
             f"{into} --to mujoco-classic --no-replay -o classic.xml",
@@ -182,7 +183,7 @@ def _robot_lines() -> dict[str, list[str]]:
         ],
         "robot so101 two": [
             f"fit {arm}/step_response.csv {arm}/large_amplitude.csv --robot {model} --start sts3215-12v"
-            " --firmware lerobot --friction coulomb --starts 1 --joints shoulder_lift,elbow_flex"
+            " --firmware lerobot --friction coulomb --joints shoulder_lift,elbow_flex"
             " --ground -0.05 --share motor --hold-out large_amplitude"
         ],
         "log --robot": [f"log {logs} --robot {model}"],
@@ -192,12 +193,12 @@ def _robot_lines() -> dict[str, list[str]]:
         model = f"--robot {here}/{name}.xml"
         lines[f"robot {name}"] = [
             f"fit {here}/{name}.csv {model} --start torque --gains {here}/gains.json --friction coulomb"
-            ' --starts 1 --hold-out "last 40 %" -o fit.json',
+            ' --hold-out "last 40 %" -o fit.json',
             f"export fit.json --to mujoco --into {here}/{name}.xml -o identified.xml",
             f"log {here}/{name}.csv {model}",
         ]
     lines["robot z1 masses"] = [
-        f"fit {here}/z1.csv {model} --start torque --gains {here}/gains.json --friction coulomb --starts 1"
+        f"fit {here}/z1.csv {model} --start torque --gains {here}/gains.json --friction coulomb"
         ' --hold-out "last 40 %" --free-inertia 10%'
     ]
     return lines
@@ -211,7 +212,11 @@ def _model_lines() -> dict[str, list[str]]:
         for target in ("mujoco", "mujoco-classic", "mujoco-plugin")
     }
     teeth = "--set gearbox.backlash=0.01 --set gearbox.contact_stiffness=300 --backlash"
-    lines["into backlash"] = [f"{into} --to mujoco --joint elbow_flex {teeth} -o m.xml"]
+    lines["play"] = [f"export sts3215-7.4v/m1 --method formula --to mujoco {teeth} -o m.xml", "conform m.xml"]
+    lines["into urdf"] = [
+        "export mx-106/m6 --method formula --to urdf -o old.urdf",
+        "export xl330-m077 --method formula --to urdf --into old.urdf --joint joint -o new.urdf",
+    ]
     lines["explain"] = [
         f"explain {model} --with sts3215-12v",
         f"explain {SHARED}/go2/go2.xml",

@@ -13,6 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
 BASE = {
     *("errors", "registry", "findings", "finding_codes", "units", "tables", "files", "statistics", "figure"),
+    "options",
     "signal",
 }
 LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datasheets", "mujoco")
@@ -30,7 +31,8 @@ WITHIN_BASE = {
     "statistics": set(),
     "files": {"errors"},
     "units": {"errors"},
-    "figure": set(),
+    "figure": {"findings"},
+    "options": {"errors"},
     "signal": {"errors", "units"},
 }
 

@@ -179,6 +179,12 @@ class Signs(Protocol):
     def contradicted(self, robot: Any, logs: Any) -> Any: ...
 
 
+class Predictions(Protocol):
+    """Simulates logs with what a fit found."""
+
+    def predict_motion(self, fit: Any, log: Any) -> Any: ...
+
+
 class Services:
     """What lower layers ask of higher ones, by name: nouns read and draw themselves without knowing how."""
 
@@ -201,6 +207,10 @@ class Services:
     @functools.cached_property
     def signs(self) -> Signs:
         return load("backemf.mujoco.robot.signs")
+
+    @functools.cached_property
+    def predictions(self) -> Predictions:
+        return load("backemf.identify.predict")
 
 
 SERVICES = Services()

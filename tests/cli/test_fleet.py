@@ -10,9 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.fleet import _shown
 from backemf.apps.cli.main import app
 from backemf.kits.fleets import example_line as simulated, folder as kept
+from backemf.kits.fleets.commands import progress_words as _shown
 from backemf.kits.fleets.fleet import FleetStep
 
 from ..fleets.drawn import drawn, servo, write

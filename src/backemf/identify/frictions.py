@@ -8,7 +8,7 @@ from ..errors import UnknownName
 from ..physics.actuator import Actuator
 from ..physics.friction import FRICTIONS
 from ..physics.quantity import parameters
-from .free import size
+from .parameters import size
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""

@@ -17,8 +17,7 @@ from mujoco import rollout
 
 import backemf as be
 from backemf.errors import NotAvailable
-from backemf.targets.code import cc
-from backemf.targets.code.plugin import target
+from backemf.targets.code import cc, plugin as target
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
@@ -106,7 +105,7 @@ def test_joints_may_share_an_instance():
 
 
 def _armature(one: be.Actuator) -> float:
-    system = be.engine.attached.live(one)
+    system = be.engine.hosted.live(one)
     return float(system.armature([*system.parameters.values()]))
 
 

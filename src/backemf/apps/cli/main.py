@@ -15,7 +15,9 @@ from typer.core import TyperGroup
 
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
+from ...options import Command
 from ...registry import Registry
+from .commands import Verb, from_data
 from .terminal import failure, option, print_json
 
 FLOW = """\
@@ -81,12 +83,12 @@ COMMANDS: Registry[Any] = Registry(
         "simulate": "backemf.apps.cli.simulate:simulate",
         "plot": "backemf.apps.cli.plot:plot",
         "plan": "backemf.apps.cli.plan:plan",
-        "record": "backemf.apps.cli.record:record",
-        "virtual": "backemf.apps.cli.record:virtual",
+        "record": "backemf.kits.recorder.commands:RECORD",
+        "virtual": "backemf.kits.recorder.commands:VIRTUAL",
         "log": "backemf.apps.cli.logs:log",
         "check": "backemf.apps.cli.identify:check",
         "fit": "backemf.apps.cli.identify:fit",
-        "characterize": "backemf.apps.cli.characterize:characterize",
+        "characterize": "backemf.kits.frc.commands:CHARACTERIZE",
         "export": "backemf.apps.cli.exports:export",
         "replay": "backemf.apps.cli.exports:replay",
         "explain": "backemf.apps.cli.exports:explain",
@@ -99,17 +101,19 @@ COMMANDS: Registry[Any] = Registry(
     },
     group="backemf.commands",
 )
-"""Verbs in the order of the flow: a function with typer's options, or a group of them."""
+"""Verbs in the order of the flow: a `Command`, a function with typer's options, or a group of them."""
 
 
 def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
     """Add commands to an app, by name."""
     for name in names:
         command = COMMANDS[name]
+        if isinstance(command, Command):
+            command = from_data(command, name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name, cls=Verb)(command)
 
 
 add_commands(app, COMMANDS.own_names)

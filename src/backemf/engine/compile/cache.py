@@ -211,7 +211,7 @@ def _recall(name: str) -> str | None:
         return None
     path, known = root / f"{name}{_ENTRY}", ""
     with contextlib.suppress(OSError, UnicodeError):
-        known = path.read_text("utf-8")
+        known = path.read_text(encoding="utf-8")
         os.utime(path)
     return known if re.fullmatch(_NAME, known) else None
 
@@ -224,7 +224,7 @@ def _remember(name: str, known: str) -> None:
     private = root / f".{name}.{uuid.uuid4().hex}"
     with contextlib.suppress(OSError):
         try:
-            private.write_text(known, "utf-8")
+            private.write_text(known, encoding="utf-8")
             private.replace(root / f"{name}{_ENTRY}")
         finally:
             private.unlink(missing_ok=True)

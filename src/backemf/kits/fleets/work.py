@@ -20,7 +20,8 @@ import numpy as np
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...findings import Finding, finding
-from ...identify.fit import fit
+from ...identify.fit import run_fit
+from ...identify.options import FitOptions
 from ...logs.log import Log
 from ...logs.read import read
 from ...logs.robot import Robot
@@ -125,22 +126,13 @@ def recordings(asked: FleetRequest, paths: Sequence[Path]) -> list[Log]:
 
 def identify_unit(asked: FleetRequest, logs: Sequence[Log]) -> Fit:
     """The fit of a unit, as it was asked for."""
-    more: dict[str, Any] = {"begin": dict(asked.begin) or None, "prior": asked.prior}
-    start: Any = asked.actuator
+    common: dict[str, Any] = {"friction": asked.friction, "also": asked.free, "seed": asked.seed}
+    common["hold_out"] = list(asked.hold_out) or None
     if asked.robot is not None:  # a part's sheet, with its firmware profile, is then the prior by itself
-        more = {"firmware": asked.firmware}
-        start = asked.start or asked.actuator
-    return fit(
-        start,
-        logs,
-        friction=asked.friction,
-        also=asked.free,
-        hold_out=list(asked.hold_out) or None,
-        tolerances=not asked.same_bench,
-        n_starts=asked.starts,
-        seed=asked.seed,
-        **more,
-    )
+        options = FitOptions(firmware=asked.firmware, **common)
+        return run_fit(asked.start or asked.actuator, logs, options)
+    options = FitOptions(prior=asked.prior, tolerances=not asked.same_bench, n_starts=asked.starts, **common)
+    return run_fit(asked.actuator, logs, options, dict(asked.begin) or None)
 
 
 def row_of(unit: Unit, found: Fit, logs: Sequence[Log], joint: str = "") -> Row:

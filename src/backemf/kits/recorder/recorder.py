@@ -11,11 +11,15 @@ from typing import Any
 
 from ...codec import plain
 from ...errors import BackemfError, InvalidValue, NotAvailable, UnknownName
+from ...logs.benches import bench_of
 from ...logs.log import Log
 from ...logs.read import read
+from ...options import takes
 from ...physics.bench import Bench
 from ...planning.motions import Motions, SafetyLimits, usual
+from ...planning.options import with_limits
 from .buses import BUSES, BusError
+from .options import USUAL, RecordOptions, scopes_of
 from .partner import Guardian, GuardianLost, signals_as_interruptions
 from .preflight import briefing, problems, servo_of, watched, zero_of
 from .reader import SUFFIXES, ending, lines
@@ -32,36 +36,26 @@ class RecordingStopped(BackemfError):
     """A motion that ended before its time; what was recorded is in its log."""
 
 
-def record(
-    *,
-    bus: str,
-    port: str,
-    ids: Sequence[int] | Mapping[str, int] = (1,),
-    motions: Motions | Path | str = "usual",
-    to: Path | str = "logs",
-    bench: Bench | None = None,
-    limits: SafetyLimits | None = None,
-    zero: str | float = "middle",
-    rate: float = 250.0,
-    baud: int | None = None,
-    interface: str = "socketcan",
-    gains: tuple[float, float] = (10.0, 0.5),
-    yes: bool = False,
-    confirm: Callable[[str], bool] | None = None,
-    show: Callable[[str], None] | None = None,
-    watch: Callable[[dict[str, Any]], None] | None = None,
-    dry_run: bool = False,
-    speed: float = 1.0,
-) -> list[Log]:
+def scopes(options: RecordOptions) -> set[str]:
+    """Which of its options apply: by its bus, and by whether the motions are the usual ones."""
+    return scopes_of(options.bus) | ({"usual"} if options.motions == USUAL else set())
+
+
+def run_record(options: RecordOptions) -> list[Log]:
     """Record motions into a folder, one log each, and read them back.
 
-    `motions` are a file of `Motions`, the noun itself, or "usual". `ids` may name joints: {"elbow": 3}.
-    `zero` is where a joint's zero is: "middle" of its counter, "here" where it stands now, or an angle of
-    the servo's own [rad]. The first motion needs `yes`, or a `confirm` that is shown what will happen and
-    says True. A motion whose log is complete is not played again. With `dry_run` nothing moves. `watch`
-    gets live events; `gains` are the stiffness [N m/rad] and damping [N m s/rad] of CAN motors; `speed` is
-    for a virtual servo whose time runs faster than real.
+    The first motion needs `yes`, or a `confirm` that is shown what will happen and says True. A motion whose
+    log is complete is not played again.
+
+    Returns:
+        The logs, in the order of the motions; none with `dry_run`.
+
+    Raises:
+        InvalidValue: of a number out of range, or where nobody said that things may move.
+        RecordingStopped: where a motion ended before its time.
     """
+    bus, rate, speed = options.bus, options.rate, options.speed
+    port, to = options.port, options.to
     if not hasattr(os, "pwrite"):
         raise NotAvailable(
             "recording needs processes and files as Linux and macOS have them; use one of these"
@@ -72,30 +66,34 @@ def record(
         raise InvalidValue(f"rate is {rate:g} Hz; expected from 1 to {FASTEST:g}")
     if not speed > 0:
         raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real servos")
-    named = joints(ids)
-    plan = motions_of(motions)
+    options.check(scopes(options), bus)
+    named = joints(options.ids)
+    plan = _plan(options)
     plan.for_joints(list(named))
-    zero = _zero(zero)
+    zero, bench = _zero(options.zero), options.bench
+    bench = bench_of(bench) if isinstance(bench, str) else bench
+    limits = options.limits or plan.limits
+    limits = limits if isinstance(limits, SafetyLimits) else with_limits(limits, plan.limits)
     places = {one.name: _place(Path(to), one, named) for one in plan.motions}
     job = {
-        **{"bus": bus, "port": str(port), "baud": baud, "interface": interface, "zero": zero},
-        "gains": list(gains),
+        **{"bus": bus, "port": str(port), "baud": options.baud, "interface": options.interface, "zero": zero},
+        "gains": list(options.gains),
         **{"ids": {str(id): name for name, id in named.items()}, "rate": rate, "speed": speed},
-        "limits": plain(limits or plan.limits, inside=True),
+        "limits": plain(limits, inside=True),
     }
     with signals_as_interruptions() as again, Guardian(job) as guardian:
         survey = guardian.hear()
-        kept = watched(limits or plan.limits, plan, survey, zero)
-        wrong = list(problems(survey, plan, limits or plan.limits, zero, str(port)))
+        kept = watched(limits, plan, survey, zero)
+        wrong = list(problems(survey, plan, limits, zero, str(port)))
         if wrong:
             raise BusError("\n".join(wrong))
         text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
-        if show is not None:
-            show(text)
-        if dry_run:
+        if options.show is not None:
+            options.show(text)
+        if options.dry_run:
             return []
         todo = [one for one in plan.motions if not places[one.name][1]]
-        if todo and not yes and not (confirm is not None and confirm(text)):
+        if todo and not options.yes and not (options.confirm is not None and options.confirm(text)):
             raise InvalidValue(
                 "nothing was moved: the first motion needs --yes (in Python: yes=True), or a person's"
                 " confirmation"
@@ -104,8 +102,11 @@ def record(
         guardian.send({"do": "limits", "limits": plain(kept, inside=True)})
         for one in todo:
             head = _head(job, survey, one, bench, kept, zero)
-            _play(guardian, one, places[one.name][0], head, watch, again)
+            _play(guardian, one, places[one.name][0], head, options.watch, again)
     return read(*[str(path) for path, _ in places.values()])
+
+
+record = takes(RecordOptions)(run_record)
 
 
 def _play(
@@ -142,6 +143,12 @@ def joints(ids: Sequence[int] | Mapping[str, int]) -> dict[str, int]:
         if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= 252 or not name:
             raise InvalidValue(f"the id of joint {name!r} is {id!r}; expected a whole number from 0 to 252")
     return named
+
+
+def _plan(options: RecordOptions) -> Motions:
+    if options.motions == USUAL:
+        return usual(options.amplitude, seconds=options.seconds)
+    return motions_of(options.motions)
 
 
 def motions_of(given: Motions | Path | str) -> Motions:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ....errors import InvalidValue
+from ....logs.benches import bench_of
+from ....logs.robot import Robot
+from ....options import takes
+from ....signal.words import si
+from ....targets.sourcing import choose_actuator
+from ..options import VirtualOptions, parse_registers, scopes_of
+from .plants import Faults
+from .server import serve
 
 LONGEST = 3600.0
 """A virtual servo ends after so long, should nobody stop it [s]."""
@@ -40,29 +49,23 @@ class Virtual:
         return f"Virtual({self.port})"
 
 
-def virtual(
-    source: str | os.PathLike[str],
-    *,
-    protocol: str = "feetech",
-    ids: Iterable[int] = (1,),
-    bench: str = "",
-    firmware: str = "",
-    faults: Iterable[str] = (),
-    link: str | os.PathLike[str] = "",
-    **more: Any,
-) -> Virtual:
-    """Start virtual servos: a part of the catalogue or a stored fit, as `backemf virtual` takes it; `more`
-    are its other options by name. `with be.virtual("mx-106", protocol="dynamixel1") as servo: servo.port`"""
-    words = [str(source), "--protocol", protocol, "--ids", ",".join(str(id) for id in ids)]
-    given = {"bench": bench, "firmware": firmware, "link": str(link), "seconds": LONGEST, **more}
-    for name, value in given.items():
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            words += [f"--{name.replace('_', '-')}", str(one)] if one != "" else []
-    for fault in faults:
-        words += ["--fault", fault]
+def run_virtual(source: str | os.PathLike[str], options: VirtualOptions) -> Virtual:
+    """Start virtual servos in a process of their own, which ends with this one.
+
+    `with be.virtual("mx-106", protocol="dynamixel1") as servo: servo.port`
+
+    Args:
+        source: a part of the catalogue, a stored fit, or whatever else holds an actuator.
+
+    Raises:
+        InvalidValue: what the process said where it could not start.
+    """
+    options.check(virtual_scopes(options), options.protocol)
+    ids = options.ids if isinstance(options.ids, Mapping) else {str(id): id for id in options.ids}
+    given = {**options.given(), "ids": dict(ids), "seconds": options.seconds or LONGEST}
     paths = [str(Path(__file__).resolve().parents[4]), os.environ.get("PYTHONPATH", "")]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from backemf.apps.cli.main import main; main()", "virtual", *words],
+        [sys.executable, "-m", "backemf.kits.recorder.virtual", str(source), json.dumps(given, default=str)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
@@ -72,8 +75,72 @@ def virtual(
     port = process.stdout.readline().decode().strip()
     if not port:
         _, said = process.communicate()
-        raise InvalidValue(said.decode(errors="replace").strip().removeprefix("backemf: "))
+        raise InvalidValue(said.decode(errors="replace").strip())
     return Virtual(process, port)
+
+
+virtual = takes(VirtualOptions)(run_virtual)
+
+
+def virtual_scopes(options: VirtualOptions) -> set[str]:
+    """Which of its options apply: by its protocol, and by whether a robot says what the joints carry."""
+    return scopes_of(options.protocol) | (set() if options.robot else {"bench"})
+
+
+def serve_options(source: str, options: VirtualOptions, ready: Callable[[str, list[int]], None]) -> None:
+    """Serve virtual servos in this process, for ever or for some seconds.
+
+    Args:
+        source: what holds the actuator.
+        ready: is told the device's name and the ids once they answer.
+    """
+    servos = {str(id): id for id in options.ids} if not isinstance(options.ids, Mapping) else options.ids
+    robot, joints = None, list[str]()
+    if options.robot:
+        robot, joints, servos = _robot(Path(options.robot), dict(servos))
+    if options.seconds is not None and not 0 < options.seconds < 1e9:
+        raise InvalidValue(f"seconds is {options.seconds:g}; expected a number above 0")
+    chosen = choose_actuator(
+        source, sets=list(options.set), voltage=options.voltage, firmware=options.firmware or None
+    )
+    angle = options.start_angle
+    serve(
+        chosen.actuator,
+        protocol=options.protocol,
+        ids=list(servos.values()),
+        bench=bench_of(options.bench) if options.bench else None,
+        part=source,
+        faults=Faults.read(options.faults),
+        registers=_registers(options),
+        noise=options.noise,
+        speed=options.speed,
+        position=0.0 if angle is None else si(str(angle), "rad", "--start-angle"),
+        baud=options.baud or 1_000_000,
+        channel=options.channel,
+        seconds=options.seconds,
+        seed=options.seed,
+        robot=robot,
+        joints=joints,
+        ready=lambda device: ready(device, list(servos.values())),
+    )
+
+
+def _registers(options: VirtualOptions) -> dict[str, int]:
+    given = options.register or {}
+    return dict(given) if isinstance(given, Mapping) else parse_registers(list(given))
+
+
+def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, list[str], dict[str, int]]:
+    """(the robot, its joints that have a servo, the id of each): all from 1 on, unless ids name some."""
+    robot = Robot.read(path)
+    names = [name for name in robot.names if robot.joint(name).motion == "rotary"]
+    if servos == {"1": 1}:
+        servos = {name: k + 1 for k, name in enumerate(names)}
+    if all(name.isdecimal() for name in servos):
+        if len(servos) > len(names):
+            raise InvalidValue(f"--ids has {len(servos)} servos, and {robot.name} has {len(names)} joints")
+        servos = dict(zip(names, servos.values(), strict=False))
+    return robot, [robot.joint(name).name for name in servos], servos
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""`backemf virtual`: open a bus of virtual servos and serve it until the process ends."""
+"""Open a bus of virtual servos and serve it until the process ends."""
 
 from __future__ import annotations
 
