@@ -112,7 +112,7 @@ def levenberg_marquardt(
     damping: float = 1e-2,
     still: Sequence[str] = (),
 ) -> Minimum:
-    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept inside
+    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept in
     the bounds. Near an optimum little damping lets it slide along a valley. Paths in `still` stay."""
     mean, precision = problem.free.prior()[0], problem.free.precision
 
