@@ -332,7 +332,12 @@ def mapping(target: str) -> str:
     """What becomes of each of our numbers in a target."""
     from backemf.targets.export import module_of
 
-    return markdown(("backemf", target, "remarks"), module_of(target).MAPPING)
+    found = module_of(target)
+    rows = [row[:3] for row in found.rows] if hasattr(found, "rows") else [*found.MAPPING]
+    for version, spec in getattr(found, "versions", {}).items():
+        if spec.template != found.template:
+            rows += [(row.ours, f"{version}: {row.theirs}", row.remarks) for row in spec.rows]
+    return markdown(("backemf", target, "remarks"), rows)
 
 
 def made() -> dict[str, tuple[str, Any]]:

@@ -31,7 +31,7 @@ WITHIN_BASE = {
     "statistics": set(),
     "files": {"errors"},
     "units": {"errors"},
-    "figure": set(),
+    "figure": {"findings"},
     "options": {"errors"},
     "signal": {"errors", "units"},
 }

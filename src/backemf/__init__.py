@@ -27,10 +27,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "kits.recorder.recorder": ("record",),
     "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
-    "engine.simulate": ("simulate",),
-    "engine.many": ("simulate_many", "Many"),
-    "engine.trajectory": ("Trajectory",),
-    "analysis.readings.measure": ("measure",),
+    "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
+    "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
@@ -43,7 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "mujoco.live.attach": ("attach", "Motors"),
-    "targets.explain": ("explain",),
+    "mujoco.explain.explanation": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -86,11 +84,14 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from . import signal as signal
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
-    from .analysis.readings.measure import measure as measure
+    from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
-    from .engine.many import Many as Many, simulate_many as simulate_many
-    from .engine.simulate import simulate as simulate
-    from .engine.trajectory import Trajectory as Trajectory
+    from .engine.simulate import (
+        Many as Many,
+        Trajectory as Trajectory,
+        simulate as simulate,
+        simulate_many as simulate_many,
+    )
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
     from .identify.check import check as check
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
+    from .mujoco.explain.explanation import explain as explain
     from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
@@ -120,6 +122,5 @@ if TYPE_CHECKING:
     from .results.fit import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
-    from .targets.explain import explain as explain
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.curves.operation import friction_size
+from backemf.analysis.curves import friction_size
 from backemf.identify.frictions import BELOW, above, law, usual, with_friction
 from backemf.identify.parameters import size, size_of, sized
 from backemf.physics.friction import FRICTIONS

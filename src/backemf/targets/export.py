@@ -8,40 +8,36 @@ the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..datasheets.datasheet import Datasheet
 from ..datasheets.parts import Part, part
-from ..errors import InvalidValue, MissingValue, NotAvailable, UnknownName
-from ..files import write_all
-from ..findings import Finding
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..logs.log import Log
 from ..mujoco.dcmotor import INTEGRATORS, VERSIONS, release
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit import Fit
-from ..results.spread import Spread
-from ..tables import Displayed, Overview
-from .account import (
+from .options import DRAWING as DRAWING, METHODS, ExportOptions, scopes_of
+from .result import (
     NOT_RUN as NOT_RUN,
     NOTHING_LOST as NOTHING_LOST,
     Account as Account,
     Effect as Effect,
+    Export as Export,
+    Request as Request,
+    complete as complete,
     hash_comment as hash_comment,
     header as header,
     moved as moved,
     number as number,
+    request_of as request_of,
     xml_comment as xml_comment,
 )
-from .options import DRAWING as DRAWING, METHODS, ExportOptions, scopes_of
 from .table import TARGETS as TARGETS, Target as Target
-
-if TYPE_CHECKING:
-    from .replay import Replay
+from .write import write_target
 
 SEVERAL = ("mujoco-plugin",)
 """Targets whose files hold several actuators."""
@@ -49,134 +45,8 @@ SHORTEST, LONGEST = 1e-5, 1.0
 """Time steps of a simulation [s]; shorter ones take for ever, longer ones see no motion."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Export(Displayed):
-    """Files for a target, and an honest account of them."""
-
-    target: str
-    version: str
-    joint: str
-    files: Mapping[str, str | bytes]
-    """Name -> text, or what is no text; the first is the main one."""
-    actuator: Actuator
-    """What was to be carried."""
-    carried: Actuator
-    """What the target simulates, as an actuator."""
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    """The target's own numbers, by its own names."""
-    ctrl: Mapping[str, float] = field(default_factory=dict)
-    """Factor from each of the drive's targets to the file's inputs, in their order."""
-    dropped: tuple[Effect, ...] = ()
-    approximated: tuple[Effect, ...] = ()
-    adjusted: tuple[str, ...] = ()
-    """Numbers moved from their closed forms to make up for what is lost, each in words."""
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    timestep: float = 0.002
-    integrator: str = "implicitfast"
-    amplitude: float = 0.5
-    load: float = 0.25
-    """Of the reference motions."""
-    range: str = ""
-    """The operating range over which errors were measured, in words."""
-    judged: bool = True
-    """Whether what is lost was looked for; of somebody's file it is not known."""
-    ran: str = NOT_RUN
-    """What was run and what came of it, as the header says."""
-    replayed: Replay | None = None
-
-    @property
-    def text(self) -> str:
-        """The main file, where it is text."""
-        name, content = next(iter(self.files.items()))
-        if isinstance(content, bytes):
-            raise NotAvailable(f"{name} is no text; write it into a file: -o {name}")
-        return content
-
-    @property
-    def has_play_joint(self) -> bool:
-        """Whether the gearbox's play is an extra joint in the main file."""
-        return f'"{self.joint}_backlash"' in self.text
-
-    def with_replay(self, replayed: Replay) -> Export:
-        """The same after a run, its files as they are."""
-        return replace(self, replayed=replayed, ran=replayed.sentence())
-
-    def overview(self) -> Overview:
-        title = f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"
-        kinds = (("dropped", self.dropped), ("approximated", self.approximated))
-        rows = [(kind, e.path, e.text, e.error, e.worst, e.unit) for kind, effects in kinds for e in effects]
-        rows = rows or [("carried", "everything", "nothing is lost", 0.0, 0.0, "")]
-        return Overview(
-            title, ("effect", "of", "what became of it", "RMS", "worst", "unit"), rows, self.findings
-        )
-
-    @property
-    def lossless(self) -> bool:
-        return not self.dropped and not self.approximated
-
-    def __str__(self) -> str:
-        lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
-        for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
-            lines += [f"  {title}: {effect}" for effect in effects]
-        lines += [f"  adjusted: {text}" for text in self.adjusted]
-        if self.lossless and self.judged:
-            lines.append("  nothing is lost")
-        elif self.range:
-            lines.append(f"  measured over: {self.range}")
-        lines.append(f"  {self.ran}")
-        return "\n".join([*lines, *(f"  finding: {f}" for f in self.findings)])
-
-    def write(self, path: Path | str, *, force: bool = False) -> list[Path]:
-        """Write every file, or none; nothing is overwritten unless `force`."""
-        return write_all(self.places(path), force=force)
-
-    def places(self, path: Path | str) -> dict[Path, str | bytes]:
-        """Where each file goes: into a folder, or the one that ends so under this name and the others beside
-        it. Files that name each other in quotes do so by their new names."""
-        path, names = Path(path), [*self.files]
-        if path.is_dir():  # "left/knee" names a joint, not a folder
-            new = {name: path / name.replace("/", "_").lstrip(".") for name in names}
-        else:
-            main = next((name for name in names if Path(name).suffix == path.suffix), names[0])
-            own = main.removesuffix(Path(main).suffix)
-            beside = {n: path.stem + n.removeprefix(own) if n.startswith(own) else n for n in names}
-            new = {n: path if n == main else path.with_name(beside[n]) for n in names}
-        return {new[name]: _renamed(content, new) for name, content in self.files.items()}
-
-
-def _renamed(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
-    if isinstance(content, str):
-        for name, path in new.items():
-            content = content.replace(f'"{name}"', f'"{path.name}"') if len(new) > 1 else content
-    return content
-
-
-class Request(NamedTuple):
-    """What an export was asked for, besides the actuator."""
-
-    target: str
-    version: str
-    joint: str
-    notes: tuple[str, ...]
-    method: str
-    timestep: float
-    integrator: str
-    amplitude: float
-    load: float
-    backlash: bool
-    logs: tuple[Log, ...] = ()
-    """The recordings to fit to instead of the reference motions."""
-    spread: Spread | None = None
-    """What a training file draws from."""
-    gear: float | None = None
-    """MuJoCo's gear of an actuator that is replaced: ctrl stays in its units."""
-    findings: tuple[Finding, ...] = ()
-    """What is already known about the actuator's numbers, such as a gain that nobody printed."""
-
-
 def module_of(target: str) -> Any:
-    """The file of a target: its `write`, its tables and, where it can be run, its `run`."""
+    """A target: its spec, or the file with its `write`, its tables and, where it can be run, its `run`."""
     return load(TARGETS[target].module)
 
 
@@ -266,7 +136,9 @@ def run_export(
         from .mujoco.into import edited
 
         return edited(wanted, into, request, module, replay=options.replay, unknown=unknown)
-    made = module.write(wanted[joint], request) if len(wanted) == 1 else module.several(wanted, request)
+    made = (
+        write_target(module, wanted[joint], request) if len(wanted) == 1 else module.several(wanted, request)
+    )
     if not options.replay:
         return made
     from .replay import proven
@@ -313,33 +185,6 @@ def _actuator(given: Any) -> Actuator:
     return given
 
 
-def complete(
-    request: Request,
-    actuator: Actuator,
-    account: Account = NOTHING_LOST,
-    *,
-    files: Mapping[str, str | bytes],
-    carried: Actuator,
-    numbers: Mapping[str, float],
-    ctrl: Mapping[str, float] | None = None,
-    findings: Sequence[Finding] = (),
-    notes: Sequence[str] = (),
-) -> Export:
-    """The export that a request asked for."""
-    kept = ("target", "version", "joint", "timestep", "integrator", "amplitude", "load")
-    return Export(
-        **{name: getattr(request, name) for name in kept},
-        **account._asdict(),
-        files=files,
-        actuator=actuator,
-        carried=carried,
-        numbers=numbers,
-        ctrl={name: 1.0 for name in actuator.drive.targets} if ctrl is None else ctrl,
-        findings=(*request.findings, *findings),
-        notes=(*request.notes, *notes),
-    )
-
-
 def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
     """One log or several as a tuple; None stays None."""
     if logs is None:
@@ -350,10 +195,3 @@ def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:
             "no logs were given; expected at least one recording, or none at all for the reference motions"
         )
     return given
-
-
-def request_of(export: Export) -> Request:
-    """What an export was asked for, so far as it still says."""
-    asked = (export.target, export.version, export.joint, export.notes, "simulation")
-    over = (export.amplitude, export.load, export.has_play_joint)
-    return Request(*asked, export.timestep, export.integrator, *over)

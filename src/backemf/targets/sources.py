@@ -91,7 +91,7 @@ def _model(path: Path, name: str | None, hint: str | None) -> Source:
 
 
 def _configuration(path: Path, name: str | None, hint: str | None) -> Source:
-    from .isaaclab import source as isaaclab
+    from . import isaaclab
 
     found = isaaclab.read(path, name, hint)
     return Source(found.actuator, found.notes, found.joint)

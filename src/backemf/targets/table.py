@@ -23,7 +23,7 @@ class Target(NamedTuple):
 TARGETS: Registry[Target] = Registry(
     "target",
     {
-        "mujoco": Target("backemf.targets.mujoco.dcmotor", VERSIONS, "installed", "MJCF with <dcmotor>"),
+        "mujoco": Target("backemf.targets.mujoco.dcmotor:SPEC", VERSIONS, "installed", "MJCF with <dcmotor>"),
         "mujoco-live": Target(
             "backemf.targets.mujoco.live",
             ("any",),
@@ -31,43 +31,43 @@ TARGETS: Registry[Target] = Registry(
             "Python that attaches the whole actuator to a model in MuJoCo",
         ),
         "mujoco-plugin": Target(
-            "backemf.targets.code.plugin.target",
+            "backemf.targets.code.plugin",
             ("any",),
             "any",
             "C99 of an engine plugin with the whole actuator, for the stock viewer and any language",
         ),
         "mujoco-classic": Target(
-            "backemf.targets.mujoco.classic",
+            "backemf.targets.mujoco.classic:SPEC",
             ("any",),
             "any",
             "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
         ),
         "mjlab": Target(
-            "backemf.targets.mjlab.configuration", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"
+            "backemf.targets.mjlab:SPEC", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"
         ),
         "isaaclab": Target(
-            "backemf.targets.isaaclab.motor",
+            "backemf.targets.isaaclab:SPEC",
             ("2.3", "3.0", "bam"),
             "2.3",
             "Python with DCMotorCfg or DelayedPDActuatorCfg; bam: with BamActuatorCfg of its main branch",
         ),
         "newton": Target(
-            "backemf.targets.newton.drive", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"
+            "backemf.targets.newton:SPEC", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"
         ),
         "drake": Target(
-            "backemf.targets.description.drake",
+            "backemf.targets.description:DRAKE",
             ("1",),
             "1",
             "URDF with Drake's rotor inertia and controller gains",
         ),
-        "urdf": Target("backemf.targets.description.urdf", ("any",), "any", "URDF with a transmission"),
+        "urdf": Target("backemf.targets.description:URDF", ("any",), "any", "URDF with a transmission"),
         "sdf": Target(
-            "backemf.targets.description.sdf",
+            "backemf.targets.description:SDF",
             ("any",),
             "any",
             "SDF with a joint's limits, damping and friction",
         ),
-        "bam": Target("backemf.targets.bam", ("any",), "any", "parameter JSON, models m1 to m6"),
+        "bam": Target("backemf.targets.bam:SPEC", ("any",), "any", "parameter JSON, models m1 to m6"),
         "torch": Target(
             "backemf.targets.training.torch",
             ("plain", "isaaclab", "mjlab"),

@@ -8,9 +8,9 @@ import dataclasses
 
 import pytest
 
-from backemf.engine.compile.dialects.warp_live import emit_live, rows
-from backemf.engine.compile.lower import lower_attached
-from backemf.engine.hosted import Beginning, attached
+from backemf.engine.compile.dialects.warp import emit_live, rows
+from backemf.engine.compile.lower import lower_hosted
+from backemf.engine.hosted import Beginning, hosted_system
 
 from .test_torch import BACKLASH, LUGRE, TWO_NODES
 
@@ -20,7 +20,7 @@ ACTUATORS = {"lugre": LUGRE, "late": LATE, "backlash": BACKLASH, "two nodes": TW
 
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_no_two_things_stand_in_one_row(name):
-    lowered = lower_attached(attached(ACTUATORS[name]))
+    lowered = lower_hosted(hosted_system(ACTUATORS[name]))
     start = {"winding_temperature": "motor.resistance"} if "winding_temperature" in lowered.states else {}
     delay = "drive.delay" if name == "late" else None
     at = rows(lowered, Beginning(start=start, delay=delay))
@@ -35,7 +35,7 @@ def test_no_two_things_stand_in_one_row(name):
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_the_text_is_one_factory_of_three(name):
     delay = "drive.delay" if name == "late" else None
-    text = emit_live(lower_attached(attached(ACTUATORS[name])), Beginning(delay=delay))
+    text = emit_live(lower_hosted(hosted_system(ACTUATORS[name])), Beginning(delay=delay))
     (factory,) = (n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == "kernels")
     inside = [n.name for n in factory.body if isinstance(n, ast.FunctionDef)]
     assert inside == ["prepare", "begin", "moved"]
@@ -44,7 +44,7 @@ def test_the_text_is_one_factory_of_three(name):
 
 
 def test_what_is_asked_starts_within_its_limits():
-    lowered = lower_attached(attached(LUGRE))
+    lowered = lower_hosted(hosted_system(LUGRE))
     low, high = "motor.resistance", "motor.torque_constant"  # any parameters
     text = emit_live(lowered, Beginning(asked={"setpoint": (low, high)}))
     at = rows(lowered, Beginning(asked={"setpoint": (low, high)}))

@@ -17,8 +17,7 @@ from mujoco import rollout
 
 import backemf as be
 from backemf.errors import NotAvailable
-from backemf.targets.code import cc
-from backemf.targets.code.plugin import target
+from backemf.targets.code import cc, plugin as target
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 

@@ -330,8 +330,7 @@ def replay(
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
     from ...targets.export import run_export
-    from ...targets.files import exported, is_exported
-    from ...targets.replay import replay as again
+    from ...targets.replay import exported, is_exported, replay as again
     from ...targets.sourcing import choose_actuator
 
     drawable(plot, force)
@@ -357,10 +356,10 @@ def replay(
         ran = again(made, recordings)
         made = made.with_replay(ran)
     if plot is not None:
-        from ..report import picture
+        from ..report.figures import draw
         from ..report.figures.runs import replayed
 
-        picture.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
+        draw.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
     answer(
         json,
         lambda: _plain(made) | {"options": options.to_dict()},
@@ -389,7 +388,7 @@ def explain(
     """
     import shutil
 
-    from ...targets.explain import explain as run, summary, text
+    from ...mujoco.explain.explanation import explain as run, summary, text
 
     rows = run(model, parts_of(with_))
     findings = [f for row in rows for f in row.findings]

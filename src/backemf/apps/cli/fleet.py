@@ -43,12 +43,13 @@ def report(
     Example: backemf fleet report fleet/ -o fleet.html
     """
     from ...kits.fleets.fleet import Fleet
-    from ..report.fleet_page import write
+    from ...kits.fleets.page import fleet_page
+    from ..report.html import write
 
     output = inside(output, "fleet.html")
     keep(output, force)
     with working("looking at the units", not json), making(output):
-        write(Fleet.read(folder), output, force=force, name=name)
+        write(fleet_page(Fleet.read(folder), name), output, force=force)
     answer(json, lambda: {"report": output}, lambda: "", written=[output])
 
 

@@ -258,11 +258,11 @@ def _name(start: str) -> str:
 
 
 def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
-    from ..report import picture
+    from ..report.figures import draw
     from ..report.figures.fit import predictions
 
     made = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
-    picture.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
+    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:

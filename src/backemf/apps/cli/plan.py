@@ -72,10 +72,10 @@ def plan(
         with making(output):
             made.write(output, force=force)
     if plot is not None:
-        from ..report import picture
-        from ..report.figures.plan import planned
+        from ..report.figures import draw
+        from ..report.figures.runs import plan_figure
 
-        picture.save(planned(made), plot, note=f"Planned for {source}.", force=force)
+        draw.save(plan_figure(made), plot, note=f"Planned for {source}.", force=force)
 
     def content() -> dict[str, Any]:
         motions = [{"name": one.name, "duration": one.duration} for one in made.motions.motions]

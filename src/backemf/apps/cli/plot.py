@@ -40,8 +40,7 @@ def plot(
     from ...errors import InvalidValue, MissingValue
     from ...files import write_all
     from ...targets.sourcing import choose_actuator
-    from ..report import picture
-    from ..report.figures import plots
+    from ..report.figures import draw, show as plots
 
     if inertia < 0:
         raise InvalidValue(f"--inertia is {inertia:g}; expected at least 0")
@@ -64,7 +63,7 @@ def plot(
         figure = plots.figure(shown, names)
         if output is not None:
             notes = "; ".join(note for one in found.values() for note in one.notes)
-            picture.save(figure, output, note=f"{notes}.", force=force)
+            draw.save(figure, output, note=f"{notes}.", force=force)
         if data is not None:
             write_all({data: plots.table(figure)}, force=force)
     findings = [f for one in found.values() for f in one.findings]
@@ -91,7 +90,7 @@ def _name(source: str, sources: list[str]) -> str:
 def _rated(source: str) -> dict[str, Any]:
     """What a part's sheet says of its limits in heat."""
     from ...datasheets import parts
-    from ..report.figures.plots import Shown
+    from ..report.figures.show import Shown
 
     if not parts.is_part(source):
         return {}

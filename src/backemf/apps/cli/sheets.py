@@ -189,7 +189,7 @@ def _gross(sheet: Any) -> str:
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
-    from ..report.figures import draw as render, plots, sheet as sheet_figures
+    from ..report.figures import draw as render, sheet as sheet_figures, show as plots
 
     figure = sheet_figures.overview(
         sheet.actuator(voltage=voltage, control="voltage"),

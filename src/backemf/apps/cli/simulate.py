@@ -345,8 +345,7 @@ def _draw(
     force: bool,
 ) -> None:
     from ...tables import number
-    from ..report import picture
-    from ..report.figures import runs as figures
+    from ..report.figures import draw, runs as figures
 
     name = Path(source).name if source.endswith((".json", ".toml", ".xml")) else source
     title = f"{name} on {words_of(runs[0].bench)}"
@@ -360,4 +359,4 @@ def _draw(
             for row in values
         ]
         figure = figures.runs(runs, labels, f"{name}: {', '.join(v.path for v in swept)}", asked)
-    picture.save(figure, plot, force=force)
+    draw.save(figure, plot, force=force)

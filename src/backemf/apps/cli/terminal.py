@@ -149,7 +149,7 @@ def is_folder(path: Path) -> bool:
 def drawable(path: Path | None, force: bool) -> None:
     """Refuse, before any work is done, a figure that cannot be written."""
     if path is not None:
-        from ..report.picture import drawable as check
+        from ..report.figures.draw import drawable as check
 
         check(path, force=force)
 

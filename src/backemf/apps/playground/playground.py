@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...analysis.curves.operation import full_voltage
+from ...analysis.curves import full_voltage
 from ...datasheets import parts
 from ...errors import BackemfError
 from ...files import write_all
@@ -118,7 +118,16 @@ def everything() -> Iterator[str]:
 
 
 def write(path: Path | str, names: Sequence[str] = (), *, force: bool = False) -> Path:
-    """Write the page, whole or not at all; an existing file is kept unless `force`."""
+    """Write the page, whole or not at all; an existing file is kept unless `force`.
+
+    Args:
+        path: Of the page.
+        names: Parts of the catalogue; all of them unless given.
+        force: Overwrite the page if it exists.
+
+    Returns:
+        The written file.
+    """
     return write_all({Path(path): page(playground(names))}, force=force)[0]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...analysis.curves.operation import full_voltage, operation
+from ...analysis.curves import full_voltage, operation
 from ...engine.system import ActuatorSystem
 from ...physics.actuator import Actuator, signals
 from ...physics.bench import Bench
@@ -93,6 +93,17 @@ class Scene:
 
 
 def panel(title: str, x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """One of the figures of a playground.
+
+    Args:
+        title: Above it.
+        x: Its axis: a signal with label, unit and scale.
+        y: Likewise.
+        more: What else the script knows of a figure: `only`, `target`, `curve`.
+
+    Returns:
+        The figure as the script reads it.
+    """
     return {"title": title, "x": x, "y": y, **more}
 
 

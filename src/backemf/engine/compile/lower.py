@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...physics.actuator import signals
-from ..hosted import Attached
+from ..hosted import HostedSystem
 from ..rows import DELAY
 from ..system import System
 from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes
@@ -100,7 +100,7 @@ def lower(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoweredAttached:
+class LoweredHosted:
     """An attached system's functions as nodes over the leaves p, s, u and h: for languages that run it live.
 
     States are advanced by their change, written so that 32 bits keep its digits; see `passes.change`.
@@ -119,7 +119,7 @@ class LoweredAttached:
     inputs: tuple[str, ...]
 
 
-def lower_attached(system: Attached) -> LoweredAttached:
+def lower_hosted(system: HostedSystem) -> LoweredHosted:
     """Trace and lower an attached system."""
     graph, n_p, n_s, n_u = Graph(), len(system.parameters), len(system.states), len(system.inputs)
     p = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
@@ -141,7 +141,7 @@ def lower_attached(system: Attached) -> LoweredAttached:
     differences = [c or graph.apply("sub", a, b) for a, b, c in zip(after, s, changes, strict=True)]
     v = system.states.index("velocity")
     effort = without(graph, effort, after[v], s[v], differences[v])
-    return LoweredAttached(
+    return LoweredHosted(
         advance=tidy(graph, [*differences, effort]),
         load_seen=load,
         armature=traced(lambda *x: (system.armature(x),), *p),
@@ -160,7 +160,7 @@ class LoweredSignals:
     values: list[Node]
 
 
-def lower_signals(system: Attached) -> LoweredSignals:
+def lower_signals(system: HostedSystem) -> LoweredSignals:
     """Trace and lower the signals of an attached system: voltage, current, torque, and a temperature where it
     has one."""
     zeros = dict.fromkeys(system.inputs, 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 from ...findings import Finding, finding
 from ...logs.log import Log
 from ...mujoco.robot.contact import stretches
-from ...physics import steady
+from ...physics.joint_law import JointLaw
 from ...results.fit import Fit, Score
 from ..uncertainty import inverse
 from .plant import Optimum
@@ -149,7 +149,7 @@ def _stiffness(fit: Fit) -> float | None:
     loop = fit.actuator.drive.loop
     if loop is None or loop.of != "position" or loop.effort != "V":
         return None
-    return steady.plain_servo(fit.actuator).stiffness
+    return JointLaw.of(fit.actuator).stiffness
 
 
 def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:

@@ -33,7 +33,7 @@ def bus_names() -> tuple[str, ...]:
     """Every bus by name."""
     from .buses import BUSES
 
-    return BUSES.all_names
+    return tuple(BUSES)
 
 
 def parse_ids(text: str) -> dict[str, int]:

@@ -37,8 +37,8 @@ READERS: Registry[Reader] = Registry(
         # what begins with a mark of its own
         "lerobot": "backemf.logs.readers.lerobot",
         "parquet": "backemf.logs.readers.parquet",
-        "mcap": "backemf.logs.readers.ros.mcap",
-        "db3": "backemf.logs.readers.ros.db3",
+        "mcap": "backemf.logs.readers.ros_bag:MCAP",
+        "db3": "backemf.logs.readers.ros_bag:SQLITE",
         "wpilog": "backemf.kits.frc.wpilog",
         "mat": "backemf.logs.readers.mat",
         "npz": "backemf.logs.readers.npz",

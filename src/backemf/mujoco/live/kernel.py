@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import numba
 
-from backemf.mujoco.live.memory import allocate, call, keep, on_stack, put, real, solve, whole, word
+from backemf.mujoco.live.memory import allocate, call, keep, on_stack, put, real, refuse, solve, whole, word
 from backemf.mujoco.live.places import (
     ACT,
     ACT_DOT,
@@ -51,10 +51,12 @@ from backemf.mujoco.live.places import (
     DELAY,
     DOF_AT,
     DYNPRM,
+    ERROR,
     FIRST,
     FREE,
     HIGH,
     JOINT,
+    LONG_DELAY,
     LOW,
     MAGIC,
     MAIN,
@@ -134,10 +136,12 @@ def ask(table, m, d, i, row, settings, dot, h):
     inputs, line = n_states + 1, n_states + 4 + n_targets
     begun = real(act, word(row, 4)) > 0.5
     lag = real(settings, DELAY) / h + 0.5
+    if lag > n_line * (1.0 + 1e-12):
+        on_stack(word(table, FREE), d)
+        delay, longest = real(settings, DELAY), (n_line - 0.5) * h
+        refuse(word(table, ERROR), word(table, LONG_DELAY), delay, n_line + 1, h, longest)
     late = int(lag + 1e-9)
     part = max(lag - late, 0.0)
-    if late >= n_line:
-        late, part = n_line, 0.0
     for k in range(n_targets):
         channel = int(real(channels, k))
         now = sent(settings, ctrl, channel)

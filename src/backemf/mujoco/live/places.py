@@ -12,10 +12,11 @@ OF_MODEL = (
     "jnt_dofadr",
     "dof_armature",
 )
-FUNCTIONS = ("mj_markStack", "mj_stackAllocNum", "mj_freeStack", "mj_solveM")
-LAYOUT = (*OF_DATA, *OF_MODEL, *FUNCTIONS, "timestep", "n_dynprm", "n_trnid", "magic")
+FUNCTIONS = ("mj_markStack", "mj_stackAllocNum", "mj_freeStack", "mj_solveM", "mju_error")
+LAYOUT = (*OF_DATA, *OF_MODEL, *FUNCTIONS, "timestep", "n_dynprm", "n_trnid", "magic", "long_delay")
 """What `table` begins with: offsets of pointers in mjData and mjModel [bytes], addresses of MuJoCo's own
-functions, the time step's offset, widths of two arrays, and the number by which our actuators are known."""
+functions, the time step's offset, widths of two arrays, the number by which our actuators are known, and the
+address of what is said of a delay that is too long."""
 ROW = 7
 """Numbers of a structure: its hash, its step's address, how many states and targets, where among the states
 position and velocity are, and how many targets come late; what follows them is a switch."""
@@ -42,7 +43,7 @@ STILL = 1e-9
 # Places in the table and in rows, as numbers that the compiler sees.
 CTRL, QPOS, QVEL, ACT, ACT_DOT, BIAS, PASSIVE = range(7)
 DYNPRM, USER, ADDRESS, JOINT, QPOS_AT, DOF_AT, ARMATURE = range(7, 14)
-MARK, ALLOCATE, FREE, SOLVE = range(14, 18)
-TIMESTEP, N_DYNPRM, N_TRNID, MAGIC = range(18, 22)
-STRUCTURES = 22
+MARK, ALLOCATE, FREE, SOLVE, ERROR = range(14, 19)
+TIMESTEP, N_DYNPRM, N_TRNID, MAGIC, LONG_DELAY = range(19, 24)
+STRUCTURES = 24
 SWEEPS, SUBSTEPS, DELAY, N_LINE, LOW, HIGH, N_TREE, NEXT, N_DOFS, MAIN, CTRL_LOW, CTRL_HIGH = range(12)

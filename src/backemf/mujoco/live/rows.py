@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import Live
+from ...engine.hosted import LiveSystem
 from ...physics.actuator import Actuator
 from .places import SETTINGS
 
@@ -23,12 +23,12 @@ def line_of(actuator: Actuator, h: float) -> int:
     return 1 if delay is None else LINES * math.ceil(delay / h + 0.5) + 1
 
 
-def size(system: Live, n_line: int) -> int:
+def size(system: LiveSystem, n_line: int) -> int:
     """Activations of an actuator; see `kernel.py`."""
     return len(system.states) + 1 + len(system.inputs) + n_line * (len(system.inputs) - 3)
 
 
-def width(functions: Any, system: Live) -> int:
+def width(functions: Any, system: LiveSystem) -> int:
     """Numbers of an actuator in `actuator_user`."""
     return functions.WIDTH + len(SETTINGS) + 3 * len(system.states) + len(system.inputs) - 3
 
@@ -50,7 +50,7 @@ def trees(model: Any, actuators: Mapping[str, str]) -> dict[str, dict[str, int]]
     return linked
 
 
-def row(functions: Any, system: Live, kept: Mapping[str, float], channels: Sequence[int]) -> np.ndarray:
+def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels: Sequence[int]) -> np.ndarray:
     """An actuator's numbers in `actuator_user`; see `kernel.py`."""
     actuator, terms = system.actuator, np.empty((1, functions.WIDTH))
     functions.prepare(np.array([[*system.parameters.values()]], float), terms)
@@ -82,7 +82,7 @@ def settings_of(model: Any, index: int) -> dict[str, float]:
     return dict(zip(SETTINGS, map(float, _behind_terms(model, index)), strict=False))
 
 
-def channels_of(model: Any, index: int, system: Live) -> list[int]:
+def channels_of(model: Any, index: int, system: LiveSystem) -> list[int]:
     """Which elements of ctrl an actuator in a model reads."""
     at, n = len(SETTINGS) + 3 * len(system.states), len(system.inputs) - 3
     return [int(x) for x in _behind_terms(model, index)[at : at + n]]

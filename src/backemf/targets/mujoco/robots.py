@@ -26,10 +26,9 @@ from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from ...results.reread import read_again, stored_logs
-from ..export import NOT_RUN, Request
-from .edited import Edited, Together
+from ..result import NOT_RUN, Request
 from .interface import Old, old_of
-from .into import edited
+from .into import Edited, Together, edited
 
 PART = re.compile(r"(?P<log>.*) \(last (?P<share>[0-9.]+) ?%\)")
 """How the end of a recording that was held out is called."""

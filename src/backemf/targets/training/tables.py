@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.hosted import Attached, Beginning
+from ...engine.hosted import LONG_DELAY, Beginning, HostedSystem
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ...results.spread import Spread
+from ..template import fill
 
 FLOOR = 0.05
 """Share of its value that a parameter keeps which must stay above a bound:
@@ -64,7 +65,7 @@ def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     return findings
 
 
-def numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Iterable[str]) -> str:
+def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, summed: Iterable[str]) -> str:
     """The tables at the top of the file, each with where it came from."""
     known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
     ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
@@ -110,10 +111,15 @@ def numbers(actuator: Actuator, spread: Spread, system: Attached, summed: Iterab
         f"ASKED = {begin.asked!r}",
         f"DELAY = {begin.delay!r}",
     ]
-    return "\n".join(lines) + "\n"
+    long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
+    return (
+        "\n".join(lines)
+        + "\n"
+        + fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
+    )
 
 
-def beginning(actuator: Actuator, system: Attached) -> Beginning:
+def beginning(actuator: Actuator, system: HostedSystem) -> Beginning:
     """Where states begin after a reset, and how late commands come."""
     thermal = actuator.motor.thermal
     begin = ("rotor_position", "setpoint") if follows_position(actuator) else ("rotor_position",)

@@ -50,7 +50,7 @@ def actuator_of(source: str, joint: str | None = None) -> tuple[Any, list[str]]:
 def parts_of(given: list[str] | None) -> dict[str, Any] | None:
     """What `--with` gave: `part` for all joints, `pattern=part` for some."""
     from ....errors import InvalidValue
-    from ....targets.explain import Part
+    from ....mujoco.explain.explanation import Part
 
     if not given:
         return None

@@ -1,0 +1,469 @@
+"""Feedback gains from kV and kA: the linear-quadratic regulator with measurement delay, and a plain design
+for a settling time; and feedforward as WPILib evaluates it, continuous or exact for an input that holds over
+a period.
+
+Both feedbacks come with a simulated step that includes friction, delay and the limit of the input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidValue, UnknownName
+from ...findings import Finding, finding
+from .characterization import Feedback as Feedback
+from .mechanism import Mechanism, step as moved
+
+_NO_INERTIA = 1e-7
+"""Below this kA the mechanism follows at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """How a controller counts: output per volt, its unit of time, its period,
+    and the delay of its velocity."""
+
+    name: str
+    output: float
+    """Controller output for one volt."""
+    time: float
+    """Seconds to its unit of time in a velocity: x per `time` factor."""
+    period: float
+    """Of its loop [s]."""
+    normalized: bool
+    """Whether its derivative gain is per second (otherwise per period)."""
+    delay: float
+    """Of the measurement [s]."""
+
+    def feedback(
+        self,
+        loop: str,
+        K: tuple[float, float],
+        design: str,
+        *,
+        period: float,
+        delay: float,
+        encoder_factor: float = 1.0,
+        **more: Any,
+    ) -> Feedback:
+        """Gains in volts per error and per rate, as this controller counts them."""
+        per_volt = self.output / encoder_factor
+        return Feedback(
+            loop=loop,
+            kP=K[0] * per_volt / (self.time if loop == "velocity" else 1.0),
+            kD=K[1] * per_volt / (1.0 if self.normalized else period),
+            volts_per_error=K[0],
+            volts_per_rate=K[1],
+            period=period,
+            delay=delay,
+            design=design,
+            controller=self.name,
+            **more,
+        )
+
+
+PRESETS = {
+    p.name: p
+    for p in (
+        Preset(name="wpilib", output=1.0, time=1.0, period=0.020, normalized=True, delay=0.0),
+        Preset(name="ctre-v5", output=1023 / 12, time=0.1, period=0.001, normalized=False, delay=0.0815),
+        Preset(name="ctre-v6", output=1.0, time=1.0, period=0.001, normalized=True, delay=0.001),
+        Preset(name="rev-neo", output=1 / 12, time=60.0, period=0.001, normalized=False, delay=0.112),
+        Preset(name="rev-brushed", output=1 / 12, time=60.0, period=0.001, normalized=False, delay=0.0815),
+        Preset(name="venom", output=4096 / 12, time=60.0, period=0.001, normalized=False, delay=0.005),
+    )
+}
+"""By name. rev-brushed also holds for an encoder on the data port."""
+
+
+def preset_of(name: str | Preset) -> Preset:
+    if isinstance(name, Preset):
+        return name
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def _timed(
+    preset: str | Preset, period: float | None, delay: float | None
+) -> tuple[Preset, dict[str, float]]:
+    """The preset, and its period and delay unless others are given."""
+    p = preset_of(preset)
+    clock = {"period": p.period if period is None else period, "delay": p.delay if delay is None else delay}
+    return p, clock
+
+
+def _regulator(
+    A: np.ndarray, B: np.ndarray, q: list[float], r: float, period: float, delay: float
+) -> np.ndarray:
+    """K of the discrete regulator with weights 1/q^2 and 1/r^2, and of the state a delay later."""
+    from scipy.linalg import expm, fractional_matrix_power, solve_discrete_are
+
+    n = len(A)
+    block = np.zeros((n + 1, n + 1))
+    block[:n, :n], block[:n, n:] = A, B
+    held = expm(block * period)
+    A_d, B_d = held[:n, :n], held[:n, n:]
+    Q, R = np.diag([1.0 / (x * x) for x in q]), np.array([[1.0 / (r * r)]])
+    S = solve_discrete_are(A_d, B_d, Q, R)
+    K = np.linalg.solve(B_d.T @ S @ B_d + R, B_d.T @ S @ A_d)
+    if delay > 0:
+        K = K @ np.real(fractional_matrix_power(A_d - B_d @ K, delay / period))
+    return K
+
+
+def _checked(**values: float) -> None:
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0):
+            raise InvalidValue(f"{name} is {value!r}; expected more than 0")
+
+
+def velocity_gains(
+    kV: float,
+    kA: float,
+    *,
+    max_error: float = 1.5,
+    max_effort: float = 7.0,
+    preset: str | Preset = "wpilib",
+    period: float | None = None,
+    delay: float | None = None,
+    encoder_factor: float = 1.0,
+    units: tuple[str, str] = ("", ""),
+) -> Feedback:
+    """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
+    A mechanism without inertia needs none. `units` are those of position and input, for the words."""
+    _checked(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
+    p, clock = _timed(preset, period, delay)
+    K = 0.0
+    if abs(kA) >= _NO_INERTIA:
+        A, B = np.array([[-kV / kA]]), np.array([[1.0 / kA]])
+        K = float(_regulator(A, B, [max_error], max_effort, **clock)[0, 0])
+    off = f"{_with(max_error, units[0], '/s')} off is worth {_with(max_effort, units[1])}"
+    return p.feedback("velocity", (K, 0.0), _said(off, clock), **clock, encoder_factor=encoder_factor)
+
+
+def position_gains(
+    kV: float,
+    kA: float,
+    *,
+    max_position_error: float = 1.0,
+    max_velocity_error: float = 1.5,
+    max_effort: float = 7.0,
+    preset: str | Preset = "wpilib",
+    period: float | None = None,
+    delay: float | None = None,
+    encoder_factor: float = 1.0,
+    units: tuple[str, str] = ("", ""),
+) -> Feedback:
+    """The regulator of position and velocity."""
+    _checked(
+        max_position_error=max_position_error,
+        max_velocity_error=max_velocity_error,
+        max_effort=max_effort,
+        encoder_factor=encoder_factor,
+    )
+    p, clock = _timed(preset, period, delay)
+    errors = [max_position_error, max_velocity_error]
+    if abs(kA) < _NO_INERTIA:
+        K = _regulator(np.array([[0.0]]), np.array([[1.0]]), errors[:1], max_effort, **clock)
+        gains = (kV * float(K[0, 0]), 0.0)
+    else:
+        A, B = np.array([[0.0, 1.0], [0.0, -kV / kA]]), np.array([[0.0], [1.0 / kA]])
+        K = _regulator(A, B, errors, max_effort, **clock)
+        gains = (float(K[0, 0]), float(K[0, 1]))
+    both = f"{_with(max_position_error, units[0])} and {_with(max_velocity_error, units[0], '/s')}"
+    more = {"settles": settling_time(kV, kA, *gains), "encoder_factor": encoder_factor}
+    design = _said(f"{both} off are worth {_with(max_effort, units[1])}", clock)
+    return p.feedback("position", gains, design, **clock, **more)
+
+
+def _with(value: float, unit: str, per: str = "") -> str:
+    return f"{value:g} {unit}{per}" if unit else f"{value:g}"
+
+
+def _said(off: str, clock: Mapping[str, float]) -> str:
+    """What a regulator was made for, in words."""
+    return f"LQR: {off}; every {1e3 * clock['period']:g} ms, measured {1e3 * clock['delay']:g} ms late"
+
+
+def settling_time(kV: float, kA: float, kP: float, kD: float) -> float:
+    """Until kA p'' + (kV + kD) p' + kP p = kP stays within 2 % [s], by its poles: without friction, delay or
+    limit. Infinite where nothing drives it."""
+    if kP <= 0:
+        return math.inf
+    if kA < _NO_INERTIA:
+        return math.log(50.0) * (kV + kD) / kP
+    a, b = np.roots([kA, kV + kD, kP]).astype(complex)
+    if abs(a - b) < 1e-6 * abs(a):
+        a *= 1.0 + 1e-6
+    slow = -max(a.real, b.real)
+    t = np.linspace(0.0, 10.0 / slow, 4001)
+    off = np.abs((b * np.exp(a * t) - a * np.exp(b * t)) / (b - a))
+    return float(t[np.flatnonzero(off > 0.02)[-1]])
+
+
+def settle(
+    kV: float,
+    kA: float,
+    *,
+    time: float,
+    step: float,
+    limit: float = 12.0,
+    kS: float = 0.0,
+    loop: str = "position",
+    preset: str | Preset = "wpilib",
+    period: float | None = None,
+    delay: float | None = None,
+    units: tuple[str, str] = ("", ""),
+) -> Feedback:
+    """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the
+    delay forbids it; the note says so.
+
+    A position loop also pushes with kS towards its target until it is there; velocity gets kS from the
+    feedforward.
+    """
+    p, clock = _timed(preset, period, delay)
+    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=clock["period"])
+    lag = clock["delay"] + 0.5 * clock["period"]
+    size, spare = abs(step), 0.99 * limit - kS  # a hair below the limit
+    note = ""
+    if loop == "velocity":
+        rate, spare = 4.0 / time, spare - kV * size
+        if spare <= 0:
+            raise InvalidValue(
+                f"a velocity of {step:g} needs {kS + kV * size:.3g}; the input is limited to {limit:g}"
+            )
+        reach = min(rate, (kV + spare / size) / kA, 0.5 / lag)
+        K = (max(0.0, kA * reach - kV), 0.0)
+        if kA * rate <= kV:
+            note = f"it settles in {4 * kA / kV:.3g} s by itself"
+    elif loop == "position":
+        # Two equal poles at -w settle to 2 % in 5.83 / w.
+        rate, spare = 5.83 / time, max(spare, 1e-9)
+        reach = min(rate, math.sqrt(spare / (size * kA)), 0.3 / lag)
+        K = (kA * reach * reach, max(0.0, 2 * kA * reach - kV))
+        if K[1] == 0.0:
+            K_0, note = _damped(kV, kA, time, spare / size, lag)
+            K, reach = (K_0, 0.0), rate
+    else:
+        raise UnknownName("loop", loop, ("position", "velocity"))
+    if reach < rate and not note:
+        why = "the delay" if reach in (0.5 / lag, 0.3 / lag) else "the limit of the input"
+        slower = (4.0 if loop == "velocity" else 5.83) / reach
+        note = f"{why} allows {slower:.3g} s, not {time:g} s"
+    size_of = _with(step, units[0], "/s" if loop == "velocity" else "")
+    design = f"settles {size_of} in {time:g} s within {_with(limit, units[1])}"
+    against = kS if loop == "position" else 0.0
+    return p.feedback(loop, K, design, **clock, note=note, step=step, against_friction=against)
+
+
+def _damped(kV: float, kA: float, time: float, most: float, lag: float) -> tuple[float, str]:
+    """(gain, note) where the mechanism damps itself: kA s^2 + kV s + K_0, its slow pole at the wanted rate.
+    `most` is the gain that the input's limit allows."""
+    slow = min(4.0 / time, kV / (2 * kA), 0.3 / lag)
+    K_0 = min(slow * (kV - kA * slow), most)
+    pole = 0.5 * (kV - math.sqrt(max(kV * kV - 4 * kA * K_0, 0.0))) / kA
+    if pole >= 0.99 * 4.0 / time:
+        return K_0, ""
+    why = "the limit of the input" if most == K_0 else "the delay"
+    return K_0, f"{why} allows {4.0 / pole:.3g} s, not {time:g} s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResponse:
+    """A step of the closed loop."""
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    input: np.ndarray
+    target: float
+    settling_time: float
+    """Until it stays within 2 % [s]; infinite where it does not."""
+    overshoot: float
+    """As a share of the step."""
+    saturated: float
+    """Share of the time at the limit."""
+
+
+def step_response(
+    feedback: Feedback,
+    *,
+    kS: float,
+    kV: float,
+    kA: float,
+    kG: float = 0.0,
+    step: float = 1.0,
+    limit: float = 12.0,
+    duration: float = 2.0,
+) -> StepResponse:
+    """Simulate a step with friction, delay and the limit of the input;
+    the feedforward holds the target (velocity) or gravity (position)."""
+    pass
+
+    _checked(kA=kA, limit=limit, duration=duration)
+    mechanism = Mechanism(friction=kS, effort_per_velocity=kV, effort_per_acceleration=kA, gravity=kG)
+    n = max(2, math.ceil(duration / feedback.period))
+    fine = max(1, math.ceil(feedback.period / 0.001))
+    h = feedback.period / fine
+    late = round(feedback.delay / h)
+    within: Any = h * np.arange(1, fine + 1)
+    t = h * np.arange(n * fine + 1)
+    position, velocity, effort = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+    for k in range(0, n * fine, fine):
+        seen = max(0, k - late)
+        if feedback.loop == "velocity":
+            u = feedforward(step, kS=kS, kV=kV, kG=kG) + feedback.volts_per_error * (step - velocity[seen])
+        else:
+            off = step - position[seen]
+            push = feedback.against_friction * math.copysign(1.0, off) if abs(off) > 0.01 * abs(step) else 0.0
+            u = kG + push + feedback.volts_per_error * off - feedback.volts_per_rate * velocity[seen]
+        u = min(max(u, -limit), limit)
+        to = slice(k + 1, k + fine + 1)
+        position[to], velocity[to] = moved(mechanism, position[k], velocity[k], u, within)
+        effort[to] = u
+    shown = (velocity if feedback.loop == "velocity" else position) / step
+    outside = np.flatnonzero(np.abs(shown - 1) > 0.02)
+    settled = float(np.append(t, math.inf)[outside[-1] + 1]) if len(outside) else 0.0
+    return StepResponse(
+        time=t,
+        position=position,
+        velocity=velocity,
+        input=effort,
+        target=step,
+        settling_time=settled,
+        overshoot=max(0.0, float(np.max(shown)) - 1),
+        saturated=float(np.mean(np.abs(effort) >= limit - 1e-12)),
+    )
+
+
+_FOLLOWS_AT_ONCE = 1e-9
+"""Below this kA the mechanism follows at once and only the next velocity counts."""
+
+
+def feedforward(
+    velocity: float,
+    acceleration: float = 0.0,
+    *,
+    kS: float = 0.0,
+    kV: float = 0.0,
+    kA: float = 0.0,
+    kG: float = 0.0,
+    angle: float | None = None,
+) -> float:
+    """u = kS sgn(v) + kV v + kA a + kG [cos(angle), for an arm whose horizontal is 0]."""
+    return (
+        kS * _sign(velocity)
+        + kV * velocity
+        + kA * acceleration
+        + kG * (1.0 if angle is None else math.cos(angle))
+    )
+
+
+def feedforward_step(
+    current: float,
+    following: float,
+    *,
+    kS: float = 0.0,
+    kV: float = 0.0,
+    kA: float = 0.0,
+    kG: float = 0.0,
+    angle: float | None = None,
+    period: float = 0.02,
+) -> float:
+    """The input that takes the mechanism from one velocity to the next in one period, held over it.
+
+    v' = A v + B u with A = -kV / kA, B = 1 / kA: u = (v_next - A_d v) / B_d, A_d = exp(A T), B_d = (A_d - 1)
+    B / A, or B T where kV = 0.
+    """
+    if not period > 0:
+        raise InvalidValue(f"period is {period!r} s; expected more than 0")
+    gravity = kG * (1.0 if angle is None else math.cos(angle))
+    if kA < _FOLLOWS_AT_ONCE:
+        return kS * _sign(following) + kV * following + gravity
+    x = -kV / kA * period
+    A_d = math.exp(x)
+    B_d = period / kA if kV == 0 else -math.expm1(x) / kV
+    return kS * _sign(current) + (following - A_d * current) / B_d + gravity
+
+
+def _sign(x: float) -> float:
+    return float((x > 0) - (x < 0))
+
+
+SLOW = 1.0
+"""A position loop that takes longer is pointed out [s]."""
+
+
+class LoopRequest(NamedTuple):
+    """What is asked of a regulator; None: as its controller or WPILib has it."""
+
+    controller: str = "wpilib"
+    max_error: float | None = None
+    max_velocity_error: float | None = None
+    max_effort: float | None = None
+    period: float | None = None
+    delay: float | None = None
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """For either loop."""
+        given = {"max_effort": self.max_effort, "period": self.period, "delay": self.delay}
+        return {"preset": self.controller} | {k: v for k, v in given.items() if v is not None}
+
+    def position(self, kV: float, kA: float, **more: Any) -> Feedback:
+        errors = {"max_position_error": self.max_error, "max_velocity_error": self.max_velocity_error}
+        return position_gains(
+            kV, kA, **{k: v for k, v in errors.items() if v is not None}, **self.how, **more
+        )
+
+    def velocity(self, kV: float, kA: float, **more: Any) -> Feedback:
+        error = self.max_velocity_error
+        return velocity_gains(kV, kA, **({} if error is None else {"max_error": error}), **self.how, **more)
+
+
+def loops_of(
+    gains: Mapping[str, float | None],
+    asked: LoopRequest,
+    *,
+    units: tuple[str, str],
+    limit: float,
+    settling: tuple[float, float, str] | None,
+) -> dict[str, Feedback]:
+    """Feedback by loop; none where kV and kA are not known."""
+    kV, kA = gains["kV"], gains["kA"]
+    if kV is None or kA is None or kV < 0 or kA <= 0:
+        return {}
+    loops = {"velocity": asked.velocity(kV, kA, units=units), "position": asked.position(kV, kA, units=units)}
+    if settling is not None:
+        time, step, loop = settling
+        kS, left = max(gains["kS"] or 0.0, 0.0), limit - abs(gains.get("kG") or 0.0)
+        how = {"preset": asked.controller, "period": asked.period, "delay": asked.delay, "units": units}
+        loops["settling"] = settle(kV, kA, time=time, step=step, limit=left, kS=kS, loop=loop, **how)
+    return loops
+
+
+def slow_loop(
+    position: Feedback, gains: Mapping[str, float | None], asked: LoopRequest, *, units: tuple[str, str]
+) -> Iterator[Finding]:
+    """A position loop that needs more than a second, and the error to give that makes it quicker."""
+    kV, kA, takes = gains["kV"], gains["kA"], position.settles
+    if kV is None or kA is None or takes is None or takes <= SLOW:
+        return
+    error = asked.max_error or 1.0
+    tried = {e: asked._replace(max_error=e).position(kV, kA).settles for e in _smaller(error)}
+    quick = next((e for e, time in tried.items() if time is not None and time <= SLOW), None)
+    text = f"the position loop takes {takes:.2g} s to come within 2 %, before friction and limits."
+    remedy = "ask for a time: --settle 0.5 --step, with the step that is to settle"
+    if quick is not None:
+        remedy = f"--max-error {quick:g} [{units[0]}] makes it {tried[quick]:.2g} s; or {remedy}"
+    yield finding("slow_loop", text, remedy, time=takes)
+
+
+def _smaller(error: float) -> list[float]:
+    return [float(f"{error / by:.2g}") for by in (2, 5, 10, 20, 50, 100, 200, 500, 1000)]
