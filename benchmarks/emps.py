@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import backemf as be
-from backemf.analysis.readings.inverse import force_error, inverse_dynamics
+from backemf.analysis.transients import force_error, inverse_dynamics
 from backemf.identify.predict import predict
 
 K_P, K_V = 160.18, 243.45

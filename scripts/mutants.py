@@ -44,8 +44,10 @@ SCOPE = (
     ),
     f"{PACKAGE}/statistics.py",
     f"{PACKAGE}/datasheets/reconcile.py",
-    f"{PACKAGE}/analysis/conversion",
-    f"{PACKAGE}/analysis/curves",
+    *(
+        f"{PACKAGE}/analysis/{name}.py"
+        for name in ("motor_constants", "servo_constants", "feedforward", "isaac_lab", "curves")
+    ),
     f"{PACKAGE}/analysis/state_space.py",
 )
 """What is changed; folders that are not there are passed over."""

@@ -20,9 +20,9 @@ import numpy as np
 from docs_tables import PAGES, filled, markdown
 
 import backemf as be
-from backemf.analysis.readings.compare import CONSTANTS
-from backemf.analysis.readings.constants import Constants
-from backemf.analysis.readings.measured import Measured, derived, estimate
+from backemf.analysis.measure import Constants
+from backemf.analysis.measured import Measured, derived, estimate
+from backemf.analysis.routes import CONSTANTS
 from backemf.datasheets import parts
 from backemf.physics.bench import Pendulum
 from backemf.tables import number

@@ -24,11 +24,11 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "logs.log": ("Log", "Signal", "log"),
     "planning.motions": ("Motions",),
     "planning.plan": ("plan", "Plan"),
-    "kits.recorder.record": ("record",),
-    "kits.recorder.virtual.start": ("virtual",),
+    "kits.recorder.recorder": ("record",),
+    "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
     "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
-    "analysis.readings.measure": ("measure",),
+    "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
@@ -84,7 +84,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from . import signal as signal
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
-    from .analysis.readings.measure import measure as measure
+    from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
     from .engine.simulate import (
         Many as Many,
@@ -100,12 +100,13 @@ if TYPE_CHECKING:
     from .kits.fleets.fleet import Fleet as Fleet, fleet as fleet
     from .kits.frc.characterization import Characterization as Characterization
     from .kits.frc.characterize import characterize as characterize
-    from .kits.recorder.record import record as record
-    from .kits.recorder.virtual.start import virtual as virtual
+    from .kits.recorder.recorder import record as record
+    from .kits.recorder.virtual.process import virtual as virtual
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
     from .mujoco.explain.explanation import explain as explain
+    from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
         drive as drive,

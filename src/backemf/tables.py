@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
+import io
 import math
 import shutil
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import NotAvailable
@@ -78,22 +78,30 @@ def table(
             kept = kept[:j] + kept[j + 1 :]
             cells = [row[:j] + row[j + 1 :] for row in cells]
     right = [bool(cells) and all(_is_number(row[j]) for row in cells) for j in range(len(kept))]
-    widths = _widths(cells, kept, right, most)
-
-    def lines(row: Sequence[str]) -> Iterator[str]:
-        parts = [_wrapped(c, w) for c, w in zip(row, widths, strict=True)]
-        for k in range(max(map(len, parts))):
-            told = (part[k] if k < len(part) else "" for part in parts)
-            spaced = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(told, widths, right, strict=True))
-            yield "  ".join(spaced).rstrip()
-
-    rule = "  ".join("-" * w for w in widths)
-    return "\n".join([*lines(kept), rule, *(line for row in cells for line in lines(row))])
+    return _render(cells, kept, right, _widths(cells, kept, right, most))
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """A cell in lines; a word that is too long stays whole, so that no number is cut."""
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+def _render(
+    cells: Sequence[Sequence[str]], header: Sequence[str], right: Sequence[bool], widths: Sequence[int]
+) -> str:
+    """What rich makes of a table whose columns have these widths: left to itself it breaks words, and cuts
+    what has no room."""
+    from rich.console import Console
+    from rich.rule import Rule
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for width, numbers in zip(widths, right, strict=True):
+        grid.add_column(width=width, justify="right" if numbers else "left")
+    grid.add_row(*(Text(title) for title in header))
+    grid.add_row(*(Rule(characters="-", style="") for _ in header))
+    for row in cells:
+        grid.add_row(*(Text(cell) for cell in row))
+    console = Console(file=io.StringIO(), width=sum(widths) + 2 * len(widths), color_system=None)
+    with console.capture() as captured:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _wide(cells: Sequence[Sequence[str]], header: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from backemf.analysis.readings.measure import READINGS
+from backemf.analysis.measure import READINGS
 from backemf.apps.cli.main import app
 from backemf.apps.cli.measure import app as measure_app
 from backemf.errors import BackemfError

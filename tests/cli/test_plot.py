@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import plot
-from backemf.apps.report.figures.plots import KINDS
+from backemf.apps.report.figures.show import KINDS
 from backemf.errors import BackemfError, InvalidValue, MissingValue
 
 from .runner import runner

@@ -27,7 +27,9 @@ FILES = {
 @pytest.fixture(scope="module")
 def valid(tmp_path_factory):
     """Whole files of every format, by kind: (name, content)."""
-    absent = [name for name in ("mcap_ros2", "mujoco", "pyarrow", "yaml") if find_spec(name) is None]
+    absent = [
+        name for name in ("mcap_ros2", "mujoco", "pyarrow", "rosbags", "yaml") if find_spec(name) is None
+    ]
     if absent:
         unavailable(f"{', '.join(absent)}, of the extras 'logs' and 'mujoco',")
     return seeds(tmp_path_factory.mktemp("seeds"))

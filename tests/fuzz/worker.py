@@ -30,9 +30,8 @@ def openers() -> dict[str, Any]:
     from backemf.logs.to_log import to_log
     from backemf.mujoco.explain.explanation import explain, text
     from backemf.results.fit import Fit
-    from backemf.targets import bam
+    from backemf.targets import bam, isaaclab
     from backemf.targets.export import export
-    from backemf.targets.isaaclab import source as isaaclab
     from backemf.targets.mujoco import dcmotor as mujoco, source
 
     from .seeds import servo

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import backemf as be
-from backemf.analysis.conversion.motor_constants import SYMBOLS
+from backemf.analysis.motor_constants import SYMBOLS
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc.physics import theoretical
 from backemf.physics import steady

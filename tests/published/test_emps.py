@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.readings.inverse import force_error, inverse_dynamics
+from backemf.analysis.transients import force_error, inverse_dynamics
 from backemf.identify.predict import predict
 
 PUBLISHED = {"inertia": 95.109, "viscous": 203.50, "coulomb": 20.394, "offset": -3.165}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.readings.regression import straight
+from backemf.analysis.regression import straight
 
 SEEDS = 200
 LEAST = 0.90

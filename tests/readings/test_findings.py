@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.readings.compare import combine
-from backemf.analysis.readings.measured import Measured, derived, estimate
+from backemf.analysis.measured import Measured, derived, estimate
+from backemf.analysis.routes import combine
 from backemf.apps.report.figures.measure import measured as figure
 
 from .test_measure import GIVEN
@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_meant_gets_a_sentence(readings, said):
 
 
 def test_units_and_errors_are_read_as_people_write_them():
-    from backemf.analysis.readings.routes import column, known_number
+    from backemf.analysis.measure import column, known_number
 
     assert column("300, 600 rpm", "rad/s", "speed") == pytest.approx([10 * math.pi, 20 * math.pi])
     assert column("61,64 mA", "A", "current") == pytest.approx([0.061, 0.064])

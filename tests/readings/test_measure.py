@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.readings.inverse import inverse_dynamics
-from backemf.analysis.readings.measure import READINGS, Measure
+from backemf.analysis.measure import READINGS, Measure
+from backemf.analysis.transients import inverse_dynamics
 
 measure = be.measure
 

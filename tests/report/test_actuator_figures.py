@@ -11,10 +11,10 @@ import pytest
 
 import backemf as be
 from backemf.apps.report import html
-from backemf.apps.report.figures import draw, plots
+from backemf.apps.report.figures import draw, show as plots
 from backemf.apps.report.figures.pipeline import pipeline
-from backemf.apps.report.figures.plots import KINDS, Shown, figure
-from backemf.apps.report.figures.svg import svg
+from backemf.apps.report.figures.plotly import svg
+from backemf.apps.report.figures.show import KINDS, Shown, figure
 from backemf.errors import InvalidValue, UnknownName
 from backemf.figure import Diagram
 from backemf.physics import steady

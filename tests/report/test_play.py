@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.curves.operation import full_voltage
+from backemf.analysis.curves import full_voltage
 from backemf.apps.playground import lessons
 from backemf.apps.playground.kernels import script
 from backemf.apps.playground.playground import everything, playground, variant

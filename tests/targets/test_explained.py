@@ -346,10 +346,13 @@ def test_another_integrator_may_bear_the_step(model):
 
 
 def test_a_finding_names_who_has_it():
-    both, one = Finding(code="a", text="x", remedy="y"), Finding(code="b", text="z", remedy="w")
+    both, one = (
+        Finding(code="no_limit", text="x", remedy="y"),
+        Finding(code="no_armature", text="z", remedy="w"),
+    )
     left = SimpleNamespace(actuator="left", compared=(), findings=(both,))
     right = SimpleNamespace(actuator="right", compared=(), findings=(both, one))
     told = _told([left, right], 80).splitlines()  # type: ignore[list-item]  # all that it is asked for
-    assert told[0] == "- a: all 2 actuators: x"
-    assert told[2] == "- b: right: z"
-    assert _told([left], 80).startswith("- a: left: x")  # type: ignore[list-item]  # likewise
+    assert told[0] == "- no_limit: all 2 actuators: x"
+    assert told[2] == "- no_armature: right: z"
+    assert _told([left], 80).startswith("- no_limit: left: x")  # type: ignore[list-item]  # likewise

@@ -21,6 +21,7 @@ from backemf.physics.joint_law import JointLaw
 from backemf.targets import isaaclab
 from backemf.targets.export import export
 from backemf.targets.mujoco import dcmotor, source
+from backemf.targets.sourcing import choose_actuator
 
 from ..cli.runner import runner
 
@@ -327,7 +328,7 @@ def test_a_joint_chooses_its_configuration_and_its_numbers(tmp_path):
     path = tmp_path / "robot.py"
     path.write_text(ISAAC.replace('{".*": 25.0}', '{".*_hip_joint": 25.0, ".*_calf_joint": 40.0}'))
     for joint, stiffness in (("FL_hip_joint", 25.0), ("FL_calf_joint", 40.0)):
-        found = sources.chosen(f"{path}#{joint}")
+        found = choose_actuator(f"{path}#{joint}")
         assert found.joint == joint
         assert found.notes[0] == f"Isaac Lab: robot.py, DCMotorCfg legs on {joint}"
         assert found.actuator.parameters["drive.newton_metres_per_radian"] == stiffness

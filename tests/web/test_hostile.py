@@ -230,7 +230,7 @@ def throw(server: Server, files: list[tuple[str, bytes]]) -> dict[str, int]:
 
 
 def test_broken_files_harm_nobody(small, tmp_path):
-    for package in ("mcap_ros2", "mujoco", "pyarrow", "yaml"):
+    for package in ("mcap_ros2", "mujoco", "pyarrow", "rosbags", "yaml"):
         needed(package)
     counts = throw(small, broken(tmp_path, FEW))
     assert sum(counts.values()) == FEW

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 
 from ..findings import Finding, finding
 from ..tables import number
-from .datasheet import Datasheet
-from .printed import dc_factor
+from .agreement import Agreement, Disagreement, Verdict
+from .datasheet import Datasheet, Reconciled
+from .entries import dc_factor
 from .relations import LEAST_EFFICIENCY
-from .slips import Verdict
-from .solution.agreement import Agreement, Disagreement
-from .solved import Reconciled
 
 EFFECTS = {
     "acceleration of a light load": {"rotor_inertia", "mechanical_time_constant", "reflected_inertia"},

@@ -108,6 +108,7 @@ def part(
     """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
     firmware profile such as "lerobot"."""
     from . import suggest
+    from .interface import has_gain
 
     file, label = str(name), ""
     if not isinstance(name, Datasheet) and not file.endswith(".toml"):
@@ -130,7 +131,7 @@ def part(
         published = owner.identified[label]
         actuator = suggest.from_identified(owner, published, voltage)
         findings += _outside(str(name), published, actuator)
-    if not suggest.has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
+    if not has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
         findings.append(_assumed_gain(owner, actuator))
         unknown.append("drive.volts_per_radian")
     if "velocity_gain" not in owner.firmware and actuator.drive.followed == "velocity_target":

@@ -14,14 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import BackemfError, InvalidValue
-from . import checks, slips
-from .datasheet import Datasheet
+from . import agreement as slips, checks
+from .agreement import agree
+from .constants_problem import UNKNOWNS, Solution, predict
+from .datasheet import Constant, Datasheet, Reconciled as Reconciled, Residual
 from .entries import ENTRIES
-from .plan import largest_current, lost_at_stall, plan as planned
-from .solution.agreement import agree
-from .solution.equations import predict
-from .solution.problem import UNKNOWNS, Solution
-from .solved import Constant, Reconciled as Reconciled, Residual
+from .suggest import largest_current, lost_at_stall, plan as planned
 
 DERIVED = (
     "no_load_speed",

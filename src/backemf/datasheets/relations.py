@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ..analysis.motor_constants import ORDINARY, derive
 from ..physics.steady import Line
 from .datasheet import Datasheet
-from .entries import ENTRIES
-from .printed import Entry
+from .entries import ENTRIES, Entry
 
-MARGIN = 0.03
+MARGIN = ORDINARY
 """Relative disagreement beyond the printed rounding that is still taken as ordinary tolerance."""
 LEAST_EFFICIENCY = 0.5
 """Below this no sound spur or planetary gear train runs; worm gears do, and say so."""
@@ -83,8 +83,8 @@ def _constants_of_stall(sheet: Datasheet, V: float, tau: float, i: float, w: flo
     """Torque per ampere at stall, and volts per speed at no load."""
     drag = sheet.get("no_load_current", V)
     i_0 = drag.value if drag is not None and drag.voltage == V else 0.0
-    R = V / i
-    return tau / i, (V - R * i_0) / w
+    R = derive("R", V=V, I_s=i)
+    return derive("K_t", tau_s=tau, I_s=i), derive("K_e", V=V, R=R, I_0=i_0, w_0=w)
 
 
 def _nominal_torque(sheet: Datasheet, V: float, tau: float, K: float, i: float) -> tuple[float, float]:
@@ -108,7 +108,7 @@ def _rules() -> Iterator[Rule]:
         code,
         f"torque constant and 1 / speed constant, {equal}",
         ("torque_constant", "speed_constant"),
-        lambda sheet, V, K_t, k_n: (K_t, 1 / k_n),
+        lambda sheet, V, K_t, k_n: (K_t, derive("K_e", K_v=k_n)),
         "N m/A",
         lossy=True,
     )
@@ -125,7 +125,7 @@ def _rules() -> Iterator[Rule]:
         "resistance_and_stall_current",
         "resistance and voltage / stall current",
         ("resistance", "stall_current"),
-        lambda sheet, V, R, i: (R, V / i),
+        lambda sheet, V, R, i: (R, derive("R", V=V, I_s=i)),
         "ohm",
         "measure current and voltage with the rotor locked",
     )
@@ -135,14 +135,14 @@ def _rules() -> Iterator[Rule]:
             "stall_torque",
             f"stall torque and {words} x stall current",
             ("stall_torque", constant, "stall_current"),
-            lambda sheet, V, tau, K, i: (tau, K * i),
+            lambda sheet, V, tau, K, i: (tau, derive("tau_s", K_t=K, I_s=i)),
             "N m",
         )
         yield Rule(
             "no_load_speed",
             f"no-load speed and (V - R I_0) / {words}",
             ("no_load_speed", constant, "resistance", "no_load_current"),
-            lambda sheet, V, w, K, R, i_0: (w, Line(R, K, K, V).speed_at(i_0)),
+            lambda sheet, V, w, K, R, i_0: (w, derive("w_0", V=V, R=R, I_0=i_0, K_e=K)),
             "rad/s",
         )
         yield Rule(

@@ -12,8 +12,7 @@ from typing import Any
 from ..errors import BackemfError, UnknownName
 from ..units import Printed, UnitError, parse as parse_unit
 from .datasheet import Datasheet
-from .entries import ENTRIES, bare, either
-from .printed import Entry, Identified
+from .entries import ENTRIES, Entry, Identified, bare, either
 
 SIDES = ("rotor", "output")
 KINDS = ("motor", "gearmotor", "servo", "actuator")

@@ -15,7 +15,7 @@ from ..physics.actuator import Actuator
 from ..physics.bench import BENCH_TRAITS, Bench
 from ..physics.quantity import parameters, present
 from ..results.fit import BenchNumber
-from .free import Parameter
+from .parameters import Parameter
 
 FIELDS = ("mass", "length", "arm_mass", "inertia", "drum_radius", "stiffness")
 """Numbers of a bench that somebody measured; logs with the same number share its error."""

@@ -18,9 +18,9 @@ from ..engine.rows import DELAY
 from ..findings import Finding, finding
 from ..logs.log import ASKED, Log, Signal
 from .bench_numbers import LATENCY
-from .free import Free, Parameter
 from .optimize import levenberg_marquardt
-from .residual import Problem, problem
+from .parameters import FreeParameters, Parameter
+from .problem import Problem, problem
 
 FAR = 3.0
 """Tolerances that a stated number may move before it is asked why."""
@@ -143,13 +143,13 @@ def strain(p: Problem, x: np.ndarray) -> float:
     return 0.5 * float(off @ p.free.precision @ off)
 
 
-def _widened(p: Problem, places: Sequence[int]) -> Free:
+def _widened(p: Problem, places: Sequence[int]) -> FreeParameters:
     """The free numbers, some of them freed of what was stated."""
     numbers = list(p.free.parameters)
     for k in places:
         mean, error = numbers[k].prior
         numbers[k] = replace(numbers[k], prior=(mean, FREED * error), alike=0.98 if numbers[k].alike else 0.0)
-    return Free(tuple(numbers))
+    return FreeParameters(tuple(numbers))
 
 
 def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:

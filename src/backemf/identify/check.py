@@ -21,20 +21,17 @@ from ..physics.actuator import Actuator
 from ..tables import number, table
 from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .free import WIDE, default_paths, free, sized
-from .inspect.faults import limits_of
-from .inspect.motion import coverage
-from .inspect.remedies import Build, Inspection, apply, inspected, merged
-from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
-from .search import Asked, Climb
+from .inspect.remedies import Build, Inspection, apply, inspected, limits_of, merged
+from .inspect.signals import coverage
+from .parameters import WIDE, default_paths, free, sized
+from .problem import Problem, fitted_drive, long_enough, problem, with_some_inertia
+from .search import bench_search
 from .uncertainty import inverse
 
 FATAL = ("no_motion", "clock_drift")
 """Defects that no fit survives, beside faults that no remedy mends."""
 DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
-OPEN = 0.7
-"""Share of its prior's width that an undetermined parameter still has after the data."""
 
 
 def _friction(*names: str) -> tuple[str, ...]:
@@ -174,13 +171,13 @@ def diagnosis(
     actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None, prior: Any
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet."""
-    asked = Asked(free_paths, (), prior, None, False, True, True, None)
-    climb, name = Climb(actuator, logs, asked, 1, 3.0, 0), actuator.friction.name
-    if not math.isfinite(climb.to(name).best.cost):
+    search = bench_search(actuator, logs, free_paths=free_paths, prior=prior, n_starts=1)
+    found = search.find(actuator.friction.name)
+    if not math.isfinite(found.best.cost):
         return []
-    p, end, robust = climb.settled(name)
-    drift = list(drifting(p, end.x, robust, logs))
-    return drift or list(causes(p, end.x, robust))
+    optimum = search.settle(found)
+    drift = list(drifting(optimum.problem, optimum.x, optimum.robust, logs))
+    return drift or list(causes(optimum.problem, optimum.x, optimum.robust))
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:

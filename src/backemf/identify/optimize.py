@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engine.rows import DELAY
-from .free import spread
-from .residual import Problem
+from .parameters import spread
+from .problem import Problem
 
-STAGES = (120.0, 60.0, 20.0, 6.0, 2.0, 0.0)
-"""Bandwidths of the observer [rad/s]; the last is the plain simulation."""
 DRAWN = 4096
 """Starts that are drawn and scored where a GPU does it; the best of them are optimised."""
 APART = 0.2
@@ -40,6 +38,49 @@ class Minimum:
     n_evaluations: int
     ended: str
     """'converged', 'stopped at its limit of iterations', or why not."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One minimisation of a search, as data."""
+
+    bandwidth: float = 0.0
+    """Of the observer that leads the simulation [rad/s]; 0: the plain simulation."""
+    most: int = 60
+    """Iterations."""
+    tolerance: float = 1e-4
+    """Relative change of the cost below which it has converged."""
+    coarser: int = 1
+    """The problem's integration steps are this many times fewer."""
+    longest: float | None = None
+    """The longest integration step instead [s]."""
+    damping: float = 1e-2
+
+    def substeps(self, problem: Problem) -> int:
+        """Integration steps from one sample to the next."""
+        if self.longest is not None:
+            return max(1, int(np.ceil(problem.step / self.longest - 1e-6)))
+        return max(1, problem.substeps // self.coarser)
+
+    def minimise(self, problem: Problem, x: np.ndarray, robust: float = np.inf) -> Minimum:
+        """From x; errors beyond `robust` count less."""
+        return levenberg_marquardt(
+            problem,
+            x,
+            bandwidth=self.bandwidth,
+            robust=robust,
+            most=self.most,
+            tolerance=self.tolerance,
+            substeps=self.substeps(problem),
+            damping=self.damping,
+        )
+
+
+def observed(*bandwidths: float) -> tuple[Stage, ...]:
+    """Stages of falling bandwidth [rad/s]: while the observer corrects the state, coarse steps and a rough
+    optimum do, since it takes out what they miss; the last runs to convergence."""
+    *led, last = bandwidths
+    return (*(Stage(b, coarser=3) for b in led), Stage(last, tolerance=1e-5))
 
 
 class Interrupted(KeyboardInterrupt):
@@ -155,26 +196,20 @@ def homotopy(
     problem: Problem,
     x: np.ndarray,
     *,
-    stages: Sequence[float] = STAGES,
+    stages: Sequence[Stage],
     note: Progress | None = None,
     robust: float = np.inf,
 ) -> Minimum:
-    """Minimise with the observer's bandwidth falling to zero;
-    early stages are short, the last runs to convergence."""
+    """Minimise stage by stage, with the observer's bandwidth falling."""
     minima: list[Minimum] = []
-    for k, bandwidth in enumerate(stages):
-        last = k == len(stages) - 1
-        # While the observer corrects the state, coarse steps do: what they miss it takes out.
-        coarse = problem.substeps if last else max(1, problem.substeps // 3)
-        tolerance = 1e-5 if last else 1e-4
+    for k, stage in enumerate(stages):
         try:
-            end = levenberg_marquardt(
-                problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance, robust=robust
-            )
+            end = stage.minimise(problem, x, robust)
             minima.append(end)
             x = end.x
             if note is not None:
-                how = f"led by the recording, {k + 1} of {len(stages) - 1}" if bandwidth else "on its own"
+                led = sum(one.bandwidth > 0 for one in stages)
+                how = f"led by the recording, {k + 1} of {led}" if stage.bandwidth else "on its own"
                 note(how, end.cost, (k + 1) / len(stages))
         except KeyboardInterrupt as stop:  # what it costs where it stands, without the observer
             if not minima and not isinstance(stop, Interrupted):

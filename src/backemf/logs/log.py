@@ -341,7 +341,7 @@ def log(
     or the robot's in its order, or a dictionary of arrays by joint; the time may be one by joint too.
     """
     if isinstance(bench, Robot):
-        from .joints.arrays import of_robot
+        from .joint_channels import of_robot
 
         if command is not None:
             raise InvalidValue(f"{name}: a robot has no one command; give position_target=... of its joints")

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import store
 from ..errors import BackemfError, UnknownName
-from . import calibration, names
+from . import names, robot
 from .log import ASKED, MEASURED
 from .recording import MUST_TELL, Channel, ReadError, Recording
 
@@ -65,7 +65,7 @@ class Origin:
     joint: str = ""
     """On a robot, the joint that it is for: `elbow.position=enc_3[deg]`; empty: as its name says."""
 
-    calibrated: calibration.Calibrated | None = None
+    calibrated: robot.Calibrated | None = None
     """What a calibration file says of it, where that is who says so."""
 
     @property
@@ -194,7 +194,7 @@ def write(origins: Any, path: Path | str, *, joints: Collection[str] = (), force
 
 def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A saved mapping, or a robot's calibration: the range of each joint."""
-    ranges = calibration.read(path)
+    ranges = robot.read(path)
     if ranges:
         return tuple(_calibrated(joint, of) for joint, of in ranges.items())
     content = store.read_json(path)
@@ -204,8 +204,8 @@ def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     return mapping(content["map"], joints)
 
 
-def _calibrated(joint: str, of: calibration.Calibrated) -> Origin:
-    factor, offset = calibration.share(joint, of)
+def _calibrated(joint: str, of: robot.Calibrated) -> Origin:
+    factor, offset = robot.share(joint, of)
     numbers = {"unit": "rev", "factor": factor, "offset": offset}
     return Origin(signal="position", channel=f"{joint}{JOINT}", calibrated=of, **numbers)
 

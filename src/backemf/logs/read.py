@@ -15,12 +15,12 @@ from ..errors import BackemfError, BackemfWarning
 from ..physics.bench import Bench
 from ..registry import SERVICES
 from ..signal import Command, read as read_command
+from . import joint_channels, joint_plausibility
 from .benches import bench_of
-from .joints import joints, plausible, shares
 from .log import Log
 from .mapping import NONE, WHOLE, Origin, Plan, for_each, mapping, plan
 from .names import TARGETS
-from .readers import ReadError, lerobot, lerobot_units, reader_of, suffixes
+from .readers import ReadError, lerobot, reader_of, suffixes
 from .recording import Channel, Recording
 from .robot import Robot
 from .to_log import decided, to_log
@@ -61,7 +61,7 @@ def read(
     for path in files:
         try:
             if robot is not None:
-                recorded, left = joints.logs(wholes(path, robot, told, progress), robot)
+                recorded, left = joint_channels.logs(wholes(path, robot, told, progress), robot)
             else:
                 recorded, left = _readable(for_each(_recordings(path, told, progress), told))
             words = tuple(str(origin) for origin in told)
@@ -92,24 +92,27 @@ def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Or
 
 def wholes(
     path: Path, robot: Robot, told: Sequence[Origin], progress: Progress | None = None
-) -> list[joints.Whole]:
+) -> list[joint_channels.Whole]:
     """A file's recordings of a robot, with the channels of each joint apart."""
     recordings = _recordings(path, told, progress, whole=True)
     if recordings and recordings[0].format == lerobot.FORMAT:
-        recordings, told = lerobot_units.in_radians(recordings, robot, told)
-    return joints.apart(recordings, robot, told)
+        recordings, told = lerobot.in_radians(recordings, robot, told)
+    return joint_channels.apart(recordings, robot, told)
 
 
 def _judged(logs: Sequence[Log], robot: Robot, told: Sequence[Origin]) -> list[Log]:
     """Logs of a robot in radians, with what contradicts its model; an error where that was told."""
-    logs = shares.unfolded(logs)
+    logs = joint_plausibility.unfolded(logs)
     answer = SERVICES.signs.contradicted(robot, logs) if logs and robot.model else None
     wrong, said = answer or ((), None)
     for origin in told:
         if said is not None and origin.signal == WHOLE and origin.factor < 0 and origin.joint in wrong:
             raise ReadError(f"'{origin}' turns {origin.joint} round, but {said.text} Leave the -1 out")
     more = (said,) if said is not None else ()
-    return [replace(log, findings=(*log.findings, *plausible.findings(log, robot), *more)) for log in logs]
+    return [
+        replace(log, findings=(*log.findings, *joint_plausibility.findings(log, robot), *more))
+        for log in logs
+    ]
 
 
 def _readable(rows: Sequence[tuple[Recording, tuple[Origin, ...]]]) -> tuple[list[Log], list[str]]:
@@ -155,7 +158,7 @@ class Look:
     plan: Plan | None = None
     log: Log | None = None
     problem: str = ""
-    whole: joints.Whole | None = None
+    whole: joint_channels.Whole | None = None
     """Of a robot, the channels of each joint."""
 
 
@@ -204,7 +207,7 @@ def _look_at(
         for whole in found:
             one = Look(file=str(path), whole=whole)
             try:
-                looks.append(replace(one, log=joints.logs([whole], robot)[0][0]))
+                looks.append(replace(one, log=joint_channels.logs([whole], robot)[0][0]))
             except BackemfError as error:
                 looks.append(replace(one, problem=str(error)))
     read_well = [one.log for one in looks if one.log is not None]

@@ -1,4 +1,5 @@
-"""`plan`: the short motions whose logs will tell most of a servo, and what errors to expect of them."""
+"""`plan`: the short motions whose logs will tell most of a servo, on a bench or as one joint of a robot, and
+what errors to expect of them."""
 
 from __future__ import annotations
 
@@ -10,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
-from ..errors import InvalidValue, UnknownName
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding, finding
-from ..identify.check import DETERMINED, OPEN
+from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
+from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
+from ..logs.benches import bench_name
 from ..logs.robot import Robot
+from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
+from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..results.fit import Fit
 from ..tables import number, table
-from .choose import Budget, Choice, bounded, choose
-from .family import Reach, family
-from .limits import SHY, Heat, extremes, heat_of, nothing_fits, positions, within
+from .choose import Budget, Choice, bounded, choose, otherwise
+from .family import SHY, Heat, Reach, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
-from .on_robot import on_robot
-from .otherwise import otherwise
+from .options import PlanOptions
 from .outlook import Outlook, Sensing, outlook
 
 SECONDS = 20.0
@@ -136,34 +138,19 @@ def percent(x: float) -> str:
     return "open" if not math.isfinite(x) or x > 1.5 else f"{number(100 * x, 2)} %"
 
 
-def plan(
-    actuator: Actuator | Fit,
-    bench: Bench | Robot,
-    *,
-    joint: str = "",
-    posture: Mapping[str, float] | None = None,
-    seconds: float = SECONDS,
-    target: str | Sequence[str] = (),
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    after: Fit | None = None,
-    friction: str | None = None,
-    limits: SafetyLimits | None = None,
-    sensing: Sensing | None = None,
-    settings: Mapping[str, float] | None = None,
-    seed: int = 0,
-) -> Plan:
+def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOptions) -> Plan:
     """Design the motions whose logs will tell most of an actuator, within limits, in some seconds.
 
-    bench      what the output carries; or a robot, of which `joint` moves while the others stand in `posture`
-    target     what is looked for: "friction", "motor.resistance", or several; everything unless given
-    prior      a datasheet, or path -> (value, standard error)
-    after      a fit of earlier logs: what it knows already is not looked for again
-    friction   the model that is planned for; its own, and "m4" where the actuator has only Coulomb friction
-    limits     of position, speed, current and temperature, kept by the start and by what it may be instead;
-               1 rad either way unless given
-    sensing    rate, encoder and noise of the recording to come
-    settings   what is set in the servo, as its logs will say: {"drive.proportional": 16}
+    Args:
+        actuator: the servo, or its fit of earlier logs.
+        bench: what the output carries; or a robot, of which `joint` moves while the others stand in
+            `posture`.
+
+    Raises:
+        InvalidValue: where nothing can be planned: no servo, no bench that moves, an option of robots.
     """
+    joint, target, after, friction = options.joint, options.target, options.after, options.friction
+    seconds = options.seconds
     actuator, after = (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, after)
     if after is not None:
         after = _of_joint(after, joint)
@@ -178,11 +165,13 @@ def plan(
             f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
             f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
         )
+    on_a_robot = isinstance(bench, Robot)
+    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
     others: dict[str, Track] = {}
     rig = isinstance(bench, Bench)
-    limits, findings = limits or SafetyLimits(), list[Finding]()
+    limits, findings = options.limits or SafetyLimits(), list[Finding]()
     if isinstance(bench, Robot):
-        bench, limits, others, told = on_robot(bench, joint, posture, limits)
+        bench, limits, others, told = on_robot(bench, joint, options.posture, limits)
         findings += told
     if bench.locked or bench.series:
         raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
@@ -190,20 +179,19 @@ def plan(
         friction = PLANNED
     if friction is not None and law(friction) != actuator.friction.name:
         actuator = with_friction(actuator, friction)
-    sensing = sensing or Sensing()
     limits = positions(limits)
     look, feasible, heat = _candidates(
         actuator,
         bench,
         limits,
         joint or EVERY,
-        sensing=sensing,
-        prior=prior,
-        settings=dict(settings or {}),
+        sensing=options.sensing or Sensing(),
+        prior=options.prior,
+        settings=dict(options.settings or {}),
         rig=rig,
     )
     before = _known(look, after)
-    xs = look.draws(N_DRAWS, seed)
+    xs = look.draws(N_DRAWS, options.seed)
     wanted = _wanted(look, target)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
     budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
@@ -230,6 +218,9 @@ def plan(
         actuator=look.problem.actuator,
         bench=bench,
     )
+
+
+plan = takes(PlanOptions)(run_plan)
 
 
 def _of_joint(fit: Fit, joint: str) -> Fit:
@@ -368,3 +359,52 @@ def _foreseen(look: Outlook, k: int, name: str) -> Foreseen:
         current=np.where(asked["enabled"] > 0.5, seen[:, 1], 0.0),
         enabled=asked["enabled"],
     )
+
+
+CLEAR = 0.05
+"""Kept from where a robot would touch something, since models and zeros are a little off [rad]."""
+NARROW = 0.1
+"""Less than this is no range to plan in [rad]."""
+
+
+def on_robot(
+    robot: Robot, joint: str, posture: Mapping[str, float] | None, limits: SafetyLimits
+) -> tuple[Bench, SafetyLimits, dict[str, Track], list[Finding]]:
+    """(what the joint carries, the limits with its range, tracks that hold the others, findings)."""
+    if not joint:
+        raise MissingValue(f"which joint? {robot.name} has: {', '.join(robot.names)}")
+    stood = posture_of(robot, posture or {})
+    free = room(robot, joint, stood)
+    limits, cut = _inside(limits, free)
+    others = {n: Track(times=(0.0,), positions=(q,)) for n, q in stood.items() if n != joint}
+    where = ", ".join(f"{name} {q:.2f}" for name, q in stood.items() if name != joint)
+    told = [f"the other joints stand still at {where or 'nothing'} [rad]"]
+    if not free.looked:
+        told.append("nothing of the model can touch, so that nothing was checked for collisions")
+    elif free.already:
+        pairs = ", ".join(" and ".join(pair) for pair in free.already)
+        told.append(f"the shapes of {pairs} touch already there and were not checked")
+    remedy = "look whether the arm is free to go there, and to move: backemf record --dry-run shows how far"
+    findings = [finding("posture", "; ".join(told) + ".", remedy)]
+    if cut:
+        remedy = "another --posture may leave more room"
+        findings.append(finding("less_room", f"{joint} {' and '.join(cut)}, as the model has it.", remedy))
+    return joint_bench(robot, joint, stood), limits, others, findings
+
+
+def _inside(limits: SafetyLimits, free: Room) -> tuple[SafetyLimits, list[str]]:
+    """(limits in which nothing touches, what cut them short)."""
+    low, high, cut = limits.position_low, limits.position_high, list[str]()
+    low, high = free.low if low is None else low, free.high if high is None else high
+    if free.below and low is not None and free.low is not None and low <= free.low:
+        low = free.low + CLEAR
+        cut.append(f"stays above {low:.2f} rad, since {free.below} below")
+    if free.above and high is not None and free.high is not None and high >= free.high:
+        high = free.high - CLEAR
+        cut.append(f"stays below {high:.2f} rad, since {free.above} above")
+    if low is not None and high is not None and high - low < NARROW:
+        raise InvalidValue(
+            f"the joint has {max(high - low, 0.0):.2f} rad to move in{', since it ' if cut else ''}"
+            f"{' and '.join(cut)}; expected a posture and limits that leave more"
+        )
+    return replace(limits, position_low=low, position_high=high), cut

@@ -14,9 +14,11 @@ import numpy as np
 from .. import store
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
+from ..logs.log import Log
 from ..logs.robot import Robot
 from ..physics.actuator import Actuator
 from ..physics.quantity import quantities
+from ..registry import SERVICES
 from ..statistics import Coordinate
 from ..tables import Displayed, Overview, interval, number, table
 from .fitted import (
@@ -27,6 +29,7 @@ from .fitted import (
     Start as Start,
     Tried as Tried,
 )
+from .prediction import PredictedMotion
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -94,6 +97,18 @@ class Fit(Displayed, store.Noun):
     @property
     def held_out_mae(self) -> float | None:
         return float(np.mean(list(self.held_out.values()))) if self.held_out else None
+
+    def predict(self, log: Log) -> PredictedMotion:
+        """What the fit says a recording should have looked like, joint by joint, from its start and what was
+        asked; nothing is fitted.
+
+        Args:
+            log: a recording on the bench, or of the robot, that was fitted; it need not have been in the fit.
+
+        Returns:
+            Positions by joint beside the recorded ones; the one joint of a bench is called "".
+        """
+        return SERVICES.predictions.predict_motion(self, log)
 
     def draws(self, n: int, seed: int = 0) -> list[Actuator]:
         """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.

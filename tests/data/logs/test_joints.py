@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.logs.joints.joints import owner
-from backemf.logs.joints.shares import grain
+from backemf.logs.joint_channels import owner
+from backemf.logs.joint_plausibility import grain
 from backemf.logs.robot import Joint, Robot
 
 ROBOT = Robot(

@@ -36,10 +36,7 @@ BROKEN = [
     (
         "cut.json",
         b'{"mass": 1, "length": 0.1, "entries": [{"timestamp": 0.0, "position": 1.0',
-        (
-            "cut.json: not complete JSON at line 1, character 40 of the file: the file ends inside the value"
-            " that begins here"
-        ),
+        "cut.json: not complete JSON at line 1, character 74 of the file: the file ends inside a value",
     ),
     (
         "bad.json",

@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.logs import mapping
-from backemf.logs.joints.matching import match
+from backemf.logs.joint_matching import match
 from backemf.logs.robot import Joint, Robot
 
 from .test_joints import ROBOT, table

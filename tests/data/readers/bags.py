@@ -4,13 +4,49 @@ from __future__ import annotations
 
 import sqlite3
 
-from backemf.logs.readers.ros.definitions import DEFINITIONS
+from backemf.logs.readers import ros_bag
 
 from ...conftest import needed, unavailable
 
 START = 1_700_000_000
+CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
+BAR = "\n" + "=" * 80 + "\n"
+HEADER = BAR.join(
+    (
+        "",
+        "MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id",
+        "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec",
+    )
+)
+POINT = BAR.join(
+    (
+        "",
+        "MSG: trajectory_msgs/JointTrajectoryPoint\nfloat64[] positions\nfloat64[] velocities\n"
+        "float64[] accelerations\nfloat64[] effort\nbuiltin_interfaces/Duration time_from_start",
+        "MSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
+    )
+)
+LAYOUT = BAR.join(
+    (
+        "",
+        "MSG: std_msgs/MultiArrayLayout\nstd_msgs/MultiArrayDimension[] dim\nuint32 data_offset",
+        "MSG: std_msgs/MultiArrayDimension\nstring label\nuint32 size\nuint32 stride\n",
+    )
+)
+DEFINITIONS = ros_bag.DEFINITIONS | {
+    "sensor_msgs/msg/JointState": (
+        "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort"
+        + HEADER
+    ),
+    "trajectory_msgs/msg/JointTrajectory": (
+        "std_msgs/Header header\nstring[] joint_names\ntrajectory_msgs/JointTrajectoryPoint[] points"
+        + HEADER
+        + POINT
+    ),
+    "std_msgs/msg/Float64MultiArray": f"std_msgs/MultiArrayLayout layout\nfloat64[] data{LAYOUT}",
+}
 IRON = (
-    DEFINITIONS["control_msgs/msg/JointTrajectoryControllerState"]
+    DEFINITIONS[CONTROLLER]
     .replace("Point desired", "Point reference")
     .replace("Point actual", "Point feedback")
 )
@@ -48,7 +84,7 @@ def write_mcap(path, messages, definitions=DEFINITIONS):
     try:
         from mcap_ros2.writer import Writer
     except ImportError:
-        unavailable("mcap-ros2-support, of the extra 'logs',")
+        unavailable("mcap-ros2-support, of the extra 'dev',")
     with path.open("wb") as file:
         writer = Writer(file)
         schemas = {}
@@ -74,6 +110,9 @@ def write_db3(path, messages, definitions=DEFINITIONS, stored=False):
         "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)"
     )
     if stored:
+        base.execute("CREATE TABLE schema(schema_version INTEGER PRIMARY KEY, ros_distro TEXT)")
+        base.execute("INSERT INTO schema VALUES (4, 'iron')")
+        base.execute("ALTER TABLE topics ADD COLUMN type_description_hash TEXT NOT NULL DEFAULT ''")
         base.execute(
             "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, encoding TEXT,"
             " encoded_message_definition TEXT, type_description_hash TEXT)"
@@ -82,7 +121,8 @@ def write_db3(path, messages, definitions=DEFINITIONS, stored=False):
     for topic, kind, seconds, message in messages:
         if topic not in ids:
             ids[topic] = len(ids) + 1
-            base.execute("INSERT INTO topics VALUES (?,?,?,?,?)", (ids[topic], topic, kind, "cdr", ""))
+            row = (ids[topic], topic, kind, "cdr", "", *[""][: int(stored)])
+            base.execute(f"INSERT INTO topics VALUES ({','.join('?' * len(row))})", row)
             if stored:
                 row = (ids[topic], kind, "ros2msg", definitions[kind], "")
                 base.execute("INSERT INTO message_definitions VALUES (?,?,?,?,?)", row)

@@ -296,7 +296,7 @@ def mcap(tmp_path):
     try:
         from mcap_ros2.writer import Writer
     except ImportError:
-        unavailable("mcap-ros2-support, of the extra 'logs',")
+        unavailable("mcap-ros2-support, of the extra 'dev',")
 
     def write(name, messages, text=None):
         """Messages are (topic, seconds, names, position, velocity, effort); a topic of text comes on top."""
@@ -372,7 +372,10 @@ def test_broken_mcap(mcap):
     path = mcap("a.mcap", messages())
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(BackemfError, match=r"a.mcap: near byte \d+ of \d+, after \d+ messages"):
+    with pytest.raises(
+        BackemfError,
+        match=r"a.mcap: not an MCAP file of ROS 2 that can be read: .*\(was the recording cut off\?\)",
+    ):
         read(path)
     path = mcap("b.mcap", [], text="hello")
     with pytest.raises(
@@ -387,7 +390,7 @@ def test_broken_mcap(mcap):
     [
         ("a.yaml", b"t: [0]", "yaml"),
         ("a.parquet", b"PAR1....", "pyarrow"),
-        ("a.mcap", b"\x89MCAP0\r\n....", "mcap.reader"),
+        ("a.mcap", b"\x89MCAP0\r\n....", "rosbags.rosbag2"),
     ],
 )
 def test_a_missing_package_is_named(tmp_path, monkeypatch, name, content, package):

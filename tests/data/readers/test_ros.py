@@ -7,14 +7,11 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError
-from backemf.logs.readers.ros import trajectory
-from backemf.logs.readers.ros.definitions import DEFINITIONS
-from backemf.logs.readers.ros.messages import LEGS
+from backemf.logs.readers.ros_topics import LEGS, SentTrajectory, sample_trajectories
 from backemf.logs.robot import Joint, Robot
 
 from . import bags
 
-CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 ROBOT = Robot(
     name="arm", joints=tuple(Joint(name=n, low=-2.0, high=2.0) for n in ("lift", "elbow", "roll")), model=""
@@ -40,12 +37,14 @@ def test_joints_are_matched_by_name_whatever_their_order(tmp_path):
 @pytest.mark.parametrize("fields", [("reference", "feedback"), ("desired", "actual")], ids=["iron", "humble"])
 def test_a_controller_s_state_has_what_was_asked(tmp_path, writer, fields):
     """Its own view of the position gives way to the joints' state."""
-    kinds = DEFINITIONS | ({CONTROLLER: bags.IRON} if fields[0] == "reference" else {})
+    kinds = bags.DEFINITIONS | ({bags.CONTROLLER: bags.IRON} if fields[0] == "reference" else {})
     more = []
     for t, q in zip(T, Q, strict=True):
         row = {"header": bags.header(t + 0.003), "joint_names": ["elbow", "lift"]}
         row |= {fields[0]: bags.point([q[1] + 0.1, q[0] + 0.2]), fields[1]: bags.point([9.0, 9.0])}
-        more.append(("/arm/controller_state", CONTROLLER, t + 0.004, row | {"error": bags.point([0.0, 0.0])}))
+        more.append(
+            ("/arm/controller_state", bags.CONTROLLER, t + 0.004, row | {"error": bags.point([0.0, 0.0])})
+        )
     told = {"stored": True} if writer is bags.write_db3 else {}
     (log,) = be.read(
         writer(tmp_path / f"a.{writer.__name__[6:]}", states() + more, kinds, **told), bench=ROBOT
@@ -123,8 +122,8 @@ def test_a_trajectory_is_what_the_controller_makes_of_it(tmp_path):
 
 def test_points_with_velocities_are_joined_by_cubics():
     """Halfway between rest and rest a cubic is halfway, and half again as fast as a line."""
-    plan = trajectory.Sent(0, ("a",), np.array([0.0, 2.0]), np.array([[0.0], [1.0]]), np.zeros((2, 1)))
-    times, values = trajectory.sampled([plan], 0, 3.0)["a"]
+    plan = SentTrajectory(0, ("a",), np.array([0.0, 2.0]), np.array([[0.0], [1.0]]), np.zeros((2, 1)))
+    times, values = sample_trajectories([plan], 0, 3.0)["a"]
     k = int(np.searchsorted(times, 1.0))
     assert values[k] == pytest.approx(0.5, abs=1e-9)
     assert (values[k + 1] - values[k - 1]) / (times[k + 1] - times[k - 1]) == pytest.approx(0.75, rel=1e-3)

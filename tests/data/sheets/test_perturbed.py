@@ -12,9 +12,9 @@ import pytest
 
 import backemf as be
 from backemf.datasheets import parts
+from backemf.datasheets.agreement import SLIPS
+from backemf.datasheets.constants_problem import ConstantsProblem
 from backemf.datasheets.entries import ENTRIES
-from backemf.datasheets.slips import SLIPS
-from backemf.datasheets.solution.problem import Problem
 from backemf.units import parse
 
 SHEETS = [
@@ -55,7 +55,7 @@ def wrong(sheet: be.Datasheet, k: int, factor: float) -> be.Datasheet:
 
 def can_be_told(sheet: be.Datasheet, entry, factor: float) -> bool:
     """Whether the rest of the sheet says what the entry is, and the error is beyond what that leaves open."""
-    problem = Problem(sheet)
+    problem = ConstantsProblem(sheet)
     (k,) = [k for k, e in enumerate(problem.equations) if e is entry]
     rest = problem.solve(frozenset([k]))
     spread = rest.spread()

@@ -35,7 +35,7 @@ H = Annotated[
 
 def _volts(text: str | None) -> float | None:
     """A voltage with its unit, or a bare number of volts as the other commands take it."""
-    from ...analysis.conversion.table import positive
+    from ...analysis.conversion_table import positive
 
     try:
         value: float | str | None = None if text is None else float(text)
@@ -45,9 +45,9 @@ def _volts(text: str | None) -> float | None:
 
 
 def _chosen(source: str, voltage: float | None, **how: Any) -> Any:
-    from .inputs.sources import chosen
+    from ...targets.sourcing import choose_actuator
 
-    return chosen(source, voltage=voltage, **how)
+    return choose_actuator(source, voltage=voltage, **how)
 
 
 def _without(chosen: Any, *codes: str) -> Any:
@@ -129,7 +129,7 @@ def gain(
 
 def _bare(own: dict[str, str | None], V: float | None, ratio: float | None, duty_limit: float | None) -> Any:
     """A motor of its own numbers, behind gears, at a supply."""
-    from ...analysis.conversion.table import positive
+    from ...analysis.conversion_table import positive
     from ...errors import MissingValue
     from ...physics import drive
     from ...physics.actuator import Actuator
@@ -199,7 +199,7 @@ def servo(
 
 def _gain(volts: str | None, register: str | None, scale: str | None, V: float | None) -> Any:
     """Volts per radian of a controller: themselves, or register, duty per count and supply."""
-    from ...analysis.conversion.table import positive
+    from ...analysis.conversion_table import positive
     from ...errors import MissingValue
 
     if volts is not None or register is None:

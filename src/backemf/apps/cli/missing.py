@@ -42,9 +42,9 @@ def typed(bench: Any) -> str:
     """A bench as `--bench` takes it."""
     import dataclasses
 
-    from ...physics.bench import BENCHES
+    from ...logs.benches import bench_name
 
-    name = next(name for name, cls in BENCHES.items() if cls is type(bench))
+    name = bench_name(bench)
     told = []
     for f in dataclasses.fields(bench):
         value = getattr(bench, f.name)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen
+from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage
 from .terminal import Force, Json, answer, drawable, finding_lines, keep, option, place, under, working
 
 WHAT = (
@@ -39,8 +39,8 @@ def plot(
     """
     from ...errors import InvalidValue, MissingValue
     from ...files import write_all
-    from ..report import picture
-    from ..report.figures import plots
+    from ...targets.sourcing import choose_actuator
+    from ..report.figures import draw, show as plots
 
     if inertia < 0:
         raise InvalidValue(f"--inertia is {inertia:g}; expected at least 0")
@@ -52,7 +52,8 @@ def plot(
     sources = [*dict.fromkeys(sources)]
     given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     found = {
-        _name(source, sources): chosen(source, **given, ratio=ratio, motors=motors) for source in sources
+        _name(source, sources): choose_actuator(source, **given, ratio=ratio, motors=motors)
+        for source in sources
     }
     shown = [
         plots.Shown(name, one.actuator, inertia=inertia, **_rated(source))
@@ -62,7 +63,7 @@ def plot(
         figure = plots.figure(shown, names)
         if output is not None:
             notes = "; ".join(note for one in found.values() for note in one.notes)
-            picture.save(figure, output, note=f"{notes}.", force=force)
+            draw.save(figure, output, note=f"{notes}.", force=force)
         if data is not None:
             write_all({data: plots.table(figure)}, force=force)
     findings = [f for one in found.values() for f in one.findings]
@@ -89,7 +90,7 @@ def _name(source: str, sources: list[str]) -> str:
 def _rated(source: str) -> dict[str, Any]:
     """What a part's sheet says of its limits in heat."""
     from ...datasheets import parts
-    from ..report.figures.plots import Shown
+    from ..report.figures.show import Shown
 
     if not parts.is_part(source):
         return {}

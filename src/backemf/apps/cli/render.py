@@ -29,10 +29,11 @@ def _fit_or_actuator(text: str, sets: list[str] | None) -> Any:
     user's own."""
     from dataclasses import replace
 
-    from .inputs.sources import actuator_of, values_of
+    from ...targets.sourcing import set_values
+    from .inputs.sources import actuator_of
 
     actuator = actuator_of(text)[0]
-    actuator = actuator.replace(**values_of(actuator, sets))
+    actuator = actuator.replace(**set_values(actuator, sets))
     fit = fit_of(text)
     return actuator if fit is None else replace(fit, actuator=actuator)
 
@@ -81,6 +82,9 @@ def render(
     if robot is not None and (fit is None or not fit.joints):
         raise InvalidValue(f"--robot is {str(robot)!r}, and {source} is not the fit of a robot; leave it out")
     if fit is not None and fit.joints:
+        if engine != "backemf" or set:
+            word = "--set" if set else "--engine"
+            raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
         shown = fit if robot is None else with_robot(fit, robot)
     else:
         shown = _fit_or_actuator(source, set)
@@ -95,16 +99,7 @@ def render(
         def note(done: int, total: int) -> None:
             say("drawing", done / total)
 
-        if fit is not None and fit.joints:
-            from ..film.robot import robot_film
-
-            if engine != "backemf" or set:
-                word = "--set" if set else "--engine"
-                raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
-            looks.pop("engine")
-            made = robot_film(shown, logs[0], output, force=force, progress=note, **looks)
-        else:
-            made = film(shown, logs[0], output, force=force, progress=note, **looks)
+        made = film(shown, logs[0], output, force=force, progress=note, **looks)
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
     told = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"

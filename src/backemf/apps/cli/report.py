@@ -71,17 +71,13 @@ def report(
         reading: dict[str, Any] = told_of(bench, command) | ({"settings": held} if held else {})
         reading |= {"map": map or None, "progress": lambda name, share: say(f"read {name}")}
         recordings = read_again(stored, *files, **reading) if files else []
-        if stored.joints:
-            say("simulating")
-            _of_robot(stored, recordings, output, exports, fit.name, say, force, strict, json)
-            return
         made = run(stored, recordings, sheet=printed, exported=exports, used=use, name=fit.name, progress=say)
         with making(output):
             page = html.write(made, output, force=force)
 
     def text() -> str:
-        n = len(made.runs)
-        size = f"{page.stat().st_size / 1e6:.1f} MB, {n} log{'s' * (n != 1)}"
+        runs, word = (made.runs, "log") if made.robot is None else (made.robot.runs, "recording")
+        size = f"{page.stat().st_size / 1e6:.1f} MB, {len(runs)} {word}{'s' * (len(runs) != 1)}"
         return "\n".join([*made.verdict, f"wrote {page} ({size})"])
 
     answer(json, lambda: {**made.summary(), "file": page}, text, stored.findings, strict)
@@ -147,30 +143,3 @@ def with_robot(fit: Any, path: Path) -> Any:
             f" {', '.join(there.names)}"
         )
     return replace(fit, robot=there.on(fit.robot.ground))
-
-
-def _of_robot(
-    fit: Any,
-    logs: list[Any],
-    output: Path,
-    exports: bool,
-    name: str,
-    say: Any,
-    force: bool,
-    strict: bool,
-    json: bool,
-) -> None:
-    """The page of a robot's fit."""
-    from ..report.robot_contents import robot_report
-    from ..report.robot_page import write
-
-    made = robot_report(fit, logs, exported=exports, name=name, progress=say)
-    with making(output):
-        page = write(made, output, force=force)
-
-    def text() -> str:
-        n = len(made.runs)
-        size = f"{page.stat().st_size / 1e6:.1f} MB, {n} recording{'s' * (n != 1)}"
-        return "\n".join([*made.verdict, f"wrote {page} ({size})"])
-
-    answer(json, lambda: {**made.summary(), "file": page}, text, fit.findings, strict)

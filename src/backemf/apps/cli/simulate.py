@@ -81,15 +81,15 @@ def simulate(
     """
     from ...errors import MissingValue
     from ...logs import columns
+    from ...targets.sourcing import choose_actuator
     from .inputs.benches import bench_of
-    from .inputs.sources import chosen
 
     drawable(plot, force)
     keep(output, force)
     if output is not None:
         columns.writable(output)
     given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    made = chosen(source, **given, ratio=ratio, motors=motors)
+    made = choose_actuator(source, **given, ratio=ratio, motors=motors)
     actuator = made.actuator
     carried = bench_of("free-shaft" if bench is None else bench)
     if bench is None and not actuator.motor.rotor_inertia:
@@ -345,8 +345,7 @@ def _draw(
     force: bool,
 ) -> None:
     from ...tables import number
-    from ..report import picture
-    from ..report.figures import runs as figures
+    from ..report.figures import draw, runs as figures
 
     name = Path(source).name if source.endswith((".json", ".toml", ".xml")) else source
     title = f"{name} on {words_of(runs[0].bench)}"
@@ -360,4 +359,4 @@ def _draw(
             for row in values
         ]
         figure = figures.runs(runs, labels, f"{name}: {', '.join(v.path for v in swept)}", asked)
-    picture.save(figure, plot, force=force)
+    draw.save(figure, plot, force=force)

@@ -179,7 +179,7 @@ def _plan_and_record(output: Path) -> list[Path]:
     from ... import tables
     from ...errors import BackemfError
     from ..report.figures.draw import save
-    from ..report.figures.plan import planned
+    from ..report.figures.runs import planned
     from . import loop
 
     say, bus = typer.echo, loop.bus()

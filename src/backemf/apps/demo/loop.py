@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ... import store
 from ...identify.check import Check, check
 from ...identify.fit import fit
-from ...kits.recorder.record import RecordingStopped, record
-from ...kits.recorder.virtual.start import virtual
+from ...kits.recorder.recorder import RecordingStopped, record
+from ...kits.recorder.virtual.process import virtual
 from ...logs.log import Log
 from ...physics.actuator import Actuator
 from ...physics.bench import Pendulum

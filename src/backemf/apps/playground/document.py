@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .page_style import STYLE
+from .kernels import script
 
 
 def escaped(text: str) -> str:
@@ -51,7 +51,8 @@ def document(
 <meta name="generator" content="backemf {escaped(version)}">
 <title>{escaped(title)}</title>
 <link rel="icon" href="data:,">
-<style>{STYLE}{style}</style>
+<style>
+{script("page.css")}{style}</style>
 </head>
 <body>
 <header>

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...analysis.curves.operation import full_voltage
+from ...analysis.curves import full_voltage
 from ...datasheets import parts
 from ...errors import BackemfError
 from ...files import write_all

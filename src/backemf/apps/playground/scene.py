@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...analysis.curves.operation import full_voltage, operation
+from ...analysis.curves import full_voltage, operation
 from ...engine.system import ActuatorSystem
 from ...physics.actuator import Actuator, signals
 from ...physics.bench import Bench

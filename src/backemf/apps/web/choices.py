@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .lines import BUSES, CONTROLLERS, FRICTIONS, MECHANISMS, UNITS
-from .names import KINDS, MODELS, RECORDINGS
+from . import others
+from .lines import CONTROLLERS, MECHANISMS, UNITS, buses, frictions
+from .names import MODELS, kinds, recordings
 
 
 def choices() -> dict[str, Any]:
@@ -24,13 +25,14 @@ def choices() -> dict[str, Any]:
         "entries": {name: {"unit": kind.unit, "what": kind.text} for name, kind in ENTRIES.items()},
         "signals": [{"name": name, "unit": SI.get(name, "s")} for name in SIGNALS],
         "units": OF_SIGNALS,
-        "frictions": [*FRICTIONS],
+        "frictions": [*frictions()],
         "targets": {name: row.what for name, row in TARGETS.items()},
         "mechanisms": [*MECHANISMS],
         "mechanism_units": [*UNITS],
         "controllers": [*CONTROLLERS],
-        "buses": [*BUSES],
-        "kinds": {"all": [*KINDS], "recordings": [*RECORDINGS], "models": [*MODELS]},
+        "buses": [*buses()],
+        "commands": others.offered(),
+        "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},
     }
 
 

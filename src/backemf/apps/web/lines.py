@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
+from . import others
 from .workspace import Project, Workspace, folders
 
 PART = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?$")
@@ -21,7 +22,6 @@ QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%]{0,79}$")
 LANES = {"fit": "long", "report": "long", "export": "exports", "virtual": "bus", "record": "bus"}
 """Commands that may take long, each kind behind its own, and those that keep a bus; all others are quick."""
 PORT = re.compile(r"^(/dev/(tty|cu\.)[A-Za-z0-9._\-]{1,40}|COM\d{1,3}|can\d{1,2}|servo-\d{1,4})$")
-BUSES = ("feetech", "dynamixel", "dynamixel1", "damiao", "robstride", "lines")
 IDS = re.compile(r"^[A-Za-z0-9_=,\-]{1,200}$")
 
 
@@ -159,10 +159,13 @@ def line(content: Any, project: Project, workspace: Workspace) -> Line:
     if not isinstance(content, dict):
         raise InvalidValue('the request is no object; expected one such as {"command": "check"}')
     command = content.get("command")
-    if not isinstance(command, str) or command not in COMMANDS:
-        raise UnknownName("command", _bare(command), COMMANDS)
     asked = Asked(content, project, workspace)
-    words, outputs = COMMANDS[command](asked)
+    if isinstance(command, str) and command in COMMANDS:
+        words, outputs = COMMANDS[command](asked)
+    elif isinstance(command, str) and command in others.offered():
+        words, outputs = others.words(command, asked)
+    else:
+        raise UnknownName("command", _bare(command), COMMANDS)
     asked.done()
     return Line(command, [command, *words], outputs, LANES.get(command, "quick"), content)
 
@@ -215,8 +218,22 @@ def _log(a: Asked) -> Made:
     return [*a.files("logs"), *told, "--robot", robot], []
 
 
+def buses() -> tuple[str, ...]:
+    """What servos may hang on."""
+    from ...kits.recorder.buses import BUSES
+
+    return tuple(BUSES)
+
+
+def frictions() -> tuple[str, ...]:
+    """Every way to call a friction law."""
+    from ...physics.friction import FRICTIONS
+
+    return (*FRICTIONS, *FRICTIONS.aliases)
+
+
 def _check(a: Asked) -> Made:
-    friction = option("--friction", a.choice("friction", FRICTIONS))
+    friction = option("--friction", a.choice("friction", frictions()))
     apply = ["--apply"] if a.flag("apply") else []
     return [*a.files("logs"), *_start(a), *_reading(a), *friction, *_only(a), *apply], []
 
@@ -237,7 +254,7 @@ def _fit(a: Asked) -> Made:
         words += option("--firmware", a.text("firmware", WORD, "a profile such as lerobot"))
         joints = a.texts("joints", WORD, "names of joints")
         words += ["--joints", ",".join(joints)] if joints else []
-    words += option("--friction", a.choice("friction", (*FRICTIONS, "ladder")))
+    words += option("--friction", a.choice("friction", (*frictions(), "ladder")))
     words += several("--hold-out", a.texts("hold_out", HOLD, "a name, or gain=8"))
     return [*words, "-o", output], [output]
 
@@ -304,7 +321,7 @@ def _virtual(a: Asked) -> Made:
     source = a.source("source")
     if source is None:
         raise MissingValue("no servo is chosen; choose a part of the catalogue such as sts3215-7.4v")
-    words = [source, "--protocol", a.choice("bus", BUSES) or "feetech", *option("--bench", a.bench())]
+    words = [source, "--protocol", a.choice("bus", buses()) or "feetech", *option("--bench", a.bench())]
     words += option("--firmware", a.text("firmware", WORD, "a profile such as lerobot"))
     words += option("--speed", a.number("speed", 0.1, 20.0))
     return [*words, "--link", a.workspace.unused(a.project, "servo", ""), "--seconds", "900"], []
@@ -314,7 +331,7 @@ def _record(a: Asked) -> Made:
     port = a.text("port", PORT, "a port such as /dev/ttyUSB0, COM3 or can0")
     if port is None:
         raise MissingValue("no port is given; start a virtual servo, or name the port of a real one")
-    words = ["--bus", a.choice("bus", BUSES) or "feetech", "--port", port]
+    words = ["--bus", a.choice("bus", buses()) or "feetech", "--port", port]
     words += option("--ids", a.text("ids", IDS, "ids such as 1,2,3 or elbow=3"))
     words += option("--bench", a.bench())
     words += option("--amplitude", a.number("amplitude", 0.01, 3.2))
@@ -331,21 +348,6 @@ def _record(a: Asked) -> Made:
 LIMIT = re.compile(r"^[a-z\-]{1,20}=[A-Za-z0-9.\-]{1,20}$")
 HOLD = re.compile(r"^[A-Za-z0-9_.*][A-Za-z0-9_.*=\-]{0,79}$")
 JOINT = re.compile(r"^[A-Za-z0-9_.*|()\[\]\-]{1,120}(=[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?)?$")
-FRICTIONS = (
-    "coulomb",
-    "stribeck",
-    "torque-proportional",
-    "m1",
-    "m2",
-    "m3",
-    "m4",
-    "m5",
-    "m6",
-    "dahl",
-    "maxwell-slip",
-    "lugre",
-    "load-lugre",
-)
 MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 UNITS = ("radians", "degrees", "rotations", "meters", "feet", "inches")
 CONTROLLERS = ("wpilib", "ctre-v5", "ctre-v6", "rev-neo", "rev-brushed", "venom")

@@ -24,6 +24,8 @@ _HUBER = 4.0
 """Residuals beyond this many times the scatter count less."""
 _PIECE = 0.25
 """Length of the pieces in which a drifting position is compared [s]."""
+_CLEARLY_BELOW = 0.95
+"""Another end of the descent, or another model of the sensor, is better below this share of the cost."""
 _ROUNDING = 1e-4
 """A delay this little below 0 is rounding [s]."""
 Interval = tuple[float | None, float | None, float | None]
@@ -127,15 +129,8 @@ def _trimmed(r: np.ndarray) -> float:
 def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
     """Estimate the gains of simple, elevator or arm from segments in motion."""
     model = Model(segments, mechanism)
-    x = _first(segments, model, 1e-4)
     ones = [np.ones(model.n_velocity(k) + len(s.position)) for k, s in enumerate(segments)]
-    starts = [x, _first(segments, model, 1e-9)]
-    for delay in (0.0, 0.05):
-        other = x.copy()
-        other[model.delays] = delay
-        starts.append(other)
-    tried = [model.solve(start, ones, rounds=4) for start in starts]
-    x = model.solve(min(tried, key=lambda s: model.cost(s, ones)), ones)
+    x = _best_start(model, ones)
     weights = _weights(model, x)
     if _drifts(model, x):
         model.cut(_PIECE)
@@ -171,6 +166,26 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
         unexplained=max(left),
         splits=disagreements(model, x, weights),
     )
+
+
+def _best_start(model: Model, weights: Sequence[np.ndarray]) -> np.ndarray:
+    """The end of the start that leads after a few rounds, or of one that ends clearly below it: what leads
+    early may run into the wrong valley, and among starts that run into one valley rounding must not choose.
+    """
+    x = _first(model.segments, model, 1e-4)
+    starts = [x, _first(model.segments, model, 1e-9)]
+    for delay in (0.0, 0.05):
+        other = x.copy()
+        other[model.delays] = delay
+        starts.append(other)
+    tried = [model.solve(start, weights, rounds=4) for start in starts]
+    best = math.inf
+    for early in sorted(tried, key=lambda early: model.cost(early, weights)):
+        end = model.solve(early, weights)
+        cost = model.cost(end, weights)
+        if cost < _CLEARLY_BELOW * best:
+            best, x = cost, end
+    return x
 
 
 def _caused(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
@@ -214,7 +229,7 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
         start[model.i_dv] = max(0.0, start[model.i_dv] - 0.5 * window)
         start = other.solve(start, weights, rounds=6)
         cost = other.cost(start, weights)
-        if cost < 0.95 * best:
+        if cost < _CLEARLY_BELOW * best:
             best, chosen, there = cost, other, start
     return chosen, there
 

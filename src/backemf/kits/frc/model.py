@@ -228,7 +228,8 @@ class Model:
         total = 0.0
         for k in range(len(self.segments)):
             r = self.measured(k) - self.stacked(x, k)
-            total += float(np.sum(weights[k] * r * r))
+            with np.errstate(over="ignore"):  # gains that run away cost infinitely much
+                total += float(np.sum(weights[k] * r * r))
         total += sum((self.assumed * float(x[j])) ** 2 for j in self.delays)
         return total if math.isfinite(total) else math.inf
 

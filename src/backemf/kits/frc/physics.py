@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...analysis import conversion
-from ...analysis.conversion.feedforward import geared
+from ...analysis.feedforward import geared
 from ...errors import MissingValue
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...planning.motions import Motion, Motions, SafetyLimits
 from ...tables import number, table
-from .buses import Column, Servo
-from .safety import over
+from .buses import BusServo, ReplyColumn
+from .session import over
 
 SHORT = {
     **{"drive.proportional": "P", "drive.integral": "I", "drive.derivative": "D"},
@@ -21,14 +21,14 @@ ROOM = 1.0
 """Beyond what the motions ask, a joint may swing so far unless a limit says otherwise [rad]."""
 
 
-def servo_of(said: Mapping[str, Any]) -> Servo:
+def servo_of(said: Mapping[str, Any]) -> BusServo:
     """A servo as the guardian described it."""
-    return Servo(
+    return BusServo(
         id=said["id"],
         model=said["model"],
         number=said["number"],
         firmware=said["firmware"],
-        columns=tuple(Column(**c) for c in said["columns"]),
+        columns=tuple(ReplyColumn(**c) for c in said["columns"]),
         settings=said["settings"],
         low=said["low"],
         high=said["high"],

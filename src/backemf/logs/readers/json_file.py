@@ -1,20 +1,26 @@
-"""JSON recordings, read entry by entry so that a large file never has to fit into memory as
-text or objects."""
+"""JSON recordings, streamed by ijson so that a large file never has to fit into memory as text or objects."""
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
+
+import ijson
 
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain
 
 FORMAT = "JSON"
 SUFFIXES = (".json",)
-_BLANK = " \t\r\n"
-_CHUNK = 1 << 18
+Event = tuple[str, Any]
+"""What begins, ends or stands there, and its value."""
+_CHUNK = 1 << 16
+_DEEPEST = 100
+"""Values inside values beyond this are no recording."""
 
 
 def can_read(path: Path, head: bytes) -> bool:
@@ -25,107 +31,88 @@ def can_read(path: Path, head: bytes) -> bool:
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
-    """The recording in a JSON file: a list of entries, or lists of numbers by name."""
+    """The recording in a JSON file: a list of entries, or lists of numbers by name.
+
+    What strict JSON does not allow is left to Python's own reader: it takes the NaN that Python writes, with
+    the whole file in memory, and says where a broken file is broken.
+    """
     with path.open("rb") as file:
         encoding = encoding_of(file.read(4096))
-    with path.open(encoding="utf-8" if encoding == "latin-1" else encoding) as file:
+        encoding = "utf-8" if encoding == "latin-1" else encoding
+        file.seek(0)
         try:
-            return plain.recordings(path, FORMAT, _items(_Text(path, file, report)))
-        except UnicodeDecodeError as error:
-            place = f"byte {error.start} of a block"
-            raise ReadError(f"not a text file: {place} is not {error.encoding}") from None
+            return plain.recordings(path, FORMAT, _items(_Text(path, file, encoding, report)))
+        except (ijson.JSONError, UnicodeDecodeError):
+            return plain.recordings(path, FORMAT, plain.walk(_load(path, encoding)))
+
+
+def _load(path: Path, encoding: str) -> Any:
+    """The whole content of a file.
+
+    Raises:
+        ReadError: it is no text, or no JSON: where and why.
+    """
+    try:
+        return json.loads(path.read_text(encoding=encoding))
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start}"
+        raise ReadError(f"not a text file: {place} is not {error.encoding}") from None
+    except json.JSONDecodeError as error:
+        why = {"Extra data": "more text after the end"}.get(error.msg, error.msg)
+        why = "the file ends inside a value" if error.pos >= len(error.doc.rstrip()) else why
+        place = f"line {error.lineno}, character {error.pos + 1} of the file"
+        raise ReadError(f"not complete JSON at {place}: {why}") from None
+    except (ValueError, RecursionError) as error:  # an integer without end, values without end
+        raise ReadError(f"not complete JSON: {error}") from None
+
+
+class _Text:
+    """The bytes of a file as UTF-8, which report how far they are read."""
+
+    def __init__(self, path: Path, file: BinaryIO, encoding: str, report: Report):
+        self.file, self.report = file, report
+        self.size = max(1, path.stat().st_size)
+        self.text = file if encoding == "utf-8" else codecs.EncodedFile(file, "utf-8", encoding)
+
+    def read(self, size: int) -> bytes:
+        self.report(min(1.0, self.file.tell() / self.size))
+        return self.text.read(size)
 
 
 def _items(text: _Text) -> Iterator[plain.Item]:
     """Walk the outermost object or list: values whole, lists element by element."""
-    if text.peek() == "[":
-        yield from (("", value, True) for value in text.elements())
+    events: Iterator[Event] = iter(ijson.basic_parse(text, buf_size=_CHUNK, use_float=True))
+    outermost, value = next(events)
+    if outermost == "start_array":
+        yield from (("", element, True) for element in _elements(events))
+    elif outermost == "start_map":
+        key = ""
+        for event, value in events:
+            if event == "map_key":
+                key = value
+            elif event == "start_array":
+                yield from ((key, element, True) for element in _elements(events))
+            elif event != "end_map":
+                yield key, _value(event, value, events), False
     else:
-        text.take("{")
-        while text.peek() != "}":
-            key = text.value()
-            if not isinstance(key, str):
-                raise text.broken("a key must be text in quotes")
-            text.take(":")
-            if text.peek() == "[":
-                yield from ((key, value, True) for value in text.elements())
-            else:
-                yield key, text.value(), False
-            if text.peek() != "}":
-                text.take(",")
-        text.take("}")
-    if text.peek():
-        raise text.broken("more text after the end")
+        raise ReadError(f"expected entries or lists of numbers, found {value!r:.60}")
+    for _ in events:  # nothing may follow, and only the end tells
+        pass
 
 
-class _Text:
-    """A window that slides over the file."""
+def _elements(events: Iterator[Event], depth: int = 0) -> Iterator[Any]:
+    """The values of a list whose beginning is read."""
+    for event, value in itertools.takewhile(lambda one: one[0] != "end_array", events):
+        yield _value(event, value, events, depth)
 
-    def __init__(self, path: Path, file: TextIO, report: Report):
-        self.file, self.report = file, report
-        self.size = max(1, path.stat().st_size)
-        self.window, self.at, self.lines, self.passed, self.chunk = "", 0, 1, 0, _CHUNK
-        self.decoder = json.JSONDecoder()
 
-    def more(self) -> bool:
-        """Slide on; False at the end of the file."""
-        self.lines += self.window.count("\n", 0, self.at)
-        self.passed += self.at
-        text = self.file.read(self.chunk)
-        self.window, self.at = self.window[self.at :] + text, 0
-        # a value larger than the window: double it, so that trying again stays cheap
-        self.chunk = max(_CHUNK, len(self.window))
-        self.report(min(1.0, self.file.buffer.tell() / self.size))
-        return bool(text)
-
-    def peek(self) -> str:
-        """The next character that is not blank, empty at the end."""
-        while True:
-            while self.at < len(self.window):
-                if self.window[self.at] not in _BLANK:
-                    return self.window[self.at]
-                self.at += 1
-            if not self.more():
-                return ""
-
-    def take(self, wanted: str) -> None:
-        there = self.peek()
-        if not there:
-            raise self.broken(f"the file ends where {wanted!r} was expected")
-        if there != wanted:
-            raise self.broken(f"expected {wanted!r}, found {there!r}")
-        self.at += 1
-
-    def value(self) -> Any:
-        """The next whole value."""
-        if not self.peek():
-            raise self.broken("the file ends where a value was expected")
-        while True:
-            try:
-                value, end = self.decoder.raw_decode(self.window, self.at)
-            except json.JSONDecodeError as error:
-                whole = error.pos < len(self.window) - 32 and not error.msg.startswith("Unterminated")
-                if whole:
-                    raise self.broken(error.msg, error.pos) from None
-                if not self.more():
-                    raise self.broken("the file ends inside the value that begins here") from None
-            except (ValueError, RecursionError) as error:
-                raise self.broken(str(error)) from None
-            else:
-                if end < len(self.window) or not self.more():  # a number at the edge may go on
-                    self.at = end
-                    return value
-
-    def elements(self) -> Iterator[Any]:
-        self.take("[")
-        while self.peek() != "]":
-            yield self.value()
-            if self.peek() != "]":
-                self.take(",")
-        self.take("]")
-
-    def broken(self, why: str, at: int | None = None) -> ReadError:
-        at = self.at if at is None else at
-        line = self.lines + self.window.count("\n", 0, at)
-        place = f"line {line}, character {self.passed + at + 1} of the file"
-        return ReadError(f"not complete JSON at {place}: {why}")
+def _value(event: str, value: Any, events: Iterator[Event], depth: int = 0) -> Any:
+    """The whole value that begins with an event."""
+    if depth > _DEEPEST:
+        raise ReadError(f"not complete JSON: values are nested more than {_DEEPEST} deep")
+    if event == "start_array":
+        return list(_elements(events, depth + 1))
+    if event == "start_map":
+        members = itertools.takewhile(lambda one: one[0] != "end_map", events)
+        return {key: _value(*next(events), events, depth + 1) for _, key in members}
+    return value

@@ -19,9 +19,9 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import installed_era, load_mujoco, without_log
 from ...mujoco.models import Loaded
-from ...mujoco.robot.alone import excerpts
 from ...mujoco.robot.dynamics import add_ground
 from ...mujoco.robot.motion import Motion, motion_of
+from ...mujoco.robot.single_joint import excerpts
 from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit

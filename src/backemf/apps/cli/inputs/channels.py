@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def rows_of(one: Look, robot: Robot) -> list[dict[str, Any]]:
     """Every joint with its channels, what they are read as, and where it moved."""
     from ....errors import BackemfError
-    from ....logs.joints.joints import plans
+    from ....logs.joint_channels import plans
 
     if one.whole is None:
         return []

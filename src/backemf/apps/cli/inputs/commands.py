@@ -32,7 +32,7 @@ def _table(path: Path, unit: str) -> Any:
     from .... import signal, units
     from ....errors import InvalidValue, MissingValue
     from ....logs import names
-    from ....logs.readers import delimited
+    from ....logs.readers import delimited as delimited
 
     if not path.is_file():
         raise MissingValue(

@@ -80,12 +80,12 @@ def with_sets(logs: list[Any], values: dict[str, float]) -> list[Any]:
 def settings_of(sets: list[str] | None, actuator: Any = None) -> dict[str, float]:
     """What `--set` says of recordings: path=number, with a unit where an actuator is known to have it."""
     from ....errors import InvalidValue
-    from .sources import values_of
+    from ....targets.sourcing import set_values
 
     if actuator is not None:
         return {
             path: value
-            for path, value in values_of(actuator, sets).items()
+            for path, value in set_values(actuator, sets).items()
             if actuator.replace(**{path: value})
         }
     settings = {}

@@ -35,7 +35,7 @@ TorqueConstant = Annotated[str | None, known("Torque constant", "N m/A")]
 
 def read(**given: Any) -> dict[str, Any]:
     """Options as the reading's function takes them; what was not given is left out."""
-    from ....analysis.readings.routes import argument
+    from ....analysis.measure import argument
 
     return {name: argument(name, value) for name, value in given.items() if value is not None}
 
@@ -103,7 +103,7 @@ def plain(m: Any, plot: Path | None = None) -> dict[str, Any]:
 
 def draw(noun: Any, path: Path, force: bool) -> None:
     """A picture, or a page, of what was measured."""
-    from ...report import picture
+    from ...report.figures import draw
     from ...report.figures.show import drawing
 
-    picture.save(drawing(noun).figure, path, force=force)
+    draw.save(drawing(noun).figure, path, force=force)

@@ -20,7 +20,7 @@ def fall(mass: Mass, length: Length, angle: Angle, arm_mass: ArmMass = 0.0) -> A
 
     Example: backemf measure fall --mass 0.33 --length 0.15 --angle 64
     """
-    from ....analysis.readings.arms import fall as measure
+    from ....analysis.torque import fall as measure
 
     return measure(mass=mass, length=length, angle=math.radians(angle), arm_mass=arm_mass)
 
@@ -37,7 +37,7 @@ def slip(
 
     Example: backemf measure slip --mass 0.33 --length 0.15 --angle 60
     """
-    from ....analysis.readings.arms import slip as measure
+    from ....analysis.torque import slip as measure
 
     read = {"mass": mass, "length": length, "arm_mass": arm_mass}
     return measure(angle=math.radians(angle), angle_error=math.radians(angle_error), **read)

@@ -16,7 +16,7 @@ def resistance(
 
     Example: backemf measure resistance --current 0.6,1.2,1.8,2.4 --voltage 1.25,2.46,3.7,5.15
     """
-    from ....analysis.readings.electrical import resistance as measure
+    from ....analysis.electrical import resistance as measure
 
     return measure(**read(current=current, voltage=voltage))
 
@@ -35,7 +35,7 @@ def current_step(
 
     Example: backemf measure current-step step.csv --voltage 2
     """
-    from ....analysis.readings.electrical import current_step as measure
+    from ....analysis.electrical import current_step as measure
 
     given = read(resistance=resistance, after=after)
     return measure(recording(log, map), voltage=voltage, **given)
@@ -51,7 +51,7 @@ def impedance(
 
     Example: backemf measure impedance --frequency 50,100,400,1000 --impedance 2.02,2.1,3.2,6.6
     """
-    from ....analysis.readings.electrical import impedance as measure
+    from ....analysis.electrical import impedance as measure
 
     given = read(frequency=frequency, impedance=impedance, resistance=resistance)
     return measure(**given)
@@ -66,7 +66,7 @@ def back_emf(
 
     Example: backemf measure back-emf --speed "500, 1000, 1500, 2000 rpm" --voltage 1.21,2.39,3.62,4.8
     """
-    from ....analysis.readings.electrical import back_emf as measure
+    from ....analysis.electrical import back_emf as measure
 
     return measure(**read(speed=speed, voltage=voltage))
 
@@ -81,6 +81,6 @@ def firmware_gain(
 
     Example: backemf measure firmware-gain --error "8, 16 deg" --register 5,5 --duty 0.106,0.214
     """
-    from ....analysis.readings.electrical import firmware_gain as measure
+    from ....analysis.electrical import firmware_gain as measure
 
     return measure(**read(error=error, register=register, duty=duty))

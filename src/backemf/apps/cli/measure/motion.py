@@ -22,7 +22,7 @@ def coast_down(
 
     Example: backemf measure coast-down coast.csv --inertia 2e-4
     """
-    from ....analysis.readings.transients import coast_down as measure
+    from ....analysis.transients import coast_down as measure
 
     given = read(inertia=inertia, coulomb=coulomb)
     return measure(recording(log, map), **given)
@@ -39,7 +39,7 @@ def inertia(
 
     Example: backemf measure inertia with-disc.csv without.csv --added 3e-3
     """
-    from ....analysis.readings.transients import inertia as measure
+    from ....analysis.transients import inertia as measure
 
     logs = (recording(slow, map), recording(fast, map))
     return measure(*logs, **read(added=added))
@@ -58,7 +58,7 @@ def run_up(
 
     Example: backemf measure run-up step.csv --resistance 2.1 --torque-constant 0.0235
     """
-    from ....analysis.readings.transients import run_up as measure
+    from ....analysis.transients import run_up as measure
 
     given = read(resistance=resistance, torque_constant=torque_constant, viscous=viscous, after=after)
     return measure(recording(log, map), **given)
@@ -75,7 +75,7 @@ def acceleration(
 
     Example: backemf measure acceleration --acceleration 40,90,140 --current 1,2,3 --torque-constant 0.0235
     """
-    from ....analysis.readings.transients import acceleration as measure
+    from ....analysis.transients import acceleration as measure
 
     given = read(acceleration=acceleration, torque=torque, current=current, torque_constant=torque_constant)
     return measure(**given)
@@ -93,7 +93,7 @@ def inverse_dynamics(
 
     Example: backemf measure inverse-dynamics axis.csv --cutoff 50
     """
-    from ....analysis.readings.inverse import inverse_dynamics as measure
+    from ....analysis.transients import inverse_dynamics as measure
 
     return measure(recording(log, map, bench), cutoff=cutoff, decimation=decimation)
 
@@ -114,7 +114,7 @@ def thermal(
 
     Example: backemf measure thermal heating.csv --power 4.5 --until 600
     """
-    from ....analysis.readings.transients import thermal as measure
+    from ....analysis.transients import thermal as measure
 
     return measure(recording(log, map), power=power, ambient=ambient, until=until)
 
@@ -130,6 +130,6 @@ def backlash(
 
     Example: backemf measure backlash reversal.csv
     """
-    from ....analysis.readings.transients import backlash as measure
+    from ....analysis.transients import backlash as measure
 
     return measure(recording(log, map))

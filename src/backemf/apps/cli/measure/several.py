@@ -32,7 +32,7 @@ def constants(
 
     Example: backemf measure constants bench.toml --plot routes.png
     """
-    from ....analysis.readings.constants import constants as measure, read_readings
+    from ....analysis.measure import constants as measure, read_readings
 
     drawable(plot, force)
     content: dict[str, Any] = {} if file is None else dict(read_readings(file))

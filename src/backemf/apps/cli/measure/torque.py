@@ -25,7 +25,7 @@ def torque_constant(
 
     Example: backemf measure torque-constant --load 1.94,2.76,3.34 --current 1.37,1.8,2.21
     """
-    from ....analysis.readings.torque import torque_constant as measure
+    from ....analysis.torque import torque_constant as measure
 
     given = read(
         load=load,
@@ -52,7 +52,7 @@ def no_load(
 
     Example: backemf measure no-load --voltage 3,6,9,12 --speed 1.7,3.47,5.22,7.0 --resistance 2.1
     """
-    from ....analysis.readings.torque import no_load as measure
+    from ....analysis.torque import no_load as measure
 
     given = read(
         voltage=voltage, speed=speed, current=current, resistance=resistance, torque_constant=torque_constant
@@ -71,7 +71,7 @@ def no_load_current(
     Example: backemf measure no-load-current --speed 50,100,200,300 --current "61,64,71,77 mA"
     --torque-constant "0.0235 +- 0.0003"
     """
-    from ....analysis.readings.torque import no_load_current as measure
+    from ....analysis.torque import no_load_current as measure
 
     given = read(speed=speed, current=current, torque_constant=torque_constant)
     return measure(**given)

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....analysis import curves
-from ....analysis.curves.heating import slowest
+from ....analysis.curves import slowest
 from ....datasheets.datasheet import Datasheet
 from ....figure import Curve, Mark, Panel
 from ....physics.actuator import Actuator
 from ....physics.quantity import present
 from ....physics.steady import armature, continuous_current, ideal_speed, no_load_speed, stall_torque
 from ....tables import number
-from . import friction as friction_figures, sheet as sheet_figures
+from . import fit as friction_figures, sheet as sheet_figures
 from .pipeline import pipeline as diagram
 from .sheet import HOTTEST, speed_axis, torque_label
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....analysis.curves import friction_size, heating, operation, time_to
-from ....analysis.curves.heating import slowest
+from ....analysis.curves import friction_size, heating, operation, slowest, time_to
 from ....figure import Curve, Figure, Panel, Region
 from ....physics.actuator import Actuator
 from ....physics.steady import continuous_current, ideal_speed, no_load_speed, steady_current

@@ -1,0 +1,417 @@
+"""`measure`: a constant from bench readings, with its error, by the reading's name.
+
+What the words and numbers that a reading is given mean; one reading at a time, or several ways to the same
+constants at once: each with its error, what they come to together, and where they disagree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..findings import Finding
+from ..tables import Displayed, Overview, number
+from . import electrical, torque, transients
+from .measured import Measured, estimate, known
+from .routes import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
+
+READINGS: dict[str, Callable[..., Measured]] = {
+    "fall": torque.fall,
+    "slip": torque.slip,
+    "resistance": electrical.resistance,
+    "impedance": electrical.impedance,
+    "current-step": electrical.current_step,
+    "back-emf": electrical.back_emf,
+    "torque-constant": torque.torque_constant,
+    "no-load": torque.no_load,
+    "no-load-current": torque.no_load_current,
+    "firmware-gain": electrical.firmware_gain,
+    "coast-down": transients.coast_down,
+    "inertia": transients.inertia,
+    "run-up": transients.run_up,
+    "acceleration": transients.acceleration,
+    "inverse-dynamics": transients.inverse_dynamics,
+    "thermal": transients.thermal,
+    "backlash": transients.backlash,
+}
+"""By name, as `backemf measure` spells it; in this order one may need what another found."""
+LOGS = ("log", "slow", "fast")
+"""What is a recording."""
+COLUMNS = {
+    "current": "A",
+    "voltage": "V",
+    "speed": "rad/s",
+    "load": "N m",
+    "torque": "N m",
+    "acceleration": "rad/s^2",
+    "frequency": "Hz",
+    "impedance": "ohm",
+    "error": "rad",
+    "register": "1",
+    "duty": "1",
+    "directions": "1",
+}
+"""Units of what is read several times."""
+KNOWN = {
+    "resistance": "ohm",
+    "torque_constant": "N m/A",
+    "viscous": "N m s/rad",
+    "coulomb": "N m",
+    "inertia": "kg m^2",
+    "added": "kg m^2",
+}
+"""Units of what is known from elsewhere, with its error."""
+PLAIN = {
+    "mass": "kg",
+    "length": "m",
+    "angle": "rad",
+    "angle_error": "rad",
+    "arm_mass": "kg",
+    "gravity": "m/s^2",
+    "static": "N m",
+    "power": "W",
+    "ambient": "degC",
+    "until": "s",
+    "after": "s",
+    "moved": "rad",
+    "cutoff": "Hz",
+    "duty_limit": "1",
+    "decimation": "1",
+}
+"""Units of single numbers."""
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_KNOWN = re.compile(
+    rf"\s*(?P<value>{_NUMBER})\s*(?:(?:\+-|\u00b1)\s*(?P<error>{_NUMBER})\s*(?P<share>%)?)?\s*(?P<unit>[^\d\s+].*?)?"
+    rf"(?:\s*(?:\+-|\u00b1)\s*(?P<later>{_NUMBER})\s*(?P<part>%)?.*)?\s*"
+)
+
+
+def known_number(text: str, unit: str, entry: str) -> float | tuple[float, float]:
+    """ "2.1", "2.1 +- 0.05", "2.1 ohm +- 2 %": a number, with its standard error where it is stated."""
+    match = _KNOWN.fullmatch(text)
+    if match is None:
+        raise InvalidValue(f"{entry} is {text!r}; expected a number in {unit}, such as 2.1 or '2.1 +- 0.05'")
+    scale = _scale(match["unit"], unit, entry)
+    value = float(match["value"]) * scale
+    error, share = match["error"] or match["later"], match["share"] or match["part"]
+    if error is None:
+        return value
+    return value, abs(value) * float(error) / 100.0 if share else float(error) * abs(scale)
+
+
+def column(text: str, unit: str, entry: str) -> list[float]:
+    """Readings separated by commas, in SI or with a unit behind the last: "300, 600 rpm"."""
+    parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
+    if not parts:
+        raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas")
+    last = re.fullmatch(rf"({_NUMBER})\s*([^\d\s+.-].*)?", parts[-1])
+    scale = 1.0
+    if last is not None and last[2]:
+        scale, parts[-1] = _scale(last[2], unit, entry), last[1]
+    try:
+        numbers = [float(part) * scale for part in parts]
+    except ValueError:
+        raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas") from None
+    return numbers
+
+
+def _scale(spelled: str | None, unit: str, entry: str) -> float:
+    if not spelled or spelled.strip() == unit or spelled.strip() in ("nan", "inf"):
+        return 1.0
+    from ..units import factor
+
+    return factor(spelled.strip(), unit, entry)
+
+
+def argument(name: str, given: Any) -> Any:
+    """What a reading's function is given, from what a file or a command line says."""
+    if name in COLUMNS and isinstance(given, str):
+        return column(given, COLUMNS[name], name)
+    if name in KNOWN and isinstance(given, str):
+        return known_number(given, KNOWN[name], name)
+    if name in KNOWN and isinstance(given, list):
+        return tuple(given)
+    if name in PLAIN and isinstance(given, str):
+        value = known_number(given, PLAIN[name], name)
+        return value[0] if isinstance(value, tuple) else value
+    if name == "angle" and not isinstance(given, bool) and isinstance(given, (int, float)):
+        raise InvalidValue(f"angle is {given!r}, without a unit; expected text such as '{given:g} deg'")
+    return given
+
+
+SUPPLIES = {
+    "resistance": ("motor.resistance",),
+    "torque_constant": (K_E, K_T),
+    "static": ("friction.static",),
+    "inertia": ("inertia",),
+}
+"""Which constant a reading may take from another, where it is not given one: the first that has a value."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Constants(Displayed):
+    """Constants of one motor by every route that was taken."""
+
+    name: str
+    routes: Mapping[str, Mapping[str, Measured]]
+    """By constant, then by route."""
+    combined: Mapping[str, Measured]
+    """What the routes come to together; where they disagree, with an error as wide as that."""
+    findings: tuple[Finding, ...] = field(default=())
+
+    def overview(self) -> Overview:
+        rows = []
+        for constant, ways in self.routes.items():
+            rows += [(constant, route, m.value, m.error, m.low, m.high, m.unit) for route, m in ways.items()]
+            if constant in self.combined and sum(not m.secondary for m in ways.values()) > 1:
+                m = self.combined[constant]
+                rows.append((constant, "together", m.value, m.error, m.low, m.high, m.unit))
+        n = sum(not m.secondary for ways in self.routes.values() for m in ways.values())
+        said = [
+            f"{k} {word}{'' if k == 1 else 's'}" for k, word in ((len(self.routes), "constant"), (n, "route"))
+        ]
+        title = f"{self.name}: {' by '.join(said)}"
+        header = ("constant", "route", "value", "error", "low", "high", "unit")
+        return Overview(title, header, rows, self.findings)
+
+
+def constants(
+    readings: Mapping[str, Any] | str | Path, *, name: str | None = None, folder: Path | str = "."
+) -> Constants:
+    """Every constant by every route: `be.measure.constants("bench.toml")`, or the same as a mapping.
+
+    Keys are readings as `backemf measure` spells them, each with its own numbers (or a list of several such),
+    and `stated` for constants known otherwise. A resistance, a torque constant, a static friction or an
+    inertia that a reading needs and is not given is taken from the other readings. Recordings are looked for
+    in `folder`; those that a file names, beside it.
+    """
+    if not isinstance(readings, Mapping):
+        folder = Path(readings).parent
+        name = name or Path(readings).stem
+        readings = read_readings(readings)
+    made = _Bench(Path(folder))
+    content = {k: v for k, v in readings.items() if k not in ("name", "stated")}
+    for key in content:
+        if key.replace("_", "-") not in READINGS:
+            raise UnknownName("reading", key, [*READINGS, "name", "stated"])
+    for constant, ways in (readings.get("stated") or {}).items():
+        for label, given in (ways if isinstance(ways, Mapping) else {"stated": ways}).items():
+            made.add(constant, label, _stated(constant, given))
+    for reading in READINGS:
+        for key in {reading, reading.replace("-", "_")} & set(content):
+            several = content[key] if isinstance(content[key], Sequence) else [content[key]]
+            for given in several:
+                made.take(reading, given)
+    if not made.routes:
+        raise MissingValue(f"no readings were given; expected some of: {', '.join(READINGS)}, stated")
+    ordered = {c: made.routes[c] for c in CONSTANTS if c in made.routes}
+    together = {c: m for c, ways in ordered.items() if (m := combine(c, ways)) is not None}
+    findings = [
+        *made.findings,
+        *disagreements(ordered),
+        *compare_motor_constants(ordered, together, made.loads),
+    ]
+    unique = {(f.code, f.text): f for f in findings}
+    called = str(readings.get("name") or name or "readings")
+    return Constants(name=called, routes=ordered, combined=together, findings=tuple(unique.values()))
+
+
+@dataclass
+class _Bench:
+    """What has been read so far."""
+
+    folder: Path
+    routes: dict[str, dict[str, Measured]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    loads: tuple[Any, Any] | None = None
+    """(load, voltage or current x R) of static loads, for what friction must have held."""
+
+    def add(self, constant: str, route: str, m: Measured) -> None:
+        ways = self.routes.setdefault(constant, {})
+        label, k = route, 2
+        while label in ways:
+            label, k = f"{route} {k}", k + 1
+        ways[label] = m
+
+    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measured | float | None:
+        """What is known of a constant by now; a bound where that will do. Routes that contradict each other
+        lend nothing to a reading that can do without."""
+        for constant in names:
+            ways = self.routes.get(constant, {})
+            if contradict(ways) and not needed:
+                continue
+            measured = {k: m for k, m in ways.items() if m.route}
+            m = combine(constant, measured) or combine(constant, ways)
+            if m is not None:
+                return m
+            least = [m.low for m in ways.values() if m.low is not None]
+            if bound and least:
+                return max(least)
+        return None
+
+    def take(self, reading: str, given: Any) -> None:
+        if not isinstance(given, Mapping):
+            raise InvalidValue(f"[{reading}] is {given!r}; expected its numbers by name")
+        function = READINGS[reading]
+        wanted = inspect.signature(function).parameters
+        arguments: dict[str, Any] = {}
+        for key, value in given.items():
+            if key == "label":
+                continue
+            if key not in wanted:
+                raise UnknownName(f"entry of [{reading}]", key, [*wanted, "label"])
+            arguments[key] = self.log(value) if key in LOGS else argument(key, value)
+        lent = self._lent(reading, wanted, arguments)
+        missing = [
+            k for k, p in wanted.items() if p.default is inspect.Parameter.empty and k not in arguments
+        ]
+        if missing:
+            raise MissingValue(f"[{reading}] lacks {', '.join(missing)}; expected {', '.join(wanted)}")
+        m = function(**arguments)
+        if lent:
+            m = replace(m, assumption=f"{m.assumption}; {lent}")
+        label = str(given.get("label") or m.route or reading)
+        self.findings += m.findings
+        self._keep(label, m)
+        if reading == "torque-constant":
+            i = arguments.get("current")
+            R = arguments.get("resistance")
+            if i is None and R is not None:
+                r = known("resistance", R).value or 1.0
+                i = np.asarray(arguments["voltage"], float) / r
+            self.loads = (np.asarray(arguments["load"], float), np.asarray(i, float))
+
+    def _lent(self, reading: str, wanted: Any, arguments: dict[str, Any]) -> str:
+        """Fill in what other readings told; in words, what that was."""
+        said = []
+        for name, constants in SUPPLIES.items():
+            if name not in wanted or name in arguments or name == reading:
+                continue
+            if name == "resistance" and "current" in arguments and reading == "torque-constant":
+                continue
+            if reading in ("impedance", "current-step") and name == "resistance" and "voltage" in arguments:
+                continue
+            if name == "inertia" and "coulomb" in arguments:
+                continue
+            both = set(arguments.get("directions", ())) == {1, -1}
+            if name == "static" and both:
+                continue
+            needed = name == "resistance" or wanted[name].default is inspect.Parameter.empty
+            m = self.supply(constants, needed=needed, bound=name == "static")
+            if m is None:
+                continue
+            value = m.value if isinstance(m, Measured) else m
+            assert value is not None  # `supply` lends numbers only
+            arguments[name] = float(value) if name == "static" else m
+            said.append(f"{name.replace('_', ' ')} {number(float(value))} from the other readings")
+        return ", ".join(said)
+
+    def _keep(self, label: str, m: Measured) -> None:
+        """The numbers that are constants, each under its own name."""
+        bare = replace(m, others={})
+        if m.name in CONSTANTS:
+            self.add(m.name, label, bare)
+        if m.name == "K + R f_v / K" and m.high is not None:
+            words = "drag takes some of the volts: K_e is at most the slope"
+            bound = replace(bare, name=K_E, value=None, error=None, low=None, spare=None, assumption=words)
+            self.add(K_E, f"{label} slope", bound)
+        for key, other in m.others.items():
+            if other.name in CONSTANTS and other is not m:
+                again = other.name == m.name
+                words = f"{label}, {key.replace('_', ' ')}" if again else label
+                self.add(other.name, words, replace(other, route=m.route, secondary=again))
+
+    def log(self, path: Any) -> Any:
+        from ..logs.read import read
+
+        if not isinstance(path, str):
+            return path
+        return read(self.folder / path)[0]
+
+
+def read_readings(path: Path | str) -> Mapping[str, Any]:
+    """A file of readings, TOML or JSON."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise InvalidValue(f"there is no file {str(path)!r}; expected readings in TOML or JSON") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidValue(f"{path}: not TOML or JSON that can be read: {error}") from None
+    if not isinstance(content, dict):
+        raise InvalidValue(f"{path}: expected readings by name, such as [resistance]")
+    return content
+
+
+def _stated(constant: str, given: Any) -> Measured:
+    """A constant known otherwise: text with "+-", a number, (value, error), or measured."""
+    if constant not in CONSTANTS:
+        raise UnknownName("constant", constant, CONSTANTS)
+    unit = CONSTANTS[constant]
+    if isinstance(given, Measured):
+        return given
+    if isinstance(given, str):
+        given = known_number(given, unit, constant)
+    if isinstance(given, list):
+        given = tuple(given)
+    m = known(constant, given, zero=True)
+    if not isinstance(given, tuple):
+        return Measured(name=constant, unit=unit, value=m.value)
+    return estimate(constant, unit, float(m.value or 0.0), float(m.error or 0.0) ** 2)
+
+
+class Measure:
+    """A constant with its error from a bench reading, each by its own name:
+    `be.measure.resistance(current, voltage)`, or `be.measure("resistance", current, voltage)`.
+
+    fall, slip, resistance, current_step, impedance, back_emf, torque_constant, no_load, no_load_current,
+    firmware_gain, coast_down, inertia, run_up, acceleration, inverse_dynamics, thermal, backlash; and
+    `constants`, which compares several. The answer has a value, its standard error and its 95 % interval, or
+    bounds; what was assumed, what would sharpen it, findings, further numbers of the same reading (`others`),
+    and a picture (`plot`).
+    """
+
+    fall = staticmethod(torque.fall)
+    slip = staticmethod(torque.slip)
+    resistance = staticmethod(electrical.resistance)
+    current_step = staticmethod(electrical.current_step)
+    impedance = staticmethod(electrical.impedance)
+    back_emf = staticmethod(electrical.back_emf)
+    torque_constant = staticmethod(torque.torque_constant)
+    no_load = staticmethod(torque.no_load)
+    no_load_current = staticmethod(torque.no_load_current)
+    firmware_gain = staticmethod(electrical.firmware_gain)
+    coast_down = staticmethod(transients.coast_down)
+    inertia = staticmethod(transients.inertia)
+    run_up = staticmethod(transients.run_up)
+    acceleration = staticmethod(transients.acceleration)
+    inverse_dynamics = staticmethod(transients.inverse_dynamics)
+    thermal = staticmethod(transients.thermal)
+    backlash = staticmethod(transients.backlash)
+    constants = staticmethod(constants)
+
+    def __call__(self, reading: str, *given: Any, **named: Any) -> Measured:
+        """By the reading's name, as `backemf measure` spells it: "no-load-current"."""
+        name = reading.replace("_", "-")
+        if name not in READINGS:
+            raise UnknownName("reading", reading, READINGS)
+        function: Callable[..., Measured] = READINGS[name]
+        try:
+            inspect.signature(function).bind(*given, **named)
+        except TypeError as error:
+            wanted = ", ".join(inspect.signature(function).parameters)
+            raise InvalidValue(f"measure({reading!r}): {error}; expected {wanted}") from None
+        return function(*given, **named)
+
+
+measure = Measure()

@@ -1,1 +1,0 @@
-"""Bench readings: one constant at a time."""

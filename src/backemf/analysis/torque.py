@@ -1,0 +1,420 @@
+"""Torque and friction: the torque constant from loads, friction from no-load lines and no-load currents,
+static friction from an arm that falls or slips."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding, finding
+from ..physics.bench import GRAVITY, Pendulum
+from ..physics.steady import Feedforward, Line
+from .measured import (
+    Column,
+    Followed,
+    Known,
+    Measured,
+    Readings,
+    Shown,
+    blind,
+    columns,
+    derived,
+    estimate,
+    judged,
+    known,
+)
+from .regression import regress, straight
+
+
+def no_load(
+    voltage: Column,
+    speed: Column,
+    *,
+    current: Column | None = None,
+    resistance: Known | None = None,
+    torque_constant: Known | None = None,
+) -> Measured:
+    """No-load speed over voltage: V = (K_e + R f_v / K_t) w + R tau_c / K_t.
+
+    voltage [V], speed [rad/s]. With R and K the line also gives dry and viscous friction; with R and the
+    `current` [A] of each reading the volts that the winding takes are known, and V - R i = K_e w gives the
+    back-EMF constant by itself.
+    """
+    v, w = columns(3, voltage=voltage, speed=speed)
+    R = None if resistance is None else known("resistance", resistance)
+    K = None if torque_constant is None else known("torque_constant", torque_constant)
+    line = straight(w, v)
+    slope = line.of(0, "K + R f_v / K", "V s/rad")
+    intercept = line.of(1, "R tau_c / K", "V")
+    others: dict[str, Measured] = {"intercept": intercept}
+    if R is not None:
+        whose = "is the slope" if K is None else "as given"
+        dry = derived(
+            "friction.coulomb",
+            "N m",
+            lambda slope, level, R, K=None: Line(R, K or slope, K or slope).torque_per_volt * level,
+            *(slope, intercept, R, *([] if K is None else [K])),
+            covariance=line.covariance,
+            assumption=f"the motor constant {whose}",
+        )
+        others["coulomb"] = judged(dry, zero=True, remedy="check for an offset of the voltmeter")
+        if K is not None:
+            others["viscous"] = _viscous(slope, intercept, R, K, line.covariance)
+        if current is not None:
+            (i,) = columns(3, current=current)
+            others |= _with_currents(v, w, i, R)
+    elif current is not None:
+        raise MissingValue("currents were given without the resistance; expected both, to take R i off")
+    made = replace(
+        slope,
+        route="no-load",
+        others=others,
+        shown=line.shown("no-load speed [rad/s]", "voltage [V]", f"slope {line.slope:.4g} V s/rad"),
+        assumption="steady speeds, nothing on the shaft, dry friction that does not depend on speed",
+        sharpen="a locked-rotor resistance and a torque constant split the slope into K and viscous friction",
+    )
+    findings = [f for other in others.values() for f in other.findings]
+    remedy = "check the signs of voltage and speed"
+    return judged(made, remedy=remedy).noting(
+        line.outlier(0, "the slope", "V s/rad"), line.bent("the voltage over speed", "V"), *findings
+    )
+
+
+def _viscous(
+    slope: Measured, intercept: Measured, R: Measured, K: Measured, covariance: np.ndarray
+) -> Measured:
+    """What the slope exceeds the motor constant by is viscous friction."""
+
+    def drag(slope: float, level: float, R: float, K: float) -> float:
+        return Line(R, K, K).behind_voltage(Feedforward(level, slope, 0.0)).viscous
+
+    m = derived(
+        "friction.viscous",
+        "N m s/rad",
+        drag,
+        *(slope, intercept, R, K),
+        covariance=covariance,
+        assumption="what the slope exceeds the motor constant by is viscous friction",
+    )
+    why = (
+        f"The slope, {slope.value:.4g} V s/rad, is K + R f_v / K and so never below K, but K was given as"
+        f" {K.value:.4g}."
+    )
+    remedy = (
+        "measure K again (open-circuit volts while driven, or torque over current); check whether speed and K"
+        " are of the same side of the gears, and R warm"
+    )
+    return judged(m, zero=True, why=why, remedy=remedy)
+
+
+def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measured) -> dict[str, Measured]:
+    """K_e from V - R i, and friction as K_e i, with the current of every reading known."""
+    columns(3, voltage=v, current=i)
+    r, dr = float(R.value or 0.0), R.error or 0.0
+    line = straight(w, v - r * i, origin=True)
+    moved = float(regress(w[:, None], -i).coefficients[0]) * dr
+    of_R = estimate("R", "ohm", 0.0, moved**2, R.spare)
+    K = derived(
+        "motor.back_emf_constant",
+        "V s/rad",
+        lambda own, more: own + more,
+        *(line.of(0, "K_e", "V s/rad"), of_R),
+        assumption="what R i leaves of the volts is back-EMF",
+    )
+    if not (K.value and K.value > 0):
+        return {"back_emf": judged(K, remedy="check the signs, and that R i is below the voltage")}
+    friction = no_load_current(w, i, torque_constant=K)
+    return {"back_emf": K, "coulomb": friction, "viscous": friction.others["viscous"]}
+
+
+def no_load_current(speed: Column, current: Column, *, torque_constant: Known) -> Measured:
+    """The no-load current at several speeds: K i_0 = tau_c + B w, dry friction at the intercept, viscous by
+    the slope (MuJoCo's DC-motor note, equation 5).
+
+    speed [rad/s], current [A], both signed or both not; K [N m/A].
+    """
+    w, i = columns(3, speed=speed, current=current)
+    K = known("torque_constant", torque_constant)
+    way = np.where(w < 0, -1.0, 1.0)
+    line = straight(way * w, way * i)
+    slope, level = line.of(0, "i_0 per speed", "A s/rad"), line.of(1, "i_0 at standstill", "A")
+
+    def load(k: int):
+        def of(slope: float, level: float, K: float) -> float:
+            return Line(1.0, K, K).behind_current(Feedforward(level, slope, 0.0))[k]
+
+        return of
+
+    inputs = {"covariance": line.covariance}
+    dry = derived("friction.coulomb", "N m", load(1), slope, level, K, **inputs)
+    drag = derived("friction.viscous", "N m s/rad", load(2), slope, level, K, **inputs)
+    remedy = "read currents at more and higher speeds, after the gears and the grease have warmed up"
+    drag = judged(
+        drag,
+        zero=True,
+        why="A current that falls with speed is friction that fades (Stribeck), or a cold gear warming up.",
+        remedy=remedy,
+    )
+    dry = judged(dry, zero=True, remedy="read at lower speeds, and check the ammeter's zero")
+    made = replace(
+        dry,
+        route="no-load-current",
+        others={"viscous": drag, "current": level, "current_per_speed": slope},
+        shown=line.shown("speed [rad/s]", "no-load current [A]", "K i = tau_c + B w"),
+        assumption="steady speeds, nothing on the shaft, and all of K i goes into friction",
+        sharpen="both directions, and low speeds for the intercept, high ones for the slope",
+    )
+    return made.noting(
+        *drag.findings, line.outlier(1, "i_0 at standstill", "A"), line.bent("the current", "A")
+    )
+
+
+def torque_constant(
+    load: Column,
+    voltage: Column | None = None,
+    *,
+    current: Column | None = None,
+    resistance: Known | None = None,
+    static: float | None = None,
+    directions: Column | None = None,
+) -> Measured:
+    """Torque over current with the rotor at rest: load = K i -+ friction.
+
+    load [N m]; `current` [A] as read, or `voltage` [V] with the `resistance` [ohm], for at rest i = V / R.
+    At rest friction lies anywhere within +-`static` [N m], so readings from one direction only bound K.
+    `directions` says for each reading whether the arm last moved up against the load (+1) or came down with
+    it (-1); with both, K is pinned. Without `static`, friction is taken to hold the same share in every
+    reading, and K is the slope.
+    """
+    route, i, R = "torque-constant by current", current, None
+    if current is None:
+        if voltage is None or resistance is None:
+            raise MissingValue("a torque constant needs currents, or voltages with the resistance")
+        R = known("resistance", resistance)
+        route, i = "torque-constant by voltage", np.asarray(voltage, float) / float(R.value or 1.0)
+    name = "voltage" if current is None else "current"
+    tau, i = columns(1, load=load, **{name: i})
+    if not i.all():
+        raise InvalidValue(f"a {name} is 0; expected the {name}s that held the loads")
+    if static is not None:
+        known("static", static, zero=True)
+    if directions is not None and (len(directions) != len(tau) or not set(directions) <= {1, -1}):
+        raise InvalidValue(
+            f"directions is {list(directions)!r}; expected 1 or -1 for each of the {len(tau)} loads"
+        )
+    ways = set() if directions is None else set(directions)
+    sharpen = (
+        "readings with the arm arriving from both directions; a no-load line; loads as heavy as in use,"
+        " because friction grows with load"
+    )
+    made = Measured(name="motor.torque_constant", unit="N m/A", route=route, sharpen=sharpen)
+    if ways == {1, -1}:
+        return _pinned(made, tau, i, np.asarray(directions, float), R)
+    if static is None and len(tau) < 3:
+        raise MissingValue(
+            f"{len(tau)} loads do not tell K from friction; give the static friction for bounds (--static),"
+            " the directions of arrival, or at least 3 loads"
+        )
+    slope = _sloped(made, tau, i, R) if len(tau) >= 3 and np.ptp(np.abs(i)) > 0 else None
+    if static is None:
+        assert slope is not None
+        return slope
+    ends = [float(f((tau + s * static) / i)) for f, s in ((np.min, -1), (np.max, 1))]
+    if R is not None:  # i = V / R: K errs as R does
+        share = R.factor * (R.error or 0.0) / float(R.value or 1.0)
+        ends = [ends[0] * (1 - share), ends[1] * (1 + share)]
+    found = [] if slope is None else list(slope.findings)
+    if ends[1] <= 0:
+        text = f"the torque constant lies between {ends[0]:.3g} and {ends[1]:.3g} N m/A: below zero."
+        found.append(finding("impossible_value", text, "check the signs of load and current", high=ends[1]))
+    elif ends[0] <= 0:
+        text = f"static friction, {static:.3g} N m, is as large as a load: K is bounded from above alone."
+        found.append(finding("not_told", text, "use heavier loads", low=ends[0], high=ends[1]))
+    return replace(
+        made,
+        low=ends[0],
+        high=ends[1],
+        others={} if slope is None else {"slope": replace(slope, others={}, findings=())},
+        findings=tuple(found),
+        assumption="friction at rest lies anywhere within +-f_s, and f_s does not grow with the load",
+        shown=_between(tau, i, static, ends),
+    )
+
+
+def _between(tau: np.ndarray, i: np.ndarray, static: float, ends: list[float]) -> Shown:
+    x = np.linspace(0.0, float(np.max(np.abs(i))), 51)
+    band = Followed(
+        x=x,
+        y=np.full_like(x, np.nan),
+        low=ends[0] * x,
+        high=ends[1] * x,
+        label="",
+        band=f"K from {ends[0]:.3g} to {ends[1]:.3g} N m/A: friction within +-{static:.3g} N m",
+    )
+    return Shown(
+        x_label="current [A]",
+        y_label="load [N m]",
+        readings=(Readings(x=np.abs(i), y=np.sign(i) * tau),),
+        curves=(band,),
+        fitted=False,
+    )
+
+
+def _scaled(K: Measured, R: Measured | None) -> Measured:
+    """A slope over V / R, with what the error of R adds."""
+    if R is None or not R.error:
+        return K
+    more = estimate("R", "1", 1.0, (R.error / float(R.value or 1.0)) ** 2, R.spare)
+    return derived(K.name, K.unit, lambda slope, share: slope * share, K, more)
+
+
+def _sloped(made: Measured, tau: np.ndarray, i: np.ndarray, R: Measured | None) -> Measured:
+    line = straight(i, tau)
+    K = _scaled(line.of(0, made.name, made.unit), R)
+    K = replace(
+        K,
+        route=made.route,
+        sharpen=made.sharpen,
+        others={"friction": replace(line.of(1, "friction taken off", "N m"), assumption="")},
+        shown=line.shown("current [A]", "load [N m]", f"K = {line.slope:.4g} N m/A"),
+        assumption="friction holds or hinders alike in every reading, and does not grow with the load",
+    )
+    return judged(K, remedy="check the signs of load and current").noting(
+        line.outlier(0, made.name, made.unit), _saturation(tau, i)
+    )
+
+
+def _pinned(made: Measured, tau: np.ndarray, i: np.ndarray, way: np.ndarray, R: Measured | None) -> Measured:
+    """K i = load + d f: least squares for K and f."""
+    fit = regress(np.stack([i, -way], axis=1), tau)
+    K = _scaled(fit.of(0, made.name, made.unit), R)
+    friction = judged(
+        fit.of(1, "friction.static", "N m"),
+        zero=True,
+        remedy="check which readings arrived from below (1) and from above (-1)",
+    )
+    x = np.linspace(0.0, float(np.max(np.abs(i))), 51)
+    lines = [
+        Followed(x=x, y=fit.coefficients[0] * x - d * fit.coefficients[1], label=label)
+        for d, label in ((1.0, "after moving up"), (-1.0, "after coming down"))
+    ]
+    read = [
+        Readings(x=i[way == d], y=tau[way == d], label=label)
+        for d, label in ((1.0, "loads after moving up"), (-1.0, "loads after coming down"))
+    ]
+    K = replace(
+        K,
+        route=made.route,
+        sharpen=made.sharpen,
+        others={"friction": friction},
+        shown=Shown(x_label="current [A]", y_label="load [N m]", readings=tuple(read), curves=tuple(lines)),
+        assumption="friction is the same in both directions and does not grow with the load",
+    )
+    return judged(K, remedy="check the signs of load and current").noting(blind(K), *friction.findings)
+
+
+def _saturation(tau: np.ndarray, i: np.ndarray) -> Finding | None:
+    """Said where torque grows less and less with the current."""
+    if len(tau) < 5:
+        return None
+    try:
+        bent = regress(np.stack([i, np.ones_like(i), i * np.abs(i)], axis=1), tau)
+    except InvalidValue:
+        return None
+    m = bent.of(2, "curvature", "N m/A^2")
+    most = float(np.max(np.abs(i)))
+    if m.high is None or m.high >= 0 or abs(float(m.value or 0.0)) * most < 0.05 * abs(bent.coefficients[0]):
+        return None
+    least = float(np.min(np.abs(i)))
+    first, last = (float(bent.coefficients[0] + 2 * bent.coefficients[2] * x) for x in (least, most))
+    text = (
+        f"torque grows less and less with the current: by {first:.3g} N m/A at {least:.3g} A, by {last:.3g}"
+        f" at {most:.3g} A. The iron saturates, or friction grows with the load."
+    )
+    remedy = "quote K with its current, read small ones more densely, and fit a load-dependent friction"
+    return finding("saturation", text, remedy, first=first, last=last)
+
+
+DEGREE = math.radians(1.0)
+"""How well an angle is read unless said otherwise."""
+
+
+def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: float) -> Pendulum:
+    """The arm, once all that was read makes sense."""
+    known("mass", mass)
+    known("length", length)
+    if not math.isfinite(angle):
+        raise InvalidValue(f"angle is {angle!r}; expected a finite number")
+    if not 0 <= arm_mass < math.inf:
+        raise InvalidValue(f"arm_mass is {arm_mass!r}; expected 0 or more")
+    return Pendulum(mass=mass, length=length, arm_mass=arm_mass, gravity=gravity)
+
+
+def _held(moment: float, angle: float, label: str, m: Measured | None = None) -> Shown:
+    """Gravity's torque over the angle, and where the arm was; with the friction that follows."""
+    drawn = np.radians(np.linspace(0.0, 90.0, 91))
+    at = abs(math.degrees(math.asin(math.sin(angle))))
+    read = Readings(x=np.array([at]), y=np.array([moment * abs(math.cos(angle))]), label=label)
+    line = Followed(x=np.degrees(drawn), y=moment * np.cos(drawn), label="gravity's torque")
+    curves = [line]
+    if m is not None and m.value is not None:
+        wide, (low, high) = np.array([0.0, 90.0]), (np.full(2, v) for v in (m.low, m.high))
+        curves.append(Followed(x=wide, y=np.full(2, m.value), label="static friction", low=low, high=high))
+    return Shown(
+        x_label="angle from the horizontal [deg]",
+        y_label="torque [N m]",
+        readings=(read,),
+        curves=tuple(curves),
+        fitted=False,
+    )
+
+
+def fall(
+    *, mass: float, length: float, angle: float, arm_mass: float = 0.0, gravity: float = GRAVITY
+) -> Measured:
+    """A falling arm came to rest at `angle` [rad] from the horizontal:
+    friction holds it there, so stiction is at least its torque."""
+    moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
+    return Measured(
+        name="friction.static",
+        unit="N m",
+        low=moment * abs(math.cos(angle)),
+        route="fall",
+        shown=_held(moment, angle, "where it came to rest: static friction is here or above"),
+        assumption="an arm that came to rest is held by friction at or below stiction",
+        sharpen="raise the arm slowly until it just starts to slip: that angle gives the value",
+    )
+
+
+def slip(
+    *,
+    mass: float,
+    length: float,
+    angle: float,
+    angle_error: float = DEGREE,
+    arm_mass: float = 0.0,
+    gravity: float = GRAVITY,
+) -> Measured:
+    """An arm raised slowly starts to slip at `angle` [rad] from the horizontal:
+    there gravity equals stiction."""
+    moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
+    known("angle_error", angle_error, zero=True)
+    if angle_error > math.pi / 2:
+        told = f"{math.degrees(angle_error):.4g} deg"
+        raise InvalidValue(f"angle_error is {told}; expected at most 90 deg: beyond that nothing was read")
+    # to second order, so that an arm that slips near the horizontal, where cos is flat, has an error too
+    bent = math.hypot(math.sin(angle) * angle_error, math.cos(angle) * angle_error**2 / math.sqrt(2.0))
+    f_s = estimate("friction.static", "N m", moment * abs(math.cos(angle)), (moment * bent) ** 2)
+    return replace(
+        f_s,
+        route="slip",
+        shown=_held(moment, angle, "where it slipped", f_s),
+        assumption=f"moved slowly, the drive off, the angle read to {math.degrees(angle_error):g} deg",
+        sharpen=(
+            "several slips in both directions: their half-difference is friction, their mean the mounting"
+            " offset"
+        ),
+    )

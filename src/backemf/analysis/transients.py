@@ -1,0 +1,515 @@
+"""Measurements from recordings: coast-down, run-up, heating and cooling, a reversal across backlash, and
+inertia and friction along any motion."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding, finding
+from ..logs.log import Log
+from ..logs.start import bench_of, noise_of
+from ..physics.actuator import Actuator, Loads, inertias, resistance
+from ..physics.steady import Line, coasting_speed, iron_drag
+from ..physics.thermal import Thermal
+from ..statistics import FEWEST, lag_alike
+from .measured import (
+    Column,
+    Followed,
+    Known,
+    Measured,
+    Readings,
+    Shown,
+    columns,
+    derived,
+    estimate,
+    judged,
+    known,
+)
+from .regression import Curved, curve, regress, rises, sandwich, straight
+
+SLOW = 0.03
+"""Share of the top speed below which a coasting shaft counts as standing."""
+
+
+def _velocity(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """(time from 0, velocity) of a log, differentiated where it has positions alone."""
+    t = log.time - log.time[0]
+    if "velocity" in log:
+        w = log["velocity"]
+    elif "position" in log and len(log) > 2:
+        w = np.gradient(log["position"], t)
+    else:
+        raise MissingValue(f"{log.name} has neither velocity nor position")
+    good = np.isfinite(w)
+    return t[good], w[good]
+
+
+def _coast(log: Log) -> Curved:
+    """(speed at first, dry friction over inertia, viscous over inertia) of a shaft left alone."""
+    if len(log) < 10:
+        raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 10 of a shaft that slows")
+    t, w = _velocity(log)
+    sign = 1.0 if np.mean(w[: max(3, len(w) // 20)]) >= 0 else -1.0
+    w = sign * w
+    moving = w > SLOW * np.max(w)
+    if moving.sum() < 10:
+        raise MissingValue(f"{log.name} has fewer than 10 samples in motion")
+    end = int(np.flatnonzero(moving)[-1])
+    t, w = t[: end + 1][moving[: end + 1]], w[: end + 1][moving[: end + 1]]
+    part = max(len(w) // 4, 1)
+    start = (w[0], (w[0] - w[-1]) / (t[-1] - t[0]), 1e-3 / max(t[-1], 1e-9))
+    slows = np.mean(w[-part:]) < np.mean(w[:part])
+    try:
+        if slows:
+            return curve(coasting_speed, t, w, start)
+    except (ValueError, RuntimeError):  # it jumps
+        pass
+    raise InvalidValue(
+        f"{log.name} is no coast-down: the speed goes from {w[0]:.3g} to {w[-1]:.3g}; expected a shaft"
+        " that slows by itself"
+    )
+
+
+def _over_time(fit: Curved, label: str, y_label: str, seen: str = "measured") -> Shown:
+    return Shown(
+        x_label="time [s]",
+        y_label=y_label,
+        readings=(Readings(x=fit.t, y=fit.y, label=seen),),
+        curves=(fit.followed(label),),
+    )
+
+
+def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None = None) -> Measured:
+    """A shaft left alone: with its inertia [kg m^2] known, its slowing gives dry and viscous friction; with
+    its dry friction [N m] known, its inertia.
+
+    See `model.steady.coasting_speed` for the curve it follows until it stops.
+    """
+    if (inertia is None) == (coulomb is None):
+        raise MissingValue("a coast-down needs the inertia or the dry friction: one of them, not both")
+    given = known("inertia", inertia) if inertia is not None else known("coulomb", coulomb or 0.0)
+    fit = _coast(log)
+    dry, drag = fit.of(1, "tau_c / J", "rad/s^2"), fit.of(2, "B / J", "1/s")
+    shown = _over_time(fit, "dw/dt = -(tau_c + B w) / J", "speed [rad/s]")
+    assumption = "the terminals are open, and nothing else drives or loads the shaft"
+    remedy = "start faster, sample more densely, and repeat; check the speed's zero"
+    if inertia is None:
+        J = derived("inertia", "kg m^2", lambda dry, tau: tau / dry, dry, given)
+        B = derived("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, J)
+        made = replace(
+            J,
+            route="coast-down",
+            others={"viscous": judged(B, zero=True, remedy=remedy)},
+            shown=shown,
+            assumption=f"the dry friction is known, {assumption}",
+            sharpen="a second coast-down with a known inertia added needs no friction from elsewhere",
+        )
+        return judged(made, remedy=remedy).noting(*made.others["viscous"].findings)
+    tau = derived("friction.coulomb", "N m", lambda dry, J: dry * J, dry, given)
+    B = derived("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, given)
+    why = "The speed falls more and more slowly than friction that grows with speed would have it."
+    made = replace(
+        tau,
+        route="coast-down",
+        others={
+            "viscous": judged(B, zero=True, why=why if drag.value and drag.value < 0 else "", remedy=remedy)
+        },
+        shown=shown,
+        assumption=f"the inertia is known, {assumption}",
+        sharpen="a second coast-down with a known inertia added gives the inertia itself",
+    )
+    return judged(made, zero=True, remedy=remedy).noting(*made.others["viscous"].findings)
+
+
+def inertia(slow: Log, fast: Log, *, added: Known) -> Measured:
+    """Two coast-downs, the slow one with a known inertia [kg m^2] added:
+    friction is the same, so the slowing tells the inertia."""
+    more = known("added", added)
+    fits = [_coast(log) for log in (slow, fast)]
+    with_, without = (fit.of(1, "tau_c / J", "rad/s^2") for fit in fits)
+    a, b = with_.value or 0.0, without.value or 0.0
+    if not 0 < a < b:
+        raise InvalidValue(
+            f"the shaft slows by {a:.3g} rad/s^2 with the added inertia and {b:.3g} without; expected it to"
+            " slow less with it"
+        )
+    J = derived("inertia", "kg m^2", lambda a, b, J: J * a / (b - a), with_, without, more)
+    names = ("with the added inertia", "without")
+    shown = Shown(
+        x_label="time [s]",
+        y_label="speed [rad/s]",
+        readings=tuple(Readings(x=f.t, y=f.y, label=n) for f, n in zip(fits, names, strict=True)),
+        curves=tuple(f.followed(f"fit {n}") for f, n in zip(fits, names, strict=True)),
+    )
+    made = replace(
+        J,
+        route="inertia",
+        shown=shown,
+        assumption="dry friction is the same in both",
+        sharpen="a larger added inertia, several coasts",
+    )
+    return judged(made, remedy="add an inertia about as large as the shaft's own, and start faster")
+
+
+def run_up(
+    log: Log, *, resistance: Known, torque_constant: Known, viscous: Known = 0.0, after: float | None = None
+) -> Measured:
+    """Inertia from how the speed rises after a step of the voltage: its time constant is
+    J / (K^2 / R + B), whatever the dry friction.
+
+    The log has `velocity` or `position`; R [ohm], K [N m/A] and B [N m s/rad] at the same side of the gears.
+    The rise is taken from where the shaft has begun to move, or from `after` [s] on.
+    """
+    R, K = known("resistance", resistance), known("torque_constant", torque_constant)
+    B = known("viscous", viscous, zero=True)
+    if len(log) < 10:
+        raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 10 of a rising speed")
+    t, w = _velocity(log)
+    if after is None:
+        top = float(w[np.argmax(np.abs(w))])
+        first = int(np.argmax(np.abs(w) > 0.1 * abs(top)))
+    else:
+        first = int(np.searchsorted(t, after - log.time[0]))
+    if len(t) - first < 8:
+        raise MissingValue(f"{log.name} has fewer than 8 samples after the step; record longer")
+    fit = rises(t[first:] - t[first], w[first:], log.name)
+    T = fit.of(2, "mechanical time constant", "s")
+    end = fit.of(1, "speed in the end", "rad/s")
+
+    def total(T: float, R: float, K: float, B: float) -> float:
+        return T * (Line(R, K, K).damping + B)
+
+    J = derived("inertia", "kg m^2", total, T, R, K, B)
+    followed = fit.followed(f"time constant {1e3 * (T.value or 0):.3g} ms")
+    remedy = "record until the speed settles, at ten samples within the rise or more"
+    made = replace(
+        J,
+        route="run-up",
+        others={"time_constant": T, "speed": end},
+        shown=Shown(
+            x_label="time [s]",
+            y_label="speed [rad/s]",
+            readings=(Readings(x=t, y=w, label="measured"),),
+            curves=(replace(followed, x=followed.x + t[first]),),
+        ),
+        assumption="a voltage that stepped at once and stood still, one direction, no current limit reached",
+        sharpen="a stiff supply, several steps of different height, and R and K known well",
+    )
+    return judged(made, remedy=remedy).noting(_unsettled(T, t[-1] - t[first], "the speed"))
+
+
+def _unsettled(T: Measured, span: float, what: str) -> Finding | None:
+    if T.value is None or span > 2 * T.value:
+        return None
+    text = f"{what} was recorded for {span:.3g} s, {span / T.value:.2g} of its time constant."
+    return finding("not_settled", text, "record until it settles, three time constants or more", span=span)
+
+
+def acceleration(
+    acceleration: Column,
+    *,
+    torque: Column | None = None,
+    current: Column | None = None,
+    torque_constant: Known | None = None,
+) -> Measured:
+    """Inertia as torque over acceleration: tau = J a + friction, the slope of a line.
+
+    acceleration [rad/s^2]; `torque` [N m], or `current` [A] with the torque constant [N m/A].
+    """
+    K = estimate("K", "1", 1.0, 0.0)
+    if torque is None:
+        if current is None or torque_constant is None:
+            raise MissingValue("an inertia needs torques, or currents with the torque constant")
+        K = known("torque_constant", torque_constant)
+        torque = np.asarray(current, float) * float(K.value or 1.0)
+    a, tau = columns(3, acceleration=acceleration, torque=torque)
+    line = straight(a, tau)
+    share = estimate("share", "1", 1.0, ((K.error or 0.0) / float(K.value or 1.0)) ** 2, K.spare)
+    J = derived("inertia", "kg m^2", lambda J, k: J * k, line.of(0, "J", "kg m^2"), share)
+    friction = derived("friction", "N m", lambda f, k: f * k, line.of(1, "friction", "N m"), share)
+    made = replace(
+        J,
+        route="acceleration",
+        others={"friction": friction},
+        shown=line.shown("acceleration [rad/s^2]", "torque [N m]", f"J = {line.slope:.4g} kg m^2"),
+        assumption="friction is the same in every reading: one direction, about the same speed",
+        sharpen="large and small torques at one speed, both directions",
+    )
+    return judged(made, remedy="check the signs of torque and acceleration").noting(
+        line.outlier(0, "inertia", "kg m^2")
+    )
+
+
+def thermal(
+    log: Log,
+    *,
+    power: np.ndarray | float | None = None,
+    ambient: float | None = None,
+    until: float | None = None,
+) -> Measured:
+    """Heating and cooling under a known power [W]: thermal resistance, and capacitance from the time
+    constant (one node).
+
+    Without `power` it is the log's voltage times its current (the rotor locked); with `until` [s] the power
+    is off from then on. Without `ambient` [degC] the log starts there.
+    """
+    if "temperature" not in log:
+        raise MissingValue(f"{log.name} has no temperature")
+    t, T = log.time - log.time[0], log["temperature"]
+    if power is None:
+        if not ("voltage" in log and "current" in log):
+            raise MissingValue(f"{log.name} has no voltage and current; give the heating power [W]")
+        power = np.asarray(log["voltage"] * log["current"])
+    P = np.broadcast_to(np.asarray(power, float), T.shape)
+    if until is not None:
+        P = np.where(log.time < until, P, 0.0)
+    if not (np.isfinite(P).all() and np.max(P) > 0):
+        raise InvalidValue(f"power is {power!r} W; expected finite numbers, and heating somewhere")
+    if ambient is not None and not math.isfinite(ambient):
+        raise InvalidValue(f"ambient is {ambient!r} degC; expected a finite number")
+    if len(T) < 5:
+        raise MissingValue(f"{log.name} has {len(T)} samples; expected at least 5")
+
+    def follow(t: np.ndarray, log_R: float, log_C: float, start: float) -> np.ndarray:
+        around = start if ambient is None else ambient
+        node = Thermal(resistance=math.exp(log_R), capacitance=math.exp(log_C), ambient=around)
+        made = np.empty_like(t)
+        made[0] = start
+        for k, h in enumerate(np.diff(t)):
+            (made[k + 1],) = node.advance((made[k],), P[k], 0.0, h)
+        return made
+
+    around = float(T[0]) if ambient is None else ambient
+    R = max(float(np.max(T) - around), 1e-3) / max(float(np.max(P)), 1e-9)
+    try:
+        fit = curve(follow, t, T, (math.log(R), math.log(max(t[-1] / 5.0, 1e-3) / R), float(T[0])))
+    except (ValueError, RuntimeError, OverflowError):
+        raise InvalidValue(
+            f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the"
+            " temperature"
+        ) from None
+    R, C = (
+        derived(name, unit, math.exp, fit.of(k, name, "1"))
+        for k, name, unit in ((0, "motor.thermal.resistance", "K/W"), (1, "motor.thermal.capacitance", "J/K"))
+    )
+    both = [fit.of(k, "log", "1") for k in (0, 1)]
+    T_th = derived(
+        "thermal time constant", "s", lambda r, c: math.exp(r + c), *both, covariance=fit.covariance[:2, :2]
+    )
+    made = replace(
+        R,
+        route="thermal",
+        others={"capacitance": C, "time_constant": T_th},
+        shown=_over_time(fit, f"time constant {T_th.value:.3g} s", "temperature [degC]"),
+        assumption="one node, a known power, and a constant ambient",
+        sharpen="a cooling phase, and heating until the temperature settles",
+    )
+    heating = float(t[np.flatnonzero(P > 0)[-1]] - t[np.flatnonzero(P > 0)[0]])
+    return judged(made, remedy="heat longer").noting(
+        _unsettled(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
+    )
+
+
+def _second_node(fit: Curved, T: np.ndarray) -> Finding | None:
+    """Said where one node misses the shape: the error stays alike for long, and is not small."""
+    residual = fit.y - np.asarray(fit.function(fit.t, *fit.coefficients))
+    rise = float(np.ptp(T))
+    if len(T) < FEWEST or fit.noise < 0.015 * rise or lag_alike(residual) < len(T) / 20:
+        return None
+    text = (
+        f"one node misses the temperatures by {fit.noise:.2g} K, for long stretches: winding and housing"
+        " warm at different speeds."
+    )
+    remedy = "fit both nodes (motor.thermal with a housing), or use only the time that matters to you"
+    return finding("second_node", text, remedy, noise=fit.noise)
+
+
+def backlash(log: Log, *, moved: float | None = None) -> Measured:
+    """A slow reversal: how far the drive side turns before the output follows. Needs `position_target` (drive
+    side) and `position`.
+
+    `moved` is the output motion that counts as following; four times the noise unless given.
+    """
+    for name in ("position", "position_target"):
+        if name not in log:
+            raise MissingValue(
+                f"{log.name} has no {name}; a reversal needs the drive side as position_target and the output"
+                " as position"
+            )
+    drive, out = log["position_target"], log["position"]
+    least = moved if moved is not None else max(4.0 * noise_of(out), 1e-9)
+    direction = np.sign(np.diff(drive))
+    turns = np.flatnonzero(direction[1:] * direction[:-1] < 0) + 1
+    steps = np.abs(np.diff(drive))
+    step = float(np.median(steps[steps > 0])) if steps.any() else 0.0
+    gaps = []
+    for k in turns:
+        later = np.flatnonzero(direction[k] * (out[k:] - out[k]) > least)
+        if len(later):
+            # it follows between two samples: half a step too late on the average
+            gaps.append(abs(drive[k + later[0]] - drive[k]) - least - 0.5 * step)
+    if not gaps:
+        raise MissingValue(f"{log.name} has no reversal after which the output followed")
+    n = len(gaps)
+    grain = math.hypot(least / math.sqrt(3), step / math.sqrt(12))
+    spread = float(np.std(gaps, ddof=1) / math.sqrt(n)) if n > 1 else least
+    mean = estimate(
+        "gearbox.backlash", "rad", float(np.mean(gaps)), max(spread, grain) ** 2, n - 1.0 if n > 2 else None
+    )
+    x, y = np.arange(1.0, n + 1.0), 1e3 * np.array(gaps)
+    marked = straight(np.ones(n), y, origin=True).outliers if n > 1 else np.zeros(n, bool)
+    wide = np.array([0.5, n + 0.5])
+    level = Followed(
+        x=wide,
+        y=np.full(2, 1e3 * (mean.value or 0.0)),
+        low=np.full(2, 1e3 * (mean.low or 0.0)),
+        high=np.full(2, 1e3 * (mean.high or 0.0)),
+        label=f"mean {1e3 * (mean.value or 0.0):.3g} mrad",
+    )
+    made = replace(
+        mean,
+        route="backlash",
+        shown=Shown(
+            x_label="reversal [1]",
+            y_label="play [mrad]",
+            readings=(Readings(x=x, y=y, label="of each reversal", outliers=marked),),
+            curves=(level,),
+            fitted=False,
+        ),
+        assumption="the motion is slow and the drive side is what was asked",
+        sharpen="several slow reversals in both directions, with a light load",
+    )
+    remedy = "reverse more slowly, or with a finer encoder: the play is below what the noise lets one see"
+    return judged(made, zero=True, remedy=remedy)
+
+
+ENDS = 50
+"""Samples left out at either end, where the filter has not settled."""
+
+
+def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measured:
+    """M a + F_v v + F_c sgn(v) + offset = force, with the log's `torque` as force, and what its bench's load
+    (gravity, a spring) adds to it, where the log has a bench.
+
+    cutoff      of the zero-phase fourth-order Butterworth low pass on position [Hz]
+    decimation  both sides are low-passed alike and thinned by this factor
+    """
+    motion = _filtered(log, cutoff, decimation)
+    columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
+    W, y = np.stack([_thinned(column, decimation) for column in columns]).T, motion.thin_torque
+    load = _load(log, motion)
+    if load is not None:
+        y = y + _thinned(load, decimation)
+    x = regress(W, y).coefficients
+    covariance, spare = sandwich(W, y - W @ x)  # what the low pass leaves is alike for some samples
+    linear = log.motion == "linear"
+    units = ("kg", "N s/m", "N", "N") if linear else ("kg m^2", "N m s/rad", "N m", "N m")
+    names = ("inertia", "friction.viscous", "friction.coulomb", "friction.offset")
+    numbers = zip(names, units, x, np.diag(covariance), strict=True)
+    terms = {
+        name.rpartition(".")[2]: estimate(name, unit, value, variance, spare)
+        for name, unit, value, variance in numbers
+    }
+    remedy = "excite more: accelerations of several sizes, speeds of both signs; check the sign of the force"
+    for name in ("viscous", "coulomb"):
+        terms[name] = judged(terms[name], zero=True, remedy=remedy)
+    relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
+    terms["force_error"] = Measured(name="relative force error", unit="1", value=relative, error=0.0)
+    t = np.linspace(0.0, float(log.time[-ENDS - 1] - log.time[ENDS]), len(y)) + log.time[ENDS]
+    force = f"{'force [N]' if linear else 'torque [N m]'}"
+    made = replace(
+        terms["inertia"],
+        others=terms,
+        route="inverse-dynamics",
+        shown=Shown(
+            x_label="time [s]",
+            y_label=force,
+            readings=(Readings(x=t, y=y, label="measured"),),
+            curves=(Followed(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset"),),
+        ),
+        assumption=(
+            f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
+            f" {decimation}; the force's own noise is the only error"
+        ),
+        sharpen="a simulation-error fit of the closed loop",
+    )
+    found = [f for name in ("viscous", "coulomb") for f in terms[name].findings]
+    return judged(made, remedy=remedy).noting(*found)
+
+
+def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimation: int = 10) -> float:
+    """How far the force that an actuator's own numbers ask for along a recorded motion is from the recorded
+    one, as a share of it: ||force - (M a + drag(v) + dry friction - load)|| / ||force||.
+
+    Filtered and thinned as `inverse_dynamics` does; nothing is fitted. It tells a fit of positions with the
+    right numbers from one with the wrong ones.
+    """
+    motion, bench = _filtered(log, cutoff, decimation), bench_of(log)
+    q, v, a, tau = motion.position, motion.velocity, motion.acceleration, motion.torque
+    inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in bench.series}
+    friction, J = actuator.friction, inertias(actuator, bench, inputs)
+    drag = friction.drag(v) + iron_drag(actuator) * v - (friction.offset or 0.0)
+    loads = Loads(tau, bench.load(q, v, inputs), drag, friction.stribeck(v))
+    dry = np.sign(v) * resistance(actuator, J, loads, np.sign(v))
+    asked = (J.load + J.rotor) * a + drag + dry - loads.load
+    y = motion.thin_torque
+    return float(np.linalg.norm(y - _thinned(asked, decimation)) / np.linalg.norm(y))
+
+
+def _load(log: Log, motion: _Motion) -> np.ndarray | None:
+    """The bench's torque on the joint along the motion; None where no bench is known."""
+    if log.bench is None:
+        return None
+    inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in log.bench.series}
+    return np.asarray(log.bench.load(motion.position, motion.velocity, inputs)) + 0.0 * motion.position
+
+
+class _Motion(NamedTuple):
+    """A log's motion after the low pass, and its force, without the ends."""
+
+    position: Any
+    velocity: Any
+    acceleration: Any
+    torque: Any
+    thin_torque: np.ndarray
+
+
+def _filtered(log: Log, cutoff: float, decimation: int) -> _Motion:
+    from scipy.signal import butter, sosfiltfilt
+
+    for name in ("position", "torque"):
+        if name not in log:
+            raise MissingValue(
+                f"{log.name} has no {name}; inverse dynamics needs position and force (as torque)"
+            )
+    if decimation < 1 or len(log) < 2 * ENDS + 10 * decimation:
+        least = (
+            f"at least {2 * ENDS + 10 * decimation}, or less thinning"
+            if decimation >= 1
+            else "thinning by 1 (none) or more"
+        )
+        raise InvalidValue(
+            f"{log.name} has {len(log)} samples, to be thinned by {decimation}; expected {least}"
+        )
+    h = float(np.median(np.diff(log.time)))
+    if not 0 < cutoff < 0.5 / h:
+        raise InvalidValue(
+            f"cutoff is {cutoff:g} Hz; expected between 0 and half the sampling rate, {0.5 / h:g} Hz"
+        )
+    q = np.asarray(sosfiltfilt(butter(4, 2 * cutoff * h, output="sos"), log["position"]))
+    v, a = np.zeros_like(q), np.zeros_like(q)
+    v[1:-1], a[1:-1] = (q[2:] - q[:-2]) / (2 * h), (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
+    inner = slice(ENDS, -ENDS)
+    torque = log["torque"][inner]
+    return _Motion(q[inner], v[inner], a[inner], torque, _thinned(torque, decimation))
+
+
+def _thinned(values: np.ndarray, decimation: int) -> np.ndarray:
+    from scipy.signal import decimate
+
+    return np.asarray(values if decimation == 1 else decimate(values, decimation, ftype="fir"))

@@ -1,0 +1,277 @@
+"""Which entries agree: the smallest set that must be left out so that the rest of a sheet holds together.
+
+One wrong number must not wreck the others. Slips come first: which single printed number, off by a factor
+that is usual for its kind, would explain what disagrees. Then everything is solved as printed, then with an
+ordinary margin for makers who compute from rounded numbers; then entries are left out, one, two, more.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ..units import GRAVITY
+from .constants_problem import DIRECT, MEASURED, ConstantsProblem, Solution
+from .datasheet import Datasheet
+from .entries import ENTRIES, Entry
+from .relations import Relation, relations
+
+_TURNING = ("rad/s", "rad/(s V)", "V s/rad", "rad/(s N m)")
+_TORQUES = ("N m", "N m/A", "N m s/rad")
+_PREFIXED = re.compile(r"(?<![A-Za-z])[mku]?(?:N ?m|N|A|V|H|[oO]hm|Ω|s|g|W)(?![A-Za-z])")
+_ELECTRICAL = ("resistance", "inductance", "torque_constant", "back_emf_constant", "speed_constant")
+
+
+def _turning(sheet: Datasheet, e: Entry) -> bool:
+    return ENTRIES[e.name].unit in _TURNING
+
+
+def _weight(sheet: Datasheet, e: Entry) -> bool:
+    return ENTRIES[e.name].unit in _TORQUES
+
+
+def _prefixed(sheet: Datasheet, e: Entry) -> bool:
+    """Whether its unit has, or could have had, a milli in front."""
+    return ENTRIES[e.name].unit not in ("1", "rad/s", "degC") and bool(_PREFIXED.search(e.printed.text))
+
+
+def _phases(sheet: Datasheet, e: Entry) -> bool:
+    return sheet.motor == "brushless" and (e.name in _ELECTRICAL or e.name.endswith("_current"))
+
+
+class Usual(NamedTuple):
+    """A factor that numbers are usually wrong by, and the entries that it can happen to."""
+
+    factor: float
+    happens: Callable[[Datasheet, Entry], bool]
+
+
+SLIPS = {
+    "60 (per minute for per second)": Usual(60.0, _turning),
+    "2 pi (turns for radians)": Usual(2 * math.pi, _turning),
+    "60 / 2 pi (rpm for rad/s)": Usual(30 / math.pi, _turning),
+    "9.81 (newtons for kilograms-force)": Usual(GRAVITY, _weight),
+    "1000 (milli)": Usual(1000.0, _prefixed),
+    "2 (line for phase)": Usual(2.0, _phases),
+    "sqrt 2 (peak for RMS)": Usual(math.sqrt(2), _phases),
+    "sqrt 3 (line for phase)": Usual(math.sqrt(3), _phases),
+    "3/2 (peak torque convention)": Usual(1.5, _phases),
+}
+"""The usual factors, in words."""
+
+
+class Slip(NamedTuple):
+    """An entry, the factor that would mend it, and that factor in words."""
+
+    entry: Entry
+    factor: float
+    words: str
+
+
+class Verdict(NamedTuple):
+    """What the relations of a sheet tell before anything is solved."""
+
+    broken: list[Relation]
+    slips: list[Slip]
+
+    @property
+    def suspects(self) -> list[Entry]:
+        """Entries that a usual slip explains; none where it could be almost any of them."""
+        entries = list({id(slip.entry): slip.entry for slip in self.slips}.values())
+        return entries if len(entries) <= 2 else []
+
+    @property
+    def left_out(self) -> Entry | None:
+        """The one entry to leave out of the solution: the only one that a usual slip explains."""
+        return self.suspects[0] if len(self.suspects) == 1 else None
+
+    @property
+    def two_constants(self) -> bool:
+        """Whether torque and back-EMF constant must be told apart."""
+        return self.left_out is None and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
+
+
+def judge(sheet: Datasheet) -> Verdict:
+    rows = list(relations(sheet))
+    broken = [r for r in rows if not r.holds(r.values)]
+    return Verdict(broken, _slips(sheet, rows, broken))
+
+
+def _slips(sheet: Datasheet, rows: list[Relation], broken: list[Relation]) -> list[Slip]:
+    """Single entries that, multiplied by one of the usual factors,
+    would make every relation they stand in hold."""
+    mending: list[tuple[int, Slip]] = []
+    for entry in {id(e): e for r in broken for e in r.entries if e.kind != "assumed"}.values():
+        mine = [r for r in rows if any(e is entry for e in r.entries)]
+        n_broken = sum(any(e is entry for e in r.entries) for r in broken)
+        # Where gears leave a range, a small factor always fits somewhere and proves nothing.
+        loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
+        possible = {words: usual.factor for words, usual in SLIPS.items() if usual.happens(sheet, entry)}
+        for words, factor in possible.items():
+            for f in (factor, 1 / factor) if factor > 5 or not loose else ():
+                values = [tuple(e.value * f if e is entry else e.value for e in r.entries) for r in mine]
+                if all(r.holds(v, 0.05) for r, v in zip(mine, values, strict=True)):
+                    mending.append((n_broken, Slip(entry, f, words)))
+    most = max((n for n, _ in mending), default=0)  # the slip that explains most of what is broken
+    return [slip for n, slip in mending if n == most]
+
+
+AS_GOOD = 4.0
+"""Sums of squares that differ by less than this (two standard errors) explain a sheet equally well."""
+ROUGH = 1e-3
+"""Tolerance of a solution that is only compared with others."""
+N_FIRST, N_SECOND = 5, 3
+"""For pairs: so many first entries, and for each so many second ones, the most promising each."""
+
+
+class Disagreement(NamedTuple):
+    """An entry that the rest of its sheet contradicts."""
+
+    entry: Entry
+    others: float
+    """What the rest says, in the unit and at the side of the entry."""
+
+    @property
+    def factor(self) -> float:
+        return self.entry.value / self.others if self.others > 0 else math.inf
+
+    @property
+    def size(self) -> float:
+        """|log| of the factor."""
+        return abs(math.log(self.factor)) if 0 < self.factor < math.inf else math.inf
+
+
+class Agreement(NamedTuple):
+    """The solution of a sheet, what was left out of it, and what could have been left out as well."""
+
+    solution: Solution
+    left_out: tuple[Disagreement, ...] = ()
+    alternatives: tuple[Disagreement, ...] = ()
+
+    @property
+    def apart(self) -> bool:
+        return self.solution.problem.apart
+
+
+def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
+    """Solve a sheet with as many of its entries as agree."""
+    problem = ConstantsProblem(sheet)
+    exact = problem.solve(ordinary=False)
+    if exact.agrees:
+        return Agreement(exact)
+    ordinary = problem.solve()
+    whole = (
+        ConstantsProblem(sheet, apart=True).solve()
+        if verdict.two_constants and sheet.kind == "motor"
+        else None
+    )
+    if ordinary.agrees:
+        return Agreement(whole if whole is not None and whole.agrees else ordinary)
+    slip = [k for k, e in enumerate(problem.equations) if e is verdict.left_out]
+    if slip and (alone := problem.solve(frozenset(slip))).agrees:
+        return _finished(alone)
+    tried, found = _singles(problem, ordinary)
+    if whole is not None and whole.agrees:  # every printed number is kept
+        said = [_said(s) for s in found]
+        return Agreement(whole, (), _conceivable(said, said))
+    if not found and whole is not None and whole.minimum.cost < ordinary.minimum.cost:
+        problem, ordinary = whole.problem, whole
+        tried, found = _singles(problem, ordinary)
+    ratio = _ratio(sheet, ordinary)
+    if not found and ratio is not None:
+        return ratio
+    if not found:
+        found = _pairs(problem, ordinary, tried)
+    if not found:
+        return _finished(_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary)))
+    first, *rest = sorted(found, key=lambda s: _order(s, verdict))
+    chosen = _finished(first, rest)
+    if ratio is None:
+        return chosen
+    some = (*chosen.alternatives, *ratio.left_out)
+    return chosen._replace(alternatives=_conceivable(some, (*chosen.left_out, *some)))
+
+
+def _ratio(sheet: Datasheet, base: Solution) -> Agreement | None:
+    """The sheet with another gear ratio than the printed one, where that alone lets it agree."""
+    printed = sheet.get("gear_ratio")
+    if printed is None or not base.problem.fixed:
+        return None
+    other = ConstantsProblem(sheet, unlike=True).solve()
+    if not other.agrees or other.spread().open.any():
+        return None
+    return Agreement(other, (Disagreement(printed, other.constants["N"]),))
+
+
+def _singles(problem: ConstantsProblem, base: Solution) -> tuple[list[Solution], list[Solution]]:
+    """(solutions with one entry left out, those of them in which the rest agrees about equally well)."""
+    printed = [k for k, e in enumerate(problem.equations) if e.kind != "assumed"]
+    tried = [problem.solve(frozenset([k]), tolerance=ROUGH) for k in printed]
+    return tried, _best(tried, base)
+
+
+def _pairs(problem: ConstantsProblem, base: Solution, singles: Iterable[Solution]) -> list[Solution]:
+    """The same with two entries left out, the most promising ones."""
+    sets: set[frozenset[int]] = set()
+    for one in sorted(singles, key=lambda s: s.minimum.cost)[:N_FIRST]:
+        excess = one.excess()
+        worst = sorted(range(len(excess)), key=lambda k: -excess[k])[:N_SECOND]
+        sets |= {one.left_out | {k} for k in worst if k not in one.left_out}
+    return _best([problem.solve(out, tolerance=ROUGH) for out in sorted(sets, key=sorted)], base)
+
+
+def _best(solutions: Iterable[Solution], base: Solution) -> list[Solution]:
+    """Those that agree, leave no constant open that was not, and are about as good as the best."""
+    was_open = base.spread().open
+    sound = [s for s in solutions if s.agrees and not (s.spread().open & ~was_open).any()]
+    least = min((s.minimum.cost for s in sound), default=0.0)
+    return [s for s in sound if s.minimum.cost <= least + AS_GOOD * len(s.left_out)]
+
+
+def _greedy(problem: ConstantsProblem, solution: Solution) -> Solution:
+    """Leave out the worst entry, computed ones first, until the rest agrees."""
+    for _ in range(len(problem.equations)):
+        if solution.agrees:
+            break
+        excess = solution.excess()
+        worst = max(range(len(excess)), key=lambda k: excess[k] / (1 + 2 * _rank(problem.equations[k])))
+        solution = problem.solve(solution.left_out | {worst}, tolerance=ROUGH)
+    return solution
+
+
+def _rank(entry: Entry) -> int:
+    """0 computed, 1 measured, 2 a constant printed itself: what is left out first."""
+    return 2 if entry.name in DIRECT else 1 if entry.name in MEASURED else 0
+
+
+def _order(solution: Solution, verdict: Verdict) -> tuple[bool, int, float]:
+    """What to leave out first among equals: a usual slip, then what is computed, then the smallest error."""
+    gone = [solution.problem.equations[k] for k in solution.left_out]
+    slipped = any(e is slip.entry for e in gone for slip in verdict.slips)
+    size = sum(abs(solution.off[k]) for k in solution.left_out)
+    return not slipped, sum(_rank(e) for e in gone), size
+
+
+def _finished(solution: Solution, others: Iterable[Solution] = ()) -> Agreement:
+    """With what is left as printed, where it agrees even so."""
+    sharp = solution.problem.solve(solution.left_out, ordinary=False)
+    chosen = sharp if sharp.agrees else solution.problem.solve(solution.left_out)
+    gone = tuple(_said(chosen, k) for k in sorted(chosen.left_out))
+    named = {id(d.entry) for d in gone}
+    more = [_said(s, k) for s in others for k in sorted(s.left_out)]
+    seen = {id(d.entry): d for d in more if id(d.entry) not in named}
+    return Agreement(chosen, gone, _conceivable(seen.values(), (*gone, *seen.values())))
+
+
+def _conceivable(some: Iterable[Disagreement], all_: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
+    """Without those that would have to be absurdly wrong where a small error explains the sheet as well."""
+    most = max(math.log(5.0), 3.0 * min((d.size for d in all_), default=0.0))
+    return tuple(d for d in some if d.size <= most)
+
+
+def _said(solution: Solution, k: int | None = None) -> Disagreement:
+    """What a solution says about an entry that was left out of it."""
+    entry = solution.problem.equations[min(solution.left_out) if k is None else k]
+    return Disagreement(entry, solution.problem.predicted(entry, solution.constants) or math.nan)

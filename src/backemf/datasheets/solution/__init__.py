@@ -1,1 +1,0 @@
-"""A sheet solved as one weighted problem: its equations, unknowns, minimum, and the entries that agree."""

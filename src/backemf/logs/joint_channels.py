@@ -1,0 +1,437 @@
+"""Recordings of a robot: each channel belongs to the joint that its name has in it, or to all of them; and
+logs of a robot from arrays: a matrix or a table of columns by joint for each signal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import BackemfError, InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding, finding
+from . import joint_matching, joint_plausibility, names
+from .log import ASKED, MEASURED, Log, Signal
+from .mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
+from .recording import Channel, ReadError, Recording
+from .robot import Joint, Robot
+from .to_log import to_log
+
+FEWEST = 7
+"""Samples that a motion has at least: velocities and accelerations are taken from cubics through five."""
+TURNING = ("position", "velocity", "torque", "current", "voltage")
+"""Signals that change their sign with the joint's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """One recording of a robot, with the channels of each joint apart."""
+
+    name: str
+    source: str
+    parts: Mapping[str, Recording] = field(default_factory=dict)
+    told: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
+    """What was told of each joint."""
+    findings: tuple[Finding, ...] = ()
+    left: tuple[str, ...] = ()
+    """Channels that belong to no joint, and are none of those that all share."""
+    numbered: bool = False
+    """Whether columns are the joints' by their order alone."""
+
+
+def logs(wholes: Sequence[Whole], robot: Robot) -> tuple[list[Log], list[str]]:
+    """One log of all joints for each recording, and why some are none; an error where all are."""
+    made: list[Log] = []
+    left: dict[str, list[str]] = {}
+    for whole in wholes:
+        try:
+            made.append(_log(whole, robot))
+        except Short as error:
+            left.setdefault(str(error), []).append(whole.name)
+    said = [f"{', '.join(each)}: {text}" for text, each in left.items()]
+    if not made and said:
+        raise ReadError("; ".join(said))
+    return made, said
+
+
+class Short(ReadError):
+    """A recording that is too short for a motion: the others of its file are read without it."""
+
+
+def _log(whole: Whole, robot: Robot) -> Log:
+    joints: dict[str, Log] = {}
+    for joint, part in whole.parts.items():
+        try:
+            one = to_log(part, [o for o in whole.told[joint] if o.signal != WHOLE])
+        except BackemfError as error:
+            if not part.optional or len(whole.parts) == 1:
+                raise ReadError(f"{joint}: {error}") from None
+            whole = replace(whole, findings=(*whole.findings, _left_out(joint, error)))
+            continue
+        for origin in (o for o in whole.told[joint] if o.signal == WHOLE):
+            one = turned(one, origin)
+        joints[joint] = one
+    log = together(robot, whole, joints)
+    if len(log) < FEWEST:
+        raise Short(f"{len(log)} samples of a motion; expected {FEWEST} at least: record longer")
+    joint_plausibility.check(log, robot, whole.numbered)
+    return log
+
+
+def _left_out(joint: str, error: Exception) -> Finding:
+    text = f"{joint} cannot be read and is left out: {error}"
+    return finding("joint_left_out", text, "say its unit and range, or leave it: the others are read")
+
+
+def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
+    """A log of all joints from those of each, in the robot's order."""
+    if not joints:
+        raise ReadError(f"{whole.name}: no joint can be read")
+    ordered = {joint: joints[joint] for joint in robot.names if joint in joints}
+    whose: dict[str, list[str]] = {}
+    for joint, one in ordered.items():
+        for text in dict.fromkeys(one.conversions):
+            whose.setdefault(text, []).append(joint)
+    said = [
+        text if len(each) == len(ordered) > 1 else f"{', '.join(each)}: {text}"
+        for text, each in whose.items()
+    ]
+    first, ranged = next(iter(ordered.values())), all(j.low is not None for j in robot.joints)
+    common = [
+        f
+        for f in first.findings
+        if all(f in one.findings for one in ordered.values())
+        and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
+    ]
+    findings = [*common, *whole.findings]
+    alone = [j for j in robot.names if j not in ordered]
+    if alone:
+        text = (
+            f"{', '.join(alone)} of {robot.name} {'have' if len(alone) > 1 else 'has'} no channel in"
+            f" {whole.name}: taken to rest in the middle of its range."
+        )
+        remedy = f'record all joints, or say where one is: --map "{alone[0]}=NAME"'
+        findings.append(finding("joints_not_recorded", text, remedy, joints=len(alone)))
+    if whole.left:
+        said.append(f"of no joint, not used: {', '.join(whole.left)}")
+    return Log(
+        name=whole.name,
+        signals={},
+        joints={joint: replace(one, name=f"{whole.name}/{joint}") for joint, one in ordered.items()},
+        robot=robot,
+        conversions=tuple(said),
+        findings=tuple(findings),
+        source=whole.source,
+    )
+
+
+def turned(log: Log, origin: Origin) -> Log:
+    """A joint's log with another sign, scale or zero: `elbow=Elbow,-1+0.1`, the zero in rad."""
+    if origin.unit or origin.clock:
+        raise MappingError(f"'{origin}' has a unit or a clock; say those of {origin.joint}.position=...")
+    factor, sign = origin.factor, math.copysign(1.0, origin.factor)
+    if (factor, origin.offset) == (1.0, 0.0):
+        return log
+    signals = dict(log.signals)
+    for name, signal in log.signals.items():
+        kind = name.removesuffix("_target")
+        if kind in TURNING:
+            by = factor if kind in ("position", "velocity") else sign
+            zero = origin.offset if kind == "position" else 0.0
+            signals[name] = Signal(time=signal.time, values=by * signal.values + zero)
+    return replace(log, signals=signals, conversions=(*log.conversions, f"'{origin}' as told"))
+
+
+def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> list[Whole]:
+    """Recordings with the channels of each joint apart: those of single joints are put together, and those
+    of all of them taken apart."""
+    groups: dict[str, list[Recording]] = {}
+    for recording in recordings:
+        name = recording.name.rpartition("/")[0] if recording.joint else recording.name
+        groups.setdefault(name, []).append(recording)
+    return [_apart(name, group, robot, told) for name, group in groups.items()]
+
+
+def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
+    unwanted = {o.channel for o in told if o.signal == NONE}
+    single = [r for r in group if r.joint and r.joint not in unwanted]
+    found = joint_matching.match([r.joint for r in single], robot, told)
+    strange = [r.joint for r in single if r.joint not in found]
+    parts = {found[r.joint]: r for r in single if r.joint in found}
+    left: list[str] = []
+    numbered = False
+    for recording in (r for r in group if not r.joint):
+        more, rest, by_number = split(recording, robot, told, alone=not single)
+        numbered = numbered or by_number
+        left += rest
+        for joint, part in more.items():
+            if joint in parts:
+                both = (*parts[joint].channels, *part.channels)
+                parts[joint] = replace(parts[joint], channels=both)
+            elif not single:
+                parts[joint] = part
+    alone = [j for j in robot.names if j not in parts]
+    if single and (not found or (strange and alone)):
+        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
+    ordered = {joint: parts[joint] for joint in robot.names if joint in parts}
+    ordered = {
+        joint: replace(part, name=f"{name}/{joint}", channels=_one_clock(part.channels))
+        for joint, part in ordered.items()
+    }
+    seen, findings = joint_matching.assigned(ordered, told)
+    of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
+    _all_used(told, of, ordered)
+    return Whole(
+        name=name,
+        source=group[0].source,
+        parts=ordered,
+        told=of,
+        findings=findings,
+        left=(*left, *strange),
+        numbered=numbered,
+    )
+
+
+def _one_clock(channels: Sequence[Channel]) -> tuple[Channel, ...]:
+    """Without the clock of all, where a joint has its own."""
+    clocks = [c for c in channels if c.signal == "time" or _is_time(c)]
+    shared = {id(c) for c in clocks if not c.also}
+    drop = shared if len(shared) < len(clocks) else set()
+    return tuple(c for c in channels if id(c) not in drop)
+
+
+def _is_time(channel: Channel) -> bool:
+    return not channel.signal and names.recognise(channel.name, channel.unit).signals == ("time",)
+
+
+def split(
+    recording: Recording, robot: Robot, told: Sequence[Origin] = (), alone: bool = True
+) -> tuple[dict[str, Recording], list[str], bool]:
+    """(the recording of each joint: its own channels under the names they have without it, and those that no
+    joint has; channels left over; whether columns were taken by number)."""
+    spelled = joint_matching.spellings(robot, told)
+    owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
+    single = [o for o in told if o.joint and o.signal != WHOLE]
+    owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
+    by_number = not any(joint for joint, _ in owners.values())
+    if by_number:
+        owners |= _by_number(recording.channels, robot)
+    named = {joint for joint, _ in owners.values() if joint}
+    fronts = _fronts(recording, owners)
+    missing = [j for j in robot.names if j not in named]
+    if alone and (not named or any(joint_matching.nearest(f, missing) for f in fronts)):
+        found = {j: j for j in robot.names if j in named}
+        raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
+    left = [c.name for c in recording.channels if not owners[c.name][0] and _front(c) in fronts]
+    common = [c for c in recording.channels if not owners[c.name][0] and c.name not in left]
+    parts = {}
+    for joint in (j for j in robot.names if j in named):
+        own = [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
+        channels = _as_its_own(own)
+        mapped = any(o.joint == joint and o.signal == "position" for o in told)
+        has_position = mapped or any(_is_position(c) for c in channels)
+        if alone and not has_position:
+            continue  # a joint of which only a command or a temperature is there
+        parts[joint] = replace(recording, channels=(*common, *channels))
+    if alone and not parts:
+        raise ReadError(
+            f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
+        )
+    return parts, left, by_number and bool(named)
+
+
+def _is_position(c: Channel) -> bool:
+    guessed = names.recognise(c.name, c.unit)
+    return c.signal == "position" or (not c.signal and guessed.signals == ("position",))
+
+
+def _as_its_own(own: Sequence[tuple[Channel, str]]) -> list[Channel]:
+    """The channels of one joint, under the names they have without it; a goal alone is its position's."""
+    goals = [c.name for c, rest in own if _is_goal(rest)]
+    positions = any(names.recognise(rest, c.unit).signals == ("position",) for c, rest in own)
+    channels = []
+    for c, rest in own:
+        plain = len(goals) == 1 and c.name in goals and positions and not c.signal
+        also = (*c.also, c.name, *((rest,) if plain else ()))
+        channels.append(replace(c, name="position_target" if plain else rest, also=also, written=c.name))
+    return channels
+
+
+def _front(channel: Channel) -> str:
+    """What may be a joint's name before (or behind) what is a signal's."""
+    bare, _ = names.split(channel.name)
+    for apart in (bare.rpartition("."), bare.rpartition("/"), bare.rpartition("_")):
+        if apart[0] and any("position" in s for s in names.recognise(apart[2]).signals):
+            return apart[0]
+    return ""
+
+
+def _fronts(recording: Recording, owners: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Names that stand where a joint's would, and are no joint's of the robot."""
+    fronts = [_front(c) for c in recording.channels if not owners[c.name][0]]
+    listed = [f for f in dict.fromkeys(fronts) if f and not names.recognise(f).signals]
+    if listed or any(joint for joint, _ in owners.values()):
+        return listed
+    others = (names.split(c.name)[0].rpartition(".")[0] or c.name for c in recording.channels)
+    return [f for f in dict.fromkeys(others) if names.recognise(f).signals != ("time",)]
+
+
+def owner(
+    name: str, robot: Robot, spelled: Sequence[tuple[list[str], Joint]] | None = None
+) -> tuple[str, str]:
+    """(the joint that a channel's name has in it, what is left of the name); ("", name) where it is none's.
+    The joint's actuator's name is as good as its own, and words that tell nothing apart do not count."""
+    bare, unit = names.split(name)
+    said = [w.lower() for w in names.words(bare)]
+    best: tuple[int, str, list[str]] = (0, "", [])
+    for mine, joint in joint_matching.spellings(robot) if spelled is None else spelled:
+        n = len(mine)
+        if n <= best[0]:
+            continue
+        place = next((k for k in range(len(said) - n + 1) if said[k : k + n] == mine), None)
+        if place is not None:
+            best = (n, joint.name, [*said[:place], *said[place + n :]])
+    rest = "_".join(
+        AS_SIGNALS.get(w, w) for w in best[2] if AS_SIGNALS.get(w, w) and w not in joint_matching.EXTRA
+    )
+    if not best[1]:
+        return "", name
+    rest = rest or "position"
+    return best[1], f"{rest} [{unit}]" if unit else rest
+
+
+AS_SIGNALS = {"action": "target", "observation": "", "obs": "", "state": "", "states": "", "qpos": "position"}
+"""Words of recorders that stand for words of signals, or for nothing."""
+
+
+def _is_goal(rest: str) -> bool:
+    said = {w.lower() for w in names.words(names.split(rest)[0])}
+    return bool(said) and said <= {*GOALS, "command", "cmd", "action"}
+
+
+def _by_number(channels: Sequence[Channel], robot: Robot) -> dict[str, tuple[str, str]]:
+    """Columns of one matrix for each signal, in the order of the robot's joints: `position.0` to
+    `position.5`."""
+    owners = {c.name: ("", c.name) for c in channels}
+    families: dict[str, list[str]] = {}
+    for c in channels:
+        stem, dot, number = c.name.rpartition(".")
+        if dot and number.isdigit():
+            families.setdefault(stem, []).append(c.name)
+    for stem, members in families.items():
+        if len(members) == len(robot.joints):
+            owners |= {c: (joint, stem) for c, joint in zip(members, robot.names, strict=True)}
+    return owners
+
+
+def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> tuple[Origin, ...]:
+    """What was told of one joint: of it by name, of its own channels, and of those that are named without a
+    joint."""
+    mine = {name for c in part.channels for name in (c.name, *c.also)}
+    spelled = joint_matching.spellings(robot, told)
+    kept = []
+    for origin in told:
+        if origin.joint:
+            kept += [origin] if origin.joint == joint else []
+            continue
+        of, rest = owner(origin.channel, robot, spelled)
+        shared = not of and (rest in mine or origin.signal == "time")
+        if origin.channel in mine or shared or origin.channel == NONE:
+            kept.append(origin)
+
+    def of_it(o: Origin) -> bool:
+        return bool(o.joint) or bool(owner(o.channel, robot, spelled)[0])
+
+    special = {o.signal for o in kept if of_it(o)}
+    return tuple(o for o in kept if of_it(o) or o.signal not in special)
+
+
+def _all_used(
+    told: Sequence[Origin], of: Mapping[str, Sequence[Origin]], parts: Mapping[str, Recording]
+) -> None:
+    """An error where something was told of a joint that the recording does not have."""
+    for origin in told:
+        if origin.joint and origin.joint not in of:
+            raise ReadError(
+                f"'{origin}' is told, but no channel is {origin.joint}'s; those are there: {', '.join(of)}"
+            )
+
+
+def plans(whole: Whole) -> dict[str, Plan]:
+    """What each joint's channels are read as."""
+    return {
+        joint: plan(part.channels, [o for o in whole.told[joint] if o.signal != WHOLE])
+        for joint, part in whole.parts.items()
+    }
+
+
+def of_robot(
+    name: str,
+    time: Any,
+    robot: Robot,
+    signals: Mapping[str, Any],
+    joints: Sequence[str] | None = None,
+    settings: Mapping[str, float] | None = None,
+) -> Log:
+    """One log with a log of each joint. A signal is a matrix (samples, joints), whose columns are `joints` or
+    the robot's in its order, or arrays by joint; so is the time, where joints have clocks of their own."""
+    if "position" not in signals:
+        raise MissingValue(
+            f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
+        )
+    columns: dict[str, dict[str, np.ndarray]] = {}
+    for signal, given in signals.items():
+        if signal not in (*MEASURED, *ASKED):
+            raise UnknownName(f"signal in {name}", signal, (*MEASURED, *ASKED))
+        for joint, values in _by_joint(name, signal, given, robot, joints).items():
+            columns.setdefault(joint, {})[signal] = values
+    clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
+    known = {joint: own for joint, own in columns.items() if "position" in own}
+    made = {}
+    for joint, own in known.items():
+        if clocks and joint not in clocks:
+            raise MissingValue(f"{name}: {joint} has no time of its own; there are: {', '.join(clocks)}")
+        clock = clocks[joint] if clocks else np.asarray(time, float)
+        try:
+            every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
+        except SignalError as error:
+            raise SignalError(f"{name}, {joint}: {error}") from None
+        made[joint] = Log(
+            name=joint, signals=every, motion=robot.joint(joint).motion, settings=settings or {}
+        )
+    log = together(robot, Whole(name=name, source=""), made)
+    by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
+    joint_plausibility.check(log, robot, by_place)
+    return log
+
+
+def _by_joint(
+    name: str, signal: str, given: Any, robot: Robot, joints: Sequence[str] | None
+) -> dict[str, np.ndarray]:
+    """The columns of one signal, by joint of the robot."""
+    if isinstance(given, Mapping):
+        found = joint_matching.match(given, robot)
+        strange = [key for key in given if key not in found]
+        if strange:
+            raise ReadError(f"{name}, {signal}: {joint_matching.unmatched(list(given), robot, found)}")
+        return {found[key]: np.asarray(values, float) for key, values in given.items()}
+    try:
+        matrix = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{name}: {signal} is {given!r:.60}; expected numbers (samples, joints)") from None
+    if matrix.ndim != 2:
+        shape = f"{signal} has the shape {matrix.shape}"
+        raise InvalidValue(f"{name}: {shape}; expected (samples, joints), or arrays by joint in a dictionary")
+    listed = list(robot.names if joints is None else joints)
+    if matrix.shape[1] != len(listed):
+        turned = " (is it (joints, samples)? transpose it)" if matrix.shape[0] == len(listed) else ""
+        raise InvalidValue(
+            f"{name}: {signal} has {matrix.shape[1]} columns for {len(listed)} joints{turned}; name those"
+            f" that were recorded: joints=[...] of {', '.join(robot.names)}"
+        )
+    found = joint_matching.match(listed, robot)
+    if len(found) < len(listed):
+        raise ReadError(f"{name}: {joint_matching.unmatched(listed, robot, found)}")
+    return {found[joint]: matrix[:, k] for k, joint in enumerate(listed)}
