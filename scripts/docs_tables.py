@@ -285,7 +285,7 @@ def rows() -> str:
 def _about(row: Any) -> str:
     """What a row says of itself: a target's text, a reader's format, the first sentence of a docstring."""
     said = getattr(row, "what", "") or getattr(row, "FORMAT", "") or ", ".join(getattr(row, "suffixes", ()))
-    text = said or getattr(getattr(row, "info", row), "help", "") or row.__doc__ or ""
+    text = said or getattr(getattr(row, "info", row), "help", "") or getattr(row, "run", row).__doc__ or ""
     return " ".join(re.split(r"\.\s|\n\n", text.strip())[0].split()).rstrip(".").replace("<", "\\<")
 
 

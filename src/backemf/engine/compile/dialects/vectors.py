@@ -70,7 +70,7 @@ class LaneWriter(Writer):
 
     def write(self, text: ast.FunctionDef) -> None:
         """Find first which names are vectors: those made from what is a candidate's."""
-        made = [n for n in ast.walk(text) if type(n) in (ast.Assign, ast.AugAssign)]
+        made: list[Any] = [n for n in ast.walk(text) if type(n) in (ast.Assign, ast.AugAssign)]
         pairs = [(set(stored_names(n)), _read(n)) for n in made]
         self.vectors: set[str] = set()
         before = -1
