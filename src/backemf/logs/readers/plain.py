@@ -206,7 +206,7 @@ def commanded(facts: dict[str, Any]) -> tuple[Command | None, list[str]]:
         except BackemfError as error:
             return None, [f"the command {named!r:.40} is not used: {error}"]
     there = [facts.get(name) for name in ("A", "f", "w", "b", "t_0")]
-    numbers = [float(x) for x in there if is_number(x)]
+    numbers = [float(x) for x in there if x is not None and is_number(x)]
     if len(numbers) < len(there):
         return None, []
     A, f, w, b, t_0 = numbers
