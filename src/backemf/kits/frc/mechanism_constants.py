@@ -222,13 +222,11 @@ def constants(
         raise UnknownName("language", language, LANGUAGES)
     if mechanism not in _CLASSES:
         raise UnknownName("mechanism", mechanism, _CLASSES)
-    if not any(value is not None for value in gains.values()):
+    if set(gains.values()) <= {None}:
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
     rows: list[Row] = [(name, value, (units or {}).get(name, "")) for name, value in gains.items()]
-    for loop, some in (feedback or {}).items():
-        rows += [
-            (f"{name}{loop.capitalize()}", value, f"{loop} loop") for name, value in some.items() if value
-        ]
+    loops = [(loop, name, value) for loop, some in (feedback or {}).items() for name, value in some.items()]
+    rows += [(f"{name}{loop.capitalize()}", value, f"{loop} loop") for loop, name, value in loops if value]
     rows += [(f"k_{name}", value, unit) for name, (value, unit) in (simulation or {}).items()]
     mark = "#" if language == "python" else "//"
     lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)

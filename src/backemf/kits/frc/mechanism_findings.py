@@ -385,6 +385,13 @@ def fit_findings(
         )
         remedy = "look at the residuals with --plot: slip, play, a sagging supply, or another mechanism"
         yield finding("unexplained", text, remedy, input=fit.unexplained)
+    yield from _rests_on_model(fit, gains, segments)
+
+
+def _rests_on_model(
+    fit: MechanismFit, gains: Mapping[str, Interval], segments: Sequence[Segment]
+) -> Iterator[Finding]:
+    """Friction and weight that only fast tests tell apart."""
     up, down = slow_ways(segments)
     if "kG" in fit.names and up != down and gains["kS"][0] is not None:
         text = (

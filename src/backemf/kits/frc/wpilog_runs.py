@@ -4,7 +4,7 @@ when a test ran; and recordings of tests, whatever wrote the file, every run as 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -198,17 +198,11 @@ def find_runs(
     name, _, chosen = (preset or "").partition(":")
     if preset is not None and name not in LOGGERS:
         raise UnknownName("preset", name, LOGGERS)
-    known = {}
-    for logger in (LOGGERS[name],) if preset is not None else LOGGERS.values():
-        motors = motors_of(logged, logger)
-        if any(_complete(signals) for signals in motors.values()):
-            known[logger.name] = motors
+    known = _loggers_of(logged, LOGGERS.values() if preset is None else (LOGGERS[name],))
     presets = f"the presets: {listed()}; or name the entries with --map"
     if preset is not None and not known:
         without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
         raise ReadError(f"{without}; {presets}")
-    if "sysid" in known:  # written for this very purpose
-        known = {"sysid": known["sysid"]}
     if len(known) > 1:
         return [], f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
     if not known:
@@ -221,14 +215,29 @@ def find_runs(
         return [], f"give --preset {key} to read its {', '.join(motors)}"
     if not windows:
         return [_whole(path, motors, LOGGERS[key])], ""
+    return _runs_of(path, logged, windows, motors, key, chosen)
+
+
+def _loggers_of(logged: Sequence[Series], loggers: Iterable[Logger]) -> dict[str, Motors]:
+    """Motors with input and motion, by the logger whose names they have."""
+    every = {logger.name: motors_of(logged, logger) for logger in loggers}
+    known = {name: motors for name, motors in every.items() if any(map(_complete, motors.values()))}
+    return {"sysid": known["sysid"]} if "sysid" in known else known  # written for this very purpose
+
+
+def _runs_of(
+    path: Path, logged: Sequence[Series], windows: Sequence[Window], motors: Motors, key: str, chosen: str
+) -> tuple[list[Recording], str]:
+    """(a recording for every run and motor of one logger, what is unclear)."""
     runs: list[Recording] = []
-    for some in {w.name: [x for x in windows if x.name == w.name] for w in windows}.values():
+    endings = {w.mechanism for w in windows_of(logged)}
+    for mechanism in dict.fromkeys(w.name for w in windows):
+        some = [w for w in windows if w.name == mechanism]
         mine = motors if chosen or key == "sysid" else _driven(motors, some)
         if len(mine) > 1 and not chosen and key != "sysid":
             first, *others = mine
             which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
             return [], f"several motors run during the tests; {which}"
-        endings = {w.mechanism for w in windows_of(logged)}
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
     return runs, ""
 
@@ -295,12 +304,7 @@ def _recordings(
     endings: Collection[str],
 ) -> list[Recording]:
     """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
-    mine = {}
-    for motor, signals in motors.items():
-        if logger.name != "sysid":
-            mine[motor] = signals
-        elif window.mechanism == _ending(motor, endings):
-            mine[motor.removesuffix(window.mechanism).rstrip("-") or window.mechanism] = signals
+    mine = motors if logger.name != "sysid" else _motors_of(motors, window, endings)
     clock = _cycles(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
     words = {motor: "" for motor in cut}
@@ -318,6 +322,13 @@ def _recordings(
     names = {motor: f"{window.test} {motor}{words[motor]} {end}" for motor in out}
     more = {"notes": note, "mechanism": window.name}
     return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _motors_of(motors: Motors, window: Window, endings: Collection[str]) -> Motors:
+    """The motors of SysIdRoutineLog's that are of a window's mechanism, without its name."""
+    mine = {m: signals for m, signals in motors.items() if window.mechanism == _ending(m, endings)}
+    end = window.mechanism
+    return {m.removesuffix(end).rstrip("-") or end: signals for m, signals in mine.items()}
 
 
 def _ending(motor: str, mechanisms: Collection[str]) -> str:
