@@ -198,14 +198,14 @@ class ConstantsProblem:
         self.geared = sheet.kind != "motor" or bool(has & {"gear_ratio", "gear_efficiency"})
         self.extra = _conditions(sheet, self.geared, self._rough(frozenset()))
         ratio = sheet.get("gear_ratio")
-        exact = ratio is not None and not (ratio.toleranced or unlike or len(sheet.all("gear_ratio")) > 1)
-        self.fixed = {"N": abs(ratio.value)} if ratio is not None and exact else {}
+        doubted = ratio is None or ratio.toleranced or unlike or len(sheet.all("gear_ratio")) > 1
+        self.fixed = {} if doubted or ratio is None else {"N": abs(ratio.value)}
         """Constants that are no unknowns: a ratio counts teeth."""
         efficiency = _tells_efficiency(sheet, has)
         self.inertia = bool(has & {"rotor_inertia", "mechanical_time_constant", "reflected_inertia"})
         self.viscous, self.negative_drag = _viscous(sheet, self._rough(frozenset()))
         optional = {
-            "N": ratio is not None and not exact,
+            "N": ratio is not None and not self.fixed,
             "eta": efficiency,
             "kappa": apart,
             "J": self.inertia,

@@ -145,9 +145,9 @@ class _Planner:
         current is printed."""
         rated = self.sheet.get("nominal_current")
         most, time = self.take("peak_current"), self.take("peak_time")
-        lasting = None if rated is None or rated.kind == "peak" else rated.value
-        if rated is not None and rated.kind == "peak" and most is None:
-            most = rated.value
+        is_peak = rated is not None and rated.kind == "peak"
+        lasting = None if rated is None or is_peak else rated.value
+        most = rated.value if rated is not None and is_peak and most is None else most
         most = self._lower_peak(most)
         lasting = lasting or self.current_for("nominal_torque")
         if most is None:

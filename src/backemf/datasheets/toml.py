@@ -192,9 +192,8 @@ class _Reader:
         said: dict[str, Any] = {"side": "rotor" if alone else side, "voltage": voltage}
         said |= {word: str(table[word]) for word in _WORDS if word in table}
         said |= {word: self.choice(word, table[word], _CHOICES[word]) for word in _CHOICES if word in table}
-        for word, unit in (("voltage", "V"), ("temperature", "degC")):
-            if word in table:
-                said[word] = self.number(key, table[word], unit).value
+        units = {word: unit for word, unit in (("voltage", "V"), ("temperature", "degC")) if word in table}
+        said |= {word: self.number(key, table[word], unit).value for word, unit in units.items()}
         if point:
             said["speed"] = self.number(key, table["speed"], "rad/s")
         text = table["torque" if point else "value"]

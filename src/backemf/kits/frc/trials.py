@@ -122,8 +122,7 @@ def is_derived(t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray) -
 
 def segment(run: Trial) -> Segment | None:
     """The usable part of a run; None where nothing moves."""
-    u = run.input
-    acting = np.flatnonzero(np.abs(u) > 1e-9)
+    acting = np.flatnonzero(np.abs(run.input) > 1e-9)
     if len(acting) == 0 or len(run.velocity) < 8:
         return None
     onset, end = float(run.time[acting[0]]), float(run.time[acting[-1]])
@@ -131,10 +130,7 @@ def segment(run: Trial) -> Segment | None:
     top = float(np.percentile(np.abs(calm(v)[0]), 98))
     stale = _stale_share(run, top)
     if stale > _STALE:
-        fresh = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
-        t_v, v = t_v[fresh], v[fresh]
-        fresh = np.concatenate([[True], np.diff(p) != 0])[: len(p)]
-        t_p, p = t_p[fresh], p[fresh]
+        t_v, v, t_p, p = _fresh(t_v, v, t_p, p, top)
     noise = scatter_of(v)
     inside = (t_v <= end + 1e-9) & (t_v >= onset - 0.05)
     t_v, v = t_v[inside], v[inside]
@@ -150,11 +146,10 @@ def segment(run: Trial) -> Segment | None:
     if first is None or top <= 5 * calm_noise or top <= 0:
         return None
     stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
-    if math.isfinite(stopped):
-        inside = t_v < stopped
-        t_v, v, smooth = t_v[inside], v[inside], smooth[inside]
-        if len(v) < 8:
-            return None
+    before = t_v < stopped if math.isfinite(stopped) else slice(None)
+    t_v, v, smooth = t_v[before], v[before], smooth[before]
+    if len(v) < 8:
+        return None
     rests = not run.slow and _is_still(t_v, v, onset, noise, top)
     first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
     breakaway = input_before(run, t_v[first]) if run.slow else math.nan
@@ -186,6 +181,15 @@ def segment(run: Trial) -> Segment | None:
         stopped=stopped,
         stale=stale,
     )
+
+
+def _fresh(
+    t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray, top: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities and positions without those that repeat the one before while it moves."""
+    fresh_v = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
+    fresh_p = np.concatenate([[True], np.diff(p) != 0])[: len(p)]
+    return t_v[fresh_v], v[fresh_v], t_p[fresh_p], p[fresh_p]
 
 
 def _is_still(t: np.ndarray, v: np.ndarray, onset: float, noise: float, top: float) -> bool:

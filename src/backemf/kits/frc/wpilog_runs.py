@@ -199,14 +199,8 @@ def find_runs(
     if preset is not None and name not in LOGGERS:
         raise UnknownName("preset", name, LOGGERS)
     known = _loggers_of(logged, LOGGERS.values() if preset is None else (LOGGERS[name],))
-    presets = f"the presets: {listed()}; or name the entries with --map"
-    if preset is not None and not known:
-        without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
-        raise ReadError(f"{without}; {presets}")
-    if len(known) > 1:
-        return [], f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
-    if not known:
-        return [], f"no logger's entry names are known here; {presets}" if windows else ""
+    if len(known) != 1:
+        return [], _unknown_logger(known, name if preset is not None else "", bool(windows))
     ((key, motors),) = known.items()
     if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
         windows, chosen = tests_of(chosen, windows), ""
@@ -216,6 +210,17 @@ def find_runs(
     if not windows:
         return [_whole(path, motors, LOGGERS[key])], ""
     return _runs_of(path, logged, windows, motors, key, chosen)
+
+
+def _unknown_logger(known: Collection[str], name: str, tests: bool) -> str:
+    """What to say where no logger's names are there, or those of several."""
+    presets = f"the presets: {listed()}; or name the entries with --map"
+    if known:
+        return f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
+    if name:
+        without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
+        raise ReadError(f"{without}; {presets}")
+    return f"no logger's entry names are known here; {presets}" if tests else ""
 
 
 def _loggers_of(logged: Sequence[Series], loggers: Iterable[Logger]) -> dict[str, Motors]:
@@ -307,21 +312,23 @@ def _recordings(
     mine = motors if logger.name != "sysid" else _motors_of(motors, window, endings)
     clock = _cycles(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
-    words = {motor: "" for motor in cut}
     out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
-    left, right = (next((m for m in out if _is_side(m, side)), None) for side in ("left", "right"))
-    if left and right:
-        gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
-        turning = _turning(out[left], out[right], gyro)
-        if turning is not None:
-            words[left] = words[right] = " turning"
-            if turning:
-                out["angular"], words["angular"] = turning, ""
+    gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
+    words = _tell_turning(out, gyro)
     end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     note = (f"run {window.number} of {window.test}, read as {logger.name}",)
-    names = {motor: f"{window.test} {motor}{words[motor]} {end}" for motor in out}
+    names = {motor: f"{window.test} {motor}{words.get(motor, '')} {end}" for motor in out}
     more = {"notes": note, "mechanism": window.name}
     return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _tell_turning(out: dict[str, list[Channel]], gyro: Sequence[Channel]) -> dict[str, str]:
+    """What to add to the names of the sides where they turn; the turning itself joins `out`."""
+    left, right = (next((m for m in out if _is_side(m, side)), None) for side in ("left", "right"))
+    turning = _turning(out[left], out[right], gyro) if left and right else None
+    if turning:
+        out["angular"] = turning
+    return {} if turning is None else {side: " turning" for side in (left, right) if side}
 
 
 def _motors_of(motors: Motors, window: Window, endings: Collection[str]) -> Motors:
