@@ -58,6 +58,16 @@ def suffixes() -> tuple[str, ...]:
     return tuple(dict.fromkeys(s for name in reversed(READERS.all_names) for s in READERS[name].SUFFIXES))
 
 
+def _in_order(path: Path) -> list[Reader]:
+    """Our readers; those of other packages around them where none of ours has the file's ending."""
+    readers = [READERS[name] for name in READERS.own_names]
+    if any(path.name.endswith(suffix) for reader in readers for suffix in reader.SUFFIXES):
+        return readers
+    others = [READERS[name] for name in READERS.other_names]
+    mine = [r for r in others if path.name.endswith(tuple(r.SUFFIXES))]
+    return [*mine, *readers, *(r for r in others if r not in mine)]
+
+
 def reader_of(path: Path) -> Reader:
     """The reader for a file or a dataset's folder, by its first bytes and its suffix.
 
@@ -70,11 +80,7 @@ def reader_of(path: Path) -> Reader:
             head = file.read(HEAD)
         if not head:
             raise ReadError("the file is empty")
-    readers = [READERS[name] for name in READERS.own_names]
-    if not any(path.name.endswith(suffix) for reader in readers for suffix in reader.SUFFIXES):
-        others = [READERS[name] for name in READERS.other_names]
-        mine = [r for r in others if path.name.endswith(tuple(r.SUFFIXES))]
-        readers = [*mine, *readers, *(r for r in others if r not in mine)]
+    readers = _in_order(path)
     for reader in readers:
         if reader.can_read(path, head):
             return reader
