@@ -13,12 +13,14 @@ import numpy as np
 from scipy.stats import chi2
 
 import backemf as be
-from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, spread
+from backemf.identify.fit import bench_plant, find_optimum, make_fit
 from backemf.identify.frictions import with_friction
-from backemf.identify.optimize import homotopy
-from backemf.identify.residual import mean_absolute_errors, problem
-from backemf.identify.search import stages
+from backemf.identify.optimize import homotopy, observed
+from backemf.identify.options import FitOptions
+from backemf.identify.parameters import FreeParameters, spread
+from backemf.identify.plants.bench import SCHEDULE
+from backemf.identify.problem import mean_absolute_errors, problem
+from backemf.identify.search import FrictionSearch, bench_search
 from tests.published.mx106 import another_servo
 from tests.published.sg90 import Article, servo
 
@@ -53,14 +55,14 @@ def mx106(folder: Path) -> list[dict]:
     sheet = be.Datasheet.read("mx-106")
     logs = be.read(str(folder / "mx106_pendulum" / "*.json"))
     actuator = with_friction(sheet.actuator(), "m6")
-    p, _ = climb_of(actuator, logs, prior=sheet).problem_of(actuator)
-    homotopy(p, p.first, stages=(60.0, 0.0))  # compile
+    p = bench_search(actuator, logs, prior=sheet).plant.problem()
+    homotopy(p, p.first, stages=observed(60.0, 0.0))  # compile
     rng, cpu, errors, begins = np.random.default_rng(0), 0.0, [], []
     for k in range(8):
         x = p.first if k == 0 else spread(p.free, 3.0, rng, p.first)
         begins.append(p.values(x))
         begun = time.process_time()
-        found = homotopy(p, x, stages=stages(p))
+        found = homotopy(p, x, stages=SCHEDULE.legs(p.step)[0])
         cpu += time.process_time() - begun
         errors.append(1e3 * float(np.mean(list(mean_absolute_errors(p, found.x).values()))))
     spreads = {
@@ -125,7 +127,7 @@ def published_errors(logs: Sequence[be.Log]) -> dict[str, float]:
         firmware_gain=0.166 * other["error_gain_ratio"], proportional=16.0, supply=6.0, duty_limit=0.97
     )
     actuator = replace(be.Actuator.read("sts3032/m1"), drive=drive)
-    p = problem(actuator, there, Free(()), outputs=("position",), substeps=8)
+    p = problem(actuator, there, FreeParameters(()), outputs=("position",), substeps=8)
     return mean_absolute_errors(p, p.first)
 
 
@@ -136,12 +138,11 @@ def sts3032(folder: Path, frictions: Sequence[str] = ("m4", "m6")) -> list[dict]
     rows: list[dict] = [{"logs": "all 64", "published_mrad": 32.3, "published_replayed_mrad": _mrad(theirs)}]
     for name, (held, judged) in HELD_OUT.items():
         names = [log.name for log in logs if judged(log)]
-        training = [log for log in logs if not any(_is(log, one) for one in np.atleast_1d(held))]
-        climb = climb_of(sheet.actuator(), training, prior=sheet, n_starts=2)
+        options = FitOptions(prior=sheet, hold_out=held, n_starts=2)
+        search = FrictionSearch(bench_plant(sheet.actuator(), logs, options), options)
         for friction in frictions:  # a rung starts from those below it, which are searched once
-            found = be.fit(
-                sheet.actuator(), logs, friction=friction, prior=sheet, hold_out=held, n_starts=2, climb=climb
-            )
+            begin = time.process_time()
+            found = make_fit(find_optimum(search, friction))
             rows.append(
                 {
                     "held_out": name,
@@ -151,14 +152,10 @@ def sts3032(folder: Path, frictions: Sequence[str] = ("m4", "m6")) -> list[dict]
                     "fitted_mrad": 1e3 * found.training_mae,
                     "median_error_over_error_if_right": _wider(found),
                     "read_from_held_out": len(found.read_from_held_out),
-                    "cpu_s": found.cpu_s,
+                    "cpu_s": time.process_time() - begin,
                 }
             )
     return rows
-
-
-def _is(log: be.Log, held: dict[str, float]) -> bool:
-    return all({"gain": _gain, "length": _length}[key](log) == value for key, value in held.items())
 
 
 def _mrad(errors: dict[str, float]) -> float:

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 import backemf as be
-from backemf.identify.free import free, spread
 from backemf.identify.optimize import homotopy, levenberg_marquardt
-from backemf.identify.residual import problem
-from backemf.identify.search import stages
+from backemf.identify.parameters import free, spread
+from backemf.identify.plants.bench import SCHEDULE
+from backemf.identify.problem import problem
 from tests.identify.recordings import COVERED, SERVO, record, steps, sweep
 
 LUGRE = be.Actuator(
@@ -67,7 +67,7 @@ def lugre(starts: int = 32) -> list[dict]:
             for seed in range(starts):
                 x = spread(p.free, within, np.random.default_rng(seed), truth)
                 begun = time.process_time()
-                found = homotopy(p, x, stages=stages(p))
+                found = homotopy(p, x, stages=SCHEDULE.legs(p.step)[0])
                 cpu.append(time.process_time() - begun)
                 good += bool(np.sqrt(found.data_cost / floor) < 1.01)
             rows.append(

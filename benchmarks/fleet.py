@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.kits.fleets import demo as simulated, kept
-from backemf.kits.fleets.population import sound
+from backemf.kits.fleets import example_line as simulated, folder as kept
+from backemf.kits.fleets.summary import sound_units
 from backemf.tables import table
 from tests.fleets.drawn import PATHS, drawn
 
@@ -74,7 +74,9 @@ def speed(units: int, jobs: int) -> None:
 
 def faults(seeds: int) -> None:
     """The share of planted faults that are found, by their size in spreads; sound units called odd."""
-    alarms = [len(sound(drawn(np.random.default_rng(s), 1000, NOISE).seen)[2]) / 1000 for s in range(seeds)]
+    alarms = [
+        len(sound_units(drawn(np.random.default_rng(s), 1000, NOISE).seen)[2]) / 1000 for s in range(seeds)
+    ]
     print(f"\nsound units called odd: {100 * np.mean(alarms):.2f} % of {seeds} fleets of 1,000")
     rows = []
     for size in (2.0, 3.0, 4.0, 5.0, 6.0):
@@ -85,7 +87,7 @@ def faults(seeds: int) -> None:
             which, side = rng.integers(len(PATHS), size=50), rng.choice([-1, 1], 50)
             x = fleet.seen.x.copy()
             x[np.arange(50), which] += size * side * fleet.spread[which]
-            odd = {one.unit: one for one in sound(fleet.seen._replace(x=x))[2]}
+            odd = {one.unit: one for one in sound_units(fleet.seen._replace(x=x))[2]}
             hit += [f"unit {k}" in odd for k in range(50)]
             named += [odd[f"unit {k}"].path == PATHS[which[k]] for k in range(50) if f"unit {k}" in odd]
         rows.append((size, 100 * float(np.mean(hit)), 100 * float(np.mean(named))))

@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.engine.hosted import attached
+from backemf.engine.hosted import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.tables import table
 
@@ -82,7 +82,7 @@ def mujoco_rows() -> dict[str, Any]:
     """The arm as its file says, with ours attached, and with a controller in Python."""
     motors = be.attach(arm(), {".*": SERVO})
     bare, live, torques = arm().compile(), motors.model, _torques()
-    step = stepper([attached(SERVO)] * torques.nu)
+    step = stepper([hosted_system(SERVO)] * torques.nu)
 
     def in_python(data: Any) -> Callable[[], None]:
         inputs, state = np.zeros((torques.nu, 3)), step.start()

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import backemf as be
-from backemf.identify.joints.along import along
-from backemf.identify.joints.score import score
+from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot_result import score_runs
+from backemf.mujoco.robot.coupled import coupled
 from backemf.physics.drive import Impedance
 from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
@@ -65,8 +66,10 @@ def main(folder: Path) -> None:
         if not judged:
             cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
             judged = [logs[0].between(cut, logs[0].time[-1])]
-        recordings = [along(robot, _plain(log)) for log in judged]
-        as_shipped = score(robot, shipped(robot, gains), {}, None, recordings, held_out=True)
+        recordings = [recording_of(robot, _plain(log)) for log in judged]
+        old = shipped(robot, gains)
+        runs = [coupled(robot, old, one.log, motion=one.motion) for one in recordings]
+        as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
         ours = fit.score
         assert ours is not None
         rows.append(

@@ -12,6 +12,7 @@ import ast
 import dataclasses
 import inspect
 import re
+import sys
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,11 +43,18 @@ def command_line() -> str:
 
     from backemf.apps.cli.main import app
 
-    found = list(commands(typer.main.get_command(app)))
+    group: Any = typer.main.get_command(app)
+    group.list_commands(None)  # adds those of other packages
+    found = list(commands(group))
     flow = sorted(
         found, key=lambda row: row[0][0] == "demo"
     )  # the demonstration is last; sorting keeps the rest in order
-    return "\n\n".join(_command(words, one) for words, one in flow)
+    return "\n\n".join(_command(words, _described(one)) for words, one in flow)
+
+
+def _described(one: Any) -> Any:
+    """A command with the choices in its help spelled out."""
+    return one.describe() if hasattr(one, "describe") else one
 
 
 def _command(words: tuple[str, ...], one: Any) -> str:
@@ -96,8 +104,8 @@ def parameters() -> str:
     for title, modules in (
         ("Motor", (motor, thermal)),
         ("Gearbox", (gearbox,)),
-        ("Friction", (dry, friction)),
-        ("Drive", (law, drive)),
+        ("Friction", (dry, friction, *_modules(friction.FRICTIONS))),
+        ("Drive", (law, drive, *_modules(drive.DRIVES))),
         ("Bench", (bench,)),
     ):
         rows: list[tuple[str, ...]] = []
@@ -112,6 +120,11 @@ def parameters() -> str:
             f"## {title}\n\n" + markdown(("name", "symbol", "unit", "range", "of", "acts in"), _merged(rows))
         )
     return "\n\n".join(tables)
+
+
+def _modules(table: Any) -> list[Any]:
+    """Files of the rows that other packages added."""
+    return [sys.modules[table[name].__module__] for name in table.other_names]
 
 
 def _quantities(cls: Any, acts: Mapping[tuple[str, str], list[str]]) -> list[tuple[str, ...]]:
@@ -253,7 +266,42 @@ def entries() -> str:
     return f"{markdown(head, rows)}\n\n{markdown(('firmware', 'symbols', 'unit'), settings)}"
 
 
+def rows() -> str:
+    """Every registry with its entry points, its rows and what they are."""
+    from backemf.apps.cli.main import COMMANDS
+    from backemf.kits.recorder.buses import BUSES
+    from backemf.logs.readers import READERS
+    from backemf.physics.bench import BENCHES
+    from backemf.physics.drive import DRIVES
+    from backemf.physics.friction import FRICTIONS
+    from backemf.targets.sources import SOURCES
+    from backemf.targets.table import TARGETS
+
+    kinds = (READERS, SOURCES, FRICTIONS, DRIVES, BENCHES, TARGETS, BUSES, COMMANDS)
+    cells = [(one.kind, f"`{name}`", _about(one[name])) for one in kinds for name in one]
+    return markdown(("registry", "row", "what it is"), cells)
+
+
+def _about(row: Any) -> str:
+    """What a row says of itself: a target's text, a reader's format, the first sentence of a docstring."""
+    said = getattr(row, "what", "") or getattr(row, "FORMAT", "") or ", ".join(getattr(row, "suffixes", ()))
+    text = said or getattr(getattr(row, "info", row), "help", "") or row.__doc__ or ""
+    return " ".join(re.split(r"\.\s|\n\n", text.strip())[0].split()).rstrip(".").replace("<", "\\<")
+
+
+def findings() -> str:
+    """Every code by what it is about."""
+    from backemf.finding_codes import FINDINGS
+
+    by: dict[str, list[tuple[str, str]]] = {}
+    for code, row in FINDINGS.items():
+        by.setdefault(row.about, []).append((f"`{code}`", row.meaning))
+    return "\n\n".join(f"## {about}\n\n{markdown(('code', 'meaning'), cells)}" for about, cells in by.items())
+
+
 MADE = {
+    "findings": ("findings.md", findings),
+    "rows": ("extend.md", rows),
     "cli": ("cli.md", command_line),
     "parameters": ("parameters.md", parameters),
     "kernel": ("engines.md", kernel),
@@ -284,14 +332,22 @@ def mapping(target: str) -> str:
     """What becomes of each of our numbers in a target."""
     from backemf.targets.export import module_of
 
-    return markdown(("backemf", target, "remarks"), module_of(target).MAPPING)
+    found = module_of(target)
+    rows = [row[:3] for row in found.rows] if hasattr(found, "rows") else [*found.MAPPING]
+    for version, spec in getattr(found, "versions", {}).items():
+        if spec.template != found.template:
+            rows += [(row.ours, f"{version}: {row.theirs}", row.remarks) for row in spec.rows]
+    return markdown(("backemf", target, "remarks"), rows)
 
 
 def made() -> dict[str, tuple[str, Any]]:
     """Name -> (page, what makes it), a page of every target among them."""
     from backemf.targets.export import TARGETS
 
-    pages = {f"mapping {name}": (f"targets/{name}.md", lambda name=name: mapping(name)) for name in TARGETS}
+    pages = {
+        f"mapping {name}": (f"targets/{name}.md", lambda name=name: mapping(name))
+        for name in TARGETS.own_names
+    }
     return {**MADE, **pages}
 
 

@@ -20,9 +20,8 @@ import numpy as np
 
 import backemf as be
 from backemf.datasheets import suggest
-from backemf.kits.fleets.estimates import estimates
-from backemf.kits.fleets.shared import shared
-from backemf.kits.fleets.units import Unit
+from backemf.kits.fleets.estimates import estimates, population_model
+from backemf.kits.fleets.request import Unit
 from backemf.kits.fleets.work import row_of
 from backemf.physics.actuator import Actuator
 from backemf.statistics import Coordinate
@@ -71,7 +70,7 @@ def so101(data: Path) -> Made:
     fit = be.fit("sts3215-12v", logs, **options)  # its sheet, with the profile, is the prior
     rows = [row_of(Unit(name, ()), one, logs) for name, one in fit.joints.items()]
     seen = estimates(rows)
-    model = shared(seen.x, seen.V, correlated=False)
+    model = population_model(seen.x, seen.V, correlated=False)
     one = next(iter(fit.joints.values()))
     values, errors = {}, {path: p.error for path, p in one.parameters.items()}
     for k, path in enumerate(seen.paths):

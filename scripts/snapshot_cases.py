@@ -171,7 +171,7 @@ def _robot_lines() -> dict[str, list[str]]:
     into = f"export fit.json --into {model}"
     lines = {
         "robot so101": [
-            f"fit {logs} --robot {model} --start sts3215-12v --firmware lerobot --friction m3 --starts 1"
+            f"fit {logs} --robot {model} --start sts3215-12v --firmware lerobot --friction m3"
             " --hold-out figure_eight -o fit.json",
             f"{into} --to mujoco --log {arm}/figure_eight.csv -o identified.xml",
             f"{into} --to mujoco-classic --no-replay -o classic.xml",
@@ -183,7 +183,7 @@ def _robot_lines() -> dict[str, list[str]]:
         ],
         "robot so101 two": [
             f"fit {arm}/step_response.csv {arm}/large_amplitude.csv --robot {model} --start sts3215-12v"
-            " --firmware lerobot --friction coulomb --starts 1 --joints shoulder_lift,elbow_flex"
+            " --firmware lerobot --friction coulomb --joints shoulder_lift,elbow_flex"
             " --ground -0.05 --share motor --hold-out large_amplitude"
         ],
         "log --robot": [f"log {logs} --robot {model}"],
@@ -193,12 +193,12 @@ def _robot_lines() -> dict[str, list[str]]:
         model = f"--robot {here}/{name}.xml"
         lines[f"robot {name}"] = [
             f"fit {here}/{name}.csv {model} --start torque --gains {here}/gains.json --friction coulomb"
-            ' --starts 1 --hold-out "last 40 %" -o fit.json',
+            ' --hold-out "last 40 %" -o fit.json',
             f"export fit.json --to mujoco --into {here}/{name}.xml -o identified.xml",
             f"log {here}/{name}.csv {model}",
         ]
     lines["robot z1 masses"] = [
-        f"fit {here}/z1.csv {model} --start torque --gains {here}/gains.json --friction coulomb --starts 1"
+        f"fit {here}/z1.csv {model} --start torque --gains {here}/gains.json --friction coulomb"
         ' --hold-out "last 40 %" --free-inertia 10%'
     ]
     return lines

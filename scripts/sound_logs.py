@@ -15,7 +15,7 @@ import numpy as np
 
 import backemf as be
 from backemf.identify.frictions import with_friction
-from backemf.identify.inspect.faults import REMEDIES, faults_of
+from backemf.identify.inspect.remedies import REMEDIES, faults_of
 
 SERVOS = [
     *("mx-28", "mx-64", "mx-106", "sts3032", "sts3215-7.4v", "sts3215-12v", "sts3250", "xl-320", "mg996r"),

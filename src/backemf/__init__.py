@@ -24,12 +24,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "logs.log": ("Log", "Signal", "log"),
     "planning.motions": ("Motions",),
     "planning.plan": ("plan", "Plan"),
-    "kits.recorder.record": ("record",),
-    "kits.recorder.virtual.start": ("virtual",),
+    "kits.recorder.recorder": ("record",),
+    "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
-    "engine.simulate": ("simulate",),
-    "engine.many": ("simulate_many", "Many"),
-    "engine.trajectory": ("Trajectory",),
+    "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
     "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
@@ -43,7 +41,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "mujoco.live.attach": ("attach", "Motors"),
-    "targets.explain": ("explain",),
+    "mujoco.explain.explanation": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -88,9 +86,12 @@ if TYPE_CHECKING:
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
     from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
-    from .engine.many import Many as Many, simulate_many as simulate_many
-    from .engine.simulate import simulate as simulate
-    from .engine.trajectory import Trajectory as Trajectory
+    from .engine.simulate import (
+        Many as Many,
+        Trajectory as Trajectory,
+        simulate as simulate,
+        simulate_many as simulate_many,
+    )
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
     from .identify.check import check as check
@@ -99,11 +100,13 @@ if TYPE_CHECKING:
     from .kits.fleets.fleet import Fleet as Fleet, fleet as fleet
     from .kits.frc.characterization import Characterization as Characterization
     from .kits.frc.characterize import characterize as characterize
-    from .kits.recorder.record import record as record
-    from .kits.recorder.virtual.start import virtual as virtual
+    from .kits.recorder.recorder import record as record
+    from .kits.recorder.virtual.process import virtual as virtual
     from .logs.log import Log as Log, Signal as Signal, log as log
     from .logs.read import read as read
     from .logs.robot import Robot as Robot
+    from .mujoco.explain.explanation import explain as explain
+    from .mujoco.live.attach import Motors as Motors, attach as attach
     from .physics import (
         bench as bench,
         drive as drive,
@@ -119,6 +122,5 @@ if TYPE_CHECKING:
     from .results.fit import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
-    from .targets.explain import explain as explain
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay

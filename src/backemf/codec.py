@@ -25,16 +25,11 @@ from .physics.drive import DRIVES
 from .physics.friction import FRICTIONS
 from .physics.gearbox import Gearbox
 from .physics.motor import Cogging, Limits, Motor
-from .physics.quantity import Part
+from .physics.quantity import Part, fields_of
 from .physics.thermal import Thermal, TwoNodeThermal
 
-PARTS: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        *(Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox),
-        *(*FRICTIONS.values(), *DRIVES.values(), *BENCHES.values()),
-    )
-}
+_TABLES = (FRICTIONS, DRIVES, BENCHES)
+_LISTS, _MAPPINGS = (tuple, list, Sequence), (dict, Mapping)
 NOUNS: dict[str, type] = {}
 """Every noun by name; filled as their rooms are loaded."""
 
@@ -49,9 +44,13 @@ class Noun:
     also_shown: ClassVar[tuple[str, ...]] = ()
     """Properties that are written beside the fields, for people and programs that read the file."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    stored_as: ClassVar[str]
+    """What stored files call it: its class name, unless `class ...(Noun, stored_as=...)` says another."""
+
+    def __init_subclass__(cls, stored_as: str = "", **more: Any) -> None:
         super().__init_subclass__(**more)
-        NOUNS[cls.__name__] = cls
+        cls.stored_as = stored_as or cls.__name__
+        NOUNS[cls.stored_as] = cls
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what is stored, and the keys of `--json`."""
@@ -61,63 +60,125 @@ class Noun:
         """Refuse what was read but cannot be: raises with the reason."""
 
 
+@functools.singledispatch
 def plain(x: Any, *, inside: bool = False) -> Any:
     """A value as JSON has it. Absent effects of a part are left out; what is not finite is null. A noun
     inside another is told by the field it stands in."""
-    if isinstance(x, (Part, Noun)):
-        kind = "part" if isinstance(x, Part) else "noun"
-        names = [f.name for f in dataclasses.fields(x)]  # type: ignore[arg-type]  # both are dataclasses
-        content = {n: plain(getattr(x, n), inside=True) for n in (*names, *getattr(x, "also_shown", ()))}
-        if kind == "part":
-            content = {name: value for name, value in content.items() if value is not None}
-        return content if kind == "noun" and inside else {kind: type(x).__name__, **content}
-    if isinstance(x, Finding):
-        return x.to_dict()
-    if isinstance(x, Mapping):
-        return {k if isinstance(k, str) else ", ".join(k): plain(v, inside=inside) for k, v in x.items()}
-    if isinstance(x, np.ndarray):
-        return plain(x.tolist(), inside=inside)
-    if isinstance(x, (list, tuple)):
-        return [plain(v, inside=inside) for v in x]
-    if isinstance(x, (float, np.floating)):
-        return float(x) if math.isfinite(x) else None
-    return int(x) if isinstance(x, np.integer) else x
+    return x
+
+
+@plain.register
+def _(x: Part, *, inside: bool = False) -> Any:
+    content = _fields(x)
+    return {"part": type(x).__name__, **{name: v for name, v in content.items() if v is not None}}
+
+
+@plain.register
+def _(x: Noun, *, inside: bool = False) -> Any:
+    content = _fields(x, *x.also_shown)
+    return content if inside else {"noun": x.stored_as, **content}
+
+
+@plain.register
+def _(x: Finding, *, inside: bool = False) -> Any:
+    return x.to_dict()
+
+
+@plain.register
+def _(x: Mapping, *, inside: bool = False) -> Any:
+    return {", ".join(k) if type(k) is tuple else k: plain(v, inside=inside) for k, v in x.items()}
+
+
+@plain.register
+def _(x: np.ndarray, *, inside: bool = False) -> Any:
+    return plain(x.tolist(), inside=inside)
+
+
+@plain.register
+def _(x: list | tuple, *, inside: bool = False) -> Any:
+    return [plain(v, inside=inside) for v in x]
+
+
+@plain.register
+def _(x: float | np.floating, *, inside: bool = False) -> Any:
+    return float(x) if math.isfinite(x) else None
+
+
+@plain.register
+def _(x: np.integer, *, inside: bool = False) -> Any:
+    return int(x)
+
+
+def _fields(x: Any, *more: str) -> dict[str, Any]:
+    """The fields of a part or a noun as JSON has them."""
+    names = (*(f.name for f in fields_of(type(x))), *more)
+    return {name: plain(getattr(x, name), inside=True) for name in names}
 
 
 def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
-    """The part or noun that `plain` wrote; unknown names are errors with the nearest one, and say where."""
-    tags = ("noun",) if isinstance(kind, type) and issubclass(kind, Noun) else ("noun", "part")
-    tag = next((key for key in tags if isinstance(content, dict) and key in content), None)
-    if tag is None and not (isinstance(content, dict) and dataclasses.is_dataclass(kind)):
-        keys = f"an object with the keys {', '.join(content)}" if isinstance(content, dict) else ""
+    """The part or noun that `plain` wrote.
+
+    Args:
+        content: plain data.
+        where: the file and the place in it, for messages.
+        kind: what is expected; anything that is stored if None.
+
+    Raises:
+        StoreError: it is something else; unknown names come with the nearest one.
+    """
+    given = content if type(content) is dict else {}
+    tags = ("noun",) if Noun in getattr(kind, "__mro__", ()) else ("noun", "part")
+    tag = next((key for key in tags if key in given), None)
+    if tag is None and not (type(content) is dict and dataclasses.is_dataclass(kind)):
+        keys = f"an object with the keys {', '.join(given)}" if type(content) is dict else ""
         what = keys or {list: "a list", str: "a text"}.get(type(content), f"{content!r:.40}")
         raise StoreError(f"{where}: expected an object with the key 'part' or 'noun', got {what:.90}")
-    cls: Any = kind
-    if tag is not None:
-        valid = PARTS if tag == "part" else NOUNS
-        if not isinstance(content[tag], str) or content[tag] not in valid:
-            raise StoreError(f"{where}: {UnknownName(tag, content[tag], valid)}")
-        cls = valid[content[tag]]
-        if kind is not None and kind not in cls.__mro__:
-            raise StoreError(f"{where} holds a {cls.__name__}; expected {_named(kind)}")
-    hints, fields = _hints(cls), {f.name: f for f in dataclasses.fields(cls)}
-    given = {k: v for k, v in content.items() if k not in (tag, *getattr(cls, "also_shown", ()))}
-    for name in given:
-        if name not in fields:
-            raise StoreError(f"{where}: {UnknownName(f'field of {cls.__name__}', name, fields)}")
-    for name, f in fields.items():
-        required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-        if name not in given and required and not issubclass(cls, Part):  # a part says so in its own words
-            raise StoreError(f"{where}: {cls.__name__} needs {name}")
+    cls = kind if tag is None else _class_of(tag, given[tag], where, kind)
+    values = {k: v for k, v in given.items() if k not in (tag, *getattr(cls, "also_shown", ()))}
+    _check_names(cls, values, where)
+    hints = _hints(cls)
     try:
-        made = cls(**{k: _value(hints[k], v, f"{where}, {k}") for k, v in given.items()})
-        if isinstance(made, Noun):
+        made = cls(**{k: _value(hints[k], v, f"{where}, {k}") for k, v in values.items()})
+        if issubclass(cls, Noun):
             made.check_read()
     except StoreError:
         raise
     except (BackemfError, TypeError, ValueError) as error:
         raise StoreError(f"{where}: {error}") from None
     return made
+
+
+def _class_of(tag: str, given: Any, where: str, kind: Any) -> Any:
+    """The class that a stored object names, which must be of the kind that is expected."""
+    name, valid = str(given), part_classes() if tag == "part" else NOUNS
+    if tag == "part" and name not in valid:
+        valid = part_classes(others=True)
+    if name not in valid:
+        raise StoreError(f"{where}: {UnknownName(tag, given, valid)}")
+    if kind is not None and kind not in valid[name].__mro__:
+        raise StoreError(f"{where} holds a {name}; expected {_named(kind)}")
+    return valid[name]
+
+
+def _check_names(cls: Any, given: Mapping[str, Any], where: str) -> None:
+    """Refuse names that a class has not, and what a noun lacks; a part says that in its own words."""
+    fields = {f.name: f for f in fields_of(cls)}
+    for name in given:
+        if name not in fields:
+            raise StoreError(f"{where}: {UnknownName(f'field of {cls.__name__}', name, fields)}")
+    for name, f in fields.items():
+        required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        if name not in given and required and not issubclass(cls, Part):
+            raise StoreError(f"{where}: {cls.__name__} needs {name}")
+
+
+@functools.cache
+def part_classes(*, others: bool = False) -> dict[str, type]:
+    """Classes of parts by their names, as stored files name them; with `others` those that other packages
+    registered too."""
+    kinds = (Actuator, Motor, Limits, Thermal, TwoNodeThermal, Cogging, Gearbox)
+    rows = [cls for table in _TABLES for cls in (table if others else table.own()).values()]
+    return {cls.__name__: cls for cls in (*kinds, *rows)}
 
 
 @functools.cache
@@ -137,16 +198,16 @@ def _value(kind: Any, x: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return load(x, where, kind)
     origin = origin or kind
-    if isinstance(origin, type) and issubclass(origin, Mapping) and isinstance(x, dict):
+    if origin in _MAPPINGS and type(x) is dict:
         key, value = inside or (str, Any)
         split = typing.get_origin(key) is tuple or typing.get_origin(key) in (typing.Union, types.UnionType)
         return {tuple(k.split(", ")) if split else k: _value(value, v, f"{where}, {k}") for k, v in x.items()}
-    if origin is np.ndarray and isinstance(x, list):
+    if origin is np.ndarray and type(x) is list:
         try:
             return np.array(x, float)
         except (TypeError, ValueError):
             raise StoreError(f"{where}: expected an array of numbers") from None
-    if origin in (tuple, list, Sequence) and isinstance(x, list):
+    if origin in _LISTS and type(x) is list:
         kinds = [inside[0]] * len(x) if len(inside) != len(x) or Ellipsis in inside else inside
         return tuple(_value(k, v, f"{where} {i}") for i, (k, v) in enumerate(zip(kinds, x, strict=True)))
     if origin is float and x is None:
@@ -160,12 +221,10 @@ def _fits(kind: Any, x: Any) -> bool:
     """Whether plain data can become a value of some kind."""
     origin = typing.get_origin(kind) or kind
     if origin in (float, int):
-        return not isinstance(x, bool) and isinstance(x, (int, float) if origin is float else int)
-    if dataclasses.is_dataclass(origin) or (isinstance(origin, type) and issubclass(origin, Mapping)):
-        return isinstance(x, dict)
-    if origin in (tuple, list, Sequence, np.ndarray):
-        return isinstance(x, list)
-    return isinstance(origin, type) and isinstance(x, origin)
+        return type(x) is int or (type(x) is float and origin is float)
+    if dataclasses.is_dataclass(origin) or origin in _MAPPINGS:
+        return type(x) is dict
+    return type(x) is (list if origin in (*_LISTS, np.ndarray) else origin)
 
 
 def _named(kind: Any) -> str:
@@ -173,5 +232,5 @@ def _named(kind: Any) -> str:
     if kind in words:
         return words[kind]
     origin = typing.get_origin(kind) or kind
-    many = origin in (tuple, list, Sequence, np.ndarray)
+    many = origin in (*_LISTS, np.ndarray)
     return "a list" if many else f"a {getattr(origin, '__name__', origin)}"

@@ -1,5 +1,5 @@
-"""Figures as data: what to draw, said once; `draw` turns it into a file,
-a page may turn it into something interactive."""
+"""Figures and pages as data: what to draw and what to say, said once; whoever draws turns a figure into a
+file or into something interactive, and sections of blocks into a page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from .findings import Finding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,7 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class Box:
     """A box of a diagram with a title and lines of text, around its middle; `color` is a place in the
     palette."""
 
@@ -104,7 +106,7 @@ class Diagram:
 
     width: float
     height: float
-    blocks: Sequence[Block]
+    blocks: Sequence[Box]
     arrows: Sequence[Arrow]
 
 
@@ -167,5 +169,84 @@ def held(t: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def over_time(y_label: str, *lines: Curve, bands: Sequence[Band] = ()) -> Panel:
-    """A panel over seconds."""
+    """A panel over seconds.
+
+    Args:
+        y_label: With its unit.
+        lines: Over seconds.
+        bands: Stretches of time to shade.
+
+    Returns:
+        The panel.
+    """
     return Panel(lines=lines, x_label="time [s]", y_label=y_label, bands=bands)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """What stands in a section of a page: one of the classes below, or another that a page knows to set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paragraph(Block):
+    """Plain text. `kind` is 'text', 'heading', 'lead' (the verdict, with its level), 'banner',
+    'note' (small) or 'missing' (why something is not here)."""
+
+    text: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Block):
+    """Cells as text; a column of numbers is set to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings(Block):
+    """Findings with their remedies."""
+
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(Block):
+    """A figure with a heading and a sentence under it."""
+
+    figure: Figure
+    heading: str = ""
+    text: str = ""
+    source: Any = field(default=None, repr=False)
+    """The run that it shows, where sliders may move it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A heading with what stands under it."""
+
+    key: str
+    """Its anchor."""
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page of sections, with a line on where it came from."""
+
+    title: str
+    note: str
+    sections: Sequence[Section]
+
+
+def missing(text: str) -> Paragraph:
+    """Why something is not here, and how to get it."""
+    return Paragraph(text=text, kind="missing")
+
+
+def note(text: str) -> Paragraph:
+    """A small remark."""
+    return Paragraph(text=text, kind="note")

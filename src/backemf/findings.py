@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import UnknownName
+from .finding_codes import FINDINGS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """`code` is stable and meant for programs, `text` says what was found with its numbers,
-    `remedy` what helps."""
+    `remedy` what helps. A code that `FINDINGS` does not know is refused."""
 
     code: str
     text: str
@@ -19,6 +22,10 @@ class Finding:
     numbers: Mapping[str, float] = field(default_factory=dict)
     logs: tuple[str, ...] = ()
     """Names of the logs it is about, where it is about single ones."""
+
+    def __post_init__(self) -> None:
+        if self.code not in FINDINGS:
+            raise UnknownName("finding", self.code, FINDINGS)
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in every `--json` and stored file."""
@@ -30,5 +37,9 @@ class Finding:
 
 
 def finding(code: str, text: str, remedy: str, **numbers: float) -> Finding:
-    """A finding in one call; what is left over are its numbers, by name."""
+    """A finding in one call; what is left over are its numbers, by name.
+
+    Raises:
+        UnknownName: the code is no row of `FINDINGS`.
+    """
     return Finding(code=code, text=text, remedy=remedy, numbers=numbers)

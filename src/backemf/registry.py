@@ -1,4 +1,5 @@
-"""Whatever has a name: frictions, drives, benches, readers, targets, buses, commands, sections of a report.
+"""Whatever has a name: frictions, drives, benches, readers, sources, targets, buses, commands, sections of a
+report, codes of findings.
 
 A row is an object, or the text "package.module:name" of one that is loaded when it is first asked for; this
 is the only file that loads by name. Other packages add rows through entry points of the registry's group:
@@ -9,13 +10,15 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .errors import BackemfWarning, UnknownName
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -36,9 +39,9 @@ def load(text: str) -> Any:
 class Registry(Mapping[str, T]):
     """Rows by name, in the order in which they are listed; rows of other packages stand behind ours.
 
-    Entry points are looked for when a name is unknown or the rows are listed with `all_names`, never at
-    import: to look costs some ten milliseconds. One that cannot be loaded is a warning that names its
-    package.
+    A row is loaded when it is asked for. Entry points are looked for when a name is unknown or the rows are
+    listed, never at import: to look costs some ten milliseconds. One that cannot be loaded is a warning that
+    names its package.
     """
 
     def __init__(
@@ -60,23 +63,27 @@ class Registry(Mapping[str, T]):
         self.kind, self.aliases, self.group = kind, dict(aliases or {}), group
         self._rows: dict[str, T | str] = dict(rows)
         self._check = check
-        self._own = tuple(self._rows)
+        self.own_names = tuple(self._rows)
+        """Names of our own rows."""
+        self._looked = group is None
 
     def __getitem__(self, name: str) -> T:
         known = self.aliases.get(name, name)
         if known not in self._rows:
             self._add_entry_points()
         if known not in self._rows:
-            raise UnknownName(self.kind, name, self)
+            raise UnknownName(self.kind, name, [*self, *self.aliases])
         row = self._rows[known]
         if isinstance(row, str):
             row = self._rows[known] = cast(T, load(row))
         return row
 
     def __iter__(self) -> Iterator[str]:
+        self._add_entry_points()
         return iter(self._rows)
 
     def __len__(self) -> int:
+        self._add_entry_points()
         return len(self._rows)
 
     def __contains__(self, name: object) -> bool:
@@ -85,36 +92,43 @@ class Registry(Mapping[str, T]):
         self._add_entry_points()
         return name in self._rows
 
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        """Every name, those of other packages included; nothing of ours is loaded for it."""
-        self._add_entry_points()
-        return tuple(self._rows)
-
-    @property
-    def own_names(self) -> tuple[str, ...]:
-        """Names of our own rows."""
-        return self._own
+    def own(self) -> dict[str, T]:
+        """Our own rows alone, loaded."""
+        return {name: self[name] for name in self.own_names}
 
     @property
     def other_names(self) -> tuple[str, ...]:
         """Names that other packages added."""
-        return tuple(name for name in self.all_names if name not in self._own)
+        return tuple(name for name in self if name not in self.own_names)
+
+    def name_of(self, row: T) -> str:
+        """The name under which a row stands: ours are looked through first.
+
+        Raises:
+            UnknownName: it stands in no row.
+        """
+        for name in self.own_names:
+            if self[name] is row:
+                return name
+        for name in self.other_names:
+            if self[name] is row:
+                return name
+        raise UnknownName(self.kind, getattr(row, "__name__", row), self)
 
     def _add_entry_points(self) -> None:
         """Add the rows of other packages, once; a name of ours stays ours."""
-        if self.group is None:
+        if self._looked or self.group is None:
             return
-        group, self.group = self.group, None
-        for point in _entry_points(group):
-            if point.name in self._rows:
-                continue
+        self._looked = True
+        for point in _entry_points(self.group):
+            package = point.dist.name if point.dist else point.value
             try:
+                if point.name in self._rows or point.name in self.aliases:
+                    raise ValueError("the name is taken")
                 row = point.load()
                 if self._check is not None:
                     self._check(row)
             except Exception as error:  # whatever a stranger's package raises, ours goes on
-                package = point.dist.name if point.dist else point.value
                 warnings.warn(
                     f"the {self.kind} {point.name!r} of the package {package} cannot be loaded"
                     f" ({type(error).__name__}: {error}); update or remove that package",
@@ -125,10 +139,14 @@ class Registry(Mapping[str, T]):
             self._rows[point.name] = row
 
 
-def _entry_points(group: str) -> Iterator[importlib.metadata.EntryPoint]:
-    """Those of a group, each name once, in the order of their names."""
-    points = {point.name: point for point in importlib.metadata.entry_points(group=group)}
-    return iter([points[name] for name in sorted(points)])
+def _entry_points(group: str) -> list[EntryPoint]:
+    """Those of a group, in the order of their names; of two packages with one name the first counts."""
+    from importlib.metadata import entry_points  # costs some milliseconds
+
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group=group):
+        points.setdefault(point.name, point)
+    return [points[name] for name in sorted(points)]
 
 
 class Store(Protocol):
@@ -161,6 +179,12 @@ class Signs(Protocol):
     def contradicted(self, robot: Any, logs: Any) -> Any: ...
 
 
+class Predictions(Protocol):
+    """Simulates logs with what a fit found."""
+
+    def predict_motion(self, fit: Any, log: Any) -> Any: ...
+
+
 class Services:
     """What lower layers ask of higher ones, by name: nouns read and draw themselves without knowing how."""
 
@@ -183,6 +207,10 @@ class Services:
     @functools.cached_property
     def signs(self) -> Signs:
         return load("backemf.mujoco.robot.signs")
+
+    @functools.cached_property
+    def predictions(self) -> Predictions:
+        return load("backemf.identify.predict")
 
 
 SERVICES = Services()

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import backemf as be
 from backemf.apps.cli.convert import app
 from backemf.errors import BackemfError, InvalidValue, MissingValue
+from backemf.physics.joint_law import JointLaw
 
 KEYS = {"conversion", "source", "numbers", "assumptions", "lost", "findings"}
 SHEET = (
@@ -84,9 +85,7 @@ def test_servo_of_a_sheet_and_of_a_part():
     sheet = values("servo", *SHEET, *by_register)
     assert sheet["voltage_gain"] == pytest.approx(16 * 0.166 * 12)
     part = values("servo", "mx-106/m1", "--voltage", "15")
-    assert part["kp"] == pytest.approx(
-        be.steady.plain_servo(be.Actuator.read("mx-106/m1")).stiffness * 15 / 12
-    )
+    assert part["kp"] == pytest.approx(JointLaw.of(be.Actuator.read("mx-106/m1")).stiffness * 15 / 12)
     at_16 = values("servo", "mx-106/m1", "--voltage", "15", "--register", "16")
     assert at_16["kp"] == pytest.approx(part["kp"] / 2)
 

@@ -10,10 +10,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.fleet import _shown
 from backemf.apps.cli.main import app
-from backemf.kits.fleets import demo as simulated, kept
-from backemf.kits.fleets.fleet import Step
+from backemf.kits.fleets import example_line as simulated, folder as kept
+from backemf.kits.fleets.commands import progress_words as _shown
+from backemf.kits.fleets.fleet import FleetStep
 
 from ..fleets.drawn import drawn, servo, write
 
@@ -23,7 +23,7 @@ def fleet(tmp_path_factory):
     """Thirty units, of which one failed."""
     made = drawn(np.random.default_rng(20), 30, (0.05, 0.3))
     folder = write(tmp_path_factory.mktemp("cli") / "fleet", made.seen, servo())
-    journal = kept.Journal(folder)
+    journal = kept.FleetJournal(folder)
     said = {"code": "broken_log", "text": "unit 7: torn", "remedy": "mend it", "numbers": {}}
     row = {"unit": "unit 7", "session": "", "state": "failed", "findings": [said], "cpu_s": 0.1}
     journal.append("unit 7@", [row])
@@ -74,7 +74,9 @@ def test_logs_need_no_word_before_them(tmp_path):
 
 def test_progress_says_how_fast_and_what_failed():
     said = []
-    _shown(lambda *words: said.append(words))(Step(done=30, failed=2, of=120, per_minute=412.4, left_s=13.0))
+    _shown(lambda *words: said.append(words))(
+        FleetStep(done=30, failed=2, of=120, per_minute=412.4, left_s=13.0)
+    )
     assert said == [("30 of 120 units, 2 failed, 412 a minute", 0.25)]
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.apps.cli import characterize, exports, identify, logs, render, report, sheets
+from backemf.apps.cli import exports, identify, logs, report, report as render, sheets
+from backemf.apps.cli.commands import from_data
 from backemf.errors import BackemfError
+from backemf.kits.frc.commands import CHARACTERIZE
 
 from ..data.test_codec import FIT
 from .runner import runner
 
-COMMANDS = (characterize.characterize, identify.fit, logs.log, render.render, report.report, sheets.datasheet)
+COMMANDS = (
+    from_data(CHARACTERIZE, "characterize"),
+    identify.fit,
+    logs.log,
+    render.render,
+    report.report,
+    sheets.datasheet,
+)
 run = runner(exports.export, *COMMANDS)
 EXPORT = ("export", "mx-106/m1", "--method", "formula", "--joint", "knee", "--to", "urdf")
 

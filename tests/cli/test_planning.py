@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.missing import commands, typed
-from backemf.apps.cli.plan import _posture
+from backemf.apps.cli.plan import commands, typed
 from backemf.findings import finding
 from backemf.logs.benches import bench_of
+from backemf.planning.options import parse_posture
 
 BENCH = be.bench.Pendulum(mass=0.3, length=0.1, arm_mass=0.02)
 
@@ -76,6 +76,6 @@ def test_a_bench_is_typed_as_it_is_read(bench):
 
 
 def test_a_posture_in_words():
-    assert _posture("a=0.5, b=-90deg") == pytest.approx({"a": 0.5, "b": -np.pi / 2})
+    assert parse_posture("a=0.5, b=-90deg") == pytest.approx({"a": 0.5, "b": -np.pi / 2})
     with pytest.raises(be.BackemfError, match="expected JOINT=ANGLE"):
-        _posture("elbow")
+        parse_posture("elbow")

@@ -8,8 +8,8 @@ import json
 import pytest
 
 import backemf as be
-from backemf.apps.cli import plot
-from backemf.apps.report.figures.plots import KINDS
+from backemf.apps.cli import report as plot
+from backemf.apps.report.figures.show import KINDS
 from backemf.errors import BackemfError, InvalidValue, MissingValue
 
 from .runner import runner

@@ -28,7 +28,7 @@ ACTUATORS = [
         [RICH, LIMITED] * 20, [*FRICTIONS.values()] * 2, [*DRIVES.values()] * 2, strict=False
     )
 ]
-FOUND = Finding(code="odd", text="something is odd.", remedy="look", numbers={"size": 0.5})
+FOUND = Finding(code="missing", text="something is odd.", remedy="look", numbers={"size": 0.5})
 FITTED = Fitted(
     path="motor.resistance", value=2.0, error=0.1, low=1.8, high=2.2, unit="ohm", start=1.0, prior=(2.1, 0.3)
 )

@@ -11,8 +11,8 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue
 from backemf.targets.export import export
-from backemf.targets.mujoco.classic import formula
 from backemf.targets.replay import replay
+from backemf.targets.write import closed_law
 
 MOTOR = be.motor.Motor(resistance=3.0, torque_constant=2.2, rotor_inertia=0.02)
 FRICTION = be.friction.Coulomb(coulomb=0.1, viscous=0.04)
@@ -100,7 +100,9 @@ def test_a_current_loop_hides_the_back_emf():
     gearbox = be.gearbox.Gearbox(ratio=3.0, n_motors=2)
     impedance = be.drive.Impedance(newton_metres_per_radian=5.0, newton_metre_seconds_per_radian=0.3)
     damping = {
-        drive.kind: formula(be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTION, drive=drive)).damping
+        drive.kind: closed_law(
+            be.Actuator(motor=motor, gearbox=gearbox, friction=FRICTION, drive=drive)
+        ).viscous
         for drive in (be.drive.Voltage(), be.drive.Current(), impedance)
     }
     assert damping["drive.Voltage"] == pytest.approx(0.04 + 2 * 9.0 * 2.2 * 2.4 / 3.0)
@@ -115,14 +117,14 @@ def test_gears_lose_torque_they_never_add_any():
     )
     for drive in drives:
         whole, lossy = (
-            formula(
+            closed_law(
                 be.Actuator(motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=3.0, efficiency=eta), drive=drive)
             )
             for eta in (None, 0.7)
         )
-        for name in ("gain", "kp", "kv", "force"):
+        for name in ("gain", "stiffness", "damping", "effort_limit"):
             assert getattr(lossy, name) == pytest.approx(0.7 * getattr(whole, name)), name
-        assert (lossy.damping, lossy.armature) == (whole.damping, whole.armature)
+        assert (lossy.viscous, lossy.armature) == (whole.viscous, whole.armature)
 
 
 def test_friction_is_that_of_a_motor_which_drives_against_half_the_load():
@@ -145,7 +147,7 @@ def test_friction_is_that_of_a_motor_which_drives_against_half_the_load():
         (uneven, 0.1 * 1.2),
     ):
         actuator = be.Actuator(motor=MOTOR, friction=friction, drive=supply)
-        assert formula(actuator, load=0.4).frictionloss == pytest.approx(level)
+        assert closed_law(actuator, load=0.4).friction == pytest.approx(level)
 
 
 def test_a_peak_current_flows_for_ever_and_says_so():

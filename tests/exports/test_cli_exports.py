@@ -13,7 +13,7 @@ import backemf as be
 from backemf.apps.cli import exports
 from backemf.datasheets import parts
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.physics import steady
+from backemf.physics.joint_law import JointLaw
 from backemf.targets.export import TARGETS
 
 from ..cli.runner import runner
@@ -95,7 +95,7 @@ def test_numbers_supply_and_firmware_of_ones_own():
         "--json",
     )
     report = json.loads(out)
-    plain = steady.plain_servo(be.Actuator.read("sts3215-7.4v/m1"))
+    plain = JointLaw.of(be.Actuator.read("sts3215-7.4v/m1"))
     assert report["numbers"]["kp"] == pytest.approx(plain.stiffness * 12 / 7.4 * 16 / 32)
     assert {f["code"] for f in report["findings"]} == {"outside_identified_supply", "derivative_not_known"}
     set_ = run(
@@ -112,7 +112,7 @@ def test_numbers_supply_and_firmware_of_ones_own():
     )
     found = json.loads(set_)["numbers"]
     servo = be.Actuator.read("mx-106/m1").replace(**{"drive.proportional": 16.0, "motor.resistance": 3.0})
-    assert found["kp"] == pytest.approx(steady.plain_servo(servo).stiffness)
+    assert found["kp"] == pytest.approx(JointLaw.of(servo).stiffness)
     with pytest.raises(
         UnknownName, match=r"unknown parameter 'motor.resistence'; did you mean 'motor.resistance'"
     ):

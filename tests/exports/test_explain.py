@@ -8,7 +8,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue
-from backemf.targets.explain import explain, summary, text
+from backemf.mujoco.explain.explanation import explain, summary, text
 from backemf.targets.export import export
 
 MODEL = """<mujoco>

@@ -22,7 +22,7 @@ from backemf.mujoco.arrays import from_model
 from backemf.mujoco.dcmotor import DcMotor
 from backemf.physics.friction import Viscous
 from backemf.targets.export import export
-from backemf.targets.mjlab.configuration import at_output
+from backemf.targets.mjlab import at_output
 from backemf.targets.replay import replay
 
 

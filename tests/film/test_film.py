@@ -13,7 +13,9 @@ import pytest
 
 import backemf as be
 from backemf.apps.film import film
+from backemf.apps.film.recorded_run import RecordedRun, recorded_run
 from backemf.apps.film.scene import scene
+from backemf.apps.film.stage import Stage
 from backemf.apps.film.strip import Strip
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 
@@ -76,27 +78,27 @@ def test_the_course_is_the_prediction():
     log = pendulum_log(offset=0.1)
     moved = log["position"].copy()
     moved[1] = np.nan
-    shown = film.course(SERVO, log)
-    assert shown.measured is log["position"]
-    assert shown.predicted[-1] == pytest.approx(log["position"][-1] - 0.1, abs=5e-3), (
+    shown = recorded_run(SERVO, log)
+    assert shown.recorded[""] is log["position"]
+    assert shown.predicted[""][-1] == pytest.approx(log["position"][-1] - 0.1, abs=5e-3), (
         "started 0.1 rad on, it still ends at the target"
     )
-    assert film.course(SERVO, pendulum_log()).rms < 1e-3
-    gap = replace(shown, measured=moved)
-    assert gap.at(0.01)[0] == pytest.approx(0.5 * (moved[0] + moved[2]))
-    assert gap.rms == pytest.approx(np.sqrt(np.nanmean((moved - shown.predicted) ** 2)))
+    assert recorded_run(SERVO, pendulum_log()).rms < 1e-3
+    gap = replace(shown, recorded={"": moved})
+    assert gap.at(0.01, gap.recorded)[""] == pytest.approx(0.5 * (moved[0] + moved[2]))
+    assert gap.rms == pytest.approx(np.sqrt(np.nanmean((moved - shown.predicted[""]) ** 2)))
 
 
 @pytest.mark.parametrize("name", [r"$\\frac{$ and $", "größe 測定\nof two lines", "x" * 500])
 def test_any_name_can_stand_above_a_plot(name):
     log = pendulum_log()
-    shown = film.Course(
+    shown = RecordedRun(
         name=name,
         model=name,
         motion="rotary",
         time=log.time,
-        measured=np.zeros(len(log)),
-        predicted=np.zeros(len(log)),
+        recorded={"": np.zeros(len(log))},
+        predicted={"": np.zeros(len(log))},
     )
     early, late = (Strip(shown, 400, 300).frame(t) for t in (0.1, 0.4))
     assert early.shape == (300, 400, 3)
@@ -107,15 +109,15 @@ def test_pictures_show_both_bodies_at_their_places():
     needs_renderer()
     log = pendulum_log(bench=be.bench.Pendulum(mass=0.3, length=0.1))
     n = len(log)
-    shown = film.Course(
+    shown = RecordedRun(
         name="two",
         model="",
         motion="rotary",
         time=log.time,
-        measured=np.linspace(0, 1.2, n),
-        predicted=np.linspace(0, -1.2, n),
+        recorded={"": np.linspace(0, 1.2, n)},
+        predicted={"": np.linspace(0, -1.2, n)},
     )
-    stage = film.Stage(log, shown, (480, 270))
+    stage = Stage(log, shown, (480, 270))
     first, last = (frame.astype(int) for frame in stage.frames(log.time[[0, -1]]))
     assert first.shape == (270, 480, 3)
     width, height = stage.picture
@@ -206,7 +208,7 @@ def test_nothing_is_left_behind_when_it_is_interrupted(tmp_path):
 
 def test_motion_may_come_from_mujoco():
     needed("mujoco")
-    shown = film.course(SERVO, pendulum_log(), engine="mujoco", name="a servo")
+    shown = recorded_run(SERVO, pendulum_log(), engine="mujoco", name="a servo")
     assert shown.model == "MuJoCo's replay of a servo"
     assert 0 < shown.rms < 5e-3
 
@@ -242,7 +244,7 @@ def test_motion_may_come_from_mujoco():
 )
 def test_what_cannot_be_drawn_is_said(changes, kind, text):
     with pytest.raises(kind) as error:
-        film.course(SERVO, pendulum_log(**changes))
+        recorded_run(SERVO, pendulum_log(**changes))
     assert str(error.value) == text
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.render import render
-from backemf.apps.film.robot import RobotStage, robot_film, shown
+from backemf.apps.cli.report import render
+from backemf.apps.film.film import film
+from backemf.apps.film.recorded_run import recorded_run
+from backemf.apps.film.stage import RobotStage
 from backemf.errors import InvalidValue, MissingValue
 
 from ..cli.runner import runner
@@ -38,22 +40,22 @@ def fit(arm, log):
 
 
 def test_both_stand_where_they_should(fit, log):
-    course = shown(fit, log)
-    stage = RobotStage(fit.robot, course, (640, 360))
-    moment = float(course.time[70])
+    run = recorded_run(fit, log)
+    stage = RobotStage(fit.robot, run, (640, 360))
+    moment = float(run.time[70])
     for motion in stage.motions.values():
         stage.place(moment, motion)
-        for j, name in enumerate(fit.robot.names):
-            for prefix, q in (("", motion), ("ghost_", course.recorded)):
+        for name in fit.robot.names:
+            for prefix, q in (("", motion), ("ghost_", run.recorded)):
                 at = stage.model.joint(prefix + name).qposadr[0]
-                assert stage.state.qpos[at] == pytest.approx(q[70, j], abs=1e-9)
+                assert stage.state.qpos[at] == pytest.approx(q[name][70], abs=1e-9)
     assert [*stage.motions] == ["as shipped", "identified"]
-    assert course.shipped is not None
-    assert course.off(course.shipped) > 3 * course.rms
+    assert run.shipped is not None
+    assert run.off(run.shipped) > 3 * run.rms
 
 
 def test_the_ghost_is_seen_through_and_moves_in_the_same_frame(fit, log):
-    model = RobotStage(fit.robot, shown(fit, log), (640, 360)).model
+    model = RobotStage(fit.robot, recorded_run(fit, log), (640, 360)).model
     ghost = [k for k in range(model.ngeom) if model.body(int(model.geom_bodyid[k])).name.startswith("ghost_")]
     assert len(ghost) == 3
     assert (model.geom_rgba[ghost, 3] < 0.5).all()
@@ -63,7 +65,7 @@ def test_the_ghost_is_seen_through_and_moves_in_the_same_frame(fit, log):
 def test_a_film_is_written_with_every_picture(fit, log, tmp_path):
     needs_renderer()
     short = replace(log.between(0.0, 0.5), name=log.name)
-    made = robot_film(fit, short, tmp_path / "arm.gif", size=(480, 320), fps=10)
+    made = film(fit, short, tmp_path / "arm.gif", size=(480, 320), fps=10)
     assert (made.frames, made.size) == (6, (480, 320))
     with needed("PIL.Image").open(made.file) as image:
         assert image.size == (480, 320)
@@ -79,4 +81,4 @@ def test_what_cannot_be_filmed_is_said(fit, tmp_path):
     with pytest.raises(InvalidValue, match="is not the fit of a robot"):
         run("mx-106/m1", "log.json", "-o", tmp_path / "f.gif", "--robot", "arm.xml")
     with pytest.raises(MissingValue, match="has no robot"):
-        shown(replace(fit, robot=None), recording(fit.robot, 1, seconds=0.5))
+        recorded_run(replace(fit, robot=None), recording(fit.robot, 1, seconds=0.5))

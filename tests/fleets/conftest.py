@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.kits.fleets import demo as simulated
+from backemf.kits.fleets import example_line as simulated
 
 from .lines import fitted
 

@@ -9,9 +9,9 @@ import numpy as np
 
 import backemf as be
 from backemf import store
-from backemf.kits.fleets import kept
-from backemf.kits.fleets.asked import Asked
+from backemf.kits.fleets import folder as kept
 from backemf.kits.fleets.estimates import Estimates
+from backemf.kits.fleets.request import FleetRequest
 
 PATHS = (
     *("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.viscous"),
@@ -86,9 +86,9 @@ def estimates_of(x: np.ndarray, V: np.ndarray, rng: np.random.Generator, session
 def write(folder: Path, seen: Estimates, start: be.Actuator) -> Path:
     """The folder of a fleet whose units were fitted so."""
     folder.mkdir(parents=True, exist_ok=True)
-    asked = Asked(logs=("nowhere",), by="folder", start="", actuator=start, n_units=len(seen.units))
+    asked = FleetRequest(logs=("nowhere",), by="folder", start="", actuator=start, n_units=len(seen.units))
     store.write(asked, folder / kept.REQUEST)
-    journal = kept.Journal(folder)
+    journal = kept.FleetJournal(folder)
     for i, unit in enumerate(seen.units):
         x, V = seen.x[i], seen.V[i]
         numbers = {

@@ -15,10 +15,12 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue
-from backemf.kits.fleets import demo as simulated, kept, work
+from backemf.identify.fit import run_fit
+from backemf.identify.options import FitOptions
+from backemf.kits.fleets import example_line as simulated, folder as kept, work
 from backemf.kits.fleets.fleet import PILOTS, retry
 from backemf.kits.fleets.pool import Local, place
-from backemf.kits.fleets.units import Unit
+from backemf.kits.fleets.request import Unit
 
 from .killed import killed
 from .lines import FEW, fitted
@@ -195,7 +197,7 @@ def test_memory_is_that_of_one_unit(tmp_path):
 
     folder = tmp_path / "fleet"
     folder.mkdir()
-    journal, peaks = kept.Journal(folder), []
+    journal, peaks = kept.FleetJournal(folder), []
     row = {"unit": "x", "state": "fitted", "session": "", "ballast": list(range(500))}
     for n in (10, 190):
         for k in range(n):
@@ -209,7 +211,7 @@ def test_memory_is_that_of_one_unit(tmp_path):
 
 
 def test_later_lines_replace_earlier_ones(tmp_path):
-    journal = kept.Journal(tmp_path)
+    journal = kept.FleetJournal(tmp_path)
     for value in (1, 2):
         journal.append("a", [{"unit": "a", "value": value}])
         journal.append('b\u00e4 "quoted"', [{"unit": "b", "value": 10 * value}])
@@ -227,7 +229,8 @@ def test_from_others_of_its_make_a_fit_ends_where_it_would_anyway(line, fleet):
     rows = {row["unit"]: row["parameters"] for row in fleet.rows()}
     begin = {path: p["value"] for path, p in rows["unit-00001"].items()}
     logs, start = be.read(str(line / "logs" / "unit-00002")), be.Actuator.read(line / "start.json")
-    usual, near = (be.fit(start, logs, friction="m4", tolerances=False, begin=b) for b in (None, begin))
+    options = FitOptions(friction="m4", tolerances=False)
+    usual, near = (run_fit(start, logs, options, b) for b in (None, begin))
     for path, p in usual.parameters.items():
         # descents end where a step is worth less than a millionth of the cost: a small part of an error
         assert abs(near.parameters[path].value - p.value) < 0.1 * p.error, path

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.kits.fleets import demo as simulated
-from backemf.kits.fleets.population import population
+from backemf.kits.fleets import example_line as simulated
+from backemf.kits.fleets.summary import population
 
 from .lines import options
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backemf.kits.fleets.estimates import population_model
 from backemf.kits.fleets.outliers import odd_units
-from backemf.kits.fleets.population import one_session, sound
-from backemf.kits.fleets.shared import shared
+from backemf.kits.fleets.summary import one_session, sound_units
 
 from .drawn import PATHS, drawn
 
@@ -22,7 +22,7 @@ def planted(size: float, seed: int, n: int = 400, faults: int = 40) -> tuple[flo
     which, side = rng.integers(len(PATHS), size=faults), rng.choice([-1, 1], faults)
     x = fleet.seen.x.copy()
     x[np.arange(faults), which] += size * side * fleet.spread[which]
-    odd = {one.unit: one for one in sound(fleet.seen._replace(x=x))[2]}
+    odd = {one.unit: one for one in sound_units(fleet.seen._replace(x=x))[2]}
     hit = [f"unit {k}" in odd for k in range(faults)]
     right = [odd[f"unit {k}"].path == PATHS[which[k]] for k in range(faults) if hit[k]]
     return float(np.mean(hit)), float(np.mean(right))
@@ -30,7 +30,7 @@ def planted(size: float, seed: int, n: int = 400, faults: int = 40) -> tuple[flo
 
 def test_false_alarms_on_a_thousand_sound_units():
     # 0.6 % are allowed for: of 1,000 units 6 +- 2.4
-    found = sound(drawn(np.random.default_rng(0), 1000, NOISE).seen)[2]
+    found = sound_units(drawn(np.random.default_rng(0), 1000, NOISE).seen)[2]
     assert len(found) < 10
 
 
@@ -62,7 +62,7 @@ def test_what_it_may_mean(moved, says):
     V = fleet.seen.V * np.outer(0.05 / fleet.spread, 0.05 / fleet.spread)
     for path, far in moved.items():
         x[0, PATHS.index(path)] += far
-    found = sound(fleet.seen._replace(x=x, V=V))[2]
+    found = sound_units(fleet.seen._replace(x=x, V=V))[2]
     assert found[0].unit == "unit 0"
     assert says in found[0].meaning
     assert found[0].finding.code == "odd_unit"
@@ -73,17 +73,17 @@ def test_a_misfit_is_odd_where_no_number_is():
     fleet = drawn(np.random.default_rng(7), 50, NOISE)
     excess = fleet.seen.excess.copy()
     excess[3] = np.log(4.0)
-    found = odd_units(shared(fleet.seen.x, fleet.seen.V), fleet.seen._replace(excess=excess))
+    found = odd_units(population_model(fleet.seen.x, fleet.seen.V), fleet.seen._replace(excess=excess))
     assert [one.unit for one in found] == ["unit 3"]
     assert "play in the gears" in found[0].meaning
 
 
 def test_odd_units_do_not_widen_the_spread():
     fleet = drawn(np.random.default_rng(8), 100, NOISE)
-    clean = sound(fleet.seen)[0]
+    clean = sound_units(fleet.seen)[0]
     x = fleet.seen.x.copy()
     x[:5, 0] += 20 * fleet.spread[0]
-    model, keep, _ = sound(fleet.seen._replace(x=x))
+    model, keep, _ = sound_units(fleet.seen._replace(x=x))
     assert not keep[:5].any()
     assert model.spread[0] == pytest.approx(clean.spread[0], rel=0.1)
 

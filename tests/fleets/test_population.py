@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.report import fleet_page as page
+from backemf.apps.report import html
 from backemf.datasheets.datasheet import Datasheet
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.fleets.estimates import estimates
 from backemf.kits.fleets.fleet import Fleet
-from backemf.kits.fleets.population import drawn_together, population
-from backemf.kits.fleets.story import story
+from backemf.kits.fleets.page import fleet_page
+from backemf.kits.fleets.summary import drawn_together, population, summarize
 from backemf.results.spread import UNITS
 
 from .drawn import PATHS, drawn, servo, write
@@ -100,7 +100,7 @@ def test_its_datasheet_reads_as_a_set_of_one(known):
 
 
 def test_a_story_names_the_odd_unit_and_the_one_that_wears(known):
-    told = story(known[1])
+    told = summarize(known[1])
     assert [one.unit for one in told.odd] == ["unit 0"]
     assert told.odd[0].path == "motor.torque_constant"
     assert told.changes[0].unit == "unit 1"
@@ -117,7 +117,7 @@ def test_poor_logs_are_drawn_towards_the_others(known):
 
 
 def test_the_page_of_a_fleet(known, tmp_path):
-    text = page.write(known[1], tmp_path / "fleet.html", name="line").read_text(encoding="utf-8")
+    text = html.write(fleet_page(known[1], "line"), tmp_path / "fleet.html").read_text(encoding="utf-8")
     for words in ("Distributions", "What goes together", "unit 0", "demagnetised", "unit 1", "drifts"):
         assert words in text
     assert "http" not in text.split("<script>")[0].replace("http-equiv", "")
@@ -128,7 +128,7 @@ def test_few_units_say_so(tmp_path):
     fleet = Fleet.read(write(tmp_path / "fleet", made.seen, servo()))
     found = population(fleet)
     assert next(f.code for f in found.findings) == "few_units"
-    text = page.page(fleet)
+    text = html.page_of(fleet_page(fleet))
     assert "Too few units to tell what goes together" in text
     assert "Each unit was recorded in one session" in text
 

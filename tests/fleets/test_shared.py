@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import MissingValue
-from backemf.kits.fleets.shared import _likelihood, shared, shrunken
+from backemf.kits.fleets.estimates import _likelihood, population_model, shrink
 
 from .drawn import drawn
 
@@ -29,7 +29,7 @@ def test_the_slope_of_the_likelihood_is_its_difference():
 def test_without_errors_it_is_the_mean_and_the_sample_covariance():
     rng = np.random.default_rng(1)
     x = rng.standard_normal((40, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0]])
-    model = shared(x, np.tile(1e-9 * np.eye(3), (40, 1, 1)))
+    model = population_model(x, np.tile(1e-9 * np.eye(3), (40, 1, 1)))
     np.testing.assert_allclose(model.mean, x.mean(axis=0), atol=1e-6)
     # the restricted likelihood's own answer: divided by n - 1, not by n
     np.testing.assert_allclose(model.S, np.cov(x.T), rtol=2e-3, atol=2e-3)
@@ -41,7 +41,7 @@ def fleets(count: int, n: int = 100) -> dict[str, float]:
     for seed in range(count):
         fleet = drawn(np.random.default_rng(seed), n)
         seen = fleet.seen
-        model = shared(seen.x, seen.V)
+        model = population_model(seen.x, seen.V)
         told["near"] += list(np.abs(model.spread / fleet.spread - 1) < 0.15)
         told["spread"] += list((model.spread_low <= fleet.spread) & (fleet.spread <= model.spread_high))
         off = np.abs(model.mean - fleet.mean) / np.sqrt(np.diag(model.mean_covariance))
@@ -50,7 +50,7 @@ def fleets(count: int, n: int = 100) -> dict[str, float]:
         told["correlation"] += list(
             np.abs(model.correlation - fleet.correlation)[pairs] < 1.96 * model.correlation_error[pairs]
         )
-        estimate, error = shrunken(model, seen.x, seen.V)
+        estimate, error = shrink(model, seen.x, seen.V)
         told["unit"] += list((np.abs(estimate - fleet.truth) < 1.96 * error).ravel())
     return {name: float(np.mean(some)) for name, some in told.items()}
 
@@ -66,8 +66,8 @@ def test_spreads_of_twenty_fleets_of_a_hundred():
 
 def test_shrunken_estimates_are_nearer_to_the_truth():
     fleet = drawn(np.random.default_rng(2), 100, noise=(0.8, 2.0))
-    model = shared(fleet.seen.x, fleet.seen.V)
-    better, _ = shrunken(model, fleet.seen.x, fleet.seen.V)
+    model = population_model(fleet.seen.x, fleet.seen.V)
+    better, _ = shrink(model, fleet.seen.x, fleet.seen.V)
     off = [np.sqrt(np.mean(((x - fleet.truth) / fleet.spread) ** 2)) for x in (better, fleet.seen.x)]
     # a fit that errs by as much as units differ: half of its error goes, and more where logs are poorer
     assert off[0] < 0.75 * off[1]
@@ -76,7 +76,7 @@ def test_shrunken_estimates_are_nearer_to_the_truth():
 def test_where_units_do_not_differ_the_interval_reaches_zero():
     rng = np.random.default_rng(3)
     V = np.tile(0.01 * np.eye(2), (60, 1, 1))
-    model = shared(0.1 * rng.standard_normal((60, 2)), V)
+    model = population_model(0.1 * rng.standard_normal((60, 2)), V)
     assert (model.spread_low == 0.0).all()
     assert (model.spread_high < 0.1).all()
     assert (model.spread_high > model.spread).all()
@@ -84,10 +84,10 @@ def test_where_units_do_not_differ_the_interval_reaches_zero():
 
 def test_few_units_are_taken_as_uncorrelated_and_two_are_too_few():
     fleet = drawn(np.random.default_rng(4), 6)
-    model = shared(fleet.seen.x, fleet.seen.V)
+    model = population_model(fleet.seen.x, fleet.seen.V)
     np.testing.assert_allclose(model.correlation, np.eye(len(model.mean)), atol=1e-12)
     with pytest.raises(MissingValue, match="2 units tell no spread; expected at least 3"):
-        shared(fleet.seen.x[:2], fleet.seen.V[:2])
+        population_model(fleet.seen.x[:2], fleet.seen.V[:2])
 
 
 def test_what_a_unit_does_not_tell_counts_for_nothing():
@@ -96,6 +96,6 @@ def test_what_a_unit_does_not_tell_counts_for_nothing():
     V[30:, 0, :] = V[30:, :, 0] = 0.0
     V[30:, 0, 0] = 1e8 * fleet.spread[0] ** 2
     x[30:, 0] += 1e3 * fleet.spread[0]
-    model = shared(x, V)
+    model = population_model(x, V)
     assert abs(model.mean[0] - fleet.mean[0]) < 5 * fleet.spread[0] / np.sqrt(30)
     assert model.spread[0] == pytest.approx(fleet.spread[0], rel=0.5)

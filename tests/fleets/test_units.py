@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from backemf.errors import InvalidValue, MissingValue
-from backemf.kits.fleets.units import Unit, units
+from backemf.kits.fleets.request import Unit, units
 
 
 @pytest.fixture

@@ -28,11 +28,10 @@ def openers() -> dict[str, Any]:
     from backemf.logs.mapping import mapping
     from backemf.logs.read import look, read
     from backemf.logs.to_log import to_log
+    from backemf.mujoco.explain.explanation import explain, text
     from backemf.results.fit import Fit
-    from backemf.targets import bam
-    from backemf.targets.explain import explain, text
+    from backemf.targets import bam, isaaclab
     from backemf.targets.export import export
-    from backemf.targets.isaaclab import source as isaaclab
     from backemf.targets.mujoco import dcmotor as mujoco, source
 
     from .seeds import servo

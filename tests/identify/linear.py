@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from backemf.identify.free import Free, Parameter
-from backemf.identify.residual import Problem
+from backemf.identify.parameters import FreeParameters, Parameter
+from backemf.identify.problem import Problem
 
 
-def numbers(n: int, *, low: Any = -100.0, high: Any = 100.0, error: Any = 1e9, mean: Any = 0.0) -> Free:
+def numbers(
+    n: int, *, low: Any = -100.0, high: Any = 100.0, error: Any = 1e9, mean: Any = 0.0
+) -> FreeParameters:
     """Plain numbers a, b, c: their coordinates are themselves."""
     rows = [np.broadcast_to(np.asarray(v, float), n) for v in (low, high, error, mean)]
-    return Free(
+    return FreeParameters(
         tuple(
             Parameter(path=name, start=0.0, unit="1", low=lo, high=hi, prior=(m, e), signed=1.0)
             for name, lo, hi, e, m in zip("abcdefgh"[:n], *rows, strict=True)
@@ -28,7 +30,7 @@ class Linear:
 
     substeps = 7
 
-    def __init__(self, A: Any, b: Any, free: Free | None = None, curvature: float = 1.0) -> None:
+    def __init__(self, A: Any, b: Any, free: FreeParameters | None = None, curvature: float = 1.0) -> None:
         self.A, self.b = np.atleast_2d(np.asarray(A, float)), np.asarray(b, float)
         self.free = free or numbers(self.A.shape[1])
         self.curvature = curvature
@@ -48,7 +50,9 @@ class Linear:
 class Logs(Problem):
     """Errors J_k x - y_k of several logs, (samples, outputs), over their noise."""
 
-    def __init__(self, rows: Sequence[tuple[Any, Any]], free: Free | None = None, noise: Any = 1.0) -> None:
+    def __init__(
+        self, rows: Sequence[tuple[Any, Any]], free: FreeParameters | None = None, noise: Any = 1.0
+    ) -> None:
         rows = [(np.asarray(J, float), np.asarray(y, float)) for J, y in rows]
         rows = [(J[:, None] if J.ndim == 2 else J, y[:, None] if y.ndim == 1 else y) for J, y in rows]
         self.J, self.y = np.concatenate([J for J, _ in rows]), np.concatenate([y for _, y in rows])

@@ -26,8 +26,8 @@ from backemf.identify.causes import (
     moved,
     strain,
 )
-from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, Parameter
+from backemf.identify.parameters import FreeParameters, Parameter
+from backemf.identify.search import bench_search
 
 from .recordings import SERVO, record, steps
 
@@ -39,7 +39,7 @@ def number(path: str = "bench.mass", mean: float = 0.0, error: float = 0.1, **mo
 
 def stub(*numbers: Parameter, values: Any = None) -> Any:
     """As much of a problem as its free numbers."""
-    free = Free(numbers)
+    free = FreeParameters(numbers)
     return SimpleNamespace(free=free, values=lambda x: values or dict(zip(free.names, x, strict=True)))
 
 
@@ -196,7 +196,9 @@ def logs(mass: float = 1.0) -> list[be.Log]:
 @pytest.mark.parametrize("factor", [1.0, 1.25])
 def test_a_mass_that_is_wrong_is_named_with_what_looks_alike(factor):
     some = logs(factor)
-    p, end, robust = climb_of(SERVO, some, prior=PRIOR, n_starts=1, offset=False).settled("stribeck")
+    search = bench_search(SERVO, some, prior=PRIOR, n_starts=1, offset=False)
+    optimum = search.settle(search.find("stribeck"))
+    p, end, robust = optimum.problem, optimum.end, optimum.robust
     findings = [f for f in causes.causes(p, end.x, robust) if f.code.startswith("wrong_")]
     if factor == 1.0:
         assert strain(p, end.x) < 2.0
@@ -218,7 +220,9 @@ def test_another_clock_takes_most_of_the_misfit_away():
     sound = [record(0, duration=2.5), record(1, mass=0.5, command=steps, duration=2.5)]
 
     def said(some: list[be.Log]) -> list:
-        p, end, robust = climb_of(SERVO, some, n_starts=1, offset=False).settled("stribeck")
+        search = bench_search(SERVO, some, n_starts=1, offset=False)
+        optimum = search.settle(search.find("stribeck"))
+        p, end, robust = optimum.problem, optimum.end, optimum.robust
         return list(causes.drifting(p, end.x, robust, some))
 
     assert said(sound) == []

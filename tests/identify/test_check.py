@@ -14,8 +14,9 @@ import pytest
 import backemf as be
 from backemf.findings import finding
 from backemf.identify import check
-from backemf.identify.check import Check, Expectation, identifiability, identifiability_problem
-from backemf.identify.free import Free, Parameter
+from backemf.identify.check import Check, Expectation, identifiability
+from backemf.identify.parameters import FreeParameters, Parameter
+from backemf.identify.plants.bench import identifiability_problem
 
 from .recordings import SERVO, record, steps
 
@@ -28,7 +29,10 @@ def number(path: str, start: float = 1.0, **more: Any) -> Parameter:
 def told(H: Any, *numbers: Parameter, **fixed: float) -> tuple:
     """What a problem with this curvature would say."""
     p: Any = SimpleNamespace(
-        free=Free(numbers), first=np.zeros(len(numbers)), normal=lambda x: (np.array(H), 0, 0), fixed=fixed
+        free=FreeParameters(numbers),
+        first=np.zeros(len(numbers)),
+        normal=lambda x: (np.array(H), 0, 0),
+        fixed=fixed,
     )
     rows, combinations = identifiability(p)
     return {row.path: row for row in rows}, combinations

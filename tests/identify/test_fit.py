@@ -13,10 +13,11 @@ import pytest
 import backemf as be
 from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured
-from backemf.identify.fit import _bench, _held_out, _start, fitted_numbers
-from backemf.identify.free import free
-from backemf.identify.residual import Problem, mean_absolute_errors, problem
-from backemf.identify.settle import Ended
+from backemf.identify.fit_numbers import bench_numbers_of, fitted_numbers, start_of
+from backemf.identify.parameters import free
+from backemf.identify.plants.bench import judge_logs
+from backemf.identify.plants.plant import StartResult
+from backemf.identify.problem import Problem, mean_absolute_errors, problem
 from backemf.identify.uncertainty import Uncertainty
 from backemf.physics.quantity import parameters
 from backemf.results.fit import BenchNumber
@@ -113,11 +114,11 @@ def test_what_was_found_of_the_bench():
     p = made()
     values = p.values(p.first) | {"bench.mass[0.5 kg]": 0.55}
     x = p.free.to_x(values, p.fixed)
-    light, heavy = _bench(p, x, np.diag(np.full(len(x), 1e-4)))
+    light, heavy = bench_numbers_of(p, x, np.diag(np.full(len(x), 1e-4)))
     assert (light.path, light.group, light.logs) == ("bench.mass", "0.3 kg", ("log 0",))
     assert (heavy.stated, heavy.tolerance) == (pytest.approx(0.5), pytest.approx(0.005))
     assert (heavy.value, heavy.error, heavy.unit) == (pytest.approx(0.55), pytest.approx(0.0055), "kg")
-    (arm,) = _bench(
+    (arm,) = bench_numbers_of(
         problem(
             SERVO,
             [one.log for one in p.logs],
@@ -138,19 +139,18 @@ def test_what_was_found_of_the_bench():
 
 def test_held_out_logs_are_judged_with_what_was_found():
     p = made()
-    assert _held_out(p, p.first, [], ()) == ({}, ())
     other = record(5, duration=0.6)
-    errors, read = _held_out(p, p.first, [other], ())
+    errors, read = judge_logs(p, p.first, [other], ())
     alone = problem(SERVO, [other], free(SERVO, ["motor.resistance"]), substeps=p.substeps)
     assert errors == pytest.approx(mean_absolute_errors(alone, alone.first))
     assert read == ()
-    _, none = _held_out(p, p.first, [record(6, mass=0.4, duration=0.6)], ())
+    _, none = judge_logs(p, p.first, [record(6, mass=0.4, duration=0.6)], ())
     assert none == ()  # no angle was free, and none is read
     # a mass that the fit found is that of the log as well
     found = BenchNumber(
         path="bench.mass", group="0.3 kg", stated=0.3, tolerance=1.0, value=0.6, error=0.1, unit="kg", logs=()
     )
-    wrong, _ = _held_out(p, p.first, [other], [found])
+    wrong, _ = judge_logs(p, p.first, [other], [found])
     assert wrong["log 5"] > 2 * errors["log 5"]
 
 
@@ -161,18 +161,18 @@ def test_the_angle_of_a_mounting_that_was_never_fitted_is_read_from_its_log():
     turned = replace(
         turned, signals={n: replace(s, values=s.values + 0.1) for n, s in turned.signals.items()}
     )
-    errors, (read,) = _held_out(hanging, hanging.first, [turned], ())
+    errors, (read,) = judge_logs(hanging, hanging.first, [turned], ())
     assert read.value == pytest.approx(0.1, abs=0.02)
     assert (read.path, read.stated, read.logs) == ("bench.hanging", 0.0, ("log 5",))
     assert 0 < read.error < 0.02
     assert errors["log 5"] < 1e-3
     # the same mounting has the angle of the fit
-    _, none = _held_out(hanging, hanging.first, [record(6, duration=1.0)], ())
+    _, none = judge_logs(hanging, hanging.first, [record(6, duration=1.0)], ())
     assert none == ()
 
 
 def test_a_start_is_remembered_as_it_ended():
-    row = _start(Ended({"a": 1.0}, 2.0, 3.0, "converged", 4))
+    row = start_of(StartResult({"a": 1.0}, 2.0, 3.0, "converged", 4))
     assert (row.cost, row.mae, row.ended, row.n_evaluations, row.parameters) == (
         2.0,
         3.0,

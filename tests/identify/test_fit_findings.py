@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backemf.identify.fit_findings import of_errors, of_pairs, of_parameters, of_search
-from backemf.identify.free import Free, Parameter
+from backemf.identify.fit_numbers import of_errors, of_pairs, of_parameters, of_search
+from backemf.identify.parameters import FreeParameters, Parameter
 from backemf.results.fit import Fitted
 
 
@@ -35,7 +35,7 @@ def said(
     one = Fitted(
         path="a", value=value, error=0.3, low=0.1, high=9.0, unit="1", start=1.0, prior=prior, told_by=told_by
     )
-    p: Any = SimpleNamespace(free=Free((q,)))
+    p: Any = SimpleNamespace(free=FreeParameters((q,)))
     return list(of_parameters(p, np.array([x]), {"a": one}, wrong))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import backemf as be
 from backemf.analysis.curves import friction_size
-from backemf.identify.free import size, size_of, sized
 from backemf.identify.frictions import BELOW, above, law, usual, with_friction
+from backemf.identify.parameters import size, size_of, sized
 from backemf.physics.friction import FRICTIONS
 
 from .recordings import SERVO

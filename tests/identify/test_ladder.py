@@ -8,18 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.ladder import (
-    STOPPED,
-    Ladder,
-    Rung,
-    as_good,
-    default_hold_out,
-    folds_of,
-    grouped,
-    in_words,
-    simplest,
-)
-from backemf.identify.select import matches, split
+from backemf.identify.holdout import default_hold_out, folds_of, grouped, in_words, matches, split
+from backemf.identify.ladder import STOPPED, Ladder, RungResult, as_good, simplest
 from backemf.results.fit import Fit, Fitted
 
 from .recordings import SERVO, record, sweep
@@ -221,8 +211,8 @@ def fit_of(n: int, untold: bool = False, training: float = 1e-3, motion: str = "
     )
 
 
-def rung(name: str, n: int, *errors: float, untold: bool = False) -> Rung:
-    return Rung(name=name, fit=fit_of(n, untold), errors={f"log {k}": e for k, e in enumerate(errors)})
+def rung(name: str, n: int, *errors: float, untold: bool = False) -> RungResult:
+    return RungResult(name=name, fit=fit_of(n, untold), errors={f"log {k}": e for k, e in enumerate(errors)})
 
 
 def test_a_rungs_error_and_how_sure_it_is():
@@ -230,7 +220,7 @@ def test_a_rungs_error_and_how_sure_it_is():
     assert one.held_out == 3.0
     assert one.standard_error == pytest.approx(math.sqrt(7.0 / 3))  # squares off the mean: 4, 1, 9
     assert rung("m4", 3, 1.0).standard_error == np.inf
-    failed = Rung(name="m5", fit=None, reason="it ran away")
+    failed = RungResult(name="m5", fit=None, reason="it ran away")
     assert failed.held_out == np.inf
     assert failed.untold == ()
 
@@ -251,7 +241,7 @@ def test_numbers_of_a_friction_that_nothing_tells(path, told_by, value, untold):
     )
     fit = fit_of(0)
     object.__setattr__(fit, "parameters", {path: number})
-    assert Rung(name="m4", fit=fit).untold == ((path,) if untold else ())
+    assert RungResult(name="m4", fit=fit).untold == ((path,) if untold else ())
 
 
 BETTER = {
@@ -293,7 +283,7 @@ CHOICES = {
 def test_the_simplest_rung_that_is_good_enough(row):
     rows, chosen = CHOICES[row]
     climbed = [rung(name, n, *[error] * 3) for name, n, error in rows]
-    failed = Rung(name="failed", fit=None, reason="it ran away")
+    failed = RungResult(name="failed", fit=None, reason="it ran away")
     assert simplest([*climbed, failed]).name == chosen
 
 
@@ -302,16 +292,18 @@ def test_a_rung_that_is_not_told_only_where_no_other_is_left():
     assert simplest([untold, told]).name == "b"
     assert simplest([untold, rung("b", 2, 1.0, 1.0, untold=True)]).name == "a"
     with pytest.raises(be.BackemfError, match="no rung could be fitted: it ran away"):
-        simplest([Rung(name="failed", fit=None, reason="it ran away")])
+        simplest([RungResult(name="failed", fit=None, reason="it ran away")])
 
 
 def climbed(motion: str = "rotary") -> Ladder:
     rungs = (
-        Rung(name="coulomb", fit=fit_of(2, training=2e-3, motion=motion), errors={"a": 3e-3, "b": 5e-3}),
-        Rung(name="m4", fit=None, reason="it ran away"),
-        Rung(name="m5", fit=fit_of(4, motion=motion), errors={"a": 2e-3, "b": 2e-3}),
-        Rung(name="m6", fit=fit_of(5, motion=motion), errors={"a": 5e-3}),
-        Rung(name="lugre", fit=fit_of(3, motion=motion), errors={"a": 1e-3, "b": 2e-3}),
+        RungResult(
+            name="coulomb", fit=fit_of(2, training=2e-3, motion=motion), errors={"a": 3e-3, "b": 5e-3}
+        ),
+        RungResult(name="m4", fit=None, reason="it ran away"),
+        RungResult(name="m5", fit=fit_of(4, motion=motion), errors={"a": 2e-3, "b": 2e-3}),
+        RungResult(name="m6", fit=fit_of(5, motion=motion), errors={"a": 5e-3}),
+        RungResult(name="lugre", fit=fit_of(3, motion=motion), errors={"a": 1e-3, "b": 2e-3}),
     )
     return Ladder(rungs=rungs, chosen="m5", held_out="two logs")
 

@@ -13,8 +13,8 @@ from scipy.optimize import lsq_linear
 import backemf as be
 from backemf.engine import population
 from backemf.identify import optimize, search
-from backemf.identify.fit import climb_of
-from backemf.identify.optimize import _step, homotopy, levenberg_marquardt
+from backemf.identify.optimize import _step, homotopy, levenberg_marquardt, observed
+from backemf.identify.search import bench_search
 
 from ..conftest import unavailable
 from .linear import Linear, numbers
@@ -191,7 +191,9 @@ def test_the_observer_is_let_go_step_by_step():
     A, b = system(2)
     p: Any = Linear(A, b)
     told: list[Any] = []
-    end = homotopy(p, np.zeros(3), stages=(9.0, 3.0, 0.0), robust=2.5, note=lambda *said: told.append(said))
+    end = homotopy(
+        p, np.zeros(3), stages=observed(9.0, 3.0, 0.0), robust=2.5, note=lambda *said: told.append(said)
+    )
     assert list(dict.fromkeys(p.asked)) == [(9.0, 2.5, 2), (3.0, 2.5, 2), (0.0, 2.5, 7)]  # coarse, then fine
     assert end.n_evaluations == len(p.asked)
     assert end.x == pytest.approx(np.linalg.lstsq(A, b, rcond=None)[0], abs=1e-3)
@@ -203,13 +205,13 @@ def test_the_observer_is_let_go_step_by_step():
     assert told[-1][1] == end.cost
     coarse: Any = Linear(A, b)
     coarse.substeps = 2
-    homotopy(coarse, np.zeros(3), stages=(9.0, 0.0))
+    homotopy(coarse, np.zeros(3), stages=observed(9.0, 0.0))
     assert list(dict.fromkeys(coarse.asked)) == [(9.0, np.inf, 1), (0.0, np.inf, 2)]
 
 
 def test_a_stage_goes_on_where_the_one_before_ended():
     p: Any = Linear(np.eye(2), [3.0, -2.0])
-    homotopy(p, np.zeros(2), stages=(5.0, 0.0))
+    homotopy(p, np.zeros(2), stages=observed(5.0, 0.0))
     last = next(k for k, asked in enumerate(p.asked) if asked[0] == 0.0)
     assert p.tried[last] == pytest.approx([3.0, -2.0], abs=1e-3)
 
@@ -226,8 +228,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_best_of_many_starts_are_taken_and_none_twice(here, monkeypatch):
     monkeypatch.setattr(optimize, "DRAWN", 60)
-    climb = climb_of(SERVO, [record(1, duration=1.0)], on="gpu", n_starts=4)
-    p, _ = climb.problem_of(SERVO)
+    climb = bench_search(SERVO, [record(1, duration=1.0)], on="gpu", n_starts=4)
+    p = climb.plant.problem()
     starts = list(climb._starts(p, np.inf))
     assert len(starts) == 3
     random = [optimize.spread(p.free, 3.0, np.random.default_rng(k), p.first) for k in range(40)]
@@ -239,7 +241,7 @@ def test_the_best_of_many_starts_are_taken_and_none_twice(here, monkeypatch):
 
 
 def test_costs_of_many_are_the_cost_of_each():
-    p, _ = climb_of(SERVO, [record(1, duration=1.0)]).problem_of(SERVO)
+    p = bench_search(SERVO, [record(1, duration=1.0)]).plant.problem()
     X = [p.first, p.first + 0.05]
     expected = [p.normal(x, robust=3.0)[2] for x in X]
     np.testing.assert_allclose(p.costs(X, robust=3.0), expected, rtol=1e-9)

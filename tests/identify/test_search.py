@@ -11,15 +11,14 @@ import pytest
 
 import backemf as be
 from backemf.datasheets.datasheet import Printed
-from backemf.identify import settle
 from backemf.identify.bench_numbers import latency
-from backemf.identify.fit import climb_of
-from backemf.identify.free import Free, free
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import Minimum, noted
-from backemf.identify.residual import problem
-from backemf.identify.search import agreed, stages, with_registers
-from backemf.identify.settle import Ended, Found, Weights, _shifted, _slid, weighed
+from backemf.identify.parameters import FreeParameters, free
+from backemf.identify.plants.bench import SCHEDULE, _scale, _shifted, _slid, residual_weights, with_registers
+from backemf.identify.plants.plant import SearchResult, StartResult, Weights
+from backemf.identify.problem import problem
+from backemf.identify.search import agreed, bench_search
 
 from .linear import Logs
 from .recordings import SERVO, record
@@ -41,7 +40,7 @@ def log(bench: Any = None, settings: Any = None, step: float = 0.005, **signals:
 
 
 def paths(actuator: be.Actuator = SERVO, *logs: be.Log, **options: Any) -> list[str]:
-    return list(climb_of(actuator, logs or [log()], **options).problem_of(actuator)[0].free.paths)
+    return list(bench_search(actuator, logs or [log()], **options).plant.problem().free.paths)
 
 
 def test_a_pendulum_has_its_angle_found_along():
@@ -51,7 +50,7 @@ def test_a_pendulum_has_its_angle_found_along():
     assert paths(free_paths=["motor.resistance"]) == ["motor.resistance"]
     # the caller's own angle is one for all
     assert paths(also=["bench.hanging"]) == [*WINDING, *FRICTION, "bench.hanging"]
-    own = climb_of(SERVO, [log()], also=["bench.hanging"]).problem_of(SERVO)[0].free
+    own = bench_search(SERVO, [log()], also=["bench.hanging"]).plant.problem().free
     assert own.names[-1] == "bench.hanging"
     assert not own.parameters[-1].beside
     assert own.parameters[-1].start == 0.0
@@ -59,7 +58,7 @@ def test_a_pendulum_has_its_angle_found_along():
 
 def test_an_arm_that_nobody_weighed_is_found_along_from_next_to_nothing():
     bare, heavy = (log(be.bench.Pendulum(mass=m, length=0.1)) for m in (0.3, 0.5))
-    p, _ = climb_of(SERVO, [heavy, bare]).problem_of(SERVO)
+    p = bench_search(SERVO, [heavy, bare]).plant.problem()
     (arm,) = [q for q in p.free.parameters if q.path == "bench.arm_mass"]
     assert (arm.start, arm.beside) == (pytest.approx(0.03 * 0.3), True)
     assert "bench.arm_mass" not in paths(SERVO, log(), bare)  # one of them was weighed
@@ -77,32 +76,33 @@ def test_further_numbers_are_free_once():
 
 
 def test_a_delay_starts_at_half_a_sample():
-    p, _ = climb_of(SERVO, [log()], delay=True, offset=False).problem_of(SERVO)
+    p = bench_search(SERVO, [log()], delay=True, offset=False).plant.problem()
     assert p.free.paths[-1] == "drive.delay"
     assert p.free.parameters[-1].start == pytest.approx(0.0025)
     late = replace(SERVO, drive=replace(SERVO.drive, delay=0.01))
-    p, _ = climb_of(late, [log()], delay=True, offset=False).problem_of(late)
+    p = bench_search(late, [log()], delay=True, offset=False).plant.problem()
     assert p.free.parameters[-1].start == 0.01
     assert "drive.delay" not in paths(late)
 
 
 def test_a_rotor_without_inertia_gets_some():
     light = SERVO.replace(**{"motor.rotor_inertia": 0.0})
-    p, _ = climb_of(light, [log()]).problem_of(light)
+    p = bench_search(light, [log()]).plant.problem()
     assert p.actuator.motor.rotor_inertia == pytest.approx(0.2 * (0.3 + 0.01) * 0.01)
-    assert climb_of(SERVO, [log()]).problem_of(SERVO)[0].actuator.motor.rotor_inertia == 3e-3
+    assert bench_search(SERVO, [log()]).plant.problem().actuator.motor.rotor_inertia == 3e-3
 
 
 def test_a_firmware_gain_is_free_where_it_is_a_guess_or_somebody_stated_it():
     plain = replace(SERVO, drive=be.drive.Position(volts_per_radian=5.0, supply=7.0))
     register = log(settings={"drive.proportional": 8.0})
-    p, guessed = climb_of(plain, [register]).problem_of(plain)
-    assert guessed
+    plant: Any = bench_search(plain, [register]).plant
+    assert plant.guessed_gain
+    p = plant.problem()
     assert "drive.firmware_gain" in p.free.paths
     assert "drive.firmware_gain" not in paths(plain, register, free_paths=["motor.resistance"])
     assert "drive.firmware_gain" not in paths()
     assert "drive.firmware_gain" in paths(prior={"drive.firmware_gain": (0.16, 0.01)})
-    assert not climb_of(SERVO, [log()]).problem_of(SERVO)[1]
+    assert not bench_search(SERVO, [log()]).plant.guessed_gain
 
 
 def test_what_gears_lose_is_free_beside_a_friction_that_knows_the_load():
@@ -144,10 +144,6 @@ def test_a_d_register_that_the_sheet_prints_is_there():
 # stages and weights
 
 
-def at_step(step: float) -> Any:
-    return SimpleNamespace(step=step)
-
-
 STAGES = {
     # the usual sample interval: bandwidths of the observer
     0.001: (120.0, 60.0, 20.0, 6.0, 2.0, 0.0),
@@ -161,7 +157,8 @@ STAGES = {
 
 @pytest.mark.parametrize("step", STAGES)
 def test_an_observer_is_never_faster_than_the_samples(step):
-    assert stages(at_step(step)) == pytest.approx(STAGES[step])
+    (leg,) = SCHEDULE.legs(step)
+    assert [stage.bandwidth for stage in leg] == pytest.approx(STAGES[step])
 
 
 def errors_of(*errors: np.ndarray, noise: float = 1.0) -> Logs:
@@ -176,25 +173,25 @@ WHITE = np.random.default_rng(0).normal(size=2000)
 def test_errors_that_noise_explains_keep_the_weight_of_noise():
     for scale in (0.1, 1.0, 1.25):
         p = errors_of(2.0 * scale * WHITE, noise=2.0)
-        assert weighed(p, X) == Weights(p.sigma_noise, np.inf)
-    assert weighed(errors_of(np.full(60, np.nan)), X).robust == np.inf
+        assert residual_weights(p, X) == Weights(p.sigma_noise, np.inf)
+    assert residual_weights(errors_of(np.full(60, np.nan)), X).robust == np.inf
 
 
 def test_errors_that_are_larger_weigh_as_they_scatter():
     """The median of a normal error is 0.6745 of its standard deviation; independent ones count each."""
-    assert weighed(errors_of(1.4 * WHITE), X).robust < np.inf
+    assert residual_weights(errors_of(1.4 * WHITE), X).robust < np.inf
     p = errors_of(2.0 * 3.0 * WHITE, noise=2.0)
-    weights = weighed(p, X)
+    weights = residual_weights(p, X)
     assert weights.sigma == pytest.approx([6.0], rel=0.05)
     assert weights.robust == pytest.approx(1.5)
     p.sigma = 5.0 * p.sigma_noise  # whatever weight they had before
-    again = weighed(p, X)
+    again = residual_weights(p, X)
     assert again.sigma == pytest.approx(weights.sigma)
 
 
 def test_errors_that_stay_alike_weigh_less():
     slow = np.repeat(10.0 * np.tile([1.0, -1.0], 60), 5)  # alike over 1, 0.6, 0.2 of a sample: 1 + 2 * 0.8
-    weights = weighed(errors_of(slow, slow), X)
+    weights = residual_weights(errors_of(slow, slow), X)
     alike = 1 + 2 * 0.8
     assert weights.sigma == pytest.approx([1.4826 * 10.0 * np.sqrt(alike)], rel=0.02)
     assert weights.robust == pytest.approx(1.5 / np.sqrt(alike), rel=0.02)
@@ -202,23 +199,23 @@ def test_errors_that_stay_alike_weigh_less():
 
 def test_each_output_weighs_by_itself():
     both = np.stack([1.0 * WHITE, 4.0 * WHITE], axis=1)
-    weights = weighed(errors_of(both), X)
+    weights = residual_weights(errors_of(both), X)
     assert weights.sigma == pytest.approx([1.0, 4.0], rel=0.06)
     empty = np.stack([3.0 * WHITE, np.full(2000, np.nan)], axis=1)
-    assert weighed(errors_of(empty), X).sigma == pytest.approx([3.0, 1.0], rel=0.06)
+    assert residual_weights(errors_of(empty), X).sigma == pytest.approx([3.0, 1.0], rel=0.06)
 
 
 # the climb, on one short log of known friction
 
 
-def ended(cost: float) -> Ended:
-    return Ended({}, cost, 1.0, "converged", 1)
+def ended(cost: float) -> StartResult:
+    return StartResult({}, cost, 1.0, "converged", 1)
 
 
 def test_the_best_end_has_the_least_cost():
     p: Any = SimpleNamespace()
-    found = Found(
-        problem=p, ends=[ended(3.0), ended(1.0), ended(2.0)], weights=Weights(np.ones(1)), guessed=False
+    found = SearchResult(
+        plant=p, problem=p, ends=[ended(3.0), ended(1.0), ended(2.0)], weights=Weights(np.ones(1))
     )
     assert found.best.cost == 1.0
 
@@ -226,10 +223,10 @@ def test_the_best_end_has_the_least_cost():
 def test_where_a_start_ended():
     p = problem(SERVO, [record(0, duration=0.6)], free(SERVO, ["motor.resistance"]))
     at = Minimum(x=p.first, cost=2.0, data_cost=1.0, n_evaluations=3, ended="converged")
-    here = Ended.of(p, at)
+    here = StartResult.of(p, at)
     assert here.mae == pytest.approx(np.mean(np.abs(p.predictions(p.first)[0] - p.measured[:, 0])))
     assert (here.values, here.cost, here.n_evaluations) == ({"motor.resistance": pytest.approx(4.0)}, 2.0, 3)
-    assert Ended.of(p, replace(at, cost=np.inf)).mae == np.inf
+    assert StartResult.of(p, replace(at, cost=np.inf)).mae == np.inf
 
 
 @pytest.mark.parametrize(
@@ -243,7 +240,7 @@ def test_where_a_start_ended():
     ],
 )
 def test_rungs_that_are_climbed_first(friction, given, below):
-    assert climb_of(SERVO, [log()], **given)._below(friction) == below
+    assert bench_search(SERVO, [log()], **given).plant.rungs_below(friction) == below
 
 
 @pytest.mark.parametrize(
@@ -267,7 +264,7 @@ class Valley:
     """One log whose misfit is least at a latency of some samples."""
 
     def __init__(self, best: float, misfit: float = 1.0) -> None:
-        self.free = Free((latency(0.01, 0.0),))
+        self.free = FreeParameters((latency(0.01, 0.0),))
         self.step = 0.01
         self.best, self.misfit, self.tried = best, misfit, []
 
@@ -302,7 +299,7 @@ def test_a_latency_is_looked_for_until_it_is_worse_again(best, farthest):
 
 def test_how_much_larger_than_the_noise_errors_were():
     p: Any = SimpleNamespace(sigma=np.array([6.0, 2.0]), sigma_noise=np.array([2.0, 1.0]))
-    assert settle._scale(p) == 3.0
+    assert _scale(p) == 3.0
 
 
 def test_numbers_slide_with_the_latency_held_and_then_with_it():
@@ -311,7 +308,7 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
     class Two:
         def __init__(self):
             number = free(SERVO, ["friction.viscous"]).parameters[0]
-            self.free, self.asked = Free((number, latency(0.01, 0.0))), []
+            self.free, self.asked = FreeParameters((number, latency(0.01, 0.0))), []
 
         def normal(self, x, bandwidth=0.0, robust=np.inf, substeps=None):
             self.asked.append((float(x[0]), float(x[1]), robust, substeps))

@@ -10,7 +10,7 @@ from scipy.linalg import fractional_matrix_power
 from scipy.stats import t as student
 
 import backemf as be
-from backemf.identify.free import Free
+from backemf.identify.parameters import FreeParameters
 from backemf.identify.uncertainty import (
     _at_least,
     _of_logs,
@@ -198,7 +198,7 @@ def test_errors_if_the_model_is_right():
     assert told.scatter == pytest.approx(np.sqrt(mean_square))
 
 
-def disagreeing(places: np.ndarray, free: Free | None = None) -> Logs:
+def disagreeing(places: np.ndarray, free: FreeParameters | None = None) -> Logs:
     """Logs of 40 samples that put the same number at different places, and hardly any noise."""
     wiggle = 1e-3 * np.tile([1.0, -1.0], 20)
     return Logs([(np.ones((40, 1)), place + wiggle) for place in places], free)
@@ -262,7 +262,7 @@ def test_few_rigs_or_each_log_its_own_say_nothing_more(groups):
 
 def test_a_number_of_one_log_is_not_widened_by_how_logs_disagree():
     common, own = numbers(2, error=[1e9, 0.1]).parameters
-    free = Free((common, replace(own, logs=(0,), group="first")))
+    free = FreeParameters((common, replace(own, logs=(0,), group="first")))
     rows = []
     for k, place in enumerate(PLACES):
         J = np.zeros((40, 2))

@@ -13,10 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.characterize import characterize as command
+from backemf.apps.cli.commands import from_data
 from backemf.errors import MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.commands import CHARACTERIZE
 from backemf.kits.frc.figures import test_runs as figure_of
 from backemf.kits.frc.loop_gains import velocity_gains
 from backemf.kits.frc.mechanism_constants import constants, physics, theoretical
@@ -369,7 +370,7 @@ def write_log(path, runs):
 
 def command_line():
     app = typer.Typer()
-    app.command()(command)
+    app.command()(from_data(CHARACTERIZE, "characterize"))
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
 
 

@@ -11,10 +11,11 @@ import sys
 import numpy as np
 import pytest
 
-from backemf.apps.cli.characterize import characterize as command
+from backemf.apps.cli.commands import from_data
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.commands import CHARACTERIZE, _asked as asked_name
 from backemf.kits.frc.demo import mechanisms, write_robot_log
 from backemf.kits.frc.loop_gains import position_gains, settling_time, step_response
 from backemf.kits.frc.mechanism_constants import constants, physics
@@ -91,17 +92,19 @@ def test_in_a_script_the_question_is_an_error(robot):
 
 
 def test_at_a_terminal_it_asks(robot, monkeypatch):
-    from backemf.apps.cli import characterize as module
+    from backemf.apps.cli import terminal as module
 
     asked = []
-    monkeypatch.setattr(module.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})())
-    monkeypatch.setattr(module.sys, "stderr", type("Terminal", (), {"isatty": lambda self: True})())
+    for name in ("stdin", "stderr"):
+        monkeypatch.setattr(module.sys, name, type("Terminal", (), {"isatty": lambda self: True})())
     monkeypatch.setattr(module.typer, "prompt", lambda text, err: asked.append(text) or "flywheel")
     logs = mechanism_logs(str(robot))
-    assert module._asked(logs, False) == "flywheel"
-    assert asked == ["Tests of which mechanism? There are arm, flywheel"]
-    assert module._asked(logs, True) is None
-    assert module._asked(logs[:4], False) is None
+    with module.at_terminal("", json=False) as terminal:
+        assert asked_name(logs, terminal) == "flywheel"
+        assert asked == ["Tests of which mechanism? There are arm, flywheel"]
+        assert asked_name(logs[:4], terminal) is None
+    with module.at_terminal("", json=True) as terminal:
+        assert asked_name(logs, terminal) is None
 
 
 def test_a_name_for_files_that_have_none(tmp_path):
@@ -221,7 +224,7 @@ def test_the_settling_time_is_that_of_the_simulated_loop(gains):
 
 
 def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):
-    run = runner(command)
+    run = runner(from_data(CHARACTERIZE, "characterize"))
     words = ("--mechanism", "arm", "--units", "rotations", "--motor", "neo", "--ratio", "60")
     text = run(robot, "--name", "arm", *words, "--constants", "java")
     assert max(map(len, text.splitlines())) <= 80
@@ -237,11 +240,12 @@ def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):
 
 
 def test_the_documented_keys_are_those_that_are_printed(robot):
-    run = runner(command)
+    run = runner(from_data(CHARACTERIZE, "characterize"))
     words = ("--name", "flywheel", "--mechanism", "flywheel", "--motor", "kraken-x60", "--ratio", "1")
     out = json.loads(run(robot, *words, "--constants", "python", "--json"))
     assert set(out) == {
         *("mechanism", "control", "method", "units", "tests", "gains", "feedback", "findings", "r2"),
+        "options",
         *(
             "velocity_error",
             "timescale",

@@ -14,6 +14,7 @@ from backemf.analysis.motor_constants import SYMBOLS
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc.mechanism_constants import theoretical
 from backemf.physics import steady
+from backemf.physics.joint_law import JointLaw
 from backemf.units import parse
 
 STALL, AMPERES, SPEED, VOLTS = 30.0, 2.7, 45.0 * 2 * math.pi / 60.0, 12.0
@@ -65,9 +66,9 @@ def test_a_servo_from_its_sheet():
 @pytest.mark.parametrize("name", ["mx-106/m1", "sts3215-7.4v", "sts3215-7.4v/m1", "xl430-w250"])
 def test_a_servo_of_the_catalogue_has_the_stiffness_that_exports_write(name):
     actuator = be.Actuator.read(name)
-    x, made = steady.plain_servo(actuator), be.convert.servo(actuator)
-    assert (made.kp, made.torque_limit) == pytest.approx((x.stiffness, x.limit))
-    assert made.saturation_error == pytest.approx(x.limit / x.stiffness)
+    x, made = JointLaw.of(actuator), be.convert.servo(actuator)
+    assert (made.kp, made.torque_limit) == pytest.approx((x.stiffness, x.effort_limit))
+    assert made.saturation_error == pytest.approx(x.effort_limit / x.stiffness)
     assert be.convert.gain(actuator).torque == pytest.approx(x.stiffness)
 
 

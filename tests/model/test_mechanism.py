@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from backemf.engine import fallback
+from backemf.engine import reference as fallback
 from backemf.engine.rows import held
 from backemf.kits.frc.mechanism import Mechanism, MechanismSystem, acceleration, mechanism_kernels, step
 

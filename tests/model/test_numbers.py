@@ -11,6 +11,7 @@ import pytest
 import backemf as be
 from backemf.physics import native
 from backemf.physics.actuator import over
+from backemf.physics.joint_law import JointLaw
 from backemf.physics.steady import (
     Line,
     armature,
@@ -22,7 +23,6 @@ from backemf.physics.steady import (
     natural_frequency,
     net_torque,
     no_load_speed,
-    plain_servo,
     stall_torque,
     torque_limit,
     torque_loop,
@@ -183,10 +183,10 @@ def test_the_loop_of_a_servo_in_volts():
     )
     per_volt, emf = 2 * 100 * 0.02 / 2.0, 2 * 100**2 * 0.02**2 / 2.0
     assert torque_loop(actuator) == pytest.approx((9.6 * per_volt, 0.72 * per_volt, 0.24 * per_volt))
-    plain = plain_servo(actuator)
-    assert (plain.stiffness, plain.derivative) == pytest.approx((0.5 * 9.6 * per_volt, 0.5 * 0.24 * per_volt))
-    assert (plain.damping, plain.dry, plain.armature) == pytest.approx((emf + 0.3, 0.1, 2 * 100**2 * 1e-5))
-    assert plain.limit == pytest.approx(0.5 * 12.0 * per_volt)
+    plain = JointLaw.of(actuator, load=0.0)
+    assert (plain.stiffness, plain.damping) == pytest.approx((0.5 * 9.6 * per_volt, 0.5 * 0.24 * per_volt))
+    assert (plain.drag, plain.friction, plain.armature) == pytest.approx((emf + 0.3, 0.1, 2 * 100**2 * 1e-5))
+    assert plain.effort_limit == pytest.approx(0.5 * 12.0 * per_volt)
     assert plain.gain == 0.0
     spun = be.Actuator(
         motor=actuator.motor,
@@ -206,10 +206,10 @@ def test_a_law_that_asks_for_a_current_hides_the_back_emf():
         (be.drive.Current(), 0.5, 0.01),
         (be.drive.Impedance(), 1.0, 0.01),
     ):
-        plain = plain_servo(be.Actuator(motor=motor, drive=drive))
-        assert (plain.gain, plain.damping, plain.limit) == (pytest.approx(gain), pytest.approx(damping), None)
+        plain = JointLaw.of(be.Actuator(motor=motor, drive=drive))
+        assert (plain.gain, plain.drag, plain.effort_limit) == pytest.approx((gain, damping, 0.0))
     turned = be.Actuator(motor=motor, gearbox=be.gearbox.Gearbox(ratio=-4.0))
-    assert plain_servo(turned).gain == pytest.approx(-1.0)
+    assert JointLaw.of(turned).gain == pytest.approx(-1.0)
 
 
 def test_a_line_in_the_letters_of_a_sheet():

@@ -9,6 +9,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError
 from backemf.physics import steady
+from backemf.physics.joint_law import JointLaw
 
 
 def test_dynamixel_document_against_a_simulated_stall_and_speed():
@@ -18,16 +19,16 @@ def test_dynamixel_document_against_a_simulated_stall_and_speed():
         friction=be.friction.Viscous(viscous=f_v),
         drive=be.drive.Servo(firmware_gain=H, proportional=P, supply=V, duty_limit=0.9),
     )
-    classic = steady.plain_servo(servo)
+    classic = JointLaw.of(servo)
     # the document's own letters: kp = k_t P H V / R, damping = k_t^2 / R + f_v, limit = d_max V k_t / R
     assert classic.stiffness == pytest.approx(k_t * P * H * V / R)
-    assert classic.damping == pytest.approx(k_t * k_t / R + f_v)
-    assert classic.limit == pytest.approx(0.9 * V * k_t / R)
+    assert classic.drag == pytest.approx(k_t * k_t / R + f_v)
+    assert classic.effort_limit == pytest.approx(0.9 * V * k_t / R)
     near, far = (
         be.simulate(servo, be.bench.Locked(), target, duration=0.01).torque[-1] for target in (0.01, 3.0)
     )
     assert near / 0.01 == pytest.approx(classic.stiffness)
-    assert far == pytest.approx(classic.limit)
+    assert far == pytest.approx(classic.effort_limit)
     coast = be.simulate(
         servo.replace(**{"drive.proportional": 0.0}),
         be.bench.FreeShaft(),
@@ -36,17 +37,18 @@ def test_dynamixel_document_against_a_simulated_stall_and_speed():
         duration=0.01,
         dt=1e-3,
     )
-    assert -math.log(coast.velocity[-1]) / 0.01 * 0.02 == pytest.approx(classic.damping, rel=1e-4)
+    assert -math.log(coast.velocity[-1]) / 0.01 * 0.02 == pytest.approx(classic.drag, rel=1e-4)
 
 
 def test_isaac_triple():
     motor = be.motor.Motor(resistance=0.5, torque_constant=0.02, limits=be.motor.Limits(current=6.0))
     geared = be.Actuator(motor=motor, gearbox=be.gearbox.Gearbox(ratio=10.0, n_motors=2))
-    assert steady.isaac_motor(geared, 12.0) == pytest.approx(
+    law = JointLaw.of(geared, volts=12.0)
+    assert (law.stall_torque, law.no_load_speed, law.effort_limit) == pytest.approx(
         (2 * 10 * 0.02 * 24.0, 12.0 / (10 * 0.02), 2 * 10 * 0.02 * 6.0)
     )
     free = be.Actuator(motor=be.motor.Motor(resistance=0.5, torque_constant=0.02))
-    assert steady.isaac_motor(free, 12.0).effort_limit == pytest.approx(0.48)
+    assert JointLaw.of(free, volts=12.0).effort_limit == pytest.approx(0.48)
 
 
 def test_gears_behind_gears_are_one_train():

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import backemf as be
-from backemf.kits.recorder.frames import FRAMINGS
-from backemf.kits.recorder.maps import MAPS
+from backemf.kits.recorder.control_tables import MAPS
+from backemf.kits.recorder.virtual.serial_line import FRAMINGS
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track, usual
 
 BACKEMF = (sys.executable, "-c", "from backemf.apps.cli.main import main; main()")

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.kits.recorder.buses import bus
+from backemf.kits.recorder.buses import BUSES
 from backemf.kits.recorder.buses.damiao import Damiao, Span
 from backemf.kits.recorder.buses.mit import Frame
 from backemf.kits.recorder.buses.robstride import RobStride
-from backemf.kits.recorder.record import RecordingStopped
+from backemf.kits.recorder.options import CAN
+from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.planning.motions import SafetyLimits
 
 from .rig import BENCH, hold, short, virtual
@@ -34,7 +35,8 @@ def group(name: str) -> str:
 
 
 def on(name: str, place: str, *words: str):
-    return virtual(PARTS[name], "--protocol", name, "--channel", group(place), "--noise", "0", *words)
+    channel = ("--channel", group(place)) if name in CAN else ()
+    return virtual(PARTS[name], "--protocol", name, *channel, "--noise", "0", *words)
 
 
 @pytest.mark.slow
@@ -48,13 +50,13 @@ def test_every_bus_gives_logs_that_follow_what_was_asked(tmp_path, name):
             to=tmp_path,
             bench=BENCH,
             yes=True,
-            interface="udp_multicast",
+            **({"interface": "udp_multicast"} if name in CAN else {}),
         )
     sweep, coast = logs
     error = sweep["position"] - sweep["position_target"]
     assert np.max(np.abs(error)) < 0.3, "it follows"
     # a motor without gears that holds its pendulum by a soft spring follows a sweep of 0.3 rad in part only
-    assert np.ptp(sweep["position"]) > (0.02 if name in ("damiao", "robstride") else 0.15), "and moves"
+    assert np.ptp(sweep["position"]) > (0.02 if name in CAN else 0.15), "and moves"
     assert list(coast.signals["enabled"].values) == [1.0, 0.0]
     assert bool(sweep.settings) == (name != "lines"), "the log knows its drive, where the servo does"
     assert np.all(np.diff(sweep.signals["position"].time) > 0)
@@ -128,11 +130,11 @@ def test_a_robstride_frame_has_its_torque_in_the_identifier():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: bus("usb", "x"), "unknown bus 'usb'"),
-        (lambda: bus("robstride", "can0#robstride-99"), "unknown RobStride model"),
-        (lambda: bus("damiao", "can0", gains=(-1.0, 0.0)), "the gains are -1 N m/rad"),
+        (lambda: BUSES["usb"], "unknown bus 'usb'"),
+        (lambda: BUSES["robstride"].connect("can0#robstride-99"), "unknown RobStride model"),
+        (lambda: BUSES["damiao"].connect("can0", gains=(-1.0, 0.0)), "the gains are -1 N m/rad"),
         (
-            lambda: bus("damiao", "nothing0", interface="socketcan").open(),
+            lambda: BUSES["damiao"].connect("nothing0", interface="socketcan").open(),
             "cannot be opened with 'socketcan'",
         ),
     ],

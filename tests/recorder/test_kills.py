@@ -15,8 +15,8 @@ import pytest
 
 import backemf as be
 from backemf.codec import plain
-from backemf.kits.recorder.journal import SLOT, Journal
-from backemf.kits.recorder.recorded import lines
+from backemf.kits.recorder.journal import SLOT, RecordingJournal
+from backemf.kits.recorder.reader import lines
 from backemf.planning.motions import Motions
 
 from .rig import BENCH, hold, started, tapped, torque, until, virtual
@@ -99,7 +99,9 @@ def test_a_missing_sample_would_be_seen(tmp_path):
         ("short", (2, 3, 4, 5), False),
         ("other", (2, 3, 9), False),
     ):
-        journal = Journal(tmp_path / f"{name}.jsonl", {"bus": "feetech", "began": "now", "joints": [joint]})
+        journal = RecordingJournal(
+            tmp_path / f"{name}.jsonl", {"bus": "feetech", "began": "now", "joints": [joint]}
+        )
         for k in kept:
             journal.sample(0.01 * k, 0, (float(k),))
         if seen:
@@ -204,7 +206,7 @@ def test_a_log_opens_wherever_it_was_cut(tmp_path):
     columns = [{"name": "position", "unit": "rad", "factor": 1e-3, "zero": 0.0}]
     joint = {"name": "1", "id": 1, "model": "m", "firmware": "1", "columns": columns}
     head = {"bus": "feetech", "began": "now", "joints": [joint], "bench": plain(BENCH)}
-    journal = Journal(tmp_path / "a.jsonl", head)
+    journal = RecordingJournal(tmp_path / "a.jsonl", head)
     journal.switch(0.0, 0, True)
     journal.goal(0.0, 0, 0.25)
     for k in range(5):

@@ -15,7 +15,7 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.kits.recorder.buses import BusError
 from backemf.kits.recorder.buses.ports import refused
-from backemf.kits.recorder.record import RecordingStopped, joints
+from backemf.kits.recorder.recorder import RecordingStopped, joints
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 from .rig import BENCH, hold, short, started, torque, until, virtual

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from backemf.kits.recorder.frames import FRAMINGS, Packet, crc
-from backemf.kits.recorder.maps import MAPS, of_model, of_part
+from backemf.kits.recorder.control_tables import MAPS, of_model, of_part
 from backemf.kits.recorder.registers import TWOS, Register
+from backemf.kits.recorder.virtual.serial_line import FRAMINGS, Packet, crc
 
 PING_ONE = bytes.fromhex("ffff0102 01fb")
 PING_TWO = bytes.fromhex("fffffd00 01 0300 01 194e")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.kits.recorder.buses import Column, Reply, Servo
+from backemf.kits.recorder.buses import BusServo, Reply, ReplyColumn
 from backemf.kits.recorder.preflight import problems, watched, zero_of
-from backemf.kits.recorder.safety import violation
+from backemf.kits.recorder.session import violation
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 COLUMNS = tuple(
-    Column(name, unit)
+    ReplyColumn(name, unit)
     for name, unit in (
         *(("position", "rad"), ("velocity", "rad/s"), ("current", "A")),
         *(("temperature", "degC"), ("supply", "V")),
     )
 )
-SERVO = Servo(id=1, model="m", columns=COLUMNS, supply=(9.0, 14.0), temperature_limit=70.0)
+SERVO = BusServo(id=1, model="m", columns=COLUMNS, supply=(9.0, 14.0), temperature_limit=70.0)
 GOOD = {"position": 0.5, "velocity": 1.0, "current": 0.3, "temperature": 40.0, "supply": 12.0}
 LIMITS = SafetyLimits(position_low=-1.0, position_high=1.0, velocity=3.0, current=1.0)
 

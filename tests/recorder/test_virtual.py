@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue, UnknownName
-from backemf.kits.recorder.virtual.faults import Faults
+from backemf.kits.recorder.virtual.plants import Faults
 
 from .rig import Patient, until, virtual
 
@@ -186,7 +186,7 @@ ARM = """<mujoco><compiler angle="radian"/><worldbody><body name="upper">
 def test_a_whole_robot_moves_together(tmp_path):
     """Two joints of one arm: the elbow lifts, the shoulder holds, and is pulled out of its place."""
     from backemf.datasheets import parts
-    from backemf.kits.recorder.virtual.robot_plant import RobotPlant
+    from backemf.kits.recorder.virtual.plants import RobotPlant
 
     (tmp_path / "arm.xml").write_text(ARM)
     robot = be.Robot.read(tmp_path / "arm.xml")

@@ -11,16 +11,14 @@ import pytest
 
 import backemf as be
 from backemf.analysis.curves import friction_size
-from backemf.apps.playground.blocks import Drawing
 from backemf.apps.report.figures import (
     draw as render,
     fit as fit_figures,
-    friction as friction_figures,
     plotly as plotly_page,
     sheet as sheet_figures,
 )
 from backemf.apps.report.sections import sections
-from backemf.figure import Curve, Figure, Panel
+from backemf.figure import Curve, Drawing, Figure, Panel
 from backemf.physics import steady
 
 MOTOR = be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3)
@@ -94,23 +92,21 @@ def test_text_for_plotly_is_escaped():
 
 def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
     actuator = be.Actuator(motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.05))
-    figure = friction_figures.hysteresis(actuator, 0.3, "")
+    figure = fit_figures.hysteresis(actuator, 0.3, "")
     assert figure is not None
     (loop,) = figure.panels[0].lines  # this friction does not see the load: one loop
     assert abs(np.trapezoid(loop.y, 1e-3 * np.asarray(loop.x))) == pytest.approx(
-        4 * 0.05 * friction_figures.STROKE, rel=5e-3
+        4 * 0.05 * fit_figures.STROKE, rel=5e-3
     )
     assert (
-        friction_figures.hysteresis(
-            be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, ""
-        )
+        fit_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, "")
         is None
     )
 
 
 def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
     actuator = be.Actuator(motor=MOTOR, friction=be.friction.Dahl(coulomb=0.04, stiffness=20.0))
-    figure = friction_figures.hysteresis(actuator, 0.0, "")
+    figure = fit_figures.hysteresis(actuator, 0.0, "")
     assert figure is not None
     slips, bends = figure.panels[0].lines
     assert np.max(np.abs(slips.y)) == pytest.approx(0.04, rel=0.01)
@@ -120,7 +116,7 @@ def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
 
 
 def test_the_friction_band_holds_the_curve(fit):
-    figure = friction_figures.friction_band(fit, 0.2, 3.0, "")
+    figure = fit_figures.friction_band(fit, 0.2, 3.0, "")
     (panel,) = figure.panels
     assert len(panel.lines) == 1
     line, region = panel.lines[0], panel.regions[0]

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.playground.blocks import Drawing
-from backemf.apps.report import html
+from backemf.apps.report import html, sections as report_sections
 from backemf.apps.report.contents import Report, bench_words, report, stored_logs
-from backemf.apps.report.sections import sections
+from backemf.apps.report.sections import SECTIONS, ReportSection, sections
 from backemf.apps.report.verdict import Deployed, level, verdict
+from backemf.figure import Drawing, Paragraph
+from backemf.registry import Registry
 from backemf.tables import number
 
 from ..identify.recordings import SERVO, record
@@ -402,3 +403,16 @@ def test_the_library_comes_with_its_licence():
 
     assert "(cartesian - minified)" in library()[:100]
     assert "Plotly" in files("backemf.apps.report").joinpath("plotly", "LICENSE").read_text(encoding="utf-8")
+
+
+def test_a_section_of_another_package_stands_behind_ours_and_an_empty_one_nowhere(made, monkeypatch):
+    def own(report):
+        yield Paragraph(text=f"about {report.name}")
+
+    rows = {**SECTIONS, "mine": ReportSection("Mine", own), "nothing": ReportSection("Nothing", lambda r: [])}
+    rows |= {"of-robots": ReportSection("Of robots", own, of="robot")}
+    before = [section.key for section in sections(made)]
+    monkeypatch.setattr(report_sections, "SECTIONS", Registry("report section", rows))
+    after = sections(made)
+    assert [section.key for section in after] == [*before, "mine"]
+    assert (after[-1].title, after[-1].blocks) == ("Mine", (Paragraph(text="about <b>fit</b>.json"),))

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.playground.blocks import Drawing
 from backemf.apps.playground.kernels import Kernels, packed, rows_script, script
 from backemf.apps.playground.panel import Live, data, live, slider
 from backemf.apps.report import html
-from backemf.apps.report.joint_blocks import joint_blocks
+from backemf.apps.report.behaviour import prediction_blocks
+from backemf.apps.report.contents import JointReport
+from backemf.figure import Drawing
 from backemf.identify.predict import run as predicted
 
 from ..browser import node, started
@@ -206,7 +207,9 @@ def test_a_joint_is_run_by_itself_and_that_is_said(joint):
     """In node: with the fit's numbers what the fit predicts, and with others what the engine makes of them,
     a delay among them."""
     fit, log = joint
-    panel, drawing = joint_blocks(fit, [log])
+    runs = (predicted(fit, log),)
+    elbow = JointReport(name="elbow", fit=fit, runs=runs, usual_load=0.0, fastest=None, parameters=())
+    panel, drawing = prediction_blocks(elbow, "stated")
     assert isinstance(panel, Live)
     assert isinstance(drawing, Drawing)
     assert "a robot's joint is run by itself" in panel.note

@@ -10,11 +10,13 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.report import report as command
-from backemf.apps.playground.blocks import Drawing, Live, Table
-from backemf.apps.report.robot_contents import level_of, robot_report
-from backemf.apps.report.robot_page import page, write
-from backemf.apps.report.robot_sections import sections
+from backemf.apps.playground.panel import Live
+from backemf.apps.report.contents import report
+from backemf.apps.report.html import page, write
+from backemf.apps.report.sections import sections
+from backemf.apps.report.verdict import level_together
 from backemf.errors import InvalidValue
+from backemf.figure import Drawing, Table
 
 from ..cli.runner import runner
 from ..robot.arms import ARM
@@ -38,33 +40,32 @@ def logs(arm):
 @pytest.fixture(scope="module")
 def made(arm, logs):
     fit = known_fit(be.Robot.read(arm, ground=0.02), logs[:1], logs[1:])
-    return robot_report(fit, logs, exported=False, name="fit.json")
+    return report(fit, logs, exported=False, name="fit.json")
 
 
 def test_the_verdict_leads_with_all_joints_together_beside_the_model_as_shipped(made):
-    assert made.score.held_out
-    assert [*made.score.logs] == ["run 5"]
-    assert made.shipped is not None
-    assert made.shipped.rms > 5 * made.score.rms
+    assert made.robot.score.held_out
+    assert [*made.robot.score.logs] == ["run 5"]
+    assert made.robot.shipped is not None
+    assert made.robot.shipped.rms > 5 * made.robot.score.rms
     first = made.verdict[0]
     assert "on a recording it never saw, all 3 joints together in MuJoCo, the model is off by" in first
-    assert f"off by {1e3 * made.score.rms:.3g} mrad (root mean square)" in first
-    assert f"{1e3 * made.score.rms_free:.3g} where nothing touches" in first
-    assert f"the model as shipped is off by {1e3 * made.shipped.rms:.3g}" in first
+    assert f"off by {1e3 * made.robot.score.rms:.3g} mrad (root mean square)" in first
+    assert f"{1e3 * made.robot.score.rms_free:.3g} where nothing touches" in first
+    assert f"the model as shipped is off by {1e3 * made.robot.shipped.rms:.3g}" in first
 
 
 def test_the_score_is_that_of_the_runs_shown(made):
-    run = made.runs[0]
+    run = made.robot.runs[0]
     assert run.held_out
-    places = [made.place(name) for name in made.fit.joints]
-    assert run.off(places) == pytest.approx(made.score.rms)
-    assert run.off(places, free=True) == pytest.approx(made.score.rms_free)
-    assert run.off(places, "before") == pytest.approx(made.shipped.rms)
+    assert run.motion.rms() == pytest.approx(made.robot.score.rms)
+    assert run.motion.rms(free=True) == pytest.approx(made.robot.score.rms_free)
+    assert run.shipped_rms == pytest.approx(made.robot.shipped.rms)
 
 
 def test_contact_has_times_and_places(made):
-    begin, end, where = made.runs[0].contacts()[0]
-    assert made.runs[0].time[0] <= begin < end <= made.runs[0].time[-1]
+    begin, end, where = made.robot.runs[0].contacts()[0]
+    assert made.robot.runs[0].time[0] <= begin < end <= made.robot.runs[0].time[-1]
     assert where is not None
     assert where[2] == pytest.approx(0.02, abs=0.02)
 
@@ -107,9 +108,9 @@ def test_the_page_opens_alone_and_is_kept(made, tmp_path):
     ],
 )
 def test_levels(made, rms, shipped, expected):
-    score = replace(made.score, rms=1e-3 * rms, rms_free=1e-3 * rms)
+    score = replace(made.robot.score, rms=1e-3 * rms, rms_free=1e-3 * rms)
     old = None if shipped is None else replace(score, rms=1e-3 * shipped)
-    assert level_of(made.fit, score, old) == expected  # noise leaves 0.5 mrad
+    assert level_together(made.fit, score, old) == expected  # noise leaves 0.5 mrad
 
 
 def test_from_the_shell_without_recordings_it_says_what_is_missing(made, arm, tmp_path):

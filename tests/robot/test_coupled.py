@@ -8,7 +8,7 @@ import pytest
 import backemf as be
 from backemf.logs.log import Log
 from backemf.logs.robot import Ground
-from backemf.mujoco.robot.clearance import clearance
+from backemf.mujoco.robot.contact import clearance
 from backemf.mujoco.robot.coupled import coupled
 
 from .arms import ARM

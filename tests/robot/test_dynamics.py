@@ -7,8 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.logs.robot import Ground
-from backemf.mujoco.robot.clearance import clearance
-from backemf.mujoco.robot.contact import stretches
+from backemf.mujoco.robot.contact import clearance, stretches
 from backemf.mujoco.robot.dynamics import carried
 from backemf.mujoco.robot.motion import motion_of, smoothed, window_of
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.joints.along import along, with_contact
+from backemf.identify.plants.recordings import recording_of, with_contact
 from backemf.logs.robot import Ground
-from backemf.mujoco.robot.clearance import Clearance
-from backemf.mujoco.robot.contact import Pushes
-from backemf.mujoco.robot.plane import ground_of
+from backemf.mujoco.robot.contact import Clearance, Pushes, ground_of
 
 from .arms import ARM
 from .simulated import DELAYS, recording, truth
@@ -30,7 +28,7 @@ def _felt(robot, ground, low, factors=None):
     logs = [recording(robot, k, 8.0, ground=ground, low=low, step=2e-3) for k in (1, 3)]
     acts = {name: a.replace(**{p: f * a.parameters[p] for p, f in (factors or {}).items()})
             for name, a in truth().items()}  # fmt: skip
-    return with_contact(robot, [along(robot, log) for log in logs], acts, DELAYS, None)
+    return with_contact(robot, [recording_of(robot, log) for log in logs], acts, DELAYS, None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.mujoco.plain import Driven, plain
+from backemf.mujoco.arrays import Driven, plain
 
 from ..conftest import needed
 

@@ -10,8 +10,7 @@ import numpy as np
 
 import backemf as be
 from backemf.engine.simulate import simulate
-from backemf.targets.clocked import Clocked
-from backemf.targets.motions import Motion
+from backemf.targets.motions import Clocked, Motion
 
 GEARED = be.Actuator(
     motor=be.motor.Motor(

@@ -12,13 +12,21 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, MissingValue, NotAvailable
-from backemf.targets.description import drake, joint, plant, sdf, urdf
+from backemf.targets.description import DRAKE, SDF, URDF, controller_in, drake_inputs
+from backemf.targets.drake import simulator
 from backemf.targets.export import export, parse_target
 
 from ..conftest import unavailable
 from .clock import DRIVES, GEARED, STEP, agrees, clocked, driven, feels_every_number
 
-MODULES = {"urdf": urdf, "sdf": sdf, "drake": drake}
+SPECS = {"urdf": URDF, "sdf": SDF, "drake": DRAKE}
+
+
+def inputs_of(target: str, actuator: be.Actuator) -> dict[str, float]:
+    """Factor from each of the drive's targets to the file's input."""
+    return drake_inputs(actuator) if target == "drake" else dict.fromkeys(actuator.drive.targets, 1.0)
+
+
 NUMBER = r"-?\d[\d.]*(?:[eE][-+]?\d+)?"
 PATTERNS = (
     re.compile(rf'\b(?!version|value)(?P<name>\w+)="(?P<value>{NUMBER})"'),
@@ -87,7 +95,7 @@ def test_drake_puts_friction_into_damping_and_moves_nothing_else():
     ],
 )
 def test_inputs_of_drake(name, inputs):
-    assert drake.inputs(DRIVES[name]) == pytest.approx(inputs)
+    assert drake_inputs(DRIVES[name]) == pytest.approx(inputs)
 
 
 def test_sdf_has_the_numbers_of_urdf():
@@ -104,16 +112,18 @@ def test_sdf_has_the_numbers_of_urdf():
     }
     assert values == {n: one.numbers[n] for n in values}
     assert [e.path for e in one.dropped] == [e.path for e in other.dropped]
-    assert joint.law_in(one.text) == joint.law_in(other.text)
+    assert controller_in(one.text) == controller_in(other.text)
 
 
 def test_the_header_holds_the_controllers_law():
     made = export(GEARED, "urdf", joint="knee")
-    law = joint.law_in(made.text)
-    assert law == pytest.approx((10.0, 0.05, 0.0, 0.25))
+    law = controller_in(made.text)
+    numbers = (law.stiffness, law.damping, law.gain, law.back_emf)
+    assert numbers == pytest.approx((10.0, 0.05, 0.0, 0.25))
     assert "Drake, which a replay runs, has no dry friction" in made.text
-    volts = joint.law_in(export(DRIVES["mirrored voltage"], "urdf").text)
-    assert volts == pytest.approx((0.0, 0.0, -0.25, 0.25))
+    volts = controller_in(export(DRIVES["mirrored voltage"], "urdf").text)
+    numbers = (volts.stiffness, volts.damping, volts.gain, volts.back_emf)
+    assert numbers == pytest.approx((0.0, 0.0, -0.25, 0.25))
 
 
 def test_no_negative_damping_is_written():
@@ -134,28 +144,31 @@ def test_a_drive_that_follows_nothing_is_refused():
 def test_without_drake_the_text_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pydrake.multibody.parsing", None)
     with pytest.raises(NotAvailable, match="pip install drake"):
-        plant.simulator()
+        simulator()
 
 
 @pytest.mark.parametrize("name", DRIVES)
-@pytest.mark.parametrize("target", MODULES)
+@pytest.mark.parametrize("target", SPECS)
 def test_drake_moves_the_file_as_backemf_moves_the_stand_in(target, name, installed):
-    actuator, module = DRIVES[name], MODULES[target]
+    actuator, spec = DRIVES[name], SPECS[target]
     made = export(actuator, target, joint="knee", method="formula", replay=False)
     expected = made.carried if target == "drake" else frictionless(made.carried)
     agrees(
-        lambda case: module.run(made.files, "knee", case), expected, driven(actuator), module.inputs(actuator)
+        lambda case: spec.run(made.files, "knee", case),
+        expected,
+        driven(actuator),
+        inputs_of(target, actuator),
     )
 
 
 @pytest.mark.parametrize("name", ["servo", "voltage", "torque", "linear"])
-@pytest.mark.parametrize("target", MODULES)
+@pytest.mark.parametrize("target", SPECS)
 def test_every_number_of_the_file_acts_or_is_said_to_be_inert(target, name, installed):
-    actuator, module = DRIVES[name], MODULES[target]
+    actuator, spec = DRIVES[name], SPECS[target]
     made = export(actuator, target, joint="knee", method="formula", replay=False)
-    case = clocked(driven(actuator), STEP, module.inputs(actuator), actuator.motion)
+    case = clocked(driven(actuator), STEP, inputs_of(target, actuator), actuator.motion)
     seen = feels_every_number(
-        lambda text: module.run({"": text}, "knee", case), made.text, PATTERNS, module.INERT
+        lambda text: spec.run({"": text}, "knee", case), made.text, PATTERNS, spec.inert
     )
     assert {
         "effort",
@@ -166,20 +179,22 @@ def test_every_number_of_the_file_acts_or_is_said_to_be_inert(target, name, inst
         assert ({"p", "d"} if target == "drake" else {"stiffness", "derivative", "back_emf"}) <= seen
 
 
-@pytest.mark.parametrize("target", MODULES)
+@pytest.mark.parametrize("target", SPECS)
 def test_a_disabled_drive_coasts(target, installed):
     """Nothing but the joint's damping is left: w = w_0 exp(-b t / J)."""
-    module = MODULES[target]
+    spec = SPECS[target]
     made = export(GEARED, target, joint="knee", method="formula", replay=False)
     motion = driven(GEARED)
     off = {**motion.command, "enabled": np.zeros(len(motion.time))}
     case = clocked(
-        motion._replace(command=off, start={"position": 0.0, "velocity": 2.0}), STEP, module.inputs(GEARED)
+        motion._replace(command=off, start={"position": 0.0, "velocity": 2.0}),
+        STEP,
+        inputs_of(target, GEARED),
     )
     J, b = 0.005 + (1e-3 if target == "drake" else 0.0), made.numbers["damping"]
     travelled = 2.0 * J / b * (1.0 - np.exp(-b * case.moments / J))
     # a step of 1 ms turns b h / J = 4 % of the speed at most, half of which a first-order step may be off
-    assert np.max(np.abs(module.run(made.files, "knee", case) - travelled)) < 0.03 * travelled[-1]
+    assert np.max(np.abs(spec.run(made.files, "knee", case) - travelled)) < 0.03 * travelled[-1]
 
 
 @pytest.mark.parametrize(
@@ -198,23 +213,23 @@ def test_a_disabled_drive_coasts(target, installed):
     ],
 )
 def test_nonsense_is_refused(target, old, new, said, installed):
-    module = MODULES[target]
+    spec = SPECS[target]
     made = export(GEARED, target, joint="knee", method="formula", replay=False)
     assert old in made.text
-    case = clocked(driven(GEARED), STEP, module.inputs(GEARED))
+    case = clocked(driven(GEARED), STEP, inputs_of(target, GEARED))
     with pytest.raises(BackemfError, match=said):
-        module.run({"": made.text.replace(old, new, 1)}, "knee", case)
+        spec.run({"": made.text.replace(old, new, 1)}, "knee", case)
     with pytest.raises(MissingValue, match="no joint 'elbow'"):
-        module.run(made.files, "elbow", case)
+        spec.run(made.files, "elbow", case)
 
 
 def test_a_step_that_is_too_long_is_an_error(installed):
     made = export(GEARED, "urdf", joint="knee", method="formula", replay=False)
     motion = driven(GEARED, seconds=40.0)
-    case = clocked(motion, 0.2, urdf.inputs(GEARED))._replace(inertia=1e-4)
+    case = clocked(motion, 0.2, inputs_of("urdf", GEARED))._replace(inertia=1e-4)
     with pytest.raises(InvalidValue, match="diverges at a step of 200 ms"):
-        urdf.run(made.files, "knee", case)
-    assert plant.simulator().startswith("Drake 1.")
+        URDF.run(made.files, "knee", case)
+    assert simulator().startswith("Drake 1.")
 
 
 def test_a_port_in_newton_metres_is_said_where_there_is_one():

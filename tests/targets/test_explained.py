@@ -15,10 +15,9 @@ from backemf.apps.cli import exports
 from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
-from backemf.physics import steady
-from backemf.targets.explain import Part, explain, summary, text
-from backemf.targets.explained import servos
-from backemf.targets.explained.text import _told
+from backemf.mujoco.explain import servos
+from backemf.mujoco.explain.explanation import Part, _told, explain, summary, text
+from backemf.physics.joint_law import JointLaw
 
 from ..cli.runner import runner
 
@@ -254,8 +253,10 @@ def test_the_table_of_servos_is_the_catalogue():
             duty = firmware["error_gain"] * firmware["proportional"] / firmware.get("duty_limit", 1.0)
             assert servo.stiffness == pytest.approx(duty, rel=1e-3)  # four digits in the table
         if "/" in servo.name:
-            x = steady.plain_servo(be.Actuator.read(servo.name))
-            assert (servo.torque, servo.speed) == pytest.approx((x.limit, x.limit / x.damping), rel=1e-3)
+            x = JointLaw.of(be.Actuator.read(servo.name))
+            assert (servo.torque, servo.speed) == pytest.approx(
+                (x.effort_limit, x.effort_limit / x.drag), rel=1e-3
+            )
             assert servo.armature == pytest.approx(x.armature, rel=1e-3)
         else:
             printed = sheet.value("stall_torque"), sheet.value("no_load_speed")
@@ -345,10 +346,13 @@ def test_another_integrator_may_bear_the_step(model):
 
 
 def test_a_finding_names_who_has_it():
-    both, one = Finding(code="a", text="x", remedy="y"), Finding(code="b", text="z", remedy="w")
+    both, one = (
+        Finding(code="no_limit", text="x", remedy="y"),
+        Finding(code="no_armature", text="z", remedy="w"),
+    )
     left = SimpleNamespace(actuator="left", compared=(), findings=(both,))
     right = SimpleNamespace(actuator="right", compared=(), findings=(both, one))
     told = _told([left, right], 80).splitlines()  # type: ignore[list-item]  # all that it is asked for
-    assert told[0] == "- a: all 2 actuators: x"
-    assert told[2] == "- b: right: z"
-    assert _told([left], 80).startswith("- a: left: x")  # type: ignore[list-item]  # likewise
+    assert told[0] == "- no_limit: all 2 actuators: x"
+    assert told[2] == "- no_armature: right: z"
+    assert _told([left], 80).startswith("- no_limit: left: x")  # type: ignore[list-item]  # likewise

@@ -6,8 +6,9 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
-from backemf.targets.archive import unpacked
-from backemf.targets.export import TARGETS, export, parse_target, write_all
+from backemf.files import write_all
+from backemf.targets.export import TARGETS, export, parse_target
+from backemf.targets.result import unpacked
 
 SERVO = be.Actuator(
     motor=be.motor.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02),

@@ -14,12 +14,10 @@ import pytest
 import backemf as be
 from backemf.apps.cli import exports
 from backemf.errors import BackemfError
-from backemf.targets.clocked import clocked
 from backemf.targets.export import export
-from backemf.targets.files import exported
-from backemf.targets.motions import Motion
+from backemf.targets.motions import Motion, clocked
 from backemf.targets.mujoco import live
-from backemf.targets.replay import replay
+from backemf.targets.replay import exported, replay
 
 from ..cli.runner import runner
 from .clock import DRIVES, GEARED, driven

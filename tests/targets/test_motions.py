@@ -10,10 +10,10 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue, MissingValue
 from backemf.logs.log import log
+from backemf.physics.joint_law import capability
 from backemf.targets.export import Request
 from backemf.targets.motions import (
     motions_of,
-    reach,
     recorded,
     reference_bench,
     reference_inertia,
@@ -40,24 +40,24 @@ def driven(**drive):
 
 def test_what_an_actuator_can_do():
     """12 V over 4 ohm and 1 N m/A at the joint, and 1 V s/rad there."""
-    assert reach(GEARED) == pytest.approx((12.0, 3.0, 12.0))
-    assert reach(DRIVES["mirrored voltage"]) == pytest.approx((12.0, 3.0, 12.0))
-    assert reach(LIMITED["servo"]) == pytest.approx((12.0, 2.0, 12.0))  # 0.02 N m at the rotor
+    assert capability(GEARED) == pytest.approx((12.0, 3.0, 12.0))
+    assert capability(DRIVES["mirrored voltage"]) == pytest.approx((12.0, 3.0, 12.0))
+    assert capability(LIMITED["servo"]) == pytest.approx((12.0, 2.0, 12.0))  # 0.02 N m at the rotor
     # without a supply: what an error of `amplitude` takes of 40 V/rad
-    assert reach(driven(), 0.2) == pytest.approx((8.0, 2.0, 8.0))
+    assert capability(driven(), 0.2) == pytest.approx((8.0, 2.0, 8.0))
     torque = be.drive.Impedance(newton_metres_per_radian=6.0)  # 1.2 N m at 0.25 N m/V
-    assert reach(dataclasses.replace(GEARED, drive=torque), 0.2).volts == pytest.approx(4.8)
+    assert capability(dataclasses.replace(GEARED, drive=torque), 0.2).volts == pytest.approx(4.8)
     # without a position either: 10 rad/s
     for drive in (be.drive.Voltage(), be.drive.Velocity(volt_seconds_per_radian=4.0)):
-        assert reach(dataclasses.replace(GEARED, drive=drive), 0.2) == pytest.approx((10.0, 2.5, 10.0))
+        assert capability(dataclasses.replace(GEARED, drive=drive), 0.2) == pytest.approx((10.0, 2.5, 10.0))
         halved = dataclasses.replace(GEARED, drive=drive, gearbox=be.gearbox.Gearbox(ratio=50.0))
-        assert reach(halved).volts == pytest.approx(5.0)
-    assert reach(driven()).volts == pytest.approx(20.0)  # 0.5 rad where nothing is said
+        assert capability(halved).volts == pytest.approx(5.0)
+    assert capability(driven()).volts == pytest.approx(20.0)  # 0.5 rad where nothing is said
     soft = dataclasses.replace(GEARED, drive=be.drive.Position(volts_per_radian=0.5))
-    assert reach(soft, 0.2).volts == pytest.approx(0.1)
+    assert capability(soft, 0.2).volts == pytest.approx(0.1)
     assert float(reference_bench(driven()).load(np.pi / 2, 0.0, {})) == pytest.approx(-0.25 * 5.0)
     open_loop = dataclasses.replace(GEARED, drive=be.drive.Position(volts_per_radian=0.0))
-    assert reach(open_loop) == pytest.approx((10.0, 2.5, 10.0))
+    assert capability(open_loop) == pytest.approx((10.0, 2.5, 10.0))
 
 
 def test_the_pendulum_takes_a_share_of_the_stall_torque():

@@ -12,8 +12,9 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
+from backemf.targets import newton
 from backemf.targets.export import export
-from backemf.targets.newton import drive as newton, running
+from backemf.targets.newton import SPEC
 
 from ..conftest import unavailable
 from .clock import DRIVES, GEARED, STEP, agrees, clocked, driven, feels_every_number
@@ -97,7 +98,7 @@ def test_without_newton_the_text_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "newton", None)
     monkeypatch.setitem(sys.modules, "warp", None)
     with pytest.raises(NotAvailable, match="pip install newton"):
-        running.simulator()
+        newton.simulator()
 
 
 @pytest.mark.slow
@@ -107,7 +108,7 @@ def test_newton_moves_the_file_as_backemf_moves_the_actuator(name, installed):
     made = export(actuator, "newton", joint="knee", method="formula", timestep=STEP, replay=False)
     assert made.lossless
     ctrl = newton.inputs(actuator)
-    agrees(lambda case: newton.run(made.files, "knee", case), actuator, driven(actuator), ctrl)
+    agrees(lambda case: SPEC.run(made.files, "knee", case), actuator, driven(actuator), ctrl)
 
 
 @pytest.mark.slow
@@ -121,9 +122,9 @@ def test_every_number_of_the_file_acts_or_is_said_to_be_inert(name, installed):
     cases = [clocked(motion, STEP, ctrl), clocked(held, STEP, ctrl)]
 
     def run(text: str) -> np.ndarray:
-        return np.concatenate([newton.run({"": text}, "knee", case) for case in cases])
+        return np.concatenate([SPEC.run({"": text}, "knee", case) for case in cases])
 
-    seen = feels_every_number(run, made.text, (*PATTERNS, *SOLIMP), newton.INERT)
+    seen = feels_every_number(run, made.text, (*PATTERNS, *SOLIMP), SPEC.inert)
     assert {name for name in made.numbers if made.numbers[name]} <= seen
     assert {"TIMESTEP", "SOLREF_STEPS", "SOLIMP"} <= seen
 
@@ -139,7 +140,7 @@ def test_friction_sticks_in_newton(installed):
         newton.inputs(GEARED),
     )
     # MuJoCo's friction is soft: with the file's solver settings it creeps, at less than 1e-4 rad/s
-    assert np.max(np.abs(newton.run(made.files, "knee", case))) < 2e-4
+    assert np.max(np.abs(SPEC.run(made.files, "knee", case))) < 2e-4
 
 
 @pytest.mark.slow
@@ -154,7 +155,7 @@ def test_a_disabled_drive_coasts_in_newton(installed):
     J, b = 0.006, 0.01
     travelled = 2.0 * J / b * (1.0 - np.exp(-b * case.moments / J))
     # a step of 1 ms turns b h / J = 0.2 % of the speed
-    assert np.max(np.abs(newton.run(made.files, "knee", case) - travelled)) < 2e-3 * travelled[-1]
+    assert np.max(np.abs(SPEC.run(made.files, "knee", case) - travelled)) < 2e-3 * travelled[-1]
 
 
 @pytest.mark.slow
@@ -175,7 +176,7 @@ def test_nonsense_is_refused(old, new, said, installed):
     assert old in made.text
     case = clocked(driven(GEARED), STEP, newton.inputs(GEARED))
     with pytest.raises(BackemfError, match=said):
-        newton.run({"": made.text.replace(old, new, 1)}, "knee", case)
+        SPEC.run({"": made.text.replace(old, new, 1)}, "knee", case)
 
 
 @pytest.mark.slow
@@ -185,5 +186,5 @@ def test_a_step_that_is_too_long_is_an_error(installed):
     unclamped = re.sub(r"        clamping=.*\n", "", made.text)
     case = clocked(driven(GEARED, seconds=40.0), 0.2, newton.inputs(GEARED))._replace(inertia=1e-6)
     with pytest.raises(InvalidValue, match="diverges at a step of 200 ms"):
-        newton.run({"": unclamped}, "knee", case)
-    assert running.simulator().startswith("Newton 1.7")
+        SPEC.run({"": unclamped}, "knee", case)
+    assert newton.simulator().startswith("Newton 1.7")

@@ -8,7 +8,7 @@ import pytest
 
 from backemf.errors import InvalidValue, NotAvailable, UnknownName
 from backemf.mujoco.arrays import from_model
-from backemf.targets.clocked import Clocked
+from backemf.targets.motions import Clocked
 from backemf.targets.mujoco.run import (
     _switch,
     check_version,

@@ -21,11 +21,11 @@ from backemf.physics.friction import (
     TorqueProportional,
     Viscous,
 )
-from backemf.targets.description import drake
+from backemf.physics.joint_law import Capability, dry_levels
+from backemf.targets import isaaclab as isaac
+from backemf.targets.description import DRAKE, drake_inputs
 from backemf.targets.export import Request
-from backemf.targets.isaaclab import motor as isaac
-from backemf.targets.motions import Reach
-from backemf.targets.reduce import _candidates, floors_of, levels, reduced
+from backemf.targets.reduce import _candidates, floors_of, reduced
 
 from .clock import DRIVES, GEARED
 
@@ -150,15 +150,17 @@ def test_levels_are_those_of_half_the_load(load):
     """Motor and load oppose each other with half of `load` of the 2 N m."""
     torque = 0.5 * load * 2.0
     stribeck = {"coulomb": 0.05, "static": 0.08, "stribeck_velocity": 0.3}
-    assert levels(rubbing(Coulomb(coulomb=0.05)), load, 0.5) == (0.05, 0.05)
-    assert levels(rubbing(Stribeck(**stribeck)), load, 0.5) == pytest.approx((0.05, 0.08))
-    assert levels(rubbing(M3(coulomb=0.05, load=0.1)), load, 0.5) == pytest.approx([0.05 + 0.2 * torque] * 2)
+    assert dry_levels(rubbing(Coulomb(coulomb=0.05)), load, 0.5) == (0.05, 0.05)
+    assert dry_levels(rubbing(Stribeck(**stribeck)), load, 0.5) == pytest.approx((0.05, 0.08))
+    assert dry_levels(rubbing(M3(coulomb=0.05, load=0.1)), load, 0.5) == pytest.approx(
+        [0.05 + 0.2 * torque] * 2
+    )
     m4 = M4(**stribeck, load=0.1, load_stribeck=0.2)
-    assert levels(rubbing(m4), load, 0.5) == pytest.approx((0.05 + 0.2 * torque, 0.08 + 0.6 * torque))
+    assert dry_levels(rubbing(m4), load, 0.5) == pytest.approx((0.05 + 0.2 * torque, 0.08 + 0.6 * torque))
     gear = TorqueProportional(coulomb=0.05, load_driving=0.2, load_back_driving=0.4)
-    assert levels(rubbing(gear), load, 0.5) == pytest.approx([0.05 + 0.2 * torque] * 2)
+    assert dry_levels(rubbing(gear), load, 0.5) == pytest.approx([0.05 + 0.2 * torque] * 2)
     uneven = Stribeck(**stribeck, asymmetry=0.5)
-    assert levels(rubbing(uneven), load, 0.5) == pytest.approx((0.075, 0.12))
+    assert dry_levels(rubbing(uneven), load, 0.5) == pytest.approx((0.075, 0.12))
 
 
 def test_dry_friction_becomes_what_a_joint_has():
@@ -228,7 +230,7 @@ def test_a_bristle_that_the_time_step_can_hold_is_tried():
 
 
 def test_what_counts_as_small_friction():
-    assert floors_of(Reach(12.0, 3.0, 12.0)) == pytest.approx(
+    assert floors_of(Capability(12.0, 3.0, 12.0)) == pytest.approx(
         {"friction.viscous": 0.005, "friction.coulomb": 0.06, "friction.static": 0.06}
     )
 
@@ -238,8 +240,8 @@ def test_isaac_labs_numbers():
     x = isaac.numbers(GEARED, GEARED)
     assert x == pytest.approx(
         {
-            "effort": 2.0,
-            "velocity": 12.0,
+            "effort_limit": 2.0,
+            "velocity_limit": 12.0,
             "saturation_effort": 3.0,
             "stiffness": 10.0,
             "damping": 0.3,
@@ -283,7 +285,8 @@ def _rich(actuator):
 
 def test_drake_keeps_one_damping_and_no_dry_friction():
     def told(friction, absorbed=False):
-        lost = drake._lost(rubbing(friction), absorbed)
+        request = REQUEST._replace(method="simulation" if absorbed else "formula")
+        lost = DRAKE.losses(rubbing(friction), request)
         return {loss.path: loss.kept for loss in lost if loss.path != "motor.limits"}
 
     assert told(Viscous(viscous=0.1)) == {}
@@ -296,7 +299,8 @@ def test_drake_keeps_one_damping_and_no_dry_friction():
         "friction.offset": False,
         "friction.coulomb": False,
     }
-    gone = drake._lost(rubbing(Coulomb(coulomb=0.1, viscous=0.1, viscous_cubic=0.2)), False)[-1]
+    rough = rubbing(Coulomb(coulomb=0.1, viscous=0.1, viscous_cubic=0.2))
+    gone = DRAKE.losses(rough, REQUEST._replace(method="formula"))[-1]
     without: Any = gone.without
     assert without(GEARED).friction == Viscous(viscous=0.1, viscous_cubic=0.2)
 
@@ -313,5 +317,5 @@ def test_drake_keeps_one_damping_and_no_dry_friction():
     ],
 )
 def test_drakes_inputs(name, expected):
-    assert drake.inputs(DRIVES[name]) == pytest.approx(expected)
-    assert next(iter(drake.inputs(DRIVES[name]))) == DRIVES[name].drive.followed
+    assert drake_inputs(DRIVES[name]) == pytest.approx(expected)
+    assert next(iter(drake_inputs(DRIVES[name]))) == DRIVES[name].drive.followed

@@ -17,8 +17,8 @@ import backemf as be
 from backemf.apps.cli import exports, identify, sheets
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.targets import sources
-from backemf.targets.files import exported, is_exported
 from backemf.targets.mujoco import source
+from backemf.targets.replay import exported, is_exported
 
 from ..cli.runner import runner
 

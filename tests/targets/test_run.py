@@ -11,8 +11,8 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue
-from backemf.targets.clocked import clocked
 from backemf.targets.export import export
+from backemf.targets.motions import clocked
 from backemf.targets.mujoco import classic, dcmotor
 from backemf.targets.mujoco.run import INERT
 from backemf.targets.replay import replay
@@ -158,7 +158,7 @@ def test_the_header_says_what_was_run():
 
 def test_a_robot_that_was_edited_is_replayed_joint_by_joint(tmp_path):
     """Of a larger model, the joint and its actuator are put onto a bench of their own."""
-    from backemf.targets.files import exported
+    from backemf.targets.replay import exported
 
     path = tmp_path / "arm.xml"
     path.write_text(

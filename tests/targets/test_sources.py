@@ -13,13 +13,14 @@ pytest.importorskip("mujoco")
 import mujoco
 
 import backemf as be
-from backemf.apps.cli import exports
-from backemf.apps.cli.inputs import sources
+from backemf.apps.cli import exports, inputs as sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.targets.explain import explain
+from backemf.mujoco.explain.explanation import explain
+from backemf.physics.joint_law import JointLaw
+from backemf.targets import isaaclab
 from backemf.targets.export import export
-from backemf.targets.isaaclab import source as isaaclab
 from backemf.targets.mujoco import dcmotor, source
+from backemf.targets.sourcing import choose_actuator
 
 from ..cli.runner import runner
 
@@ -94,9 +95,9 @@ def test_a_classic_actuator_moves_as_in_mujoco(tmp_path, element, joint, u, targ
 def test_a_limited_servo_is_exactly_a_motor_with_its_line(tmp_path):
     path = written(tmp_path, '<position joint="knee" kp="18" kv="0.3" forcerange="-3 3" ctrlrange="-2 1"/>')
     actuator = source.read(path).actuator
-    x = be.steady.plain_servo(actuator)
-    assert (x.stiffness, x.derivative, x.limit, x.armature, x.dry) == (18.0, 0.3, 3.0, 0.03, 0.05)
-    assert x.damping == pytest.approx(0.6, rel=1e-15)
+    x = JointLaw.of(actuator)
+    assert (x.stiffness, x.damping, x.effort_limit, x.armature, x.friction) == (18.0, 0.3, 3.0, 0.03, 0.05)
+    assert x.drag == pytest.approx(0.6, rel=1e-15)
     assert (actuator.drive.command_low, actuator.drive.command_high) == (-2.0, 1.0)
     made = export(actuator, "mujoco-classic")
     assert made.dropped == made.approximated == ()
@@ -203,9 +204,9 @@ def test_one_of_several_is_named_behind_a_sharp(tmp_path):
     kp = {"h": 10.0, "hip": 10.0, "k": 20.0}
     for name, value in kp.items():
         actuator, notes = sources.actuator_of(f"{path}#{name}")
-        assert be.steady.plain_servo(actuator).stiffness == value
+        assert JointLaw.of(actuator).stiffness == value
         assert notes[0].startswith("model: two.xml, <position>")
-    assert be.steady.plain_servo(sources.actuator_of(str(path), "hip")[0]).stiffness == 10.0
+    assert JointLaw.of(sources.actuator_of(str(path), "hip")[0]).stiffness == 10.0
     with pytest.raises(
         MissingValue,
         match=r"two\.xml has 3 actuators to choose from .h on hip, k on knee, f on knee.; say which",
@@ -225,7 +226,7 @@ def test_a_saved_general_is_a_source(tmp_path):
     spec.compile()
     (tmp_path / "saved.xml").write_text(spec.to_xml())
     actuator, notes = sources.actuator_of(str(tmp_path / "saved.xml"))
-    x, y = be.steady.plain_servo(actuator), be.steady.plain_servo(be.Actuator.read("mx-106/m1"))
+    x, y = JointLaw.of(actuator), JointLaw.of(be.Actuator.read("mx-106/m1"))
     assert tuple(x) == pytest.approx(tuple(y), rel=1e-5)  # six digits in what MuJoCo saves
     assert any("K_t and K_e" in note for note in notes)
     assert dcmotor.read(tmp_path / "saved.xml").joint == "knee"
@@ -289,8 +290,8 @@ def test_a_configuration_without_a_line_is_an_ideal_actuator(tmp_path):
     path = tmp_path / "robot.py"
     path.write_text(ISAAC)
     found = isaaclab.read(path, "soft")
-    x = be.steady.plain_servo(found.actuator)
-    assert (x.stiffness, x.derivative, x.limit) == (4.0, 0.1, 2.0)
+    x = JointLaw.of(found.actuator)
+    assert (x.stiffness, x.damping, x.effort_limit) == (4.0, 0.1, 2.0)
     assert "no torque-speed line" in found.notes[-1]
 
 
@@ -316,20 +317,21 @@ def test_the_names_of_isaac_lab_3_are_read_too(tmp_path):
     path = tmp_path / "robot.py"
     export(be.Actuator.read("mx-106/m1"), "isaaclab@3.0").write(path)
     assert "actuator_velocity_limit" in path.read_text()
-    x = be.steady.isaac_motor(isaaclab.read(path).actuator, isaaclab.read(path).actuator.drive.ceiling({}))
-    y = be.steady.isaac_motor(be.Actuator.read("mx-106/m1"), 11.55)
-    assert tuple(x) == pytest.approx(tuple(y), rel=1e-9)
+    x = JointLaw.of(isaaclab.read(path).actuator)
+    y = JointLaw.of(be.Actuator.read("mx-106/m1"), volts=11.55)
+    names = ("stall_torque", "no_load_speed", "effort_limit")
+    assert [getattr(x, n) for n in names] == pytest.approx([getattr(y, n) for n in names], rel=1e-9)
 
 
 def test_a_joint_chooses_its_configuration_and_its_numbers(tmp_path):
     path = tmp_path / "robot.py"
     path.write_text(ISAAC.replace('{".*": 25.0}', '{".*_hip_joint": 25.0, ".*_calf_joint": 40.0}'))
     for joint, stiffness in (("FL_hip_joint", 25.0), ("FL_calf_joint", 40.0)):
-        found = sources.chosen(f"{path}#{joint}")
+        found = choose_actuator(f"{path}#{joint}")
         assert found.joint == joint
         assert found.notes[0] == f"Isaac Lab: robot.py, DCMotorCfg legs on {joint}"
         assert found.actuator.parameters["drive.newton_metres_per_radian"] == stiffness
-    assert be.steady.plain_servo(be.Actuator.read(f"{path}#tail")).stiffness == 4.0
+    assert JointLaw.of(be.Actuator.read(f"{path}#tail")).stiffness == 4.0
     with pytest.raises(InvalidValue, match=r"expected one number: say which joint, as robot\.py#JOINT"):
         be.Actuator.read(f"{path}#legs")
     with pytest.raises(UnknownName, match=r"unknown configuration or joint in robot\.py 'arm'"):

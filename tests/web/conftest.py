@@ -39,6 +39,7 @@ class Server:
 
     folder: Path
     limits: dict[str, Any] = field(default_factory=dict)
+    python: str = sys.executable
     process: Any = None
     address: str = ""
 
@@ -47,7 +48,7 @@ class Server:
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
         }
-        words = [sys.executable, "-c", START, str(self.folder), repr(self.limits)]
+        words = [self.python, "-c", START, str(self.folder), repr(self.limits)]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=place)
         self.address = self.process.stdout.readline().strip()
         assert self.address.startswith("http://127.0.0.1:")

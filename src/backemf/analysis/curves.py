@@ -16,6 +16,7 @@ from ..errors import InvalidValue, MissingValue
 from ..physics.actuator import Actuator
 from ..physics.drive import Seen
 from ..physics.friction import Viscous
+from ..physics.joint_law import JointLaw
 from ..physics.steady import (
     armature,
     damping_ratio,
@@ -24,7 +25,6 @@ from ..physics.steady import (
     iron_drag,
     natural_frequency,
     net_torque,
-    plain_servo,
     steady_current,
 )
 from ..physics.thermal import Heat
@@ -431,11 +431,9 @@ def presliding(friction: Viscous, inertia: float, motor: float = 0.0) -> Preslid
 
 def presliding_of(actuator: Actuator, inertia: float = 0.0) -> Presliding | None:
     """An actuator's bristles under its rotors and a load's inertia, damped by its motor as it is driven."""
-    servo = plain_servo(actuator)
-    motor = servo.damping - actuator.friction.viscous + servo.derivative
-    return (
-        presliding(actuator.friction, servo.armature + inertia, motor) if actuator.friction.bristle else None
-    )
+    law = JointLaw.of(actuator)
+    motor = law.drag - actuator.friction.viscous + law.damping
+    return presliding(actuator.friction, law.armature + inertia, motor) if actuator.friction.bristle else None
 
 
 def sliding_step(friction: Viscous, w: float) -> float | None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
 from ..physics.actuator import Actuator
-from ..physics.steady import isaac_motor, line, plain_servo
+from ..physics.joint_law import JointLaw
+from ..physics.steady import line
 from ..tables import number as spelled
 from .conversion_table import Converted, computable, needed, number, positive
 
@@ -49,16 +50,16 @@ def isaac(actuator: Actuator, voltage: float | str | None = None) -> Isaac:
         V = None if ceiling is None else float(ceiling)
     V = needed(V, "voltage", "its drive has no limit on it: give the supply, such as 12 V")
     eta = actuator.gearbox.efficiency
-    motor, x, at = isaac_motor(actuator, V), plain_servo(actuator), line(actuator)
+    law = JointLaw.of(actuator, volts=V)
     return Isaac(
-        saturation_effort=motor.saturation_effort,
-        velocity_limit=motor.velocity_limit,
-        effort_limit=motor.effort_limit,
-        stiffness=x.stiffness,
-        damping=x.derivative + x.damping - at.viscous,
-        armature=x.armature,
-        friction=x.dry,
-        viscous_friction=at.viscous,
+        saturation_effort=law.stall_torque,
+        velocity_limit=law.no_load_speed,
+        effort_limit=law.effort_limit / (eta or 1.0),
+        stiffness=law.stiffness,
+        damping=law.damping + law.back_emf,
+        armature=law.armature,
+        friction=line(actuator).dry,
+        viscous_friction=law.viscous,
         assumptions=(
             f"at {spelled(V)} V, cold; the speed is that of the bare motor, before friction",
             "damping holds the back-EMF: inside the torque limit of Isaac, where the real one is not",

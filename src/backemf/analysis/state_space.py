@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.trajectory import Trajectory
+from ..engine.simulate import Trajectory
 from ..physics import energy as energy_book
 from ..signal import moments
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
-from ..physics import steady
 from ..physics.actuator import Actuator
+from ..physics.joint_law import JointLaw
 from ..results.spread import Spread
 from .datasheet import Datasheet, Identified
 from .toml import DatasheetError
@@ -156,7 +156,7 @@ def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Fi
 
 def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
     volts = actuator.parameters["drive.volts_per_radian"]
-    kp = steady.plain_servo(actuator).stiffness
+    kp = JointLaw.of(actuator).stiffness
     known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
     return Finding(
         code="assumed_gain",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -10,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .rows import NO_SPLIT, Held
+from .compile.compiled import Structure
+from .rows import DELAY, NO_SPLIT, PAIRS, STEEPEST, Held
 from .system import System
 
 
@@ -29,10 +31,10 @@ class _ByKey:
 
 @functools.lru_cache(maxsize=64)
 def _compiled(by_key: _ByKey, delayed: bool) -> Any:
-    return jax.jit(functools.partial(_trajectory, by_key.system, delayed))
+    return jax.jit(functools.partial(_scan, by_key.system, delayed))
 
 
-def _trajectory(system: System, delayed: bool, p: Any, s0: Any, rows: Held, n: Any) -> Any:
+def _scan(system: System, delayed: bool, p: Any, s0: Any, rows: Held, n: Any) -> Any:
     def sample(s: Any, row: Held) -> Any:
         m, early, h_early, h_late = parts(row.switch, row.dt, n) if delayed else (n, 0, 0.0, row.dt / n)
 
@@ -69,3 +71,187 @@ def run(system: System, p: Any, s0: Any, rows: Held, substeps: int) -> np.ndarra
         return np.asarray(
             f(*args, Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
         )
+
+
+def kernel(kind: str, system: System, free: Sequence[str], start: Sequence[str]) -> Callable[..., None]:
+    """A function with the arguments of the compiled kernel of that kind."""
+    loops = {"trajectory": _trajectory, "sensitivities": _sensitivities, "normal": _normal, "cost": _cost}
+    return functools.partial(loops[kind], _outputs(Structure(system), tuple(free), tuple(start)))
+
+
+@functools.lru_cache(maxsize=16)
+def _outputs(structure: Structure, free: tuple[str, ...], start: tuple[str, ...]) -> _Outputs:
+    """Shared by the kinds of kernels, so that JAX compiles each function once."""
+    return _Outputs(structure.system, free, start)
+
+
+class _Outputs:
+    """Outputs at every sample of one log, as a function of the free numbers."""
+
+    def __init__(self, system: System, free: Sequence[str], start: Sequence[str]):
+        self.system, self.start = system, [system.states.index(name) for name in start]
+        self.free, self.delay = (
+            [list(system.parameters).index(path) for path in free],
+            list(free).index(DELAY) if DELAY in free else None,
+        )
+        self.pairs = [
+            (system.states.index(q), system.states.index(w)) for q, w in PAIRS if q in system.states
+        ]
+        self.values = jax.jit(self.function)
+        self.slopes = jax.jit(jax.jacfwd(self.function))
+
+    def case(
+        self,
+        c: int,
+        n: int,
+        P: Any,
+        S: Any,
+        which: Any,
+        offsets: Any,
+        values: Any,
+        before: Any,
+        switch: Any,
+        dt: Any,
+        bandwidth: float,
+        seen: Any,
+        reset: Any,
+        reset_to: Any,
+    ) -> tuple[slice, tuple[Any, ...]]:
+        """The samples of a case, and the arguments of `function` for it."""
+        at = slice(offsets[which[c]], offsets[which[c] + 1])
+        size = at.stop - at.start
+        seen = seen[at] if len(seen) else np.full(size, np.nan)
+        reset, reset_to = (
+            (reset[at], reset_to[at]) if len(reset) else (np.zeros(size, bool), np.zeros((size, 2)))
+        )
+        rows = (values[at], before[at], switch[at], dt[at], seen, reset, reset_to)
+        chosen = np.concatenate([P[c, self.free], S[c, self.start]])
+        return at, (chosen, P[c], S[c], rows, n, bandwidth)
+
+    def function(self, chosen: Any, p: Any, s: Any, rows: Any, n: Any, bandwidth: Any) -> Any:
+        system, n_free = self.system, len(self.free)
+        later = (
+            0.0 if self.delay is None else chosen[self.delay] - lax.stop_gradient(chosen[self.delay])
+        )  # 0, with a slope of 1
+        p = tuple(p.at[jnp.array(self.free, int)].set(chosen[:n_free]))
+        s = tuple(s.at[jnp.array(self.start, int)].set(chosen[n_free:]))
+
+        def sample(carry: Any, row: Any) -> Any:
+            s, passed = carry
+            values, before, switch, dt, seen, reset, reset_to = row
+            noted = jnp.stack(
+                [jnp.asarray(y) for y in system.observe(p, s, tuple(jnp.where(switch > 0, before, values)))]
+            )
+            s = self.corrected(s, passed, bandwidth, seen, reset, reset_to)
+
+            m, early, h_early, h_late = parts(switch, dt, n, later)
+
+            def substep(j: Any, s: Any) -> Any:
+                first = j < early
+                h: Any = jnp.where(first, h_early, h_late)
+                return system.step(p, s, tuple(jnp.where(first, before, values)), h)
+
+            return (lax.fori_loop(0, m, substep, s), dt), noted
+
+        return lax.scan(sample, (s, 0.0), rows)[1]
+
+    def corrected(self, s: Any, passed: Any, bandwidth: Any, seen: Any, reset: Any, reset_to: Any) -> Any:
+        s, pulled = list(s), (passed > 0) & ~jnp.isnan(seen)
+        steep = jnp.minimum(bandwidth * passed, STEEPEST)
+        error = jnp.where(pulled, seen - s[0], 0.0)
+        for q, w in self.pairs:
+            s[q] = s[q] + 1.4 * steep * error
+            s[w] = s[w] + jnp.where(pulled, steep * steep / jnp.where(pulled, passed, 1.0), 0.0) * error
+            s[q], s[w] = jnp.where(reset, reset_to[0], s[q]), jnp.where(reset, reset_to[1], s[w])
+        return tuple(s)
+
+
+def _trajectory(
+    outputs: _Outputs,
+    first: int,
+    last: int,
+    n: int,
+    P: Any,
+    S: Any,
+    which: Any,
+    offsets: Any,
+    values: Any,
+    before: Any,
+    switch: Any,
+    dt: Any,
+    states: Any,
+) -> None:
+    for c in range(first, last):
+        at = slice(offsets[which[c]], offsets[which[c] + 1])
+        held = slice(at.start, at.stop - 1)
+        states[at] = run(
+            outputs.system, P[c], S[c], Held(values[held], before[held], switch[held], dt[held]), n
+        )
+
+
+def _sensitivities(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
+    *given, noted, tangents = rest
+    for c in range(first, last):
+        with jax.enable_x64(True):
+            at, arguments = outputs.case(c, n, *given)
+            noted[at], tangents[at] = outputs.values(*arguments), outputs.slopes(*arguments)
+
+
+def _normal(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
+    *given, measured, weights, stride, robust, JtJ, Jtr, cost = rest
+    for c in range(first, last):
+        with jax.enable_x64(True):
+            at, arguments = outputs.case(c, n, *given)
+            y, J = np.asarray(outputs.values(*arguments)), np.asarray(outputs.slopes(*arguments))
+        cost[c], weight, error = _judged(y, measured[at], weights[at] if stride else weights, robust)
+        JtJ[c], Jtr[c] = (
+            np.einsum("ki,kia,kib->ab", weight, J, J),
+            np.einsum("ki,ki,kia->a", weight, error, J),
+        )
+
+
+def _cost(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
+    *given, measured, weights, stride, robust, cost = rest
+    for c in range(first, last):
+        with jax.enable_x64(True):
+            at, arguments = outputs.case(c, n, *given)
+            y = np.asarray(outputs.values(*arguments))
+        cost[c] = _judged(y, measured[at], weights[at] if stride else weights, robust)[0]
+
+
+def _judged(
+    y: np.ndarray, measured: np.ndarray, weights: np.ndarray, robust: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """(cost, weight in the normal equations, error), with 0 where nothing was measured."""
+    there = ~np.isnan(measured)
+    error = np.where(there, y - measured, 0.0)
+    size = np.abs(weights * error)
+    beyond = size > robust
+    cost = np.where(
+        beyond, robust * (size - 0.5 * robust) if np.isfinite(robust) else np.inf, 0.5 * size * size
+    )
+    weight = weights * weights * np.where(beyond, robust / np.where(beyond, size, 1.0), 1.0)
+    return float(np.sum(cost[there])), np.where(there, weight, 0.0), error
+
+
+class PlainStepper:
+    """The functions of a compiled stepper, in JAX."""
+
+    def __init__(self, system: System):
+        self.WIDTH, self.n_states = len(system.parameters), len(system.states)
+
+        def step(p: Any, s: Any, u: Any, h: Any) -> Any:
+            return jnp.stack([jnp.asarray(x) for x in system.step(tuple(p), tuple(s), tuple(u), h)])
+
+        self.once = jax.jit(jax.vmap(step, (0, 0, 0, None)))
+
+    def prepare(self, P: np.ndarray, H: np.ndarray) -> None:
+        H[:] = P
+
+    def step(self, n: int, H: np.ndarray, S: np.ndarray, U: np.ndarray, h: float, after: np.ndarray) -> None:
+        with jax.enable_x64(True):
+            extra = 0.0
+            for _ in range(n):
+                both = self.once(H, S, U, h)
+                S, extra = both[:, : self.n_states], extra + both[:, self.n_states :] / n
+            after[:] = np.concatenate([S, extra], axis=1)

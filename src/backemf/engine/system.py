@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..physics import native
+from ..physics import energy, native
 from ..physics.actuator import Actuator, signals
 from ..physics.bench import Bench
+from ..physics.energy import FLOWS
 from ..physics.maths import Scalar
 from ..physics.quantity import parameters, structure, substitute
 
@@ -98,3 +99,25 @@ class ActuatorSystem:
 
     def asked(self, u: Row) -> dict[str, Scalar]:
         return dict(zip(self.inputs, u, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booked(ActuatorSystem):
+    """The states are followed by the energy moved since the start, in the order of `energy.FLOWS` [J]."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return (*self.actuator.states, *FLOWS)
+
+    @property
+    def key(self) -> tuple:
+        return (*super().key, "energy")
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        actuator, bench = self.with_parameters(p)
+        names = self.actuator.states
+        before = dict(zip(names, s[: len(names)], strict=True))
+        taken = native.step(actuator, bench, before, self.asked(u), h)
+        moved = energy.flows(actuator, bench, before, taken, h)
+        book = (a + moved[name] for a, name in zip(s[len(names) :], energy.FLOWS, strict=True))
+        return (*(taken.state[name] for name in names), *book)

@@ -19,22 +19,22 @@ from ..findings import Finding, finding
 from ..logs.log import Log, actuator_and_logs
 from ..physics.actuator import Actuator
 from ..tables import number, table
-from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .free import WIDE, default_paths, free, sized
-from .inspect.faults import limits_of
-from .inspect.motion import coverage
-from .inspect.remedies import Build, Inspection, apply, inspected, merged
-from .residual import Problem, fitted_drive, long_enough, problem, with_some_inertia
-from .search import Asked, Climb
+from .inspect.remedies import apply, limits_of, merged
+from .inspect.signals import coverage
+from .parameters import WIDE
+from .plants.bench import inspection
+from .problem import Problem, long_enough
+from .search import bench_search
 from .uncertainty import inverse
 
 FATAL = ("no_motion", "clock_drift")
 """Defects that no fit survives, beside faults that no remedy mends."""
 DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
-OPEN = 0.7
-"""Share of its prior's width that an undetermined parameter still has after the data."""
+
+MOSTLY, PARTLY = 0.7, 0.34
+"""Shares of parameters left undetermined from which on more must be recorded, or priors be given."""
 
 
 def _friction(*names: str) -> tuple[str, ...]:
@@ -142,13 +142,13 @@ def check(
         seen += diagnosis(actuator, looked.mended, free_paths, prior)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
-    open_ = [e for e in expectations if not e.determined]
-    if _fatal(seen) or looked.open or (expectations and len(open_) > 0.7 * len(expectations)):
+    share = sum(not e.determined for e in expectations) / max(len(expectations), 1)
+    if _fatal(seen) or looked.open or share > MOSTLY:
         verdict = "record more"
     elif any(f.numbers.get("offered") for f in looked.findings):
         verdict = "mend first"
     else:
-        verdict = "fit with priors" if combinations or len(open_) > 0.34 * len(expectations) else "fit"
+        verdict = "fit with priors" if combinations or share > PARTLY else "fit"
     return Check(
         verdict=verdict,
         findings=tuple(merged(seen)),
@@ -159,46 +159,21 @@ def check(
     )
 
 
-def inspection(
-    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
-) -> tuple[Build, Inspection]:
-    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
-
-    def build(some: Sequence[Log]) -> Problem:
-        return identifiability_problem(some, actuator, free_paths, prior)
-
-    return build, inspected(build, actuator, logs)
-
-
 def diagnosis(
     actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None, prior: Any
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet."""
-    asked = Asked(free_paths, (), prior, None, False, True, True, None)
-    climb, name = Climb(actuator, logs, asked, 1, 3.0, 0), actuator.friction.name
-    if not math.isfinite(climb.to(name).best.cost):
+    search = bench_search(actuator, logs, free_paths=free_paths, prior=prior, n_starts=1)
+    found = search.find(actuator.friction.name)
+    if not math.isfinite(found.best.cost):
         return []
-    p, end, robust = climb.settled(name)
-    drift = list(drifting(p, end.x, robust, logs))
-    return drift or list(causes(p, end.x, robust))
+    optimum = search.settle(found)
+    drift = list(drifting(optimum.problem, optimum.x, optimum.robust, logs))
+    return drift or list(causes(optimum.problem, optimum.x, optimum.robust))
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:
     return any(f.code in FATAL for f in rows)
-
-
-def identifiability_problem(
-    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
-) -> Problem:
-    """The fit's own problem at the start parameters."""
-    actuator, guessed = fitted_drive(actuator, logs)
-    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
-    paths = usual if free_paths is None else list(free_paths)
-    if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
-        actuator = with_some_inertia(actuator, logs)
-    actuator = sized(actuator, paths)
-    numbers = free(actuator, paths, prior=prior)
-    return problem(actuator, logs, numbers.with_(measured(logs) + supplies(actuator, logs)))
 
 
 def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str, float]]]:
@@ -231,17 +206,22 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
                 from_data=alone if alone < 5 * WIDE * scale else math.inf,
             )
         )
-    # Combinations: directions in which the data says next to nothing, and the parameters whose error comes
-    # from there.
+    return tuple(rows), _open_combinations(H, error, vague, rows)
+
+
+def _open_combinations(
+    H: np.ndarray, error: np.ndarray, vague: np.ndarray, rows: Sequence[Expectation]
+) -> list[dict[str, float]]:
+    """Directions in which the data says next to nothing, and the parameters whose error comes from there."""
     values, vectors = np.linalg.eigh(np.diag(error) @ H @ np.diag(error))
     combinations = []
     for value, vector in zip(values, vectors.T, strict=True):
         if value < 3.0:
             share = (error * vector) ** 2 / (value + (error / (20 * WIDE)).mean() ** 2) / np.diag(vague)
-            shares = {q.path: float(v) for q, v, s in zip(numbers, vector, share, strict=True) if s > 0.5}
+            shares = {row.path: float(v) for row, v, s in zip(rows, vector, share, strict=True) if s > 0.5}
             if len(shares) > 1 and any(not row.determined for row in rows if row.path in shares):
                 combinations.append(shares)
-    return tuple(rows), combinations
+    return combinations
 
 
 def _identifiability_findings(

@@ -6,315 +6,116 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from ..datasheets.datasheet import Datasheet
 from ..engine.population import check_place
-from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
+from ..logs.benches import bench_name
 from ..logs.log import Log, actuator_and_logs
+from ..options import takes
 from ..physics.actuator import Actuator
-from ..results.fit import BenchNumber, Fit, Fitted, FittedLog, Start
-from . import bench_numbers as numbers
-from .causes import causes
-from .check import OPEN, inspection
-from .fit_findings import NOISES, of_errors, of_pairs, of_parameters, of_search
-from .free import Free
+from ..results.fit import Fit, FittedLog
 from .frictions import law, with_friction
-from .inspect.faults import jumps_of
-from .inspect.remedies import UNDERSTOOD, Inspection, merged
-from .optimize import Progress, levenberg_marquardt
-from .residual import Problem, mean_absolute_errors, problem
-from .search import Asked, Climb
-from .select import split
-from .settle import Ended
-from .uncertainty import Uncertainty, inverse, uncertainty
-
-N_STARTS = 6
+from .holdout import split
+from .inspect.remedies import UNDERSTOOD, merged
+from .options import LADDER, FitOptions
+from .plants.bench import BenchPlant, inspection
+from .plants.plant import Optimum, Plant
+from .search import FrictionSearch
+from .uncertainty import uncertainty, with_terms
 
 
-def fit(
-    actuator: Any,
-    logs: Sequence[Log],
-    *,
-    free_paths: Sequence[str] | None = None,
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    hold_out: Any = None,
-    friction: str | None = None,
-    also: Sequence[str] = (),
-    delay: bool = False,
-    offset: bool = True,
-    tolerances: bool = True,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    n_starts: int = N_STARTS,
-    within: float = 3.0,
-    substeps: int | None = None,
-    seed: int = 0,
-    on: str = "cpu",
-    apply: bool = False,
-    inspect: bool = True,
-    progress: Progress | None = None,
-    climb: Climb | None = None,
-    looked: Inspection | None = None,
-    begin: Mapping[str, float] | None = None,
-    share: Sequence[str] = ("motor",),
-    firmware: str | None = None,
-    gains: Any = None,
-    joints: Sequence[str] | None = None,
-    free_inertia: float = 0.0,
+def run_fit(
+    actuator: Any, logs: Sequence[Log], options: FitOptions, begin: Mapping[str, float] | None = None
 ) -> Fit:
-    """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's: then `actuator` may
-    be parts by pattern of joint names, {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
+    """Fit an actuator to logs; or every joint of a robot, where the logs are a robot's.
 
-    free_paths  parameters to free, by path; without it winding, rotor inertia, friction, and whatever the
-                logs call for
-    also        further parameters to free beside those
-    prior       a datasheet, or path -> (value, standard error): combinations the data leaves open stay there
-    hold_out    logs to judge on and not to fit: {"gain": 8}, {"length": 0.07}, log names, or a function of a
-                log
-    friction    another friction model to start with ("m4", "lugre", ...)
-    delay       also find a delay of the command
-    offset      on a pendulum, also find the position at which the arm of each mounting hangs
-    tolerances  let the bench's numbers move within their tolerances
-    on          'gpu': thousands of further starts are scored on an NVIDIA GPU through Warp, and the best of
-                them taken; 'cpu' draws as many as it takes
-    within      further starts lie within this factor of the first
-    apply       mend what is wrong with the recordings themselves, where that was tried and helps
-    inspect     look for such faults at all
-    climb       searches over the same logs that this one continues, as the ladder does
-    looked      what an inspection of the logs said already
-    begin       numbers of others of its make, by path: tried first, and the only start where they lead to the
-                noise of the recordings
-
-    Of a robot alone:
-    share       parts or parameters that joints of equal hardware have in common: "motor", "friction.load"
-    firmware    a profile of the part's firmware settings, such as "lerobot"
-    gains       of a PD law at the encoders: {"kp": ..., "kd": ...}, one number, a list, or by joint
-    joints      those to fit; without it all that were recorded and commanded, grippers apart
-    free_inertia  share by which masses, centres and lengths of the robot's model may be off: 0.1; they are
-                found along with the actuators, as are a payload, the base's tilt and the joints' zeros
-    hold_out    may be "last 40 %" of every log
-    friction    may be "ladder": the simplest that is as good as the best, all joints simulated together
+    Args:
+        actuator: where the search starts; of a robot also parts by pattern of joint names,
+            {".*": "sts3215-12v"}, or "torque" for motors that nobody knows.
+        logs: recordings of one bench or several, or of one robot.
+        options: what one may ask.
+        begin: numbers of others of its make, by path: tried first, and the only start where they lead to the
+            noise of the recordings.
     """
+    started_at = time.process_time()
+    plant = build_plant(actuator, logs, options)
+    if options.friction == LADDER:
+        from .ladder import climb_ladder
+
+        found = climb_ladder(plant).fit
+    else:
+        found = make_fit(find_optimum(FrictionSearch(plant, options, begin), options.friction))
+    return replace(found, cpu_s=time.process_time() - started_at)
+
+
+fit = takes(FitOptions)(run_fit)
+
+
+def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: str = "fit") -> Plant:
+    """What carries the joints of these logs, with its starts; refuses options that do not apply to it."""
     several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
     if any(isinstance(log, Log) and log.joints for log in several):
-        from .joints.fit import Options, fit_robot
+        from .plants.robot import robot_plant
 
-        asked = {
-            "prior": prior,
-            "hold_out": hold_out,
-            "friction": friction,
-            "also": tuple(also),
-            "seed": seed,
-        }
-        options = Options(
-            share=tuple(share),
-            firmware=firmware,
-            gains=gains,
-            joints=None if joints is None else tuple(joints),
-            free_inertia=free_inertia,
-            progress=progress,
-            **asked,
-        )
-        return fit_robot(actuator, several, options)
-    begun = time.process_time()
-    actuator, logs = actuator_and_logs("fit", actuator, logs)
-    start = actuator
-    if friction is not None and law(friction) != actuator.friction.name:
-        actuator = with_friction(actuator, friction)
-    for name, given, least in (("seed", seed, 0), ("n_starts", n_starts, 1)):
-        if given < least:
-            raise InvalidValue(f"{name} is {given}; expected {least} or more")
+        options.check("robot")
+        return robot_plant(actuator, several, options)
+    actuator, logs = actuator_and_logs(verb, actuator, logs)
+    options.check("bench", carried_by(logs))
+    check_place(options.on)
+    return bench_plant(actuator, logs, options)
+
+
+def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) -> BenchPlant:
+    """A bench, its recordings inspected and, where that was asked for, mended."""
     faults: list[Finding] = []
-    sound = True
-    if inspect:
-        if looked is None:
-            _, looked = inspection(actuator, logs, free_paths, prior)
-        logs = looked.mended if apply else looked.logs
-        faults = [f for log in looked.logs for f in log.findings if f.code == UNDERSTOOD]
-        faults = merged([*faults, *(() if apply else looked.findings)])
-        sound = not looked.findings or (apply and not looked.open)
-    training, judged = split(logs, hold_out)
-    if climb is None:
-        climb = climb_of(
-            start,
-            training,
-            free_paths=free_paths,
-            also=also,
-            prior=prior,
-            bounds=bounds,
-            delay=delay,
-            offset=offset,
-            tolerances=tolerances,
-            substeps=substeps,
-            n_starts=n_starts,
-            within=within,
-            seed=seed,
-            on=on,
-        )
-        climb.begin = begin
-    found = climb.to(actuator.friction.name, progress)
+    sound, friction = True, options.friction
+    if options.inspect:
+        other = friction not in (None, LADDER) and law(friction) != actuator.friction.name
+        fitted = with_friction(actuator, friction) if friction and other else actuator
+        _, inspected = inspection(fitted, logs, options.free_paths, options.prior)
+        logs = inspected.mended if options.apply else inspected.logs
+        faults = [f for log in inspected.logs for f in log.findings if f.code == UNDERSTOOD]
+        faults = merged([*faults, *(() if options.apply else inspected.findings)])
+        sound = not inspected.findings or (options.apply and not inspected.open)
+    training, held_out = split(logs, options.hold_out)
+    return BenchPlant(
+        start=actuator,
+        logs=training,
+        options=options,
+        held_out=held_out,
+        given=logs,
+        faults=tuple(faults),
+        sound=sound,
+    )
+
+
+def carried_by(logs: Sequence[Log]) -> str:
+    """What these logs are of, in a word: the kind of their bench."""
+    benches = [log.bench for log in logs if log.bench is not None]
+    return bench_name(benches[0]) if benches else "bench"
+
+
+def find_optimum(search: FrictionSearch, friction: str | None) -> Optimum:
+    """Where the search with a friction comes to rest; without one, with the plant's usual."""
+    name = law(friction) if friction else search.plant.usual_friction
+    found = search.find(name, search.options.progress)
     if not math.isfinite(found.best.cost):
         raise InvalidValue(
             "the simulation is not finite from any start; check the actuator's numbers and the logs' units"
         )
-    p, best, robust = climb.settled(actuator.friction.name, progress)
-    rigs = [numbers.words(one.log.bench) for one in p.logs if one.log.bench is not None]
-    settings = [tuple(sorted(one.log.settings.items())) for one in p.logs]
-    sure = uncertainty(p, best.x, robust=robust, groupings=(rigs, settings))
-    fitted, of_bench = fitted_numbers(p, best.x, sure), _bench(p, best.x, sure.covariance)
-    errors = mean_absolute_errors(p, best.x)
-    held, read = _held_out(p, best.x, judged, of_bench)
-    T, own = p.free.slopes(best.x), [k for k, q in enumerate(p.free.parameters) if not q.beside]
-    covariance = (T @ sure.covariance @ T.T)[np.ix_(own, own)]
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    correlation = covariance / np.outer(deviation, deviation)
-    times_noise = sure.scatter * float(p.sigma[0] / p.sigma_noise[0])
-    wrong = (
-        list(causes(p, best.x, robust)) if sound and inspect else []
-    )  # no bench is blamed for a faulty recording
-    findings = (
-        *faults,
-        *wrong,
-        *of_parameters(p, best.x, fitted, wrong),
-        *of_pairs(tuple(fitted), correlation),
-        *(merged(jumps_of(training)) if inspect and times_noise > NOISES else ()),
-        *of_errors(errors, held, times_noise),
-        *of_search(found.guessed, found.interrupted),
+    return search.settle(found)
+
+
+def make_fit(optimum: Optimum) -> Fit:
+    """The result: judged on the logs held out, with an error on every number."""
+    optimum = optimum.plant.free_unknowns(optimum)
+    plant, p, x = optimum.plant, optimum.problem, optimum.x
+    judgement = plant.judge(optimum)
+    uncertainties = uncertainty(
+        p, x, robust=optimum.robust, groupings=plant.groupings(p), own=plant.schedule.own_logs
     )
-    return Fit(
-        actuator=p.actuator_at(best.x),
-        parameters=fitted,
-        training=errors,
-        held_out=held,
-        noise_floor=float(p.sigma_noise[p.outputs.index("position")]) * math.sqrt(2 / math.pi),
-        findings=findings,
-        starts=tuple(_start(m) for m in found.ends),
-        correlation=correlation,
-        substeps=p.substeps,
-        seed=seed,
-        cpu_s=time.process_time() - begun,
-        friction=p.actuator.friction.name,
-        name=prior.name if isinstance(prior, Datasheet) else "",
-        logs=tuple(FittedLog.of(log) for log in logs),
-        bench=(*of_bench, *read),
-        read_from_held_out=tuple(f"{one.path} of {one.group}" for one in read),
-    )
-
-
-def climb_of(
-    actuator: Actuator,
-    logs: Sequence[Log],
-    *,
-    free_paths: Sequence[str] | None = None,
-    also: Sequence[str] = (),
-    prior: Any = None,
-    bounds: Any = None,
-    delay: bool = False,
-    offset: bool = True,
-    tolerances: bool = True,
-    substeps: int | None = None,
-    n_starts: int = N_STARTS,
-    within: float = 3.0,
-    seed: int = 0,
-    on: str = "cpu",
-) -> Climb:
-    """The searches over some logs with the options of `fit`."""
-    check_place(on)
-    asked = Asked(free_paths, also, prior, bounds, delay, offset, tolerances, substeps)
-    return Climb(actuator, logs, asked, n_starts, within, seed, on)
-
-
-def _start(end: Ended) -> Start:
-    """What the fit remembers of one start."""
-    return Start(
-        cost=end.cost, mae=end.mae, ended=end.ended, n_evaluations=end.n_evaluations, parameters=end.values
-    )
-
-
-def fitted_numbers(p: Problem, x: np.ndarray, sure: Uncertainty) -> dict[str, Fitted]:
-    """Every free parameter with its error, its interval, and what tells it."""
-    values = p.values(x)
-    T = p.free.slopes(x)
-    errors, right = (np.sqrt(np.maximum(np.diag(T @ V @ T.T), 0.0)) for V in (sure.covariance, sure.if_right))
-    left = np.sqrt(np.maximum(np.diag(sure.covariance), 0.0)) / p.free.prior()[1]
-    fitted = {}
-    for k, q in enumerate(p.free.parameters):
-        if q.beside:
-            continue
-        value, stated = values[q.name], q.prior if q.stated else None
-        if stated is not None and not q.signed:
-            middle = q.outward(stated[0])
-            stated = (p.free.base(k, values, p.fixed) + middle, q.slope(stated[0]) * stated[1])
-        told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
-        low, high = q.coordinate.interval(value, float(errors[k]), sure.quantile)
-        low_if_right, high_if_right = q.coordinate.interval(value, float(right[k]))
-        most = p.actuator.traits(q.path)["most"]
-        if most is not None:
-            high, high_if_right = min(high, most), min(high_if_right, most)
-        fitted[q.name] = Fitted(
-            path=q.path,
-            value=value,
-            error=float(errors[k]),
-            low=low,
-            high=high,
-            unit=q.unit,
-            start=q.start,
-            prior=stated,
-            told_by=told,
-            error_if_right=float(right[k]),
-            low_if_right=low_if_right,
-            high_if_right=high_if_right,
-            knee=q.knee or 0.0,
-        )
-    return fitted
-
-
-def _bench(p: Problem, x: np.ndarray, covariance: np.ndarray) -> tuple[BenchNumber, ...]:
-    """What was found of the bench and the recording."""
-    values, T = p.values(x), p.free.slopes(x)
-    errors = np.sqrt(np.maximum(np.diag(T @ covariance @ T.T), 0.0))
-    rows = []
-    for k, q in enumerate(p.free.parameters):
-        if q.beside:
-            middle = q.outward(q.prior[0])
-            places = range(len(p.logs)) if q.logs is None else q.logs
-            rows.append(
-                BenchNumber(
-                    path=q.path,
-                    group=q.group,
-                    stated=middle if q.stated else 0.0,
-                    tolerance=q.slope(q.prior[0]) * q.prior[1],
-                    value=values[q.name],
-                    error=float(errors[k]),
-                    unit=q.unit,
-                    logs=tuple(p.logs[j].log.name for j in places),
-                )
-            )
-    return tuple(rows)
-
-
-def _held_out(
-    p: Problem, x: np.ndarray, logs: Sequence[Log], of_bench: Sequence[BenchNumber]
-) -> tuple[dict[str, float], tuple[BenchNumber, ...]]:
-    """Errors on logs the fit never saw, and what was read from them all the same: the angle of a mounting
-    that was never fitted, as its only free number."""
-    if not logs:
-        return {}, ()
-    known = [numbers.as_found(of_bench, log) for log in logs]
-    actuator = p.actuator_at(x)
-    late = numbers.as_late(actuator, [one.log for one in p.logs], of_bench)
-    seen = {numbers.words(one.bench) for one in p.logs}
-    new = []
-    if any(q.path == "bench.hanging" and q.beside for q in p.free.parameters):
-        new = [a for a in numbers.angles(logs) if a.group not in seen]
-    q = problem(actuator, known, Free((*new, *late)), outputs=p.outputs, substeps=p.substeps)
-    y, read = q.first, ()
-    if new:
-        q.sigma = p.sigma
-        y = levenberg_marquardt(q, y, most=20, still=(DELAY,)).x
-        read = _bench(q, y, inverse(q.normal(y)[0] + q.free.precision))[: len(new)]
-    return mean_absolute_errors(q, y), read
+    fit = plant.make_fit(optimum, judgement, with_terms(uncertainties, plant.error_terms(optimum)))
+    return replace(fit, logs=tuple(FittedLog.of(log) for log in plant.given))

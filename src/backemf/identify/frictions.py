@@ -8,11 +8,10 @@ from ..errors import UnknownName
 from ..physics.actuator import Actuator
 from ..physics.friction import FRICTIONS
 from ..physics.quantity import parameters
-from .free import size
+from .parameters import size
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
-ALIASES = {"m1": "coulomb", "m2": "stribeck"}
 BELOW: dict[str, tuple[str, ...]] = {
     "stribeck": ("coulomb",),
     "torque-proportional": ("coulomb",),
@@ -39,9 +38,9 @@ SPLIT = {
 
 def law(name: str) -> str:
     """A friction's name in the table, for any way to call it."""
-    name = ALIASES.get(name.lower(), name.lower())
+    name = FRICTIONS.aliases.get(name.lower(), name.lower())
     if name not in FRICTIONS:
-        raise UnknownName("friction", name, [*FRICTIONS, *ALIASES])
+        raise UnknownName("friction", name, [*FRICTIONS, *FRICTIONS.aliases])
     return name
 
 

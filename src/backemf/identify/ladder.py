@@ -3,41 +3,48 @@ and take the simplest that is as good as the best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
-from ..logs.log import Log, actuator_and_logs
-from ..physics.actuator import Actuator
-from ..results.fit import Fit, Tried
+from ..logs.log import Log
+from ..options import takes
+from ..results.fit import Fit, Score, Tried
 from ..tables import table
-from .bench_numbers import words
-from .check import inspection
-from .fit import climb_of, fit
-from .fit_findings import of_search
-from .frictions import LADDER
+from .fit import build_plant, find_optimum, make_fit
+from .fit_numbers import of_search
+from .holdout import default_hold_out, folds_of, in_words, split
 from .optimize import Progress
-from .select import KEYS, split
+from .options import LadderOptions
+from .plants.plant import Plant
+from .search import FrictionSearch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rung:
+class RungResult:
     """One friction model on the ladder."""
 
     name: str
     fit: Fit | None
+    """Of a robot, only where it was chosen."""
     reason: str = ""
     """Why there is no fit."""
 
     errors: Mapping[str, float] = field(default_factory=dict)
     """Error of each log while it was held out."""
+    score: Score | None = None
+    """Of a robot, all joints together."""
+    n_numbers: int | None = None
+    """Of a robot, the free ones."""
 
     @property
     def held_out(self) -> float:
+        if self.score is not None:
+            return self.score.rms
         return float(np.mean(list(self.errors.values()))) if self.errors else np.inf
 
     @property
@@ -59,16 +66,17 @@ class Rung:
 
     def tried(self, chosen: bool) -> Tried:
         """What the chosen fit remembers of this rung."""
-        f = self.fit
+        alone = self.fit if self.score is None else None
+        known = self.score is not None or self.fit is not None
         return Tried(
             friction=self.name,
-            n_parameters=None if f is None else len(f.parameters),
-            training_mae=None if f is None else f.training_mae,
-            held_out_mae=None if f is None else self.held_out,
+            n_parameters=self.n_numbers if alone is None else len(alone.parameters),
+            training_mae=None if alone is None else alone.training_mae,
+            held_out_mae=self.held_out if known else None,
             standard_error=self.standard_error if np.isfinite(self.standard_error) else 0.0,
             chosen=chosen,
             reason=self.reason,
-            parameters={} if f is None else {name: p.value for name, p in f.parameters.items()},
+            parameters={} if alone is None else {name: p.value for name, p in alone.parameters.items()},
         )
 
 
@@ -76,7 +84,7 @@ class Rung:
 class Ladder:
     """Every rung with its fit, and the one chosen."""
 
-    rungs: tuple[Rung, ...]
+    rungs: tuple[RungResult, ...]
     chosen: str
     held_out: str
     """In words, what the rungs were judged on."""
@@ -112,91 +120,107 @@ class Ladder:
 
 STOPPED = "the ladder was interrupted before it"
 """Why there is no fit of a rung that nobody waited for."""
-FEWEST_GROUPS = 3
-"""Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
-MOST_FOLDS = 4
+QUICK = 7e-3
+"""Longest step of the simulations that a robot's rungs are compared by [s]."""
+AS_GOOD = 1.01
+"""How much more than the best a poorer friction of a robot may leave and is still as good."""
+NEAR = 1.03
+"""How much more than the best it may leave before the last steps and still come out ahead."""
 
 
-def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
-    """Logs to judge on where nobody says: those of the middle gain, or else mass,
-    where most logs have another; or every fourth log."""
-    for key in ("gain", "mass"):
-        values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
-        middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
-        if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
-            return [{key: middle}], f"the logs with {key} {middle:g}"
-    if len(logs) < 2:
-        raise InvalidValue(
-            f"{len(logs)} log is too little to hold some out; record more, or name hold_out yourself"
-        )
-    names = [log.name for log in logs][1 :: min(4, len(logs))]
-    return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
-
-
-def in_words(hold_out: Any) -> str:
-    """What is held out, as a person says it: "gain 16", "name log 2"."""
-    if isinstance(hold_out, Mapping):
-        return " and ".join(
-            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
-            for key, value in hold_out.items()
-        )
-    if isinstance(hold_out, (list, tuple)):
-        return ", ".join(map(in_words, hold_out))
-    return "those of a function" if callable(hold_out) else str(hold_out)
-
-
-def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
-    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
-    else every group of the training logs as well."""
-    _, judged = split(logs, hold_out)
-    groups = grouped(logs)
-    told = [name for name in groups if all(log in judged for log in groups[name])]
-    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
-        return [[log.name for log in judged]], ""
-    parts = [[log.name for log in members] for members in groups.values()]
-    while len(parts) > MOST_FOLDS:  # the smallest together
-        parts.sort(key=len)
-        parts = [parts[0] + parts[1], *parts[2:]]
-    return parts, f"{len(parts)} groups of logs, each held out in turn"
-
-
-def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
-    """Logs by rig and settings; each by itself where all are of one."""
-    groups: dict[Any, list[Log]] = {}
-    for log in logs:
-        rig = None if log.bench is None else words(log.bench)
-        groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
-    return groups if len(groups) > 1 else {log.name: [log] for log in logs}
-
-
-def ladder(
-    actuator: Actuator,
-    logs: Sequence[Log],
-    *,
-    rungs: Sequence[str] = LADDER,
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    hold_out: Any = None,
-    n_starts: int = 3,
-    seed: int = 0,
-    progress: Progress | None = None,
-    apply: bool = False,
-    **more: Any,
-) -> Ladder:
+def run_ladder(actuator: Any, logs: Sequence[Log], options: LadderOptions) -> Ladder:
     """Fit each friction of the ladder and judge it on held-out logs; each rung starts from what the rungs
     that it contains found. Where fewer than three groups of logs would be held out, every group is in
-    turn."""
-    actuator, logs = actuator_and_logs("ladder", actuator, logs)
-    _, looked = inspection(actuator, logs, more.get("free_paths"), prior)
-    logs = looked.mended if apply else looked.logs
+    turn.
+
+    Args:
+        actuator: where the search starts, as in `fit`.
+        logs: recordings of one bench or several, or of one robot.
+    """
+    return climb_ladder(build_plant(actuator, logs, options, "ladder"), options.rungs)
+
+
+ladder = takes(LadderOptions)(run_ladder)
+
+
+def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
+    """Fit each friction and take the simplest that is as good as the best.
+
+    Args:
+        plant: with its logs and options.
+        rungs: frictions, from poor to rich; without them those of the plant's schedule.
+    """
+    climb = _climb_together if plant.schedule.judged_together else _climb_in_turn
+    return climb(plant, rungs or plant.schedule.rungs)
+
+
+def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
+    """Every rung fitted to the end, with the logs or each group of them held out."""
+    started_at = time.process_time()
+    logs, options, hold_out = plant.given, plant.options, plant.options.hold_out
     if hold_out is None:
         hold_out, words_ = default_hold_out(logs)
     else:
         words_ = f"the logs held out ({in_words(hold_out)})"
-    options = {"prior": prior, "n_starts": n_starts, "seed": seed, **more}
     folds, turned = folds_of(logs, hold_out)
-    asked = [hold_out, *(fold for fold in folds if turned)]
-    climbs = [climb_of(actuator, split(logs, held)[0], **options) for held in asked]
-    climbed: list[Rung] = []
+    quiet = replace(options, inspect=False)
+    searches = []
+    for held in (hold_out, *(fold for fold in folds if turned)):
+        training, judged = split(logs, held)
+        part = replace(plant, logs=training, held_out=judged, options=quiet)
+        searches.append(FrictionSearch(part, quiet))
+
+    def try_rung(name: str, note: Progress) -> RungResult:
+        for search in searches:
+            search.options = replace(quiet, progress=note)
+        fits = [make_fit(find_optimum(search, name)) for search in searches]
+        if any(f.code == "interrupted" for one in fits for f in one.findings):
+            raise KeyboardInterrupt
+        errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
+        return RungResult(name=name, fit=fits[0], errors=errors)
+
+    climbed = _try_rungs(rungs, try_rung, options.progress)
+    chosen = simplest(climbed)
+    optimum = find_optimum(searches[0], chosen.name)
+    best = make_fit(replace(optimum, plant=replace(optimum.plant, options=options)))
+    if climbed[-1].reason == STOPPED:
+        best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
+    best = replace(best, cpu_s=time.process_time() - started_at)
+    climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
+
+
+def _climb_together(plant: Plant, rungs: Sequence[str]) -> Ladder:
+    """Every rung judged by a quick simulation of all joints; only the best, and the simplest near it, are
+    settled."""
+    search = FrictionSearch(plant, plant.options, every_rung=True)
+
+    def try_rung(name: str, note: Progress) -> RungResult:
+        found = search.find(name)
+        judgement = found.plant.judge(found.unsettled, QUICK)
+        assert judgement.score is not None
+        note(f"{1e3 * judgement.score.rms:.3g} mrad together", 0.0, 0.85)
+        n, errors = len(found.problem.free), judgement.score.logs
+        return RungResult(name=name, fit=None, errors=errors, score=judgement.score, n_numbers=n)
+
+    climbed = _try_rungs(rungs, try_rung, plant.options.progress)
+    settled = []
+    for rung in nearest([rung for rung in climbed if rung.score is not None]):
+        optimum = search.settle(search.find(rung.name))
+        settled.append(replace(rung, score=optimum.plant.judge(optimum).score))
+    chosen = simplest_together(settled)
+    best = make_fit(search.settle(search.find(chosen.name)))
+    climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
+    held = best.score is not None and best.score.held_out
+    words_ = "the coupled simulation of the logs held out" if held else ""
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=words_)
+
+
+def _try_rungs(
+    rungs: Sequence[str], try_rung: Callable[[str, Progress], RungResult], progress: Progress | None
+) -> list[RungResult]:
+    """Each rung's result, or why there is none."""
+    climbed: list[RungResult] = []
     for k, name in enumerate(rungs):
 
         def note(text: str, cost: float, share: float, k: int = k, name: str = name) -> None:
@@ -204,40 +228,35 @@ def ladder(
                 progress(f"{name}: {text}", cost, (k + share) / len(rungs))
 
         try:
-            fits = [
-                fit(
-                    actuator,
-                    logs,
-                    friction=name,
-                    hold_out=held,
-                    progress=note,
-                    climb=climb,
-                    inspect=False,
-                    **options,
-                )
-                for held, climb in zip(asked, climbs, strict=True)
-            ]
-            if any(f.code == "interrupted" for one in fits for f in one.findings):
-                raise KeyboardInterrupt
-            errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
-            climbed.append(Rung(name=name, fit=fits[0], errors=errors))
+            climbed.append(try_rung(name, note))
         except (BackemfError, np.linalg.LinAlgError) as error:
-            climbed.append(Rung(name=name, fit=None, reason=str(error)))
+            climbed.append(RungResult(name=name, fit=None, reason=str(error)))
         except KeyboardInterrupt:
-            if all(rung.fit is None for rung in climbed):
+            if all(rung.reason for rung in climbed):
                 raise
-            climbed += [Rung(name=rest, fit=None, reason=STOPPED) for rest in rungs[k:]]
+            climbed += [RungResult(name=rest, fit=None, reason=STOPPED) for rest in rungs[k:]]
             break
-    chosen = simplest(climbed)
-    options |= {"climb": climbs[0], "looked": looked, "apply": apply}
-    best = fit(actuator, logs, friction=chosen.name, hold_out=hold_out, progress=progress, **options)
-    if climbed[-1].reason == STOPPED:
-        best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
-    climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
-    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
+    return climbed
 
 
-def simplest(climbed: Sequence[Rung]) -> Rung:
+def nearest(rungs: Sequence[RungResult]) -> list[RungResult]:
+    """The best rung, and the simplest that is near it: only the last steps tell which of them is better."""
+    best = min(rungs, key=lambda r: r.held_out)
+    first = min((r for r in rungs if r.held_out <= NEAR * best.held_out), key=_n_numbers, default=best)
+    return [best] if first is best else [first, best]
+
+
+def simplest_together(rungs: Sequence[RungResult]) -> RungResult:
+    """The rung with the fewest numbers that is as good as the best, all joints together."""
+    best = min(rungs, key=lambda r: r.held_out)
+    return min((r for r in rungs if r.held_out <= AS_GOOD * best.held_out), key=_n_numbers)
+
+
+def _n_numbers(rung: RungResult) -> int:
+    return rung.n_numbers or 0
+
+
+def simplest(climbed: Sequence[RungResult]) -> RungResult:
     """The rung with the fewest numbers that is as good as the best, by how each log judges the two; one with
     numbers that the logs do not tell only where no other is left."""
     best = min(climbed, key=lambda r: r.held_out)
@@ -248,13 +267,13 @@ def simplest(climbed: Sequence[Rung]) -> Rung:
     return min(told or good, key=_size)
 
 
-def _size(rung: Rung) -> tuple[int, float]:
+def _size(rung: RungResult) -> tuple[int, float]:
     """How many numbers a rung has that was fitted, and its error."""
     assert rung.fit is not None
     return len(rung.fit.parameters), rung.held_out
 
 
-def as_good(one: Rung, best: Rung) -> bool:
+def as_good(one: RungResult, best: RungResult) -> bool:
     """Whether a rung is within one standard error of the best, log by log: what both find hard cancels."""
     pairs = np.array([(one.errors[n], e) for n, e in best.errors.items() if n in one.errors])
     worse = pairs[:, 0] - pairs[:, 1]

@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..engine.rows import DELAY
-from .free import spread
-from .residual import Problem
+from .parameters import spread
+from .problem import Problem
 
-STAGES = (120.0, 60.0, 20.0, 6.0, 2.0, 0.0)
-"""Bandwidths of the observer [rad/s]; the last is the plain simulation."""
 DRAWN = 4096
 """Starts that are drawn and scored where a GPU does it; the best of them are optimised."""
 APART = 0.2
@@ -40,6 +39,49 @@ class Minimum:
     n_evaluations: int
     ended: str
     """'converged', 'stopped at its limit of iterations', or why not."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One minimisation of a search, as data."""
+
+    bandwidth: float = 0.0
+    """Of the observer that leads the simulation [rad/s]; 0: the plain simulation."""
+    most: int = 60
+    """Iterations."""
+    tolerance: float = 1e-4
+    """Relative change of the cost below which it has converged."""
+    coarser: int = 1
+    """The problem's integration steps are this many times fewer."""
+    longest: float | None = None
+    """The longest integration step instead [s]."""
+    damping: float = 1e-2
+
+    def substeps(self, problem: Problem) -> int:
+        """Integration steps from one sample to the next."""
+        if self.longest is not None:
+            return max(1, int(np.ceil(problem.step / self.longest - 1e-6)))
+        return max(1, problem.substeps // self.coarser)
+
+    def minimise(self, problem: Problem, x: np.ndarray, robust: float = np.inf) -> Minimum:
+        """From x; errors beyond `robust` count less."""
+        return levenberg_marquardt(
+            problem,
+            x,
+            bandwidth=self.bandwidth,
+            robust=robust,
+            most=self.most,
+            tolerance=self.tolerance,
+            substeps=self.substeps(problem),
+            damping=self.damping,
+        )
+
+
+def observed(*bandwidths: float) -> tuple[Stage, ...]:
+    """Stages of falling bandwidth [rad/s]: while the observer corrects the state, coarse steps and a rough
+    optimum do, since it takes out what they miss; the last runs to convergence."""
+    *led, last = bandwidths
+    return (*(Stage(b, coarser=3) for b in led), Stage(last, tolerance=1e-5))
 
 
 class Interrupted(KeyboardInterrupt):
@@ -70,9 +112,8 @@ def levenberg_marquardt(
     damping: float = 1e-2,
     still: Sequence[str] = (),
 ) -> Minimum:
-    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped,
-    and kept inside the bounds. Near an optimum little damping lets it slide along a valley. Paths that
-    are `still` stay where they are."""
+    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept in
+    the bounds. Near an optimum little damping lets it slide along a valley. Paths in `still` stay."""
     mean, precision = problem.free.prior()[0], problem.free.precision
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -82,51 +123,42 @@ def levenberg_marquardt(
 
     x = problem.free.inside(np.asarray(x, float))
     H, g, cost, data_cost = evaluate(x)
-    n_evaluations, ended = 1, "stopped at its limit of iterations"
+    n_evaluations, small, ended = 1, 0, "stopped at its limit of iterations"
     if not np.isfinite(cost):
         ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
-    small = 0
     seen = watcher.get() or (lambda *_: None)
-
-    def here() -> Minimum:
-        done = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
-        return Minimum(x=x, ended="interrupted", **done)
-
     low, high = problem.free.bounds()
     fixed = np.array([q.path in still for q in problem.free.parameters], bool)
-    for _ in range(most):
-        held = (
-            ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
-        )  # or at a bound that it pushes against
-        scale = np.maximum(np.diag(H), 1e-12)
-        improved, trial, there = False, x, (H, g, cost, data_cost)
-        for _ in range(12):
-            step = _step(H + damping * np.diag(scale), g, x, low, high, held)
-            if step is None:
-                damping *= 10.0
-                continue
-            step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
-            trial = problem.free.inside(x + step)
-            try:
+    try:
+        for _ in range(most):
+            # or at a bound that it pushes against
+            held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
+            scale = np.maximum(np.diag(H), 1e-12)
+            improved, trial, there = False, x, (H, g, cost, data_cost)
+            for _ in range(12):
+                step = _step(H + damping * np.diag(scale), g, x, low, high, held)
+                if step is None:
+                    damping *= 10.0
+                    continue
+                step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
+                trial = problem.free.inside(x + step)
                 there = evaluate(trial)
-            except KeyboardInterrupt:
-                raise Interrupted(here()) from None
-            n_evaluations += 1
-            improved = bool(np.isfinite(there[2]) and there[2] < cost)
+                n_evaluations += 1
+                improved = bool(np.isfinite(there[2]) and there[2] < cost)
+                if improved:
+                    break
+                damping *= 4.0
             if improved:
-                break
-            damping *= 4.0
-        if improved:
-            small = small + 1 if cost - there[2] < tolerance * cost else 0
-            x, (H, g, cost, data_cost) = trial, there
-            try:
+                small = small + 1 if cost - there[2] < tolerance * cost else 0
+                x, (H, g, cost, data_cost) = trial, there
                 seen(problem, x, cost)
-            except KeyboardInterrupt:
-                raise Interrupted(here()) from None
-            damping = max(damping / 5.0, 1e-9)
-        if not improved or small >= 2:
-            ended = "converged"
-            break
+                damping = max(damping / 5.0, 1e-9)
+            if not improved or small >= 2:
+                ended = "converged"
+                break
+    except KeyboardInterrupt:
+        now: dict[str, Any] = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
+        raise Interrupted(Minimum(x=x, ended="interrupted", **now)) from None
     return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
 
 
@@ -155,26 +187,20 @@ def homotopy(
     problem: Problem,
     x: np.ndarray,
     *,
-    stages: Sequence[float] = STAGES,
+    stages: Sequence[Stage],
     note: Progress | None = None,
     robust: float = np.inf,
 ) -> Minimum:
-    """Minimise with the observer's bandwidth falling to zero;
-    early stages are short, the last runs to convergence."""
+    """Minimise stage by stage, with the observer's bandwidth falling."""
     minima: list[Minimum] = []
-    for k, bandwidth in enumerate(stages):
-        last = k == len(stages) - 1
-        # While the observer corrects the state, coarse steps do: what they miss it takes out.
-        coarse = problem.substeps if last else max(1, problem.substeps // 3)
-        tolerance = 1e-5 if last else 1e-4
+    for k, stage in enumerate(stages):
         try:
-            end = levenberg_marquardt(
-                problem, x, substeps=coarse, bandwidth=bandwidth, most=60, tolerance=tolerance, robust=robust
-            )
+            end = stage.minimise(problem, x, robust)
             minima.append(end)
             x = end.x
             if note is not None:
-                how = f"led by the recording, {k + 1} of {len(stages) - 1}" if bandwidth else "on its own"
+                led = sum(one.bandwidth > 0 for one in stages)
+                how = f"led by the recording, {k + 1} of {led}" if stage.bandwidth else "on its own"
                 note(how, end.cost, (k + 1) / len(stages))
         except KeyboardInterrupt as stop:  # what it costs where it stands, without the observer
             if not minima and not isinstance(stop, Interrupted):

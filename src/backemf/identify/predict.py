@@ -1,19 +1,24 @@
-"""What a fit says a log should have looked like: every sample of every state, and how far off it is."""
+"""What a fit says a log should have looked like, and how far off it is: of one joint every sample of every
+state; of n joints their positions, those of a robot simulated together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..logs.log import Log, Signal
+from ..logs.robot import Robot
+from ..mujoco.robot.coupled import coupled
 from ..physics.actuator import Actuator, signals
 from ..results.fit import Fit
+from ..results.prediction import PredictedMotion
 from . import bench_numbers
-from .free import Free
-from .residual import Problem, fitted_drive, problem
+from .parameters import FreeParameters
+from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from .problem import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
 SAME = 1e-3
@@ -78,7 +83,7 @@ def run(fit: Fit, log: Log) -> Prediction:
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
-    p = problem(actuator, [log], Free(tuple(late)), outputs=("position",), substeps=fit.substeps)
+    p = problem(actuator, [log], FreeParameters(tuple(late)), outputs=("position",), substeps=fit.substeps)
     (one,) = p.logs
     states = dict(zip(p.system.states, p.states(p.first)[0].T, strict=True))
     here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
@@ -104,3 +109,70 @@ def run(fit: Fit, log: Log) -> Prediction:
 def predict(fit: Fit, log: Log) -> np.ndarray:
     """Simulated position on a log's samples, from its start and what was asked; nothing is fitted."""
     return run(fit, log).position
+
+
+def predict_joint(motion: PredictedMotion, joint: str = "") -> Prediction:
+    """Every state of one joint, which is simulated by itself on a bench that is all the others.
+
+    Args:
+        motion: of the recording, as `predict_logs` gives it.
+        joint: the one joint of a bench is "".
+    """
+    if motion.recording is None:
+        return run(motion.fit, motion.log)
+    alone = joint_log(motion.recording, motion.fit.robot, joint, {})
+    return replace(run(motion.fit.joints[joint], alone), role=motion.role)
+
+
+def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
+    """Simulate logs from their starts and what was asked; nothing is fitted.
+
+    Args:
+        fit: of a bench's actuator, or of a robot's joints: these are simulated together.
+        logs: read with the bench or the robot that was fitted. Where a robot touched something is found from
+            all of them together.
+    """
+    if fit.robot is not None and fit.joints:
+        recordings = [recording_of(fit.robot, log) for log in logs]
+        recordings, _, _ = with_contact(fit.robot, recordings, fit.actuators, fit.delays, fit.robot.ground)
+        return [_of_robot(fit, fit.robot, one) for one in recordings]
+    return [_of_bench(fit, run(fit, log)) for log in logs]
+
+
+def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
+    """One log, as `predict_logs`; what `Fit.predict` gives."""
+    return predict_logs(fit, [log])[0]
+
+
+def _of_bench(fit: Fit, one: Prediction) -> PredictedMotion:
+    log = one.log
+    asked = {"": log["position_target"]} if "position_target" in log else {}
+    return PredictedMotion(
+        log=log,
+        role=one.role,
+        joints=("",),
+        time=log.time,
+        positions={"": one.position},
+        recorded={"": log["position"]},
+        asked=asked,
+        touched=np.zeros(len(log), bool),
+        fit=fit,
+    )
+
+
+def _of_robot(fit: Fit, robot: Robot, one: RobotRecording) -> PredictedMotion:
+    motion, log = one.motion, one.log
+    q = coupled(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
+    named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
+    return PredictedMotion(
+        log=log,
+        role=role(fit, log.name),
+        joints=tuple(fit.joints),
+        time=motion.time,
+        positions=dict(zip(robot.names, q.T, strict=True)),
+        recorded=dict(zip(robot.names, motion.recorded.T, strict=True)),
+        asked={j: log.joints[j].signals["position_target"].held(motion.time) for j in named},
+        touched=one.touched,
+        fit=fit,
+        recording=one,
+    )

@@ -9,16 +9,16 @@ its own weight in that optimum).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
 from ..errors import InvalidValue
 from ..statistics import FEWEST, autocorrelation, clustered, lag_alike, long_run
-from .residual import Problem
+from .problem import Problem
 
 WINDOW = 3
 """Lags summed, in correlation lengths: the weights fall linearly,
@@ -40,6 +40,23 @@ class Uncertainty:
     quantile: float
     """How many standard errors a 95 % interval reaches: more where few recordings tell how much they
     disagree."""
+
+
+class ErrorTerm(NamedTuple):
+    """One more part of the errors, beside noise and recordings that disagree."""
+
+    covariance: np.ndarray
+    if_right: bool
+    """Whether it is there even if the model is right."""
+
+
+def with_terms(uncertainties: Uncertainty, terms: Iterable[ErrorTerm]) -> Uncertainty:
+    """The same with further parts."""
+    for term in terms:
+        if_right = uncertainties.if_right + term.covariance if term.if_right else uncertainties.if_right
+        covariance = uncertainties.covariance + term.covariance
+        uncertainties = replace(uncertainties, covariance=covariance, if_right=if_right)
+    return uncertainties
 
 
 def correlation_length(errors: np.ndarray) -> int:

@@ -25,6 +25,11 @@ def bench_of(text: str) -> Bench:
     return _made(*words(text))
 
 
+def bench_name(bench: Bench) -> str:
+    """What a bench is called in words: "pendulum"."""
+    return next(name for name, cls in BENCHES.items() if cls is type(bench))
+
+
 def bench_file(path: Path) -> Bench:
     """A bench from TOML, a line each number with its unit; or from JSON, as backemf stores it."""
     if not path.is_file():

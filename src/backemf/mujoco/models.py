@@ -3,12 +3,13 @@ only the words for the inputs are exchanged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from ..errors import BackemfError, InvalidValue
+from ..errors import BackemfError, InvalidValue, UnknownName
 from .arrays import from_model, installed_era, load_model, load_mujoco
 from .dcmotor import ERA_1_INPUTS, DcMotor
 from .xml import Edit, Element, applied, compiled, scan, with_attributes
@@ -137,3 +138,42 @@ def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
         if changes:
             raw = e.file.read_bytes()[e.start : e.opened]
             yield Edit(e, e.start, e.opened, with_attributes(raw, changes))
+
+
+T = TypeVar("T")
+
+
+def matched(pattern: str, names: Collection[str], where: str, also: Collection[str] = ()) -> list[str]:
+    """The joints that a pattern means: one by its name, or those that it fits as a regular expression. `also`
+    are joints that only their own name means."""
+    if pattern in names or pattern in also:
+        return [pattern]
+    try:
+        found = [name for name in names if re.fullmatch(pattern, name)]
+    except re.error as error:
+        raise InvalidValue(f"--joint {pattern!r} is no joint and no regular expression: {error}") from None
+    if not found:
+        raise UnknownName(f"joint in {where}", pattern, {*names, *also})
+    return found
+
+
+def by_joint(
+    wanted: Iterable[str], names: Collection[str], where: str, also: Collection[str] = ()
+) -> dict[str, str]:
+    """Joint -> the pattern that decides over it, in the order of the patterns: its own name before any
+    regular
+    expression, and a later one before an earlier."""
+    patterns = [*wanted]
+    meant = {pattern: matched(pattern, names, where, also) for pattern in patterns}
+    deciding = {joint: pattern for pattern in patterns for joint in meant[pattern]}
+    return {joint: joint if joint in patterns else pattern for joint, pattern in deciding.items()}
+
+
+def split_model(source: Path | str) -> tuple[Path, str | None]:
+    """A model's file, and the joint or actuator behind its #: `arm.xml#elbow`."""
+    head, sharp, name = str(source).rpartition("#")
+    if not sharp or Path(source).is_file():
+        return Path(source), None
+    if not name:
+        raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
+    return Path(head), name

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..errors import InvalidValue, UnknownName
+from ..registry import Registry
 from ..units import GRAVITY as GRAVITY
 from .drive import Inputs
 from .maths import Scalar, cos, sin
@@ -225,15 +226,18 @@ def shifted(inertia: float, mass: float, distance: float) -> float:
     return inertia + mass * distance * distance
 
 
-BENCHES: dict[str, type[Bench]] = {
-    "locked": Locked,
-    "free-shaft": FreeShaft,
-    "flywheel": Flywheel,
-    "pendulum": Pendulum,
-    "elevator": Elevator,
-    "spring": Spring,
-    "recorded": Recorded,
-}
+BENCHES: Registry[type[Bench]] = Registry(
+    "bench",
+    {
+        "locked": Locked,
+        "free-shaft": FreeShaft,
+        "flywheel": Flywheel,
+        "pendulum": Pendulum,
+        "elevator": Elevator,
+        "spring": Spring,
+        "recorded": Recorded,
+    },
+)
 """Every bench by name."""
 BENCH_TRAITS: dict[str, Mapping[str, Any]] = {
     f"bench.{f.name}": f.metadata

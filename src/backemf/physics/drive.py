@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import InvalidValue, MissingValue
+from ..registry import Registry
 from .law import TIE as TIE, Drive as Drive, Inputs as Inputs, Loop as Loop, Sample as Sample, Seen as Seen
 from .maths import Scalar, clip, maximum, minimum, where
-from .quantity import part, present, quantity
+from .quantity import check_derived, part, present, quantity
 
 if TYPE_CHECKING:
     from .gearbox import Gearbox
@@ -363,14 +364,19 @@ def for_current(motor: Motor, asked: Scalar, seen: Seen, bandwidth: Scalar) -> S
     return v if motor.inductance is None else v + motor.inductance * bandwidth * (asked - seen.current)
 
 
-DRIVES: dict[str, type[Drive]] = {
-    "off": Off,
-    "brake": Brake,
-    "voltage": Voltage,
-    "current": Current,
-    "position": Position,
-    "servo": Servo,
-    "velocity": Velocity,
-    "impedance": Impedance,
-}
+DRIVES: Registry[type[Drive]] = Registry(
+    "drive",
+    {
+        "off": Off,
+        "brake": Brake,
+        "voltage": Voltage,
+        "current": Current,
+        "position": Position,
+        "servo": Servo,
+        "velocity": Velocity,
+        "impedance": Impedance,
+    },
+    group="backemf.drives",
+    check=lambda drive: check_derived(drive, Drive, DRIVES.own()),
+)
 """Every drive by name."""

@@ -76,7 +76,7 @@ class Viscous(Part):
         """Its name in the table of frictions."""
         from .friction import FRICTIONS  # the whole table, which is made of this file's laws too
 
-        return next(name for name, cls in FRICTIONS.items() if type(self) is cls)
+        return FRICTIONS.name_of(type(self))
 
     @property
     def moving(self) -> Scalar:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..errors import InvalidValue
 from ..findings import Finding
+from ..registry import Registry
 from .dry import (
     M3 as M3,
     M4 as M4,
@@ -23,7 +24,7 @@ from .dry import (
     fading,
 )
 from .maths import Scalar, clip, expm1, mean_decay, minimum, side, where
-from .quantity import part, quantity
+from .quantity import check_derived, part, quantity
 
 
 class Bristle:
@@ -196,18 +197,24 @@ def _need_level(coulomb: float) -> None:
         )
 
 
-FRICTIONS: dict[str, type[Viscous]] = {
-    "viscous": Viscous,
-    "coulomb": Coulomb,
-    "stribeck": Stribeck,
-    "torque-proportional": TorqueProportional,
-    "m3": M3,
-    "m4": M4,
-    "m5": M5,
-    "m6": M6,
-    "dahl": Dahl,
-    "maxwell-slip": MaxwellSlip,
-    "lugre": LuGre,
-    "load-lugre": LoadLuGre,
-}
+FRICTIONS: Registry[type[Viscous]] = Registry(
+    "friction",
+    {
+        "viscous": Viscous,
+        "coulomb": Coulomb,
+        "stribeck": Stribeck,
+        "torque-proportional": TorqueProportional,
+        "m3": M3,
+        "m4": M4,
+        "m5": M5,
+        "m6": M6,
+        "dahl": Dahl,
+        "maxwell-slip": MaxwellSlip,
+        "lugre": LuGre,
+        "load-lugre": LoadLuGre,
+    },
+    aliases={"m1": "coulomb", "m2": "stribeck"},
+    group="backemf.frictions",
+    check=lambda law: check_derived(law, Viscous, FRICTIONS.own()),
+)
 """Every friction by name, from poor to rich."""

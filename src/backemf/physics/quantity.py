@@ -133,6 +133,25 @@ class Part:
         return f"{self.path}.{type(self).__name__}"
 
 
+def check_derived(cls: type, base: type[Part], own: Mapping[str, type]) -> None:
+    """Refuse a class of another package that is no part of a kind, or that nobody could tell from ours in a
+    stored file.
+
+    Args:
+        cls: what the other package gives.
+        base: what it must derive from.
+        own: our classes of the kind, by name.
+
+    Raises:
+        TypeError: it is no such part.
+        ValueError: one of ours has the same class name.
+    """
+    if not issubclass(cls, base):
+        raise TypeError(f"{cls.__name__} is no {base.path}; expected a class derived from {base.__name__}")
+    if cls.__name__ in {one.__name__ for one in own.values()}:
+        raise ValueError(f"a {base.path} {cls.__name__} exists; expected a class name of its own")
+
+
 def _check_fields(self: Any) -> None:
     for f in fields_of(type(self)):
         if "unit" not in f.metadata:

@@ -191,65 +191,6 @@ def torque_loop(actuator: Actuator) -> TorqueLoop | None:
     return TorqueLoop(p, i, d) if loop.of == "position" else TorqueLoop(i, 0.0, p)
 
 
-class PlainServo(NamedTuple):
-    """What simulators without a motor model take for one, at the output."""
-
-    stiffness: float
-    """Of `<position>` and its like: kp [N m/rad]."""
-    derivative: float
-    """The law's own damping, inside the torque limit: kv [N m s/rad]."""
-    gain: float
-    """Torque per unit of command, where the command is a voltage, current or torque."""
-    damping: float
-    """Of the joint: back-EMF, viscous friction and iron [N m s/rad]."""
-    dry: float
-    """Of the unloaded joint [N m]."""
-    armature: float
-    """Rotors [kg m^2]."""
-    limit: float | None
-    """Largest torque [N m]."""
-
-
-def plain_servo(actuator: Actuator) -> PlainServo:
-    """An actuator as stiffness, damping, friction and a torque limit; gears lose their share of each torque.
-
-    A law that asks for a current or torque hides the back-EMF, and an open winding has none that brakes.
-    """
-    drive, at = actuator.drive, line(actuator)
-    eta, loop, most = actuator.gearbox.efficiency or 1.0, torque_loop(actuator), torque_limit(actuator)
-    gains = {"voltage_target": at.torque_per_volt, "current_target": at.K_t, "torque_target": 1.0}
-    gain = eta * float(actuator.gearbox.forwards) * gains.get(drive.followed, 0.0)
-    return PlainServo(
-        stiffness=0.0 if loop is None else eta * loop.stiffness,
-        derivative=0.0 if loop is None else eta * loop.damping,
-        gain=gain if drive.followed != "torque_target" else eta,
-        damping=at.viscous + (0.0 if drive.hides_back_emf or drive.open_circuit else at.damping),
-        dry=at.dry,
-        armature=armature(actuator),
-        limit=None if most is None else eta * most,
-    )
-
-
-class IsaacMotor(NamedTuple):
-    """Isaac Lab's stateless DC motor (MuJoCo's DC-motor note, table 9)."""
-
-    saturation_effort: float
-    """Stall torque at the output [N m]."""
-    velocity_limit: float
-    """No-load speed at the output [rad/s]."""
-    effort_limit: float
-    """Greatest torque at the output [N m]."""
-
-
-def isaac_motor(actuator: Actuator, v: float) -> IsaacMotor:
-    """saturation_effort = n N K V / R, velocity_limit = V / (N K), effort_limit = n N K i_max (stall where
-    nothing limits it)."""
-    at, limits = line(actuator, v), actuator.motor.limits
-    most = None if limits is None else limits.largest_torque(actuator.motor)
-    held = at.stall_torque if most is None else abs(float(actuator.gearbox.output_torque(most)))
-    return IsaacMotor(at.stall_torque, at.ideal_speed, min(at.stall_torque, held))
-
-
 def natural_frequency(stiffness: float, inertia: float) -> float:
     """sqrt(k / J) [rad/s]."""
     return math.sqrt(stiffness / inertia)

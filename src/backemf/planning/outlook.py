@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..identify.bench_numbers import within_tolerance
-from ..identify.fit import climb_of
-from ..identify.residual import Problem, problem
+from ..identify.options import FitOptions
+from ..identify.plants.bench import BenchPlant
+from ..identify.problem import Problem, problem
 from ..identify.uncertainty import inverse
 from ..logs.log import Log, Signal
 from ..physics.actuator import Actuator, signals
@@ -224,9 +225,8 @@ def outlook(
     """The problem that a fit of these motions would be, at the start's numbers."""
     sensing = sensing or Sensing()
     logs = [_unrecorded(one, bench, sensing, joint, settings or {}) for one in motions]
-    p, _ = climb_of(
-        actuator, logs, free_paths=free_paths, prior=prior, offset=rig and free_paths is None
-    ).problem_of(actuator)
+    options = FitOptions(free_paths=free_paths, prior=prior, offset=rig and free_paths is None)
+    p = BenchPlant(start=actuator, logs=logs, options=options).problem()
     more = within_tolerance(p.actuator, logs, p.free.paths)
     whole = problem(p.actuator, logs, p.free.with_(more), outputs=OUTPUTS, substeps=2 * p.substeps)
     return Outlook(

@@ -1,4 +1,5 @@
-"""`plan`: the short motions whose logs will tell most of a servo, and what errors to expect of them."""
+"""`plan`: the short motions whose logs will tell most of a servo, on a bench or as one joint of a robot, and
+what errors to expect of them."""
 
 from __future__ import annotations
 
@@ -10,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
-from ..errors import InvalidValue, UnknownName
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding, finding
-from ..identify.check import DETERMINED, OPEN
+from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
+from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
+from ..logs.benches import bench_name
 from ..logs.robot import Robot
+from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
+from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..results.fit import Fit
 from ..tables import number, table
-from .choose import Budget, Choice, bounded, choose
-from .family import Reach, family
-from .limits import SHY, Heat, extremes, heat_of, nothing_fits, positions, within
+from .choose import Budget, Choice, bounded, choose, otherwise
+from .family import SHY, Heat, Reach, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
-from .on_robot import on_robot
-from .otherwise import otherwise
+from .options import PlanOptions
 from .outlook import Outlook, Sensing, outlook
 
 SECONDS = 20.0
@@ -136,87 +138,100 @@ def percent(x: float) -> str:
     return "open" if not math.isfinite(x) or x > 1.5 else f"{number(100 * x, 2)} %"
 
 
-def plan(
-    actuator: Actuator | Fit,
-    bench: Bench | Robot,
-    *,
-    joint: str = "",
-    posture: Mapping[str, float] | None = None,
-    seconds: float = SECONDS,
-    target: str | Sequence[str] = (),
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    after: Fit | None = None,
-    friction: str | None = None,
-    limits: SafetyLimits | None = None,
-    sensing: Sensing | None = None,
-    settings: Mapping[str, float] | None = None,
-    seed: int = 0,
-) -> Plan:
+def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOptions) -> Plan:
     """Design the motions whose logs will tell most of an actuator, within limits, in some seconds.
 
-    bench      what the output carries; or a robot, of which `joint` moves while the others stand in `posture`
-    target     what is looked for: "friction", "motor.resistance", or several; everything unless given
-    prior      a datasheet, or path -> (value, standard error)
-    after      a fit of earlier logs: what it knows already is not looked for again
-    friction   the model that is planned for; its own, and "m4" where the actuator has only Coulomb friction
-    limits     of position, speed, current and temperature, kept by the start and by what it may be instead;
-               1 rad either way unless given
-    sensing    rate, encoder and noise of the recording to come
-    settings   what is set in the servo, as its logs will say: {"drive.proportional": 16}
+    Args:
+        actuator: the servo, or its fit of earlier logs.
+        bench: what the output carries; or a robot, of which `joint` moves while the others stand in
+            `posture`.
+
+    Raises:
+        InvalidValue: where nothing can be planned: no servo, no bench that moves, an option of robots.
     """
-    actuator, after = (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, after)
+    actuator, after = (
+        (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, options.after)
+    )
     if after is not None:
-        after = _of_joint(after, joint)
+        after = _of_joint(after, options.joint)
         actuator = after.actuator
-    if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
-        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
-        raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
-    if not 2.0 <= seconds <= 3600.0:
-        raise InvalidValue(f"seconds is {seconds:g}; expected from 2 to 3600")
-    if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
-        raise InvalidValue(
-            f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
-            f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
-        )
+    _check_given(actuator, bench, options)
     others: dict[str, Track] = {}
-    rig = isinstance(bench, Bench)
-    limits, findings = limits or SafetyLimits(), list[Finding]()
+    limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), isinstance(bench, Bench)
     if isinstance(bench, Robot):
-        bench, limits, others, told = on_robot(bench, joint, posture, limits)
+        bench, limits, others, told = on_robot(bench, options.joint, options.posture, limits)
         findings += told
-    if bench.locked or bench.series:
-        raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
-    if after is None and friction is None and actuator.friction.name == "coulomb":
-        friction = PLANNED
-    if friction is not None and law(friction) != actuator.friction.name:
-        actuator = with_friction(actuator, friction)
-    sensing = sensing or Sensing()
+    _check_bench(bench)
+    actuator = _with_planned_friction(actuator, options.friction, fitted=after is not None)
     limits = positions(limits)
     look, feasible, heat = _candidates(
         actuator,
         bench,
         limits,
-        joint or EVERY,
-        sensing=sensing,
-        prior=prior,
-        settings=dict(settings or {}),
+        options.joint or EVERY,
+        sensing=options.sensing or Sensing(),
+        prior=options.prior,
+        settings=dict(options.settings or {}),
         rig=rig,
     )
     before = _known(look, after)
-    xs = look.draws(N_DRAWS, seed)
-    wanted = _wanted(look, target)
+    xs = look.draws(N_DRAWS, options.seed)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
-    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
-    picked = _chosen(look, feasible, xs, before, wanted, budget)
+    budget = Budget(costs, np.array([options.seconds, *[heat.most] * len(heat.of)]))
+    picked = _chosen(look, feasible, xs, before, _wanted(look, options.target), budget)
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
-    known = look.relative(look.problem.first, inverse(before))
-    rows = _expected(look, errors, known)
+    rows = _expected(look, errors, look.relative(look.problem.first, inverse(before)))
     untold = [p.path for p in rows if not p.determined]
     if untold:
         found = otherwise(look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits)
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
+    return _plan_of(look, picked, rows, findings, limits, others, options.target)
+
+
+plan = takes(PlanOptions)(run_plan)
+
+
+def _check_given(actuator: Any, bench: Any, options: PlanOptions) -> None:
+    """Refuse what nothing can be planned for."""
+    if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
+        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
+        raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
+    if not 2.0 <= options.seconds <= 3600.0:
+        raise InvalidValue(f"seconds is {options.seconds:g}; expected from 2 to 3600")
+    if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
+        raise InvalidValue(
+            f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
+            f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
+        )
+    on_a_robot = isinstance(bench, Robot)
+    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
+
+
+def _with_planned_friction(actuator: Actuator, friction: str | None, *, fitted: bool) -> Actuator:
+    """With the friction that the logs shall tell: a richer one than Coulomb's, unless somebody says."""
+    if not fitted and friction is None and actuator.friction.name == "coulomb":
+        friction = PLANNED
+    other = friction is not None and law(friction) != actuator.friction.name
+    return with_friction(actuator, friction) if friction and other else actuator
+
+
+def _check_bench(bench: Bench) -> None:
+    if bench.locked or bench.series:
+        raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
+
+
+def _plan_of(
+    look: Outlook,
+    picked: Sequence[int],
+    rows: Sequence[Expected],
+    findings: Sequence[Finding],
+    limits: SafetyLimits,
+    others: Mapping[str, Track],
+    target: str | Sequence[str],
+) -> Plan:
+    """The chosen motions by number and kind, with tracks that hold the other joints."""
     motions = [
         replace(look.motions[k], name=f"{n + 1:02d}-{kind(look.motions[k])}") for n, k in enumerate(picked)
     ]
@@ -228,7 +243,7 @@ def plan(
         findings=tuple(findings),
         foreseen=tuple(_foreseen(look, k, one.name) for k, one in zip(picked, motions, strict=True)),
         actuator=look.problem.actuator,
-        bench=bench,
+        bench=look.bench,
     )
 
 
@@ -368,3 +383,52 @@ def _foreseen(look: Outlook, k: int, name: str) -> Foreseen:
         current=np.where(asked["enabled"] > 0.5, seen[:, 1], 0.0),
         enabled=asked["enabled"],
     )
+
+
+CLEAR = 0.05
+"""Kept from where a robot would touch something, since models and zeros are a little off [rad]."""
+NARROW = 0.1
+"""Less than this is no range to plan in [rad]."""
+
+
+def on_robot(
+    robot: Robot, joint: str, posture: Mapping[str, float] | None, limits: SafetyLimits
+) -> tuple[Bench, SafetyLimits, dict[str, Track], list[Finding]]:
+    """(what the joint carries, the limits with its range, tracks that hold the others, findings)."""
+    if not joint:
+        raise MissingValue(f"which joint? {robot.name} has: {', '.join(robot.names)}")
+    stood = posture_of(robot, posture or {})
+    free = room(robot, joint, stood)
+    limits, cut = _inside(limits, free)
+    others = {n: Track(times=(0.0,), positions=(q,)) for n, q in stood.items() if n != joint}
+    where = ", ".join(f"{name} {q:.2f}" for name, q in stood.items() if name != joint)
+    told = [f"the other joints stand still at {where or 'nothing'} [rad]"]
+    if not free.looked:
+        told.append("nothing of the model can touch, so that nothing was checked for collisions")
+    elif free.already:
+        pairs = ", ".join(" and ".join(pair) for pair in free.already)
+        told.append(f"the shapes of {pairs} touch already there and were not checked")
+    remedy = "look whether the arm is free to go there, and to move: backemf record --dry-run shows how far"
+    findings = [finding("posture", "; ".join(told) + ".", remedy)]
+    if cut:
+        remedy = "another --posture may leave more room"
+        findings.append(finding("less_room", f"{joint} {' and '.join(cut)}, as the model has it.", remedy))
+    return joint_bench(robot, joint, stood), limits, others, findings
+
+
+def _inside(limits: SafetyLimits, free: Room) -> tuple[SafetyLimits, list[str]]:
+    """(limits in which nothing touches, what cut them short)."""
+    low, high, cut = limits.position_low, limits.position_high, list[str]()
+    low, high = free.low if low is None else low, free.high if high is None else high
+    if free.below and low is not None and free.low is not None and low <= free.low:
+        low = free.low + CLEAR
+        cut.append(f"stays above {low:.2f} rad, since {free.below} below")
+    if free.above and high is not None and free.high is not None and high >= free.high:
+        high = free.high - CLEAR
+        cut.append(f"stays below {high:.2f} rad, since {free.above} above")
+    if low is not None and high is not None and high - low < NARROW:
+        raise InvalidValue(
+            f"the joint has {max(high - low, 0.0):.2f} rad to move in{', since it ' if cut else ''}"
+            f"{' and '.join(cut)}; expected a posture and limits that leave more"
+        )
+    return replace(limits, position_low=low, position_high=high), cut

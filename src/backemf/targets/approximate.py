@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.simulate import simulate
-from ..engine.trajectory import Trajectory
+from ..engine.simulate import Trajectory, simulate
 from ..errors import BackemfError
 from ..physics.actuator import Actuator
 from .motions import Motion

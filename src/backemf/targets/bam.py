@@ -1,14 +1,21 @@
-"""BAM parameter JSON, models m1 to m6: everything at the output, friction at rest as an addition to the
-moving one.
+"""BAM: its parameter JSON, and Isaac Lab's `BamActuatorCfg` of the same parameters.
 
-The firmware's law is code in BAM, not part of the file; an actuator read from a file gets the drive it is
-given.
+The JSON has models m1 to m6: everything at the output, friction at rest as an addition to the moving one. The
+firmware's law is code in BAM, not part of the file; an actuator read from a file gets the drive it is given.
+
+Isaac Lab's main branch has that law too, a servo's firmware with its motor and BAM's frictions:
+
+    volts = vin clip(kp_fw error_gain (u - q), +-max_pwm);  torque = kt (volts - kt w) / R
+
+less a friction that MuJoCo Warp holds: BAM's m1, m2, m5 or m6. m3 and m4 are m5 with equal coefficients for
+the motor and the load. Fields as in `BamActuatorCfg` and `BamMotorCfg` of isaaclab.actuators, at commit
+0120677 of isaac-sim/IsaacLab.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,14 +25,30 @@ from ..physics import drive as drives, steady
 from ..physics.actuator import Actuator
 from ..physics.drive import Drive
 from ..physics.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
-from ..physics.motor import Motor
-from .export import Export, Request, complete, header
-from .losses import NO_PLAY, Losses, check_direction, cooled, weighed
-
-UNITS = (
-    "SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
-    " dtheta_stribeck rad/s."
+from ..physics.motor import Limits, Motor
+from .result import Request, hash_comment, header, number
+from .spec import (
+    FOR_EVER,
+    LAW_PLAY,
+    NO_INTEGRAL_ROW,
+    NO_PUSH_ROW,
+    PERIOD_ROW,
+    SEES_JOINT,
+    Filling,
+    Loss,
+    Row,
+    TargetLaw,
+    TargetSpec,
+    absorb,
+    carry,
+    check_direction,
+    cooled,
+    drop,
+    for_ever,
+    given,
 )
+from .write import weighed
+
 MOTOR = {"kt": "torque_constant", "R": "resistance", "armature": "rotor_inertia"}
 _M1 = {"friction_base": "coulomb", "friction_viscous": "viscous"}
 _M2 = {
@@ -60,26 +83,6 @@ MODELS: dict[str, tuple[type[Coulomb], dict[str, str]]] = {
 """
 NEAREST = {"viscous": "m1", "coulomb": "m1", "stribeck": "m2", "lugre": "m2", "load-lugre": "m4"}
 """The model of a friction that has another name there."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
-    ("N motor.torque_constant", "kt", "N m/A at the output"),
-    ("motor.resistance / n", "R", "ohm"),
-    ("n N^2 motor.rotor_inertia", "armature", "kg m^2"),
-    ("friction.coulomb", "friction_base", "N m"),
-    ("friction.static - friction.coulomb", "friction_stribeck", "N m"),
-    ("friction.viscous (and iron loss)", "friction_viscous", "N m s/rad"),
-    ("friction.stribeck_velocity, stribeck_exponent", "dtheta_stribeck, alpha", "rad/s, 1"),
-    ("friction.load, load_stribeck", "load_friction_base, load_friction_stribeck", "m3, m4"),
-    (
-        "friction.load_motor, load_external, _stribeck, _quadratic",
-        "load_friction_motor, load_friction_external, _stribeck, _quad",
-        "m5, m6",
-    ),
-    ("drive", "-", "the firmware's law is code in BAM"),
-    ("drive.derivative_filter", "-", "dropped: a moving setpoint does not push"),
-    ("-", "q_offset", "a property of one recording's mounting; read as a note"),
-)
-"""Ours -> theirs, for the documentation page."""
-WHY_NOT_RUN = "it is a parameter file, which BAM's own tools read"
 
 
 class Read(NamedTuple):
@@ -108,6 +111,20 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
 
 def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> Read:
     """As `read`, for the decoded JSON."""
+    model = _checked_model(content, where)
+    kind, names = MODELS[model]
+    values = {field: float(content[key]) for key, field in names.items()}
+    if "static" in values:
+        values["static"] += values["coulomb"]
+    K_t, R, J = (float(content[key]) for key in MOTOR)
+    motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
+    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
+    offset = content.get("q_offset")
+    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+
+
+def _checked_model(content: Any, where: str) -> str:
+    """The model of parameters that are whole."""
     if not isinstance(content, Mapping):
         raise InvalidValue(
             f"{where}: expected an object with BAM's parameters, found {type(content).__name__}"
@@ -117,7 +134,7 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
     model = str(content["model"])
     if model not in MODELS:
         raise UnknownName(f"model in {where}", model, MODELS)
-    kind, names = MODELS[model]
+    _, names = MODELS[model]
     needed, known = {**MOTOR, **names}, {*MOTOR, *names, "model", "actuator", "q_offset"}
     missing = [key for key in (*needed, "actuator") if key not in content]
     if missing:
@@ -132,14 +149,7 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
             isinstance(value, bool) or not isinstance(value, (int, float))
         ):
             raise InvalidValue(f"{where}: {key} is {value!r}; expected a number")
-    values = {field: float(content[key]) for key, field in names.items()}
-    if "static" in values:
-        values["static"] += values["coulomb"]
-    K_t, R, J = (float(content[key]) for key in MOTOR)
-    motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
-    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
-    offset = content.get("q_offset")
-    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+    return model
 
 
 def _model_of(friction: Viscous) -> str:
@@ -151,35 +161,19 @@ def _model_of(friction: Viscous) -> str:
     )
 
 
-class Described(NamedTuple):
-    """BAM's parameters of an actuator, and what they leave out."""
+def parameters(actuator: Actuator, name: str) -> dict[str, Any]:
+    """BAM's parameters of an actuator, at the output.
 
-    content: dict[str, Any]
-    losses: Losses
-
-
-def described(actuator: Actuator, name: str) -> Described:
-    """The parameters, `name` being BAM's name of the actuator."""
+    Args:
+        actuator: of a friction that BAM has, or one near it.
+        name: BAM's of the actuator.
+    """
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
-    model, losses, absent = _model_of(friction), Losses(), "not in BAM's parameters"
+    model = _model_of(friction)
     check_direction(actuator)
     K_t, K_e, R = motor.torque_constant, motor.back_emf_at(None), motor.resistance
     if K_t != K_e:
-        text = f"one constant for K_t = {K_t:.4g} and K_e = {K_e:.4g}"
-        losses.keep("motor.back_emf_constant", text)
         R, K_t = R * K_e / K_t, K_e  # keeps torque per volt and no-load speed
-    for part in ("saturation_current", "inductance", "thermal", "cogging", "limits"):
-        if getattr(motor, part) is not None:
-            change = {part: None, **({"limits": cooled(motor.limits)} if part == "thermal" else {})}
-            losses.drop(f"motor.{part}", absent, "motor", **change)
-    if gearbox.efficiency not in (None, 1.0):
-        losses.drop("gearbox.efficiency", absent, "gearbox", efficiency=None)
-    if gearbox.backlash is not None:
-        losses.drop("gearbox.backlash", absent, "gearbox", **NO_PLAY)
-    if friction.bristle:
-        losses.keep("friction.stiffness", "no bristle: sticking at once")
-    absent_terms = ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
-    losses.drop_each(actuator, "friction", **dict.fromkeys(absent_terms, absent))
     fields = {field: getattr(friction, field, 0.0) for field in MODELS[model][1].values()}
     fields["viscous"] += steady.iron_drag(actuator)
     if "static" in fields:
@@ -187,7 +181,7 @@ def described(actuator: Actuator, name: str) -> Described:
         fields["stribeck_exponent"] = (
             2.0 if fields["stribeck_exponent"] is None else fields["stribeck_exponent"]
         )
-    content: dict[str, Any] = {
+    return {
         "kt": abs(gearbox.ratio) * K_t,
         "R": R / gearbox.n_motors,
         "armature": steady.armature(actuator),
@@ -195,23 +189,294 @@ def described(actuator: Actuator, name: str) -> Described:
         "model": model,
         "actuator": name,
     }
-    return Described(content, losses)
 
 
-def write(actuator: Actuator, request: Request) -> Export:
-    """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
-    (content, losses), own = described(actuator, request.joint), actuator.parameters
-    drive = replace(actuator.drive, **losses.drop_push(actuator))
+ABSENT = "not in BAM's parameters"
+UNIT = {"friction_viscous": "N m s/rad, with the iron's drag", "dtheta_stribeck": "rad/s", "alpha": "1"}
+UNIT |= {"friction_base": "N m", "friction_stribeck": "N m, what rest adds to friction_base"}
+NUMBERS = (
+    carry("motor.torque_constant", "kt", "N m/A at the output, times ratio"),
+    carry("motor.resistance, gearbox.n_motors", "R", "ohm, divided by n_motors"),
+    carry("motor.rotor_inertia, gearbox.ratio", "armature", "kg m^2 at the output"),
+    *(carry(f"friction.{field}", key, UNIT.get(key, "m3, m4")) for key, field in MODELS["m4"][1].items()),
+    *(
+        carry(f"friction.{field}", key, "m5, m6")
+        for key, field in MODELS["m6"][1].items()
+        if key not in MODELS["m4"][1]
+    ),
+    Row("motor.iron_loss", "friction_viscous", "its drag"),
+    Row("friction.load_driving, load_back_driving, softening", "-", "refused: BAM has no such friction"),
+)
+CONSTANTS = absorb(
+    "motor.back_emf_constant",
+    lambda a: (
+        f"one constant for K_t = {a.motor.torque_constant:.4g} and K_e = {a.motor.back_emf_at(None):.4g}"
+    ),
+    when=lambda a: a.motor.torque_constant != a.motor.back_emf_at(None),
+    remarks="one constant for K_t and K_e",
+)
+LIMITS = drop("motor.limits", ABSENT, when=given("motor.limits"))
+LACKS = (
+    CONSTANTS,
+    drop("motor.saturation_current", ABSENT, when=given("motor.saturation_current")),
+    drop("motor.inductance", ABSENT, when=given("motor.inductance")),
+    drop(
+        "motor.thermal, limits.safe_current, limits.derating_start, limits.derating_end",
+        ABSENT,
+        when=given("motor.thermal"),
+        path="motor.thermal",
+        thermal=None,
+        limits=cooled,
+    ),
+    drop("motor.cogging", ABSENT, when=given("motor.cogging")),
+    LIMITS,
+    drop("gearbox.efficiency", ABSENT, when=lambda a: a.gearbox.efficiency not in (None, 1.0)),
+    LAW_PLAY._replace(lose=lambda a, r: [loss._replace(text=ABSENT) for loss in LAW_PLAY.lose(a, r)]),
+    absorb(
+        "friction.stiffness, damping, damping_exponent",
+        "no bristle: sticking at once",
+        when=lambda a: a.friction.bristle,
+        path="friction.stiffness",
+    ),
+    *(
+        drop(f"friction.{name}", ABSENT)
+        for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
+    ),
+)
+"""What BAM's parameters lack."""
+
+
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
+    content, losses = parameters(actuator, request.joint), spec.losses(actuator, request)
+    drive = replace(actuator.drive, **actuator.drive.without_push)
     carried = replace(parse(content, drive=drive).actuator, motion=actuator.motion)
-    costs = weighed(actuator, carried, losses, request)
-    firmware = "drive: BAM keeps the firmware's law in code"
+    return TargetLaw(content, carried, weighed(actuator, carried, losses, request))
+
+
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+    """The parameter file. JSON has no comments: what was lost stands in a file beside it."""
+    own, firmware = actuator.parameters, "drive: BAM keeps the firmware's law in code"
     if "drive.firmware_gain" in own:
         H, P, V = (own[f"drive.{name}"] for name in ("firmware_gain", "proportional", "supply"))
         firmware += f"; use error_gain {H:g}, kp {P:g}, vin {V:g}"
     files = {
-        f"{request.joint}.json": json.dumps(content, indent=4) + "\n",
-        f"{request.joint}_notes.txt": "\n".join([*header(request, UNITS, costs), firmware]) + "\n",
+        f"{request.joint}.json": json.dumps(settled.law, indent=4) + "\n",
+        f"{request.joint}_notes.txt": "\n".join([*header(request, SPEC.units, settled.costs), firmware])
+        + "\n",
     }
-    numbers = {k: v for k, v in content.items() if isinstance(v, float)}
-    given: dict[str, Any] = {"files": files, "carried": carried, "numbers": numbers, "notes": [firmware]}
-    return complete(request, actuator, costs, **given)
+    return Filling(files=files, notes=[firmware])
+
+
+SPEC = TargetSpec(
+    label="BAM",
+    units="SI at the output: kt N m/A, R ohm, armature kg m^2, frictions N m, friction_viscous N m s/rad,"
+    " dtheta_stribeck rad/s.",
+    rows=(
+        *NUMBERS,
+        *LACKS,
+        NO_PUSH_ROW,
+        Row("drive", "-", "the firmware's law is code in BAM"),
+        Row("-", "q_offset", "a property of one recording's mounting; read as a note"),
+    ),
+    file="{joint}.json",
+    template="",
+    comment=hash_comment,
+    settle=_settle,
+    place=_place,
+    signed=tuple(row.name for row in NUMBERS),
+    why_not_run="it is a parameter file, which BAM's own tools read",
+)
+
+
+# Isaac Lab's BamActuatorCfg.
+
+
+EXACT = ("viscous", "coulomb", "stribeck", "m3", "m4", "m5", "m6")
+"""Frictions that it has."""
+
+
+def _check_isaac(actuator: Actuator) -> None:
+    drive, friction = actuator.drive, actuator.friction
+    if drive.loop is None or drive.loop.of != "position" or drive.loop.effort != "V":
+        raise InvalidValue(
+            f"Isaac Lab's BamActuatorCfg is a servo that sets a voltage for a position; {drive.kind} is not:"
+            " expected a servo or position drive"
+        )
+    if drive.ceiling({}) is None:
+        raise MissingValue(
+            "Isaac Lab's BamActuatorCfg needs a supply voltage; give drive.supply or drive.voltage_limit"
+        )
+    if friction.name not in EXACT:
+        raise InvalidValue(
+            f"Isaac Lab's BamActuatorCfg has no friction of kind {friction.kind}; expected Viscous, Coulomb,"
+            " Stribeck or M3 to M6"
+        )
+
+
+def _settle_isaac(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
+    content, losses = _as_m5(parameters(actuator, request.joint)), spec.losses(actuator, request)
+    steps = round((actuator.drive.delay or 0.0) / request.timestep)
+    most = _largest_current(actuator, content["kt"])
+    carried = _carried(actuator, content, most, steps * request.timestep)
+    given_ = {"armature": content["armature"], **_firmware(actuator), "max_current": most}
+    stall = given_["vin"] * given_["max_pwm"] * content["kt"] / content["R"]
+    given_ |= {"actuator_effort_limit": 2.0 * stall, "min_delay": steps, "max_delay": steps}
+    law = {**{k: v for k, v in content.items() if k != "armature"}, **given_}
+    return TargetLaw(law, carried, weighed(actuator, carried, losses, request))
+
+
+OUTER = ("armature", "actuator_effort_limit", "kp_fw", "vin", "min_delay", "max_delay")
+"""Fields of `BamActuatorCfg`; the others are those of its motor."""
+
+
+def _place_isaac(
+    settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request
+) -> Filling:
+    own = [k for k in settled.law if k in numbers and k not in OUTER]
+    inner = {("resistance" if k == "R" else k): numbers[k] for k in own}
+    fields = {
+        "arguments": "\n".join(f"    {k}={number(numbers[k])}," for k in OUTER),
+        "motor": "\n".join(f"        {k}={number(v)}," for k, v in inner.items()),
+        "model": settled.law["model"],
+    }
+    lines = [
+        "Not run: Isaac Lab does not run here; errors are those of the same law in backemf's own simulation."
+    ]
+    if numbers["max_delay"]:
+        lines.append(f"Delays are counted in physics steps of {1e3 * request.timestep:g} ms.")
+    return Filling(fields, lines)
+
+
+def _as_m5(content: dict[str, Any]) -> dict[str, Any]:
+    """m3 and m4 in the terms of m5: the same coefficient for the motor's torque and the load's."""
+    if content["model"] not in ("m3", "m4"):
+        return content
+    base, near_rest = content["load_friction_base"], content.get("load_friction_stribeck", 0.0)
+    rest = {"friction_stribeck": 0.0, "dtheta_stribeck": 1.0, "alpha": 1.0, **content, "model": "m5"}
+    kept = {k: v for k, v in rest.items() if k not in ("load_friction_base", "load_friction_stribeck")}
+    equal = dict.fromkeys(("load_friction_motor", "load_friction_external"), base)
+    return kept | equal | dict.fromkeys((f"{name}_stribeck" for name in equal), near_rest)
+
+
+def _firmware(actuator: Actuator) -> dict[str, float]:
+    """error_gain, kp_fw, vin and max_pwm: the registers where the drive has them."""
+    drive, own = actuator.drive, actuator.parameters
+    volts = float(drive.ceiling({}) or 0.0)
+    supply = float(drive.supply or volts)
+    if "drive.firmware_gain" in own:
+        gains = {"error_gain": own["drive.firmware_gain"], "kp_fw": own["drive.proportional"]}
+    else:
+        gains = {
+            "error_gain": (0.0 if drive.loop is None else drive.loop.proportional) / supply,
+            "kp_fw": 1.0,
+        }
+    return {**gains, "vin": supply, "max_pwm": volts / supply}
+
+
+def _largest_current(actuator: Actuator, kt: float) -> float:
+    """Of all motors together, seen at the joint [A]; 0 where nothing limits it."""
+    motor = actuator.motor
+    most = None if motor.limits is None else motor.limits.largest_torque(motor)
+    return 0.0 if most is None else abs(float(actuator.gearbox.output_torque(most))) / kt
+
+
+def _carried(actuator: Actuator, content: dict[str, Any], most: float, delay: float) -> Actuator:
+    """The same law as an actuator."""
+    drive = actuator.drive
+    gone: dict[str, Any] = {
+        name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)
+    }
+    gone |= {n: None for n in ("derivative", "volt_seconds_per_radian") if getattr(drive, n, None)}
+    gone |= {**drive.without_integral, **drive.without_push}
+    plain = replace(drive, **gone, delay=delay or None)
+    made = parse(content, drive=plain).actuator
+    limits = Limits(current=most) if most else None
+    return replace(made, motor=replace(made.motor, limits=limits), motion=actuator.motion)
+
+
+def _lose_delay(actuator: Actuator, request: Request) -> Iterable[Loss]:
+    delay = actuator.drive.delay or 0.0
+    whole = round(delay / request.timestep) * request.timestep
+    if abs(whole - delay) > 1e-9:
+        yield Loss("drive.delay", f"rounded to {1e3 * whole:g} ms", True)
+
+
+ISAAC = TargetSpec(
+    label="Isaac Lab",
+    units="SI at the joint: kt N m/A, resistance ohm, frictions N m, friction_viscous N m s/rad,"
+    " dtheta_stribeck rad/s, error_gain 1/rad, vin V, max_current A, armature kg m^2, delays in physics"
+    " steps.",
+    rows=(
+        *(
+            row
+            for row in NUMBERS
+            if row.name not in ("armature", "load_friction_base", "load_friction_stribeck")
+        ),
+        carry("motor.rotor_inertia, gearbox.ratio", "armature", "kg m^2 at the joint"),
+        carry("drive.firmware_gain", "error_gain", "1/rad; of a position drive V/rad over its supply"),
+        carry("drive.proportional, volts_per_radian", "kp_fw", "the register where there is one"),
+        carry("drive.supply", "vin", "V"),
+        carry("drive.duty_limit, voltage_limit", "max_pwm", "share of vin"),
+        carry(
+            "motor.limits.current, limits.torque, limits.continuous_current",
+            "max_current",
+            "A of all motors together; 0 is no limit",
+        ),
+        carry(
+            "law.stall_torque",
+            "actuator_effort_limit",
+            "twice that, so that braking from full speed is not clipped",
+        ),
+        carry("drive.delay", "min_delay", "physics steps"),
+        carry("drive.delay", "max_delay", "physics steps"),
+        Row(
+            "friction.load, load_stribeck",
+            "load_friction_motor, load_friction_external",
+            "m3 and m4 become m5",
+        ),
+        *(row for row in LACKS if row is not LIMITS),
+        drop(
+            "motor.limits.peak_time, limits.peak_current",
+            FOR_EVER,
+            when=lambda a: a.motor.limits is not None and a.motor.limits.peak_current is not None,
+            path="motor.limits.peak_time",
+            limits=for_ever,
+        ),
+        drop(
+            "motor.limits.current_rate",
+            "the current follows at once",
+            limits=lambda limits: replace(limits, current_rate=None),
+        ),
+        absorb(
+            "drive.derivative, firmware_derivative_gain, volt_seconds_per_radian",
+            "no derivative gain: only back-EMF damps",
+            when=lambda a: a.drive.loop is not None and a.drive.loop.derivative,
+            path="drive derivative",
+        ),
+        NO_PUSH_ROW,
+        NO_INTEGRAL_ROW,
+        drop("drive.slew", "the setpoint jumps"),
+        drop("drive.deadband", "every error counts"),
+        PERIOD_ROW,
+        SEES_JOINT,
+        Row(
+            "drive.bandwidth, through, newton_metres_per_radian, newton_metre_seconds_per_radian",
+            "-",
+            "refused: it sets a voltage",
+        ),
+        Row("drive.delay", "-", "rounded to physics steps", lose=_lose_delay),
+        drop(
+            "drive.command_low, command_high",
+            "limit the command before sending, and nothing is lost",
+            when=lambda a: a.drive.command_low is not None or a.drive.command_high is not None,
+            measured=False,
+        ),
+    ),
+    file="{joint}_isaaclab.py",
+    template="isaaclab_bam.py",
+    comment=hash_comment,
+    check=_check_isaac,
+    settle=_settle_isaac,
+    place=_place_isaac,
+    why_not_run="Isaac Lab needs Isaac Sim",
+)

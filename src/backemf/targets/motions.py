@@ -3,7 +3,8 @@ or a user's own recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..logs.start import bench_of, start_of, targets
 from ..physics import steady
 from ..physics.actuator import Actuator
 from ..physics.bench import GRAVITY, Bench, Flywheel, Pendulum
-from .export import Request
+from ..physics.joint_law import capability
+from .result import Request
 
 DT = 0.004
 DURATION = 2.0
@@ -22,16 +24,6 @@ ARM = 0.1
 """Length of the reference pendulum [m]."""
 MOST_LOGS = 12
 """Recordings over which numbers are fitted; of more, this many are taken, evenly."""
-
-
-class Reach(NamedTuple):
-    """What an actuator can do."""
-
-    volts: float
-    stall: float
-    """Torque at the output at rest [N m]."""
-    speed: float
-    """Speed at which back-EMF eats all the voltage [rad/s]."""
 
 
 class Motion(NamedTuple):
@@ -49,27 +41,13 @@ class Motion(NamedTuple):
     """Numbers of the drive during this recording, by path."""
 
 
-def reach(actuator: Actuator, amplitude: float = 0.5) -> Reach:
-    """At the supply's voltage; without one, at the voltage that an error of `amplitude`,
-    or 10 rad/s, takes."""
-    volts, loop, at = actuator.drive.ceiling({}), actuator.drive.loop, steady.line(actuator)
-    if volts is None:
-        volts = 10.0 * at.K_e
-        if loop is not None and loop.of == "position" and loop.proportional > 0:
-            effort = loop.proportional * amplitude
-            volts = max(effort if loop.effort == "V" else effort / at.torque_per_volt, 1e-6)
-    volts = abs(float(volts))
-    stall = abs(float(steady.electrical_torque(actuator, volts, 0.0)))
-    return Reach(volts, stall, steady.ideal_speed(actuator, volts))
-
-
 def reference_bench(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> Bench:
     """A pendulum whose weight takes `load` of the stall torque, with at least the rotor's own inertia.
 
     A plain inertia on a linear axis, and for a drive that does not hold a position: it would swing the
     pendulum over the top, where the smallest difference decides which way it falls.
     """
-    able = reach(actuator, amplitude)
+    able = capability(actuator, amplitude)
     mass = load * able.stall / (GRAVITY * ARM)
     own = mass * ARM * ARM
     # a free shaft without inertia would have no motion to compare
@@ -86,7 +64,7 @@ def reference_inertia(actuator: Actuator, request: Request) -> float:
 
 def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25) -> list[Motion]:
     """Steps and sines of the drive's own target over the operating range, on the reference bench."""
-    able, bench = reach(actuator, amplitude), reference_bench(actuator, load, amplitude)
+    able, bench = capability(actuator, amplitude), reference_bench(actuator, load, amplitude)
     time = DT * np.arange(round(DURATION / DT) + 1)
     limits, held = actuator.motor.limits, able.volts / actuator.motor.resistance
     size = {
@@ -115,7 +93,7 @@ def reference_motions(actuator: Actuator, *, amplitude: float = 0.5, load: float
 
 def reference_words(actuator: Actuator, amplitude: float, load: float) -> str:
     """The operating range, for headers."""
-    bench, able = reference_bench(actuator, load, amplitude), reach(actuator, amplitude)
+    bench, able = reference_bench(actuator, load, amplitude), capability(actuator, amplitude)
     weight = f"pendulum with {load:g} of the stall torque as weight"
     on = weight if bench.load(1.0, 0.0, {}) else "plain inertia"
     distance, inertia = ("m", "kg") if actuator.motion == "linear" else ("rad", "kg m^2")
@@ -175,3 +153,97 @@ def _some(logs: Sequence[Log]) -> list[Log]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+LOST = 1e6
+"""Positions beyond this [rad or m] are not a motion any more."""
+
+
+class Clocked(NamedTuple):
+    """A motion on the simulator's own clock."""
+
+    timestep: float
+    """[s]"""
+    moments: np.ndarray
+    """timestep * arange(n): the state is recorded before each step."""
+    command: Mapping[str, np.ndarray]
+    """The drive's targets by name at the moments, in joint units."""
+    ctrl: Mapping[str, float]
+    """Factor from each target to the file's own input, in the order of its inputs."""
+    enabled: np.ndarray
+    """Whether the drive is on, at the moments."""
+    inertia: float
+    """Of the bench on the joint [kg m^2, kg]; the stand-in body's is replaced by it."""
+    load: Callable[[int, float, float], float]
+    """Torque of the bench on the joint at row k, position, velocity [N m, N]."""
+    position: float = 0.0
+    velocity: float = 0.0
+    motion: str = "rotary"
+    means: Mapping[str, np.ndarray] = MappingProxyType({})
+    """The targets' means over each step, for what acts at a command's own moment inside a step."""
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """What is sent to the file, a row for each moment."""
+        return self._sent(self.command)
+
+    @property
+    def mean_inputs(self) -> np.ndarray:
+        """The same as means over each step."""
+        return self._sent({**self.command, **self.means})
+
+    def _sent(self, command: Mapping[str, np.ndarray]) -> np.ndarray:
+        sent = np.zeros((len(self.moments), len(self.ctrl)))
+        for k, (name, factor) in enumerate(self.ctrl.items()):
+            if name in command:
+                sent[:, k] = factor * command[name]
+        return sent
+
+    def check(self, name: str, positions: np.ndarray) -> np.ndarray:
+        """The positions, if they are a motion."""
+        if not (np.abs(positions) < LOST).all():
+            raise InvalidValue(
+                f"{name} diverges at a step of {1e3 * self.timestep:g} ms; export with a shorter timestep"
+            )
+        return positions
+
+
+def clocked(case: Motion, ctrl: Mapping[str, float], h: float, motion: str) -> Clocked:
+    """A motion with its commands held between samples: at each moment the newest sample not later."""
+    n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
+    moments = h * np.arange(n)
+    at = np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)
+    held = {name: np.asarray(values, float)[at] for name, values in case.command.items()}
+    series = {name: held[name] for name in case.bench.series}
+    inertia = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in series.items()})))
+    if "inertia" in series and np.ptp(series["inertia"]) > 1e-9 * inertia:
+        raise InvalidValue(f"{case.name}: the recorded inertia varies; a replay has a constant one")
+
+    def load(k: int, q: float, w: float) -> float:
+        return float(np.asarray(case.bench.load(q, w, {name: v[k] for name, v in series.items()})))
+
+    return Clocked(
+        timestep=h,
+        moments=moments,
+        command={k: v for k, v in held.items() if k.endswith("_target")},
+        means={
+            k: _mean(case.time, np.asarray(v, float), moments, h)
+            for k, v in case.command.items()
+            if k.endswith("_target")
+        },
+        ctrl=ctrl,
+        enabled=held["enabled"] > 0.5 if "enabled" in held else np.ones(n, bool),
+        inertia=inertia,
+        load=load,
+        position=case.start["position"],
+        velocity=case.start["velocity"],
+        motion=motion,
+    )
+
+
+def _mean(time: np.ndarray, values: np.ndarray, moments: np.ndarray, h: float) -> np.ndarray:
+    """Of a held signal over the h seconds from each moment on."""
+    ends = np.append(time, time[-1] + 2 * h)  # the last sample holds
+    sums = np.concatenate([[0.0], np.cumsum(values * np.diff(ends))])
+    over = np.interp(moments + h, ends, sums) - np.interp(moments, ends, sums)
+    return over / h

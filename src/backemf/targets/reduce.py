@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,20 +15,41 @@ from ..mujoco.actuator import current_loop, from_actuator, no_place
 from ..mujoco.attributes import motor_limits
 from ..physics import steady
 from ..physics.actuator import Actuator
-from ..physics.drive import Drive
 from ..physics.friction import Coulomb, LuGre, Viscous
 from ..physics.gearbox import Gearbox
+from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .export import NOTHING_LOST, Account, Request, moved
-from .losses import LOOKS, NO_PLAY, Losses, account, at_the_gear, cooled, for_ever
-from .motions import Reach, judged_over, motions_of, reach, reference_inertia
+from .motions import judged_over, motions_of, reference_inertia
 from .mujoco.finding import integrator_finding
+from .result import NOTHING_LOST, Account, Request, moved
+from .spec import (
+    FOR_EVER,
+    NO_PLAY,
+    NO_PUSH_ROW,
+    PERIOD_ROW,
+    SENSOR_AT_GEAR,
+    Loss,
+    Losses,
+    Present,
+    Row,
+    absorb,
+    cooled,
+    drop,
+    for_ever,
+    lacking,
+    lose_nothing,
+    reduce_by,
+)
+from .write import account
 
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
+
+
+ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
 
 
 class Carried(NamedTuple):
@@ -47,15 +69,22 @@ class Reduced(NamedTuple):
 
 
 def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
-    """What is left of an actuator in a `<dcmotor>`, by closed forms."""
+    """What is left of an actuator in a `<dcmotor>`, by closed forms.
+
+    Args:
+        actuator: the whole one.
+        request: whose load and amplitude say where friction is taken, and whether play is a joint of its own.
+        era: of the `<dcmotor>`: 1 up to MuJoCo 3.11, 2 from 3.12 on.
+    """
     if actuator.drive.open_circuit:
         raise no_place(actuator.drive)
-    losses = Losses()
-    motor = _motor(actuator, losses)
-    gearbox = _gearbox(actuator.gearbox, losses, request.backlash)
-    poor = replace(actuator, motor=motor, gearbox=gearbox, drive=_drive(actuator, losses, request, era))
-    friction, open_friction = _friction(actuator, losses, request)
-    return Reduced(replace(poor, friction=friction), losses, open_friction)
+    inputs = (ONE_POSITION,) if era == 1 else ()
+    rows = (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, *inputs, *OF_FRICTION)
+    (poor, losses), friction = reduce_by(rows, actuator, request), actuator.friction
+    open_friction = not friction.bristle
+    if friction.name in ("viscous", "coulomb"):
+        open_friction = any("friction" in loss.touches for loss in losses)
+    return Reduced(poor, losses, open_friction)
 
 
 def carried(actuator: Actuator, request: Request, era: int) -> Carried:
@@ -97,134 +126,309 @@ def rigid(gearbox: Gearbox) -> Gearbox:
     return Gearbox(ratio=gearbox.ratio, n_motors=gearbox.n_motors)
 
 
-def _motor(actuator: Actuator, losses: Losses) -> Motor:
-    motor, heat, changes = actuator.motor, actuator.motor.thermal, {}
+def _by_current(actuator: Actuator) -> bool:
+    return actuator.drive.followed == "current_target"
+
+
+def _lose_one_constant(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    K_t, K_e = actuator.motor.torque_constant, actuator.motor.back_emf_constant
+    if K_e is not None and not math.isclose(K_t, K_e, rel_tol=1e-12):
+        text = f"one constant K for K_t = {K_t:.4g} N m/A and K_e = {K_e:.4g} V s/rad"
+        yield Loss("motor.back_emf_constant", text, True, "" if _by_current(actuator) else "motor")
+
+
+def _one_constant(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    """Keeps stall torque per volt and no-load speed; not the current and its heat."""
+    motor, changes = given.motor, {}
     K_t, K_e = motor.torque_constant, motor.back_emf_constant
-    if K_e is not None:
-        by_current = actuator.drive.followed == "current_target"
-        if not math.isclose(K_t, K_e, rel_tol=1e-12):
-            text = f"one constant K for K_t = {K_t:.4g} N m/A and K_e = {K_e:.4g} V s/rad"
-            losses.keep("motor.back_emf_constant", text, "" if by_current else "motor")
-        changes["back_emf_constant"] = None
-        if not by_current:  # keeps stall torque per volt and no-load speed; not the current and its heat
-            changes |= {"torque_constant": K_e, "resistance": motor.resistance * K_e / K_t}
-    if motor.saturation_current is not None:
-        text = "the torque constant does not fall with current"
-        losses.keep("motor.saturation_current", text, "motor")
-        changes["saturation_current"] = None
-    if motor.iron_loss is not None:
-        changes["iron_loss"] = None  # its drag goes into the viscous friction
-        if heat is not None:
-            losses.drop("motor.iron_loss", "its drag is carried, its heat is not", "motor", iron_loss=None)
-    if heat is not None:
-        changes["thermal"] = replace(heat.one_node(), magnet_coefficient=None)
-        if len(heat.nodes) > 1:
-            losses.keep("motor.thermal.housing_resistance", "winding and housing became one node")
-        if heat.magnet_coefficient is not None:
-            strong, text = replace(heat, magnet_coefficient=None), "warm magnets keep their strength"
-            losses.drop("motor.thermal.magnet_coefficient", text, "motor", thermal=strong)
-    if motor.limits is not None:
-        changes["limits"] = _limits(motor, motor.limits, losses)
-    return replace(motor, **changes)
+    if K_e is None:
+        return now
+    if not _by_current(given):
+        changes = {"torque_constant": K_e, "resistance": motor.resistance * K_e / K_t}
+    return replace(now, motor=replace(now.motor, back_emf_constant=None, **changes))
 
 
-def _limits(motor: Motor, limits: Limits, losses: Losses) -> Limits | None:
-    def drop(name: str, text: str, rest: Limits | None) -> None:
-        losses.drop(f"motor.limits.{name}", text, "motor", limits=rest)
-
-    rate = limits.current_rate
-    if limits.current is not None and (motor.thermal is not None or motor.inductance is not None):
-        losses.keep("motor.limits.current", "it limits the torque; the current and its heat are not held")
-    if limits.peak_current is not None:
-        drop("peak_time", "the peak current may flow for ever", for_ever(limits))
-    if limits.safe_current is not None:
-        drop("safe_current", "a warm winding is not derated", cooled(limits))
-    if rate is not None and motor.inductance is None:
-        text = "without an inductance the engine has no current to slow"
-        drop("current_rate", text, replace(limits, current_rate=None))
-        rate = None
-    return motor_limits(limits.largest_torque(motor), rate)
+def _lose_heat(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    heat = actuator.motor.thermal
+    if heat is not None and len(heat.nodes) > 1:
+        yield Loss("motor.thermal.housing_resistance", "winding and housing became one node", True)
+    if heat is not None and heat.magnet_coefficient is not None:
+        without = lacking("motor", thermal=replace(heat, magnet_coefficient=None))
+        path, text = "motor.thermal.magnet_coefficient", "warm magnets keep their strength"
+        yield Loss(path, text, False, without=without)
 
 
-def _gearbox(gearbox: Gearbox, losses: Losses, backlash: bool) -> Gearbox:
-    if gearbox.efficiency is not None and gearbox.efficiency < 1.0:
-        text = "the loss is spread over friction and motor constant, the same in both directions"
-        losses.keep("gearbox.efficiency", text, "friction motor")
-    if gearbox.backlash is not None and backlash:
-        stops = "an extra joint with stops for the play, as hard as the solver's"
-        losses.keep("gearbox.backlash", f"{stops}; a replay shows the difference", measured=False)
-        return replace(gearbox, efficiency=None)
-    if gearbox.backlash is not None:
-        losses.drop("gearbox.backlash", "no play", "gearbox", **NO_PLAY)
-    return rigid(gearbox)
+def _one_node(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    heat = given.motor.thermal
+    if heat is None:
+        return now
+    return replace(now, motor=replace(now.motor, thermal=replace(heat.one_node(), magnet_coefficient=None)))
 
 
-def _drive(actuator: Actuator, losses: Losses, request: Request, era: int) -> Drive:
-    drive, loop, inductive = actuator.drive, actuator.drive.loop, actuator.motor.inductance is not None
-    changes: dict[str, Any] = at_the_gear(actuator, losses) if request.backlash else {}
-    changes |= losses.drop_each(actuator, "drive", deadband="every error counts", period=LOOKS)
-    changes |= losses.drop_push(actuator)
-    if drive.freezes:
-        changes["freeze_when_saturated"] = False
-        text = "the integral winds up at full voltage"
-        losses.drop("drive.freeze_when_saturated", text, "drive", freeze_when_saturated=False)
-    if drive.has_integral and loop is not None and loop.of == "velocity":
-        text = "the engine would limit the integral of the command, not of the error"
-        changes |= losses.drop_each(actuator, "drive", integral_limit=text)
-    if current_loop(actuator):
-        through = {} if loop is None else {"through": "voltage"}
-        changes |= through
-        if inductive:
-            text = "a voltage R tau / K + K w instead of a current loop"
-            losses.drop("drive.bandwidth", text, "drive" if through else "", **through)
-    if len(drive.targets) > 1 and era == 1:
-        for name in drive.targets[1:]:
-            losses.drop(f"drive.{name}", "one input only: the position")
-    return replace(drive, **changes) if changes else drive
+def _has_no_rate(motor: Motor) -> bool:
+    """Whether a limited rate of current has no current to slow."""
+    return motor.limits is not None and motor.limits.current_rate is not None and motor.inductance is None
 
 
-def _friction(actuator: Actuator, losses: Losses, request: Request) -> tuple[Viscous, bool]:
-    """A friction the target has, and whether its kind is still open."""
+def _torque_limit(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    motor, limits = given.motor, given.motor.limits
+    if limits is None:
+        return now
+    rate = None if _has_no_rate(motor) else limits.current_rate
+    return replace(now, motor=replace(now.motor, limits=motor_limits(limits.largest_torque(motor), rate)))
+
+
+def _drop_limit(name: str, text: str, when: Present, rest: Callable[[Limits], Limits | None]) -> Row:
+    path = f"motor.limits.{name.partition(',')[0]}"
+    return drop(f"motor.limits.{name}", text, when=when, path=path, limits=rest)._replace(reduce=None)
+
+
+OF_MOTOR = (
+    Row("motor.resistance", "resistance", "divided by n_motors"),
+    Row(
+        "motor.torque_constant, back_emf_constant",
+        "motorconst",
+        "times ratio / gear; where K_e differs, one K stands for both, and K and R are fitted",
+        lose=_lose_one_constant,
+        reduce=_one_constant,
+    ),
+    Row("motor.rotor_inertia", "armature", "times n_motors (ratio / gear)^2; reaches the joint with gear^2"),
+    Row("motor.inductance", "inductance (second number, L / R)", ""),
+    absorb(
+        "motor.saturation_current",
+        "the torque constant does not fall with current",
+        when=lambda a: a.motor.saturation_current is not None,
+        touches="motor",
+        reduce=lambda now, given, request: lacking("motor", saturation_current=None)(now),
+    ),
+    drop(
+        "motor.iron_loss",
+        "its drag is carried, its heat is not",
+        when=lambda a: a.motor.iron_loss is not None and a.motor.thermal is not None,
+    )._replace(
+        theirs="damping",
+        remarks="n N^2 K_fe at the output; its heat is dropped",
+        reduce=lambda now, given, request: lacking("motor", iron_loss=None)(now),
+    ),
+    Row(
+        "motor.thermal", "thermal", "one node; warm magnets keep their strength", _lose_heat, reduce=_one_node
+    ),
+    Row("motor.cogging", "cogging", ""),
+    absorb(
+        "motor.limits.current, limits.torque, limits.continuous_current",
+        "it limits the torque; the current and its heat are not held",
+        when=lambda a: (
+            a.motor.limits is not None
+            and a.motor.limits.current is not None
+            and (a.motor.thermal is not None or a.motor.inductance is not None)
+        ),
+        path="motor.limits.current",
+        reduce=_torque_limit,
+    )._replace(theirs="saturation (first number)", remarks="the engine limits the torque only"),
+    _drop_limit(
+        "peak_time, limits.peak_current",
+        FOR_EVER,
+        lambda a: a.motor.limits is not None and a.motor.limits.peak_current is not None,
+        for_ever,
+    ),
+    _drop_limit(
+        "safe_current, limits.derating_start, limits.derating_end",
+        "a warm winding is not derated",
+        lambda a: a.motor.limits is not None and a.motor.limits.safe_current is not None,
+        cooled,
+    ),
+    _drop_limit(
+        "current_rate",
+        "without an inductance the engine has no current to slow",
+        lambda a: _has_no_rate(a.motor),
+        lambda limits: replace(limits, current_rate=None),
+    )._replace(theirs="saturation (third number)", remarks="only with an inductance"),
+)
+
+
+def _lose_play(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    stops = "an extra joint with stops for the play, as hard as the solver's"
+    if actuator.gearbox.backlash is not None and request.backlash:
+        text = f"{stops}; a replay shows the difference"
+        yield Loss("gearbox.backlash", text, True, measured=False)
+    elif actuator.gearbox.backlash is not None:
+        yield Loss("gearbox.backlash", "no play", False, without=lacking("gearbox", **NO_PLAY))
+
+
+def _rigid_gearbox(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    gearbox = given.gearbox
+    if gearbox.backlash is not None and request.backlash:
+        return replace(now, gearbox=replace(gearbox, efficiency=None))
+    return replace(now, gearbox=rigid(gearbox))
+
+
+OF_GEARBOX = (
+    Row(
+        "gearbox.ratio, n_motors",
+        "gear",
+        "1 where the drive closes a loop: the motor then stands at the joint",
+    ),
+    absorb(
+        "gearbox.efficiency",
+        "the loss is spread over friction and motor constant, the same in both directions",
+        when=lambda a: a.gearbox.efficiency is not None and a.gearbox.efficiency < 1.0,
+        touches="friction motor",
+        reduce=_rigid_gearbox,
+    ),
+    Row(
+        "gearbox.backlash, contact_stiffness, contact_damping",
+        "an extra joint in series",
+        "only where asked for",
+        _lose_play,
+    ),
+)
+
+
+def _lose_current_loop(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    if current_loop(actuator) and actuator.motor.inductance is not None:
+        without = None if actuator.drive.loop is None else lacking("drive", through="voltage")
+        text = "a voltage R tau / K + K w instead of a current loop"
+        yield Loss("drive.bandwidth", text, False, without=without)
+
+
+def _by_voltage(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    through_voltage = current_loop(given) and given.drive.loop is not None
+    return lacking("drive", through="voltage")(now) if through_voltage else now
+
+
+def _limits_integral(actuator: Actuator) -> bool:
+    """Whether a velocity loop limits its integral."""
+    drive = actuator.drive
+    of_velocity = drive.loop is not None and drive.loop.of == "velocity"
+    return bool(drive.has_integral and of_velocity and getattr(drive, "integral_limit", None))
+
+
+OF_DRIVE = (
+    Row(
+        "drive.volts_per_radian, newton_metres_per_radian, firmware_gain, proportional",
+        "controller (kp)",
+        ERAS,
+    ),
+    Row(
+        "drive.volt_seconds_per_radian, newton_metre_seconds_per_radian, derivative,"
+        " firmware_derivative_gain",
+        "controller (kd)",
+        ERAS,
+    ),
+    Row(
+        "drive.volts_per_radian_second, newton_metres_per_radian_second, integral, firmware_integral_gain",
+        "controller (ki)",
+        ERAS,
+    ),
+    Row("drive.supply, duty_limit, voltage_limit", "controller (Vmax), or ctrlrange for a voltage", ""),
+    Row("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
+    Row("drive.delay", "delay, nsample", ""),
+    SENSOR_AT_GEAR,
+    drop("drive.deadband", "every error counts"),
+    PERIOD_ROW,
+    NO_PUSH_ROW,
+    drop(
+        "drive.freeze_when_saturated",
+        "the integral winds up at full voltage",
+        when=lambda a: a.drive.freezes,
+        freeze_when_saturated=False,
+    ),
+    drop(
+        "drive.integral_limit",
+        "the engine would limit the integral of the command, not of the error",
+        when=_limits_integral,
+    )._replace(
+        theirs="controller (Imax)", remarks="dropped in a velocity loop, whose command it would limit"
+    ),
+    Row(
+        "drive.bandwidth, through",
+        "-",
+        "dropped: a voltage R tau / K + K w instead of a current loop",
+        _lose_current_loop,
+        reduce=_by_voltage,
+    ),
+)
+
+
+def _lose_inputs(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    for name in actuator.drive.targets[1:]:
+        yield Loss(f"drive.{name}", "one input only: the position", False)
+
+
+ONE_POSITION = Row("drive.targets", "-", "3.7 to 3.11 have one input only: the position", _lose_inputs)
+
+
+def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
     friction, own = actuator.friction, actuator.parameters
-    both = {"asymmetry": "the same friction in both directions", "offset": "no constant torque"}
-    losses.drop_each(actuator, "friction", **both)
-    drag: dict[str, Any] = {**friction.drag_terms, "viscous": friction.viscous + steady.iron_drag(actuator)}
-    touched = any("friction" in loss.touches for loss in losses)
     if friction.name in ("viscous", "coulomb"):
-        return (Coulomb(**drag, coulomb=friction.moving) if friction.moving > 0 else Viscous(**drag)), touched
-    moving, at_rest = levels(actuator, request.load, request.amplitude)
-    if friction.bristle:
-        faded = "the bristle's damping does not fade with speed"
-        losses.drop_each(actuator, "friction", damping_exponent=faded)
-        if own.get("friction.stribeck_exponent", 2.0) != 2.0:
-            losses.keep("friction.stribeck_exponent", "2 in the engine", "friction")
-        if len(friction.bristles) > 1:
-            losses.keep("friction.softening", "several springs became one bristle", "friction")
-        if friction.loaded:
-            losses.keep("friction.load", "LuGre's levels are those of a middling load", "friction")
+        return
+    if not friction.bristle:
+        names = ("friction.load", "friction.static", "friction.stribeck")
+        listed = ", ".join(path for path, value in own.items() if value and path.startswith(names))
+        text = f"{type(friction).__name__} became friction that does not see the load"
+        yield Loss(listed, text, True, "friction motor" if "load" in listed else "friction")
+        return
+    if own.get("friction.damping_exponent"):
+        without = lacking("friction", damping_exponent=None)
+        text = "the bristle's damping does not fade with speed"
+        yield Loss("friction.damping_exponent", text, False, without=without)
+    if own.get("friction.stribeck_exponent", 2.0) != 2.0:
+        yield Loss("friction.stribeck_exponent", "2 in the engine", True, "friction")
+    if len(friction.bristles) > 1:
+        yield Loss("friction.softening", "several springs became one bristle", True, "friction")
+    if friction.loaded:
+        yield Loss("friction.load", "LuGre's levels are those of a middling load", True, "friction")
+
+
+def _engine_friction(now: Actuator, given: Actuator, request: Request) -> Actuator:
+    """A friction that the engine has: the joint's, or a bristle."""
+    friction = given.friction
+    drag: dict[str, Any] = {**friction.drag_terms, "viscous": friction.viscous + steady.iron_drag(given)}
+    if friction.name in ("viscous", "coulomb"):
+        dry = friction.moving
+        return replace(now, friction=Coulomb(**drag, coulomb=dry) if dry > 0 else Viscous(**drag))
+    moving, at_rest = dry_levels(given, request.load, request.amplitude)
+    if not friction.bristle:
+        return replace(now, friction=Coulomb(**drag, coulomb=moving))
+    level = (friction.moving, friction.breakaway)
+    if friction.loaded:
         level = (max(moving, 1e-9), max(at_rest, moving, 1e-9))
-        level = level if friction.loaded else (friction.moving, friction.breakaway)
-        return present(friction.as_lugre(*level, **drag)), False
-    names = ("friction.load", "friction.static", "friction.stribeck")
-    listed = ", ".join(path for path, value in own.items() if value and path.startswith(names))
-    text = f"{type(friction).__name__} became friction that does not see the load"
-    losses.keep(listed, text, "friction motor" if "load" in listed else "friction")
-    return Coulomb(**drag, coulomb=moving), True
+    return replace(now, friction=present(friction.as_lugre(*level, **drag)))
 
 
-def levels(actuator: Actuator, load: float, amplitude: float) -> tuple[float, float]:
-    """(moving, at rest): dry friction at half the reference load."""
-    torque = 0.5 * load * reach(actuator, amplitude).stall
-    friction = actuator.friction
-    return float(friction.level(0.0, torque, -torque, 1.0)), float(friction.level(1.0, torque, -torque, 1.0))
+OF_FRICTION = (
+    Row("friction.viscous, viscous_quadratic, viscous_cubic", "damping", "divided by gear^2"),
+    drop("friction.asymmetry", "the same friction in both directions")._replace(reduce=None),
+    drop("friction.offset", "no constant torque")._replace(reduce=None),
+    Row(
+        "friction.coulomb",
+        "joint frictionloss with solreffriction, solimpfriction",
+        "so that it sticks; of kind LuGre and Dahl lugre",
+    ),
+    Row(
+        "friction",
+        "lugre, or frictionloss",
+        "of kind LuGre and Dahl: torques / gear, speeds * gear, stiffness / gear^2; others are fitted",
+        _lose_friction,
+        reduce=_engine_friction,
+    ),
+)
+
+
+LACKED = tuple(
+    row._replace(theirs="-")
+    for row in (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, ONE_POSITION, *OF_FRICTION)
+    if row.lose is not lose_nothing
+)
+"""What a target that stands on a `<dcmotor>` of one input lacks."""
 
 
 def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request: Request) -> list[Actuator]:
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not poor.friction.dry:
         return [poor]
-    able = reach(actuator, request.amplitude)
-    coulomb, static = levels(actuator, request.load, request.amplitude)
+    able = capability(actuator, request.amplitude)
+    coulomb, static = dry_levels(actuator, request.load, request.amplitude)
     J = steady.armature(actuator) or reference_inertia(actuator, request)
     stiffness, floor = 0.1 * J / request.timestep**2, max(coulomb, 1e-3 * able.stall)
     bristle = LuGre(
@@ -245,7 +449,7 @@ class Refitted(NamedTuple):
     left: Difference
 
 
-def floors_of(able: Reach) -> dict[str, float]:
+def floors_of(able: Capability) -> dict[str, float]:
     """Frictions that count as small: 2 % of the stall torque, at full speed for a drag."""
     small = 0.02 * able.stall
     drag = small / max(able.speed, 1e-9)
@@ -271,7 +475,7 @@ def _searched(poor: Actuator, touched: frozenset[str], actuator: Actuator, reque
     x0 = [poor.parameters[path] for path in paths]
     if "friction.static" in paths:  # what is added at rest
         x0[paths.index("friction.static")] -= poor.parameters["friction.coulomb"]
-    floors = floors_of(reach(actuator, request.amplitude))
+    floors = floors_of(capability(actuator, request.amplitude))
     scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
     bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
     bottom |= {"friction.coulomb": 1e-9 if friction.bristle else 0.0, "friction.stribeck_velocity": 1e-6}

@@ -4,6 +4,7 @@ MJCF model, a configuration of Isaac Lab."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +12,12 @@ from .. import store
 from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.actuator import Actuator
+from ..registry import Registry
 from ..results.fit import Fit
 from ..results.population import Population
 
 MODELS = (".xml", ".mjcf")
 """Endings of MJCF models."""
-SEVERAL = (*MODELS, ".py")
-"""Endings of files that may hold several actuators: the one meant stands behind a #."""
 
 
 class Source(NamedTuple):
@@ -28,16 +28,39 @@ class Source(NamedTuple):
     joint: str | None = None
 
 
+class SourceReader(NamedTuple):
+    """A row of the table of sources: files with these endings, and how an actuator is read from one."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, str | None, str | None], Source]
+    """Of the file, the name behind its #, and a hint where there is none."""
+    several: bool = False
+    """Whether a file may hold several actuators: the one meant stands behind a #."""
+
+
 def split(source: Path | str) -> tuple[Path, str | None]:
     """The file, and the joint or actuator behind its #: `arm.xml#elbow`."""
     head, sharp, name = str(source).rpartition("#")
-    if not sharp or Path(source).is_file() or not head.lower().endswith((*SEVERAL, ".json", ".toml")):
+    if not sharp or Path(source).is_file() or (reader := _reader_of(Path(head))) is None:
         return Path(source), None
-    if not head.lower().endswith((*SEVERAL, ".json")):
+    if not reader.several:
         raise one_alone(source, head)
     if not name:
         raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
     return Path(head), name
+
+
+def _reader_of(path: Path) -> SourceReader | None:
+    """The row for a file's ending; other packages are asked about files that are there and not ours."""
+    names = SOURCES.own_names
+    if path.suffix and path.is_file() and not path.name.lower().endswith(_own_endings()):
+        names = SOURCES.other_names
+    rows = (SOURCES[name] for name in names)
+    return next((row for row in rows if path.name.lower().endswith(row.suffixes)), None)
+
+
+def _own_endings() -> tuple[str, ...]:
+    return tuple(suffix for row in SOURCES.own().values() for suffix in row.suffixes)
 
 
 def one_alone(source: Path | str, head: Path | str) -> InvalidValue:
@@ -54,32 +77,44 @@ def read(source: Path | str, hint: str | None = None) -> Source:
     """An actuator from whatever holds one. `hint` helps to choose where a model has several and the source
     itself names none."""
     path, name = split(source)
-    if path.suffix.lower() in MODELS:
-        from .mujoco import source as mjcf
+    reader = _reader_of(path)
+    if reader is None:
+        return Source(_sheet(source), (f"catalogue: {path}",))
+    return reader.read(path, name, hint)
 
-        found = mjcf.read(path, name, hint)
-        return Source(found.actuator, found.notes, found.joint)
-    if path.suffix.lower() == ".py":
-        from .isaaclab import source as isaaclab
 
-        configured = isaaclab.read(path, name, hint)
-        return Source(configured.actuator, configured.notes, configured.joint)
-    text = str(path)
-    if not text.endswith(".json"):
-        note = f"datasheet: {path.name}" if text.endswith(".toml") else f"catalogue: {text}"
-        return Source(_sheet(source), (note,))
+def _model(path: Path, name: str | None, hint: str | None) -> Source:
+    from .mujoco import source as mjcf
+
+    found = mjcf.read(path, name, hint)
+    return Source(found.actuator, found.notes, found.joint)
+
+
+def _configuration(path: Path, name: str | None, hint: str | None) -> Source:
+    from . import isaaclab
+
+    found = isaaclab.read(path, name, hint)
+    return Source(found.actuator, found.notes, found.joint)
+
+
+def _datasheet(path: Path, name: str | None, hint: str | None) -> Source:
+    return Source(_sheet(path), (f"datasheet: {path.name}",))
+
+
+def _json(path: Path, name: str | None, hint: str | None) -> Source:
     content = _content(path)
-    if isinstance(content, dict) and content.get("noun") == "Fit" and (joint := _joint(path, name, hint)):
+    keys = content if isinstance(content, dict) else {}
+    if keys.get("noun") == "Fit" and (joint := _joint(path, name, hint)):
         return joint
     if name is not None:
-        raise one_alone(source, path)
-    if isinstance(content, dict) and "backemf" not in content and "kt" in content:
-        return _bam(text)
-    if isinstance(content, dict) and content.get("noun") == "Population":
-        shared = Population.read(text)
+        raise one_alone(f"{path}#{name}", path)
+    if "backemf" not in keys and "kt" in keys:
+        return _bam(str(path))
+    if keys.get("noun") == "Population":
+        shared = Population.read(path)
         return Source(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
-    if isinstance(content, dict) and content.get("noun") == "Fit":
-        fit = Fit.read(text)
+    if keys.get("noun") == "Fit":
+        fit = Fit.read(path)
         return Source(fit.actuator, (f"fit: {path.name}", *fit.summary()))
     return Source(_stored(path), (f"actuator: {path.name}",))
 
@@ -141,3 +176,16 @@ def _sheet(source: Path | str) -> Actuator:
     if slash and part.lower() in parts.names():
         return parts.identified(text.lower())
     return parts.sheet(source).actuator()
+
+
+SOURCES: Registry[SourceReader] = Registry(
+    "source",
+    {
+        "mjcf": SourceReader(MODELS, _model, several=True),
+        "isaaclab": SourceReader((".py",), _configuration, several=True),
+        "stored": SourceReader((".json",), _json, several=True),
+        "datasheet": SourceReader((".toml",), _datasheet),
+    },
+    group="backemf.sources",
+)
+"""Files that hold actuators; whatever is none of them is a name of the catalogue."""

@@ -15,9 +15,9 @@ import pytest
 import backemf as be
 from backemf.engine.compile.dialects.c import declarations, declared, emit, words
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
-from backemf.engine.compile.lower import lower_attached
+from backemf.engine.compile.lower import lower_hosted
 from backemf.engine.compile.trace import trace
-from backemf.engine.hosted import attached
+from backemf.engine.hosted import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 
@@ -81,8 +81,8 @@ def test_every_row_and_corner_is_as_jax_has_it(tmp_path):
 
 def run(act: be.Actuator, real: str, folder: Path, steps: int, n: int = 24):
     """Largest difference from the engine's stepper over a varied motion, by state, and each state's size."""
-    system = attached(act)
-    lowered = lower_attached(system)
+    system = hosted_system(act)
+    lowered = lower_hosted(system)
     text = f"#include <math.h>\n{declarations('servo', lowered, real)}{emit('servo', lowered, real)}"
     library = built(text, folder)
     kind = np.float64 if real == "double" else np.float32

@@ -15,8 +15,7 @@ from backemf.engine import reference
 from backemf.engine.compile.dialects.js import JS, emit
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower
-from backemf.engine.compile.primitives import PRIMITIVES
-from backemf.engine.compile.trace import trace
+from backemf.engine.compile.trace import PRIMITIVES, trace
 from backemf.engine.rows import Delay
 from backemf.engine.system import ActuatorSystem
 

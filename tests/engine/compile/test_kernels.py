@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine import fallback, reference
-from backemf.engine.compile import kernels as kernels_module, memory
+from backemf.engine import reference, reference as fallback
+from backemf.engine.compile import kernels as kernels_module, kernels as memory
 from backemf.engine.compile.kernels import Kernels, kernels
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower

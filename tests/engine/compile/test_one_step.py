@@ -16,8 +16,8 @@ import pytest
 
 import backemf as be
 from backemf.engine.compile.dialects import c as in_c, warp as in_warp
-from backemf.engine.compile.lower import LoweredAttached, lower_attached
-from backemf.engine.hosted import Attached, attached
+from backemf.engine.compile.lower import LoweredHosted, lower_hosted
+from backemf.engine.hosted import HostedSystem, hosted_system
 
 from ...conftest import unavailable
 from ...model.variants import variants
@@ -34,8 +34,8 @@ KINDS = ("friction-", "drive-", "motor-", "backlash-")
 class Case(NamedTuple):
     """A variant's states and inputs, and what becomes of them."""
 
-    system: Attached
-    lowered: LoweredAttached
+    system: HostedSystem
+    lowered: LoweredHosted
     p: np.ndarray
     states: np.ndarray
     inputs: np.ndarray
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 def case(actuator: be.Actuator) -> Case:
     """The model's own functions on NumPy's arrays: in motion, at rest, nearly so, and far into saturation."""
-    system, random = attached(actuator), np.random.default_rng(0)
+    system, random = hosted_system(actuator), np.random.default_rng(0)
     k, states = np.arange(N), {n: np.full(N, x) for n, x in actuator.initial_state().items()}
     for name in states:
         states[name] += random.normal(size=N) * SIZES.get(name, 0.05)
@@ -60,7 +60,7 @@ def case(actuator: be.Actuator) -> Case:
         after = [np.broadcast_to(np.asarray(x), N) for x in system.step(p, [*states.values()], columns, H)]
     one = Case(
         system,
-        lower_attached(system),
+        lower_hosted(system),
         np.array(p),
         *(np.stack([*x], axis=1) for x in (states.values(), columns, after)),
     )
@@ -121,24 +121,40 @@ FEW = (
 """Warp compiles slowly: these touch every primitive and every kind of state; see also test_warp.py."""
 
 
+TAKE = """
+
+def take(real):
+    prepare, _, moved = kernels(real)
+    many = wp.array2d(dtype=real)
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def step(kept: many, memory: many, U: many, effort: wp.array(dtype=real)):
+        c = wp.tid()
+        effort[c] = moved(c, c, kept, memory, 1, 1, U[0, c], real(0.0), real(0.0), 1, U[1, c]ASKED)
+
+    return prepare, step
+"""
+"""A launch of one step of a joint of its own, against a load that is known."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 def test_warp_takes_the_step(wp: Any, cases, name, tmp_path):
     one = cases[name]
-    module = loaded(f"step_{name.replace('-', '_')}", in_warp.emit(one.lowered, "wp.float64"), tmp_path)
-    n = len(one.states)
+    passed = "".join(f", U[{2 + t}, c]" for t in range(one.inputs.shape[1] - 2))
+    text = in_warp.emit_live(one.lowered) + TAKE.replace("ASKED", passed)
+    module = loaded(f"step_{name.replace('-', '_')}", text, tmp_path)
+    (n, n_states), at = one.states.shape, in_warp.rows(one.lowered)
     assert n == N
 
     def array(x: np.ndarray) -> Any:
         return wp.array(np.ascontiguousarray(x), dtype=wp.float64, device="cpu")
 
-    P, kept = array(np.repeat(one.p[:, None], n, axis=1)), array(np.zeros((300, n)))
-    S, carried, U, effort = (
-        array(one.states.T),
-        array(0.0 * one.states.T),
-        array(one.inputs.T),
-        array(np.zeros(n)),
-    )
-    for kernel, given in ((module.prepare, [P, H, kept]), (module.advance, [kept, S, carried, U, effort])):
+    P, kept = array(np.repeat(one.p[:, None], n, axis=1)), array(np.zeros((at.kept, n)))
+    memory = np.zeros((at.line, n))
+    memory[:n_states], memory[at.place] = one.states.T, 1.0
+    remembered, U, effort = array(memory), array(one.inputs.T), array(np.zeros(n))
+    prepare, step = module.take(wp.float64)
+    for kernel, given in ((prepare, [P, H, kept]), (step, [kept, remembered, U, effort])):
         wp.launch(kernel, dim=n, inputs=given, device="cpu")
-    assert_same(name, one, np.column_stack([S.numpy().T, effort.numpy()]))
+    assert_same(name, one, np.column_stack([remembered.numpy()[:n_states].T, effort.numpy()]))

@@ -15,8 +15,7 @@ from backemf.engine.compile import cache
 from backemf.engine.compile.ir import ZERO, Form, Graph, Level, Tangents, as_form, evaluate
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower
-from backemf.engine.compile.primitives import PRIMITIVES
-from backemf.engine.compile.trace import trace, trace_with_tangents
+from backemf.engine.compile.trace import PRIMITIVES, trace, trace_with_tangents
 from backemf.errors import NotLowered
 
 A = 1.3

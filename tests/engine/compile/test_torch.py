@@ -14,11 +14,10 @@ import backemf as be
 from backemf.engine.compile.dialects.numba import NUMBA
 from backemf.engine.compile.dialects.torch import TORCH, Lines, emit
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
-from backemf.engine.compile.lower import lower_attached
+from backemf.engine.compile.lower import lower_hosted
 from backemf.engine.compile.passes import change
-from backemf.engine.compile.primitives import PRIMITIVES
-from backemf.engine.compile.trace import trace
-from backemf.engine.hosted import attached
+from backemf.engine.compile.trace import PRIMITIVES, trace
+from backemf.engine.hosted import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 
@@ -144,9 +143,9 @@ def run(
     """Largest difference from the engine's stepper over a varied motion, for each joint, and the size of each
     state."""
     act = actuator(name)
-    system = attached(act)
-    space, kind = functions(emit(lower_attached(system))), getattr(torch, dtype)
-    summed = lower_attached(system).summed
+    system = hosted_system(act)
+    space, kind = functions(emit(lower_hosted(system))), getattr(torch, dtype)
+    summed = lower_hosted(system).summed
     engine = stepper(ActuatorSystem(actuator=act, bench=system.bench, inputs=system.inputs), n)
     rng = np.random.default_rng(0)
     size, frequency, inertia, load = (
@@ -207,8 +206,8 @@ def test_the_effort_takes_a_foreign_joint_where_the_engine_goes(name):
     """v + h (effort + load) / J is the engine's next velocity, from moving,
     stopping and resting states alike."""
     act = actuator(name)
-    system = attached(act)
-    space, n = functions(emit(lower_attached(system))), 200
+    system = hosted_system(act)
+    space, n = functions(emit(lower_hosted(system))), 200
     rng = np.random.default_rng(1)
     engine = stepper(ActuatorSystem(actuator=act, bench=system.bench, inputs=system.inputs), n)
     velocity = np.select(

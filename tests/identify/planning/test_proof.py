@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.search import Climb
+from backemf.identify.search import FrictionSearch
 from backemf.planning.motions import SafetyLimits, usual
 from backemf.planning.plan import Plan
 
@@ -92,7 +92,7 @@ def test_a_fit_ends_in_the_best_valley(monkeypatch, which, seed, climbs):
     """From what one knows of a servo it comes as near as from the truth; by the valleys beside alone where
     nothing is climbed."""
     if not climbs:
-        monkeypatch.setattr(Climb, "_climbed", lambda self, name, found, progress: found)
+        monkeypatch.setattr(FrictionSearch, "_climb", lambda self, name, found, progress: found)
     one = servo(which)
     logs = recorded(one, planned(one).motions.motions, seed)
     ours, theirs = (be.fit(start, logs, inspect=False) for start in (one.start, one.truth))

@@ -9,7 +9,7 @@ import numpy as np
 
 import backemf as be
 from backemf.findings import Finding
-from backemf.identify.inspect.track import Track
+from backemf.identify.inspect.samples import Track
 
 STEP = 0.01
 """Between two samples [s]."""

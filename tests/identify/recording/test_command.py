@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect.command import command_findings, followed, jump_findings, sign_findings, stairs
+from backemf.identify.inspect.signals import command_findings, followed, jump_findings, sign_findings, stairs
 
 from .hand_made import STEP, codes, log
 

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.check import identifiability_problem
-from backemf.identify.inspect import mend, remedies
-from backemf.identify.inspect.faults import REMEDIES, faults_of
-from backemf.identify.inspect.rows import lost
-from backemf.identify.inspect.samples import odd_ones, repeated
-from backemf.identify.inspect.track import Track
+from backemf.identify.inspect import remedies, remedies as mend
+from backemf.identify.inspect.remedies import REMEDIES, faults_of
+from backemf.identify.inspect.samples import Track, lost, odd_ones, repeated
+from backemf.identify.plants.bench import identifiability_problem
 
 from ..recordings import (
     SERVO,

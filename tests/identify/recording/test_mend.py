@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect import mend
-from backemf.identify.inspect.rows import lost
+from backemf.identify.inspect import remedies as mend
+from backemf.identify.inspect.samples import lost
 
 from .hand_made import STEP, log, moving, wavy
 

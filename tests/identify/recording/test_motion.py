@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect.motion import (
+from backemf.identify.inspect.signals import (
     clock_findings,
     coverage,
     encoder_findings,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.identify.inspect.rows import Lost, lost, multiples, row_findings, whole_clock
+from backemf.identify.inspect.samples import Lost, lost, multiples, row_findings, whole_clock
 
 from .hand_made import STEP, codes, log, moving, track, wavy
 

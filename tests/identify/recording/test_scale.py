@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect.scale import (
+from backemf.identify.inspect.samples import Track
+from backemf.identify.inspect.signals import (
     _apart,
     _close,
     _follows,
@@ -20,7 +21,6 @@ from backemf.identify.inspect.scale import (
     greatest_speed,
     unit_findings,
 )
-from backemf.identify.inspect.track import Track
 
 from ..recordings import SERVO
 from .hand_made import codes, log, track

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.identify.inspect.track import Track
+from backemf.identify.inspect.samples import Track
 
 from .hand_made import log, moving, track
 

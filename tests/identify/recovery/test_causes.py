@@ -11,8 +11,7 @@ import pytest
 import backemf as be
 from backemf.identify import causes
 from backemf.identify.causes import CAUSES
-from backemf.identify.fit import climb_of
-from backemf.identify.settle import settled
+from backemf.identify.search import bench_search
 from backemf.statistics import clustered
 
 from ..recordings import SERVO, changed, clean, record, sines, steps, sweep
@@ -99,8 +98,9 @@ def test_a_gauge_of_the_supply_that_reads_wrong_is_named(factor):
 def test_what_freeing_a_cause_promises_is_what_it_saves():
     """The linear promise chooses which causes are tried: nearly right for an error of 10 %."""
     logs = stated(logs_with_off(0), mass=1.1)
-    climb = climb_of(SERVO, logs, prior=PRIOR, n_starts=1)
-    p, end, robust = settled(climb.to("stribeck"), logs, True)
+    climb = bench_search(SERVO, logs, prior=PRIOR, n_starts=1)
+    optimum = climb.settle(climb.find("stribeck"))
+    p, end, robust = optimum.problem, optimum.end, optimum.robust
     H, g, _ = p.normal(end.x)
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.frictions import LADDER, with_friction
-from backemf.identify.select import split
+from backemf.identify.holdout import split
 
 from ..recordings import COVERED, SERVO, clean, record, steps, sweep
 

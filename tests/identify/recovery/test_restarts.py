@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.free import free
+from backemf.identify.parameters import free
 from backemf.identify.predict import predict
-from backemf.identify.residual import problem
+from backemf.identify.problem import problem
 
 from ..recordings import SERVO, record
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.free import free, sized
 from backemf.identify.frictions import with_friction
+from backemf.identify.parameters import free, sized
 from backemf.physics import steady
 
 SHEETS = ("sts3215-7.4v", "mx-28", "xl430-w250", "mg996r")

@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.targets.code.plugin import target
+from backemf.engine.hosted import live_system
+from backemf.targets.code import plugin as target
 from backemf.targets.export import Request
 
 STRICT = ("-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wconversion", "-Werror")
@@ -38,7 +39,7 @@ def plugged(
         spec.activate_plugin(name)
     first, instance = next(iter(actuators)), None
     for joint, one in actuators.items():
-        system = be.engine.hosted.live(one)
+        system = live_system(one)
         place = spec.joint(joint)
         place.damping[:], place.frictionloss = 0.0, 0.0
         place.armature = float(system.armature([*system.parameters.values()]))

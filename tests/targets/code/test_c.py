@@ -312,7 +312,7 @@ def test_steps_that_are_too_long_are_a_finding():
 
 
 def test_a_file_changed_by_hand_is_replayed_and_a_broken_one_refused(tmp_path):
-    from backemf.targets.files import exported
+    from backemf.targets.replay import exported
 
     export(SERVO, "c@float", joint="knee", replay=False).write(tmp_path / "motor.c")
     text = (tmp_path / "motor.c").read_text()

@@ -16,13 +16,12 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.physics import steady
-from backemf.targets.archive import packed, unpacked
 from backemf.targets.code import cc
-from backemf.targets.code.fmi.running import Running, opened
-from backemf.targets.code.fmi.variables import exponents
+from backemf.targets.code.fmi import exponents
+from backemf.targets.code.fmu import Running, opened
 from backemf.targets.export import export
-from backemf.targets.files import exported
-from backemf.targets.replay import replay
+from backemf.targets.replay import exported, replay
+from backemf.targets.result import packed, unpacked
 
 from ...conftest import unavailable
 from .variants import INERTIA, LATE, LOAD, SERVO, VARIANTS, H, N, asked, engine
@@ -246,7 +245,9 @@ def test_what_is_wrong_is_said_and_changes_nothing(version):
         one.begin({**START, "step": 1e-3})
         with pytest.raises(FMICallException):
             one.step(0.0, 1e-6)
-        assert one.said[-1].startswith("steps of 1e-06 s are too short for the delay")
+        assert one.said[-1].startswith(
+            "drive.delay is 0.0093 s, and a line of 1024 commands in steps of 1e-06 s"
+        )
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -16,9 +16,9 @@ import pytest
 from mujoco import rollout
 
 import backemf as be
+from backemf.engine.hosted import live_system
 from backemf.errors import NotAvailable
-from backemf.targets.code import cc
-from backemf.targets.code.plugin import target
+from backemf.targets.code import cc, plugin as target
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
@@ -106,7 +106,7 @@ def test_joints_may_share_an_instance():
 
 
 def _armature(one: be.Actuator) -> float:
-    system = be.engine.hosted.live(one)
+    system = live_system(one)
     return float(system.armature([*system.parameters.values()]))
 
 

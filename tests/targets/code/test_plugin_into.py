@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.targets.code.plugin import target
+from backemf.targets.code import plugin as target
 from backemf.targets.export import export
 
 from .plugged import apart

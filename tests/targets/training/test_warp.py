@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.hosted import attached
+from backemf.engine.hosted import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
 from backemf.results.spread import UNITS, Spread
-from backemf.targets.clocked import clocked
 from backemf.targets.export import export
-from backemf.targets.files import exported
+from backemf.targets.motions import clocked
+from backemf.targets.replay import exported
 from backemf.targets.training import warp as target
 
 from ...conftest import ROOT, unavailable
@@ -130,7 +130,7 @@ CASES = {"lugre": LUGRE, "mx-106/m6": "mx-106/m6", "sts3215-7.4v": "sts3215-7.4v
 def test_thirty_two_bits_stay_within_a_microradian_over_a_thousand_steps(name, wp, made):
     given = CASES[name]
     actuator = be.Actuator.read(given) if isinstance(given, str) else given
-    n, rng, system = 96, np.random.default_rng(0), attached(actuator)
+    n, rng, system = 96, np.random.default_rng(0), hosted_system(actuator)
     engine = stepper(ActuatorSystem(actuator=actuator, bench=system.bench, inputs=system.inputs), n)
     size, frequency = rng.uniform(0.1, 1, n), rng.uniform(0.3, 3, n)
     inertia, pull = rng.uniform(0.002, 0.02, n), rng.uniform(0, 0.3, n)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets
+from .inputs import SOURCE, Control, Firmware, Motors, Ratio, Sets
 from .terminal import Json, Strict, answer, finding_lines, option, under
 
 app = typer.Typer(
@@ -45,9 +45,9 @@ def _volts(text: str | None) -> float | None:
 
 
 def _chosen(source: str, voltage: float | None, **how: Any) -> Any:
-    from .inputs.sources import chosen
+    from ...targets.sourcing import choose_actuator
 
-    return chosen(source, voltage=voltage, **how)
+    return choose_actuator(source, voltage=voltage, **how)
 
 
 def _without(chosen: Any, *codes: str) -> Any:

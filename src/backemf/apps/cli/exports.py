@@ -1,21 +1,36 @@
-"""`backemf export`, `backemf replay` and `backemf explain`:
-an actuator for a simulator, what was lost, and the proof."""
+"""`backemf export`, `replay`, `explain` and `conform`: an actuator for a simulator, what was lost, and the
+proof."""
 
 from __future__ import annotations
 
 import base64
 import itertools
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.joints import all_of, by_joint, robot_of
-from .inputs.recordings import read_logs
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, chosen, parts_of
+from ...errors import InvalidValue
+from ...targets.options import DRAWING, ExportOptions, scopes_of, target_names
+from .commands import command
+from .inputs import (
+    SOURCE,
+    Bench,
+    Control,
+    Firmware,
+    Motors,
+    Named,
+    Ratio,
+    Sets,
+    Voltage,
+    all_of,
+    by_joint,
+    parts_of,
+    read_logs,
+    robot_of,
+)
 from .terminal import (
     Force,
     Json,
@@ -33,29 +48,21 @@ from .terminal import (
     working,
 )
 
-TARGETS = (
-    "mujoco, mujoco-live, mujoco-plugin, mujoco-classic, mjlab, isaaclab, newton, drake, urdf, sdf, bam,"
-    " torch, warp, c or fmu"
-)
-Method = Annotated[str, option("'simulation' fits what the target cannot hold, 'formula' uses closed forms.")]
-Timestep = Annotated[
-    float, option("Time step of the target's simulation [s]; with --into it is the model's own.")
-]
-Integrator = Annotated[
-    str, option("MuJoCo's integrator: Euler, implicitfast, implicit or RK4; with --into the model's own.")
-]
-Amplitude = Annotated[float, option("Amplitude of the reference motions [rad or m].")]
-Load = Annotated[
-    float, option("Load in the reference motions: gravity torque as a share of the stall torque.")
-]
 Output = Annotated[
     Path | None, place("File to write, or a folder (name/ makes one); without it the text is printed.")
 ]
 
 
+@command(
+    ExportOptions,
+    order="to source joint joints output into set voltage firmware control ratio motors method timestep"
+    " integrator amplitude load backlash log bench command map note replay force strict json",
+    choices={"to": target_names},
+)
 def export(
+    options: ExportOptions,
     to: Annotated[
-        list[str], option(f"{TARGETS}; with a version as in mujoco@3.12. May be given several times.")
+        list[str], option("{choices}; with a version as in mujoco@3.12. May be given several times.")
     ],
     source: Annotated[str | None, typer.Argument(help=SOURCE)] = None,
     joint: Annotated[
@@ -69,27 +76,12 @@ def export(
         Path | None, option("A TOML file of lines PATTERN = SOURCE, instead of many --joint.")
     ] = None,
     output: Output = None,
-    into: Annotated[
-        Path | None,
-        option(
-            "Put it into this MJCF or URDF for the joints' old actuators; with -o the result is another file,"
-            " with --force this one. A model as the source, without --joint, gives each joint its own."
-        ),
-    ] = None,
     set: Sets = None,
     voltage: Voltage = None,
     firmware: Firmware = None,
     control: Control = None,
     ratio: Ratio = 1.0,
     motors: Motors = 1,
-    method: Method = "simulation",
-    timestep: Timestep = 0.002,
-    integrator: Integrator = "implicitfast",
-    amplitude: Amplitude = 0.5,
-    load: Load = 0.25,
-    backlash: Annotated[
-        bool, option("In MuJoCo: carry the gearbox's play as an extra joint.", "--backlash")
-    ] = False,
     log: Annotated[
         list[str] | None, option("Recordings to fit to instead of the reference motions; may be repeated.")
     ] = None,
@@ -97,10 +89,6 @@ def export(
     command: Named = None,
     map: Maps = None,
     note: Annotated[list[str] | None, option("Where the numbers came from; may be repeated.")] = None,
-    replay: Annotated[
-        bool,
-        option("Run the written file in its simulator and say so in its header.", "--replay/--no-replay"),
-    ] = True,
     force: Force = False,
     strict: Strict = False,
     json: Json = False,
@@ -111,20 +99,12 @@ def export(
 
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
-    from ...errors import InvalidValue
-    from ...targets.export import DRAWING, export as run
+    from ...targets.export import run_export
+    from ...targets.sourcing import choose_actuator
 
-    if len(to) > 1 and into is not None:
-        raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
-    if len(to) > 1 and output is None and not json:
-        raise InvalidValue(f"{len(to)} targets were given, and stdout takes one file; expected -o FOLDER/")
-    if len(to) > 1 and output is not None and not is_folder(output):
-        wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
-        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
-    if output is None and into is None and not json:
-        _printable(to)
-    if output is not None and (into is not None or not is_folder(output)):
-        keep(output, force)
+    into = options.into
+    _places(to, into, output, force, json)
+    _refuse(options, to, log, bench=bench, command=command, map=map)
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     asked |= {"ratio": ratio, "motors": motors}
     robot = robot_of(source, joint, joints, asked)
@@ -134,30 +114,30 @@ def export(
             f"{source} has {len(wanted)} joints; expected --into with the robot's model, --joint with one of"
             " them, or -o FOLDER/ for a file each"
         )
-    sources = {pattern: chosen(name, pattern, **asked) for pattern, name in wanted.items()}
+    sources = {pattern: choose_actuator(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json, bench, command, source=source) if log else None
     notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
     findings = list({f.text: f for one in sources.values() for f in one.findings}.values())
-    settings: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
-    settings |= {"amplitude": amplitude, "load": load, "backlash": backlash, "replay": replay}
-    settings |= {"notes": [*notes, *(note or [])], "logs": logs, "findings": findings}
+    options = replace(options, notes=[*notes, *(note or [])], logs=logs, findings=findings)
     with working("exporting", not json) as say:
         if into is not None:
             actuators = {pattern: one.actuator for pattern, one in sources.items()}
             unknown = {pattern: one.unknown for pattern, one in sources.items()}
-            edited = run(robot or actuators, to[0], into=into, unknown=unknown, **settings)
-            _edited(edited, output, force, strict, json)
+            edited = run_export(robot or actuators, to[0], replace(options, unknown=unknown))
+            _edited(edited, output, force, strict, json, options)
             return
         made, n = [], len(to) * len(sources)
         for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
             say(f"exporting to {target}", k / n if n > 1 else None)
             on = one.joint if one.joint and not (joint or joints) else name
-            drawn = {"spread": _spread(wanted[name])} if target.partition("@")[0] in DRAWING else {}
-            made.append(run(one.actuator, target, joint=on, **drawn, **settings))
+            spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
+            own = replace(options, joint=on, spread=spread).only(scopes_of(target.partition("@")[0]))
+            made.append(run_export(one.actuator, target, own))
         written = _written(made, output, force)
     if json:
         rows = [_plain(one) for one in made]
-        print_json({**(rows[0] if len(rows) == 1 else {"exports": rows}), "written": written})
+        told = {"written": written, "options": options.to_dict()}
+        print_json({**(rows[0] if len(rows) == 1 else {"exports": rows}), **told})
     else:
         for one in made:
             if not written:
@@ -169,7 +149,37 @@ def export(
         raise typer.Exit(1)
 
 
-def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: bool) -> None:
+def _places(to: list[str], into: Any, output: Path | None, force: bool, json: bool) -> None:
+    """Refuse, before any work is done, a place that cannot take what was asked for."""
+    if len(to) > 1 and into is not None:
+        raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
+    if len(to) > 1 and output is None and not json:
+        raise InvalidValue(f"{len(to)} targets were given, and stdout takes one file; expected -o FOLDER/")
+    if len(to) > 1 and output is not None and not is_folder(output):
+        wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
+        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
+    if output is None and into is None and not json:
+        _printable(to)
+    if output is not None and (into is not None or not is_folder(output)):
+        keep(output, force)
+
+
+def _refuse(options: ExportOptions, to: list[str], log: list[str] | None, **read: Any) -> None:
+    """Refuse what applies to none of the targets, and words on recordings where there are none."""
+    names = [target.partition("@")[0] for target in to]
+    kinds = {kind for name in names for kind in scopes_of(name, options.into)}
+    named = ", ".join(names) + (" into a model" if options.into is not None else "")
+    options.check(kinds, named, in_shell=True)
+    for name, value in read.items():
+        if value and not log:
+            raise InvalidValue(
+                f"--{name} is {str(value)!r:.60}, and no recordings are given; it applies to those of --log"
+            )
+
+
+def _edited(
+    edited: Any, output: Path | None, force: bool, strict: bool, json: bool, options: ExportOptions
+) -> None:
     """Say what became of the user's model, and write it where that was asked for."""
     written = edited.write(output, force=force) if output is not None or force else []
     if json:
@@ -183,6 +193,7 @@ def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: b
                 "exports": [_plain(one) for one in edited.exports],
                 "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
                 "written": written,
+                "options": options.to_dict(),
             }
         )
     else:
@@ -198,7 +209,6 @@ def _edited(edited: Any, output: Path | None, force: bool, strict: bool, json: b
 
 
 def _printable(targets: list[str]) -> None:
-    from ...errors import InvalidValue
     from ...targets.export import TARGETS as KNOWN, parse_target
 
     for target in targets:
@@ -281,7 +291,14 @@ def _plain(made: Any) -> dict[str, Any]:
     }
 
 
+@command(
+    ExportOptions,
+    order="source logs to actuator joint log set voltage firmware control method timestep integrator bench"
+    " command map plot force json",
+    fields="method timestep integrator",
+)
 def replay(
+    options: ExportOptions,
     source: Annotated[
         str,
         typer.Argument(
@@ -309,9 +326,6 @@ def replay(
     voltage: Voltage = None,
     firmware: Firmware = None,
     control: Control = None,
-    method: Method = "simulation",
-    timestep: Timestep = 0.002,
-    integrator: Integrator = "implicitfast",
     bench: Bench = None,
     command: Named = None,
     map: Maps = None,
@@ -326,11 +340,15 @@ def replay(
 
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
-    from ...targets.export import export as run
-    from ...targets.files import exported, is_exported
-    from ...targets.replay import replay as again
+    from ...targets.export import run_export
+    from ...targets.replay import exported, is_exported, replay as again
+    from ...targets.sourcing import choose_actuator
 
     drawable(plot, force)
+    for name, value in options.given().items() if is_exported(source) else ():
+        raise InvalidValue(
+            f"--{name} is {value}, and {source} is written already; it applies to what is exported anew"
+        )
     told: dict[str, Any] = {"source": actuator or source}
     recordings, fitted = (
         read_logs(given, map, not json, bench, command, **told) if given else None for given in (logs, log)
@@ -338,22 +356,27 @@ def replay(
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     with working("exporting", not json) as say:
         if is_exported(source):
-            own = None if actuator is None else chosen(actuator, joint, **asked).actuator
+            own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
             made = exported(source, own, joint)
         else:
-            one = chosen(source, joint, **asked)
-            how: dict[str, Any] = {"method": method, "timestep": timestep, "integrator": integrator}
-            how |= {"notes": one.notes, "logs": fitted, "replay": False, "findings": one.findings}
-            made = run(one.actuator, to, joint=joint or one.joint or "joint", **how)
+            one = choose_actuator(source, joint, **asked)
+            on = joint or one.joint or "joint"
+            how = replace(options, joint=on, notes=one.notes, logs=fitted, findings=one.findings)
+            made = run_export(one.actuator, to, replace(how, replay=False))
         say("replaying")
         ran = again(made, recordings)
         made = made.with_replay(ran)
     if plot is not None:
-        from ..report import picture
+        from ..report.figures import draw
         from ..report.figures.runs import replayed
 
-        picture.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
-    answer(json, lambda: _plain(made), lambda: f"{made}\n\n{ran}", written=[plot])
+        draw.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
+    answer(
+        json,
+        lambda: _plain(made) | {"options": options.to_dict()},
+        lambda: f"{made}\n\n{ran}",
+        written=[plot],
+    )
 
 
 def explain(
@@ -376,9 +399,40 @@ def explain(
     """
     import shutil
 
-    from ...targets.explain import explain as run, summary, text
+    from ...mujoco.explain.explanation import explain as run, summary, text
 
     rows = run(model, parts_of(with_))
     findings = [f for row in rows for f in row.findings]
     width = max(shutil.get_terminal_size().columns, 60)
     answer(json, lambda: summary(rows), lambda: text(rows, width), findings, strict)
+
+
+def conform(
+    model: Annotated[Path, typer.Argument(help="An MJCF file with dcmotors on hinges or slides.")],
+    steps: Annotated[int, option("Time steps to compare.")] = 500,
+    json: Json = False,
+) -> None:
+    """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
+
+    Example: backemf conform arm.xml
+    """
+    from ...mujoco.arrays import load_mujoco
+    from ...mujoco.conform import conform as run
+
+    compared = run(model, steps=steps)
+
+    def content() -> dict[str, Any]:
+        rows = [picked(c, "actuator joint worst differences note") for c in compared]
+        return {"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}
+
+    answer(json, content, lambda: _conform_text(compared))
+
+
+def _conform_text(compared: Any) -> str:
+    from ...tables import table
+
+    rows = []
+    for c in compared:
+        worst = "-" if c.worst is None else f"{c.worst:.1e}"
+        rows.append((c.actuator, c.joint, worst, " ".join(c.differences) or "nothing", c.note))
+    return table(rows, ["actuator", "joint", "worst difference", "compared", "note"])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.recordings import fit_of, read_logs, with_sets
-from .inputs.sources import Firmware, Sets
+from ...identify.options import BENCH, LADDER, ROBOT, FitOptions, parse_paths
+from .commands import command
+from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
 from .terminal import (
     Force,
     Json,
@@ -52,17 +51,13 @@ StartFrom = Annotated[
 def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dict[str, float]]:
     """(actuator, its datasheet or None, numbers of the user's own in it) for what --start and --set say."""
     from ...datasheets import parts
-    from .inputs.sources import actuator_of, values_of
+    from ...targets.sourcing import set_values
+    from .inputs import actuator_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
     actuator = actuator_of(name)[0]
-    values = values_of(actuator, sets)
+    values = set_values(actuator, sets)
     return actuator.replace(**values), parts.sheet(name) if is_sheet else None, values
-
-
-def only_paths(given: list[str] | None) -> list[str] | None:
-    """["a,b", "c"] -> ["a", "b", "c"]; nothing where nothing was given."""
-    return [path.strip() for text in given for path in text.split(",") if path.strip()] if given else None
 
 
 def check(
@@ -84,13 +79,13 @@ def check(
     """
     from ...identify.check import check as run
     from ...identify.frictions import with_friction
-    from .missing import commands
+    from .plan import commands
 
     actuator, sheet, numbers = named_start(start, set)
     recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
     if friction is not None:
         actuator = with_friction(actuator, friction)
-    options: dict[str, Any] = {"prior": sheet, "free_paths": only_paths(only)}
+    options: dict[str, Any] = {"prior": sheet, "free_paths": parse_paths(only)}
     verdict = run(actuator, recordings, **options)
     words = []
     if apply:
@@ -127,71 +122,24 @@ def best_so_far(say: Working) -> Callable[[str, float, float], None]:
     return lambda text, cost, share: say(text, share)
 
 
-def parse_hold_out(texts: list[str] | None) -> list[Any] | None:
-    """["gain=8", "length=0.07"] or ["gain=8,length=0.07"] -> selections; each is held out."""
-    parts = [part.strip() for text in texts or () for part in text.split(",")]
-    return [_selection(part) for part in parts if part] or None
-
-
-def _selection(text: str) -> str | dict[str, Any]:
-    from ...errors import InvalidValue
-
-    key, equals, value = text.partition("=")
-    try:
-        return {key: value if key == "name" else float(value)} if equals else text
-    except ValueError:
-        wanted = "expected a number behind the =, as in gain=8"
-        raise InvalidValue(f"--hold-out is {text!r}; {wanted}") from None
-
-
+@command(
+    FitOptions,
+    order="logs start friction free only hold_out bench set command map apply starts seed on robot share"
+    " firmware gains joints ground free_inertia plot output force strict json",
+)
 def fit(
     logs: Logs,
     start: StartFrom,
-    friction: Annotated[
-        str | None,
-        option(
-            "coulomb, stribeck, torque-proportional, m3 to m6, dahl, maxwell-slip, lugre, load-lugre;"
-            " or ladder for all."
-        ),
-    ] = None,
-    free: Annotated[
-        list[str] | None,
-        option("Parameters to free, by path, beside the usual ones. May be given several times."),
-    ] = None,
-    only: Only = None,
-    hold_out: Annotated[
-        list[str] | None, option("Logs to judge on: gain=8, length=0.07, mass=0.3, or a name pattern.")
-    ] = None,
+    options: FitOptions,
     bench: Bench = None,
     set: Sets = None,
     command: Named = None,
     map: Maps = None,
-    apply: Apply = False,
-    starts: Annotated[int, option("How many starts at most.")] = 6,
-    seed: Annotated[int, option("Seed of the random starts.")] = 0,
-    on: Annotated[
-        str, option("cpu, or gpu: thousands of starts are scored on an NVIDIA GPU, the best are taken.")
-    ] = "cpu",
     robot: Annotated[
         Path | None, option("The recordings are of a robot with this MJCF or URDF: fit every joint.")
     ] = None,
-    share: Annotated[
-        list[str] | None,
-        option("Of a robot: what joints of equal hardware have in common. The motor, unless given."),
-    ] = None,
-    firmware: Firmware = None,
-    gains: Annotated[
-        Path | None, option('Of a robot: its PD gains in a JSON file, {"kp": ..., "kd": ...} [N m/rad].')
-    ] = None,
-    joints: Annotated[
-        str | None, option("Of a robot: joints to fit, as a,b; all but grippers, unless given.")
-    ] = None,
     ground: Annotated[
         float | None, option("Of a robot: the height of its table or floor [m]; found, unless given.")
-    ] = None,
-    free_inertia: Annotated[
-        str | None,
-        option("Of a robot: how far masses and lengths of its model may be off, as in 10%; as stated, else."),
     ] = None,
     plot: Annotated[
         Path | None, place("Draw recorded and predicted into this file (.png, .svg, .pdf, .html).", "--plot")
@@ -205,72 +153,34 @@ def fit(
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
-    if robot is not None:
-        from .robot_fit import fit_robot
-
-        return fit_robot(
-            logs,
-            robot,
-            start=start,
-            friction=friction,
-            free=free,
-            hold_out=hold_out,
-            map=map,
-            seed=seed,
-            share=share,
-            firmware=firmware,
-            gains=gains,
-            joints=joints,
-            ground=ground,
-            free_inertia=free_inertia,
-            output=output,
-            force=force,
-            strict=strict,
-            json=json,
-        )
-    from ...errors import InvalidValue
-    from ...identify.check import inspection
-    from ...identify.fit import fit as run
-    from ...identify.ladder import ladder
-    from ...logs.log import actuator_and_logs
+    from ...identify.fit import build_plant, run_fit
+    from ...identify.ladder import climb_ladder
 
     output = inside(output, "fit.json")
     keep(output, force)
     drawable(plot, force)
-    exactly = only_paths(only)
-    if exactly and free:
-        raise InvalidValue(
-            f"--only and --free are given; --only names all that is free: add {', '.join(free)}"
-        )
-    actuator, sheet, numbers = named_start(start, set)
-    recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
-    given = actuator_and_logs("fit", actuator, recordings)
-    _, looked = inspection(*given, free_paths=exactly, prior=sheet)
-    recordings, read = looked.mended if apply else looked.logs, recordings
-    words = what_was_done(read, recordings)
-    freed = free or []
-    late = "drive.delay" in (exactly or freed)
-    options: dict[str, Any] = {
-        "prior": sheet,
-        "hold_out": parse_hold_out(hold_out),
-        "n_starts": starts,
-        "seed": seed,
-        "on": on,
-        "also": [path for path in freed if path != "drive.delay"],
-        "delay": late,
-    }
-    if exactly is not None:  # not even the bench and the clock may move
-        exactly = [path for path in exactly if path != "drive.delay"]
-        options |= {"free_paths": exactly, "tolerances": False, "offset": False}
+    _refuse(options, robot, bench=bench, set=set, command=command, plot=plot, ground=ground)
+    words: list[str] = []
     steps = None
+    if robot is not None:
+        from ...logs.robot import Robot
+
+        actuator: Any = start
+        recordings = read_logs(logs, map, not json, robot=Robot.read(robot, ground=ground))
+    else:
+        actuator, sheet, numbers = named_start(start, set)
+        recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
+        options = _on_bench(options, sheet)
+        recordings, words = _mended(actuator, recordings, options)
     with working("fitting", not json) as say:
-        options["progress"] = best_so_far(say)
-        if friction == "ladder":
-            steps = ladder(actuator, recordings, **options)
+        options = replace(options, progress=best_so_far(say))
+        if robot is None and options.friction == LADDER:
+            steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
             fitted = steps.fit
         else:
-            fitted = run(actuator, recordings, friction=friction, **options)
-    fitted = fitted if fitted.name else replace(fitted, name=_name(start))
+            fitted = run_fit(actuator, recordings, replace(options, apply=False))
+    if robot is None and not fitted.name:
+        fitted = replace(fitted, name=_name(start))
     if output is not None:
         with making(output):
             fitted.write(output, force=force)
@@ -278,14 +188,62 @@ def fit(
         _draw(fitted, recordings, plot, force)
 
     def content() -> dict[str, Any]:
-        done = {"mended": words} if apply else {}
-        return fitted.to_dict() | done | ({"ladder": _ladder(steps)} if steps is not None else {})
+        told = {"options": options.to_dict()}
+        if robot is not None:
+            return robot_content(fitted) | told
+        done = {"mended": words} if options.apply else {}
+        return fitted.to_dict() | done | ({"ladder": _ladder(steps)} if steps is not None else {}) | told
 
     def text() -> str:
+        if robot is not None:
+            return robot_text(fitted)
         parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
         return "\n\n".join(part for part in parts if part)
 
     answer(json, content, text, fitted.findings, strict, [output, plot])
+
+
+def _refuse(options: FitOptions, robot: Path | None, **read: Any) -> None:
+    """Refuse what was typed for the other kind of recordings, before any is read."""
+    from ...errors import InvalidValue
+
+    options.check("bench" if robot is None else "robot", in_shell=True)
+    if options.free_paths and options.also:
+        more = ", ".join(options.also)
+        raise InvalidValue(f"--only and --free are given; --only names all that is free: add {more}")
+    of_robots = {"ground"}
+    for name, value in read.items():
+        if value is None or (robot is None) == (name not in of_robots):
+            continue
+        kind, remedy = ("bench", ROBOT) if name in of_robots else ("robot", BENCH)
+        raise InvalidValue(
+            f"--{name} is {str(value)!r:.60}, and these logs are of a {kind}; it applies to {remedy.in_shell}"
+        )
+
+
+def _on_bench(options: FitOptions, sheet: Any) -> FitOptions:
+    """What was typed, with the sheet as the prior; a path that is a delay's own switch in Python."""
+    paths = options.free_paths
+    late = "drive.delay" in (paths if paths is not None else options.also)
+    options = replace(options, prior=sheet, also=_without_delay(options.also), delay=late)
+    if paths is not None:  # not even the bench and the clock may move
+        options = replace(options, free_paths=_without_delay(paths), tolerances=False, offset=False)
+    return options
+
+
+def _without_delay(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path != "drive.delay"]
+
+
+def _mended(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
+    """(the logs as they are fitted, what mending did to each)."""
+    from ...identify.plants.bench import inspection
+    from ...logs.log import actuator_and_logs
+
+    given = actuator_and_logs("fit", actuator, logs)
+    _, looked = inspection(*given, free_paths=options.free_paths, prior=options.prior)
+    read = looked.mended if options.apply else looked.logs
+    return read, what_was_done(logs, read)
 
 
 def _name(start: str) -> str:
@@ -297,11 +255,11 @@ def _name(start: str) -> str:
 
 
 def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
-    from ..report import picture
+    from ..report.figures import draw
     from ..report.figures.fit import predictions
 
     made = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
-    picture.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
+    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:
@@ -315,3 +273,101 @@ def _ladder(steps: Any) -> list[dict[str, Any]]:
         }
         for r in steps.rungs
     ]
+
+
+def robot_content(fitted: Any) -> dict[str, Any]:
+    """The keys of `--json`."""
+    score = fitted.score
+    held = score.held_out
+    return {
+        "held_out_rms": score.rms if held else None,
+        "held_out_rms_free": score.rms_free if held else None,
+        "training_rms": None if held else score.rms,
+        "share_touched": score.share_touched,
+        "friction": fitted.friction,
+        "joints": {
+            name: {
+                "parameters": _joint_numbers(one),
+                "rms": score.joints[name],
+                "rms_free": score.joints_free[name],
+                "training_mae": one.training_mae,
+                "held_out_mae": one.held_out_mae,
+            }
+            for name, one in fitted.joints.items()
+        },
+        "robot": {
+            b.path.removeprefix("robot."): {
+                "value": b.value,
+                "error": b.error,
+                "unit": b.unit,
+                "stated": b.stated,
+                "told_by": "prior" if b.error > 0.9 * b.tolerance else "data",
+            }
+            for b in fitted.bench
+            if b.path.startswith("robot.")
+        },
+        "logs": dict(score.logs),
+        "ground": None if fitted.robot.ground is None else fitted.robot.ground.to_dict(),
+        "ladder": [r.to_dict() for r in fitted.rungs],
+        "findings": [f.to_dict() for f in fitted.findings],
+        "cpu_s": fitted.cpu_s,
+    }
+
+
+def _joint_numbers(one: Any) -> dict[str, Any]:
+    """value, error, unit of every number of a joint, its delay included."""
+    rows = {
+        path: {
+            "value": p.value,
+            "error": p.error,
+            "error_if_right": p.error_if_right,
+            "low": p.low,
+            "high": p.high,
+            "unit": p.unit,
+            "told_by": p.told_by,
+        }
+        for path, p in one.parameters.items()
+    }
+    late = {b.path: {"value": b.value, "error": b.error, "unit": b.unit} for b in one.bench}
+    return rows | late
+
+
+def robot_text(fitted: Any) -> str:
+    """Scores, then a table of the numbers, shared ones first."""
+    from ...tables import number, table
+
+    score = fitted.score
+    what = f"recording{'s' * (len(score.logs) > 1)} {'held out' if score.held_out else 'fitted'}"
+    head = (
+        f"{fitted.robot.name}: {len(fitted.joints)} joints, friction {fitted.friction}. All joints together,"
+        f" {len(score.logs)} {what}: {1e3 * score.rms:.3g} mrad RMS, {1e3 * score.rms_free:.3g}"
+        f" where nothing touches. {fitted.cpu_s:.2g} s of CPU."
+    )
+    rows = [
+        (name, f"{1e3 * score.joints[name]:.2f}", f"{1e3 * score.joints_free[name]:.2f}")
+        for name in fitted.joints
+    ]
+    scores = table(rows, ("joint", "RMS [mrad]", "in the air"))
+    numbers = [
+        (name, number(p.value), number(p.error, 2), p.unit, p.told_by)
+        for name, p in fitted.parameters.items()
+    ]
+    numbers += [
+        (
+            f"{b.group}.{b.path}" if b.group else b.path,
+            number(b.value),
+            number(b.error, 2),
+            b.unit,
+            "prior" if b.error > 0.9 * b.tolerance else "data",
+        )
+        for b in fitted.bench
+    ]
+    listed = table(numbers, ("parameter", "value", "error", "unit", "told by"))
+    tried = [
+        (r.friction, r.n_parameters, f"{1e3 * (r.held_out_mae or 0):.2f}", "chosen" if r.chosen else "")
+        for r in fitted.rungs
+    ]
+    ladder = table(tried, ("friction", "numbers", "together [mrad]", "")) if tried else ""
+    notes = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in fitted.findings)
+    parts = (head, ladder, scores, listed, f"Findings:\n{notes}" if notes else "")
+    return "\n\n".join(part for part in parts if part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
@@ -10,10 +11,13 @@ from collections.abc import Iterable
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
+from ...options import Command
 from ...registry import Registry
+from .commands import Verb, from_data
 from .terminal import failure, option, print_json
 
 FLOW = """\
@@ -36,7 +40,31 @@ _SHOW: Any = warnings.showwarning
 _Misused: Any = typer.BadParameter.__mro__[2]
 """What every complaint of typer's is, wherever its version keeps the class."""
 
+
+class CommandGroup(TyperGroup):
+    """Our commands, and those of other packages where one is not ours or all are listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self.commands.update(other_commands())
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self.commands.update(other_commands())
+        return super().get_command(ctx, cmd_name)
+
+
+@functools.cache
+def other_commands() -> dict[str, Any]:
+    """Commands of other packages by name, as typer makes them."""
+    others = typer.Typer()
+    others.callback()(lambda: None)  # a group, be it of one command
+    add_commands(others, COMMANDS.other_names)
+    return dict(typer.main.get_group(others).commands)
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -53,37 +81,39 @@ COMMANDS: Registry[Any] = Registry(
         "catalog": "backemf.apps.cli.sheets:catalog",
         "datasheet": "backemf.apps.cli.sheets:datasheet",
         "simulate": "backemf.apps.cli.simulate:simulate",
-        "plot": "backemf.apps.cli.plot:plot",
+        "plot": "backemf.apps.cli.report:plot",
         "plan": "backemf.apps.cli.plan:plan",
-        "record": "backemf.apps.cli.record:record",
-        "virtual": "backemf.apps.cli.record:virtual",
+        "record": "backemf.kits.recorder.commands:RECORD",
+        "virtual": "backemf.kits.recorder.commands:VIRTUAL",
         "log": "backemf.apps.cli.logs:log",
         "check": "backemf.apps.cli.identify:check",
         "fit": "backemf.apps.cli.identify:fit",
-        "characterize": "backemf.apps.cli.characterize:characterize",
+        "characterize": "backemf.kits.frc.commands:CHARACTERIZE",
         "export": "backemf.apps.cli.exports:export",
         "replay": "backemf.apps.cli.exports:replay",
         "explain": "backemf.apps.cli.exports:explain",
         "report": "backemf.apps.cli.report:report",
         "playground": "backemf.apps.cli.report:playground",
-        "render": "backemf.apps.cli.render:render",
-        "conform": "backemf.apps.cli.conform:conform",
+        "render": "backemf.apps.cli.report:render",
+        "conform": "backemf.apps.cli.exports:conform",
         "web": "backemf.apps.web.command:web",
         "demo": "backemf.apps.demo.command:demo",
     },
     group="backemf.commands",
 )
-"""Verbs in the order of the flow: a function with typer's options, or a group of them."""
+"""Verbs in the order of the flow: a `Command`, a function with typer's options, or a group of them."""
 
 
 def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
     """Add commands to an app, by name."""
     for name in names:
         command = COMMANDS[name]
+        if isinstance(command, Command):
+            command = from_data(command, name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name, cls=Verb)(command)
 
 
 add_commands(app, COMMANDS.own_names)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import Firmware, Sets, values_of
+from .inputs import Firmware, Sets
 from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
 
 
@@ -76,6 +76,7 @@ def datasheet(
     """
     from ...datasheets.datasheet import Datasheet
     from ...errors import InvalidValue
+    from ...targets.sourcing import set_values
 
     if (plot or output) is not None and len(part) > 1:
         raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
@@ -91,7 +92,7 @@ def datasheet(
         _plot(sheets[0], voltage, plot)
     if output is not None:
         made = sheets[0].actuator(voltage=voltage, control=control)
-        made.replace(**values_of(made, set)).write(output, force=force)
+        made.replace(**set_values(made, set)).write(output, force=force)
     answer(
         json,
         lambda: told[0] if len(told) == 1 else {"sheets": told},
@@ -188,7 +189,7 @@ def _gross(sheet: Any) -> str:
 
 
 def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
-    from ..report.figures import draw as render, plots, sheet as sheet_figures
+    from ..report.figures import draw as render, sheet as sheet_figures, show as plots
 
     figure = sheet_figures.overview(
         sheet.actuator(voltage=voltage, control="voltage"),

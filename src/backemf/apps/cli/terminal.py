@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ import typer
 
 from ...errors import InvalidValue
 from ...files import may_write
+from ...logs.options import BETWEEN_HELP, MAP_HELP
 
 ROOM_FOR_A_BAR = 60
 """Columns of a terminal that shows a bar beside the words."""
@@ -32,10 +33,11 @@ def option(help: str, *names: str, **more: Any) -> Any:
 
 def place(help: str, *names: str) -> Any:
     """An option that says where to write, `-o` unless named: `new` is a file, `new/` a folder."""
-    return option(help, *(names or ("--output", "-o")), parser=_place)
+    return option(help, *(names or ("--output", "-o")), parser=parse_place)
 
 
-def _place(typed: str | Path) -> Path:
+def parse_place(typed: str | Path) -> Path:
+    """A place as it was typed: a slash behind it makes it a folder."""
     path = Path(typed)
     (_FOLDERS.add if str(typed).endswith(("/", os.sep)) else _FOLDERS.discard)(path)
     return path
@@ -44,11 +46,8 @@ def _place(typed: str | Path) -> Path:
 Json = Annotated[bool, option("Print one JSON object instead of text.", "--json")]
 Strict = Annotated[bool, option("Exit with 1 if there are findings.", "--strict")]
 Force = Annotated[bool, option("Overwrite what exists.", "--force")]
-Maps = Annotated[
-    list[str] | None,
-    option("How to read a signal: position=motor_pos[deg],-1. May be given several times.", "--map"),
-]
-Between = Annotated[tuple[float, float] | None, option("Keep only this part of each recording [s].")]
+Maps = Annotated[list[str] | None, option(MAP_HELP, "--map")]
+Between = Annotated[tuple[float, float] | None, option(BETWEEN_HELP)]
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -150,7 +149,7 @@ def is_folder(path: Path) -> bool:
 def drawable(path: Path | None, force: bool) -> None:
     """Refuse, before any work is done, a figure that cannot be written."""
     if path is not None:
-        from ..report.picture import drawable as check
+        from ..report.figures.draw import drawable as check
 
         check(path, force=force)
 
@@ -250,3 +249,53 @@ def working(title: str, wanted: bool = True) -> Iterator[Working]:
     columns += [p.TimeElapsedColumn(**whole), p.TextColumn("left"), p.TimeRemainingColumn(**whole)]
     with p.Progress(*columns, console=shown, transient=True, expand=True) as bar:
         yield Working(bar, bar.add_task(title, total=None))
+
+
+class AtTerminal:
+    """A terminal as commands see it, with a table that changes while something moves."""
+
+    def __init__(self, json: bool, say: Working, opened: contextlib.ExitStack):
+        self._quiet, self.say, self._opened, self._screens = json, say, opened, list[Any]()
+        self.attended = not json and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        if not self._quiet:
+            typer.echo(text)
+
+    def announce(self, content: Mapping[str, Any], text: str) -> None:
+        if self._quiet:
+            print_json(content)
+        else:
+            typer.echo(text)
+        sys.stdout.flush()
+
+    def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        if self._quiet or not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.live import Live
+        from rich.table import Table
+
+        if not self._screens:  # not before the first motion: a question may stand there
+            screen = Live(console=Console(stderr=True), transient=True)
+            self._screens.append(self._opened.enter_context(screen))
+        shown = Table(title=title)
+        for name in head:
+            shown.add_column(name, justify="right")
+        for row in rows:
+            shown.add_row(*row)
+        self._screens[0].update(shown)
+
+    def confirm(self, question: str) -> bool:
+        return typer.confirm(question, err=True)
+
+    def prompt(self, question: str) -> str:
+        return typer.prompt(question, err=True)
+
+
+@contextlib.contextmanager
+def at_terminal(title: str, json: bool) -> Iterator[AtTerminal]:
+    """The terminal while a command runs; with a title it says what is being done."""
+    with contextlib.ExitStack() as opened:
+        say = opened.enter_context(working(title, bool(title) and not json))
+        yield AtTerminal(json, say, opened)

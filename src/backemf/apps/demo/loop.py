@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ... import store
 from ...identify.check import Check, check
 from ...identify.fit import fit
-from ...kits.recorder.record import RecordingStopped, record
-from ...kits.recorder.virtual.start import virtual
+from ...kits.recorder.recorder import RecordingStopped, record
+from ...kits.recorder.virtual.process import virtual
 from ...logs.log import Log
 from ...physics.actuator import Actuator
 from ...physics.bench import Pendulum
@@ -77,7 +77,20 @@ def closed(
     speed: float = SPEED,
     seed: int = 0,
 ) -> Closed:
-    """Plan, record, check and fit; the fit sees the logs and the start only."""
+    """Plan, record, check and fit; the fit sees the logs and the start only.
+
+    Args:
+        folder: Where plan, servo and logs are written.
+        bus: What the servo is spoken to through.
+        say: Is told what is done.
+        truth: The servo that is recorded.
+        start: What is known of it before.
+        speed: Times real time at which the virtual servo runs.
+        seed: Of its noise.
+
+    Returns:
+        Plan, logs, what was checked, and the fit beside the truth.
+    """
     folder.mkdir(exist_ok=True)
     planned = plan(
         start,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.trajectory import Trajectory
+from ...engine.simulate import Trajectory
 from ...figure import Band
 from ...physics import drive as drives
 from ...physics.actuator import Actuator

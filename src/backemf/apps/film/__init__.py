@@ -1,1 +1,1 @@
-"""Films of a bench."""
+"""Films of a bench or a robot."""

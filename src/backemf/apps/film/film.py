@@ -1,29 +1,26 @@
-"""A film of a bench: the recording as a ghost around the model that should move like it,
-with their curves beside the picture."""
+"""A film of a bench or a robot, into a file: the recording as a ghost around the model that should move like
+it, with their curves beside the picture."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import BackemfError, InvalidValue, MissingValue, NotAvailable, UnknownName
+from ...errors import BackemfError, InvalidValue, NotAvailable
 from ...files import may_write, replacing
 from ...logs.log import Log
-from ...mujoco.arrays import load_mujoco
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
-from .offscreen import Offscreen
-from .scene import BODIES, Scene, scene
-from .strip import Course, Strip
+from .recorded_run import recorded_run
+from .stage import RobotStage, Stage
 
 ENDINGS = (".mp4", ".gif")
-ENGINES = ("backemf", "mujoco")
 RATES = {".mp4": 30.0, ".gif": 20.0}
 """Pictures per second where none are asked for."""
 LEAST, MOST = 160, 4096
@@ -50,123 +47,6 @@ class Filmed:
         return {**vars(self), "file": str(self.file), "size": list(self.size)}
 
 
-def course(source: Fit | Actuator, log: Log, *, engine: str = "backemf", name: str = "") -> Course:
-    """A log and what the model says it should have looked like:
-    backemf's prediction, or its export replayed in MuJoCo."""
-    if engine not in ENGINES:
-        raise UnknownName("engine", engine, ENGINES)
-    if "position" not in log:
-        raise MissingValue(f"{log.name} has no position to draw; it has: {', '.join(log.signals)}")
-    if log.bench is None:
-        raise MissingValue(
-            f"{log.name} has no bench; say what the output carried, as in --bench"
-            ' "pendulum mass=0.5kg length=0.1m" (in Python: be.read(..., bench=...))'
-        )
-    if log.bench.locked:
-        raise InvalidValue(
-            f"{log.name} was recorded with the output locked: there is no motion to draw; expected another"
-            " bench"
-        )
-    q = log["position"]
-    if np.isfinite(q).sum() < 2 or len(log) < 2:
-        raise MissingValue(f"{log.name} has fewer than two samples of position; there is nothing to draw")
-    actuator = source.actuator if isinstance(source, Fit) else source
-    if actuator.motion != log.motion:
-        raise InvalidValue(
-            f"{log.name} is {log.motion} and the actuator is {actuator.motion}; expected both alike"
-        )
-    follows = actuator.drive.target == "position_target" and "position_target" in log
-    target = log["position_target"] if follows else None
-    if target is not None and "enabled" in log:
-        target = np.where(log["enabled"] > 0.5, target, np.nan)
-    said = _replayed(actuator, log) if engine == "mujoco" else _predicted(source, log)
-    if not np.isfinite(said).all():
-        lost = log.time[int(np.argmax(~np.isfinite(said)))]
-        raise InvalidValue(
-            f"{log.name}: the model's motion is not finite at {lost:g} s; there is nothing to draw"
-        )
-    how = "MuJoCo's replay" if engine == "mujoco" else "backemf's prediction"
-    return Course(
-        name=log.name,
-        model=f"{how} of {name}" if name else how,
-        motion=log.motion,
-        time=log.time,
-        measured=q,
-        predicted=said,
-        target=target,
-    )
-
-
-def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
-    from ...identify.free import Free
-    from ...identify.predict import predict
-    from ...identify.residual import fitted_drive, problem
-
-    if isinstance(source, Fit):
-        return predict(source, log)
-    actuator, _ = fitted_drive(source, [log])
-    return problem(actuator, [log], Free(()), outputs=("position",)).predictions(np.zeros(0))[0]
-
-
-def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
-    from ...identify.residual import fitted_drive
-    from ...targets.export import export
-    from ...targets.replay import replay
-
-    actuator, _ = fitted_drive(actuator, [log])
-    (case,) = replay(export(actuator, "mujoco", replay=False), log, refine=False).cases
-    return np.interp(log.time - log.time[0], case.time, case.target)
-
-
-class Stage:
-    """The scene, the plot and their places in one picture."""
-
-    def __init__(self, log: Log, shown: Course, size: tuple[int, int]):
-        if log.bench is None:
-            raise MissingValue(f"{log.name} has no bench to draw")
-        self.shown, self.size = shown, size
-        places = np.concatenate([shown.measured, shown.predicted])
-        low, high = float(np.nanmin(places)), float(np.nanmax(places))
-        self.scene: Scene = scene(log.bench, log.motion, low, high)
-        mujoco = load_mujoco()
-        self.model = mujoco.MjModel.from_xml_string(self.scene.xml)
-        self.state = mujoco.MjData(self.model)
-        width, height = size
-        self.beside = not self.scene.wide and width >= 1.2 * height
-        share = (min(height, 2 * round(0.275 * width)), 2 * round(0.28 * height))
-        self.picture = (share[0], height) if self.beside else (width, share[1])
-        plot = (width - self.picture[0], height) if self.beside else (width, height - self.picture[1])
-        self.strip = Strip(shown, *plot)
-        self.camera = self._camera(mujoco)
-
-    def _camera(self, mujoco: Any) -> Any:
-        """Far enough for everything to be seen, straight from the front so that angles are true,
-        a little from above."""
-        camera = mujoco.MjvCamera()
-        half = math.tan(math.radians(0.5 * float(self.model.vis.global_.fovy)))
-        width, height = self.picture
-        camera.distance = 1.06 * max(self.scene.reach / half, self.scene.breadth / (half * width / height))
-        camera.azimuth, camera.elevation = 90.0, -5.0
-        camera.lookat[:] = (self.scene.centre[0], 0.0, self.scene.centre[1])
-        return camera
-
-    def place(self, moment: float) -> None:
-        """Put model and ghost where they are at a moment: kinematics only."""
-        measured, predicted = self.shown.at(moment)
-        for owner, position in zip(BODIES, (predicted, measured), strict=True):
-            for joint, value in self.scene.coordinates(owner, position).items():
-                self.state.qpos[self.model.joint(joint).qposadr[0]] = value
-        load_mujoco().mj_forward(self.model, self.state)
-
-    def frames(self, moments: np.ndarray) -> Generator[np.ndarray, None, None]:
-        """Pictures (height, width, 3) at these moments of the log."""
-        with Offscreen(self.model, *self.picture) as drawing:
-            for moment in moments:
-                self.place(float(moment))
-                pair = (drawing.draw(self.state, self.camera), self.strip.frame(float(moment)))
-                yield np.concatenate(pair, axis=1 if self.beside else 0)
-
-
 def film(
     source: Fit | Actuator,
     log: Log,
@@ -182,21 +62,36 @@ def film(
 ) -> Filmed:
     """Film a log and the model's motion into an .mp4 (H.264) or .gif, whole or not at all.
 
-    `speed` 0.5 plays at half speed; `progress` is told how many of how many pictures are done. A gif counts
-    in hundredths of a second: its rate is the nearest one that it can hold.
+    A gif counts in hundredths of a second: its rate is the nearest one that it can hold.
+
+    Args:
+        source: a fit, of a servo or of a robot, or an actuator.
+        log: the recording.
+        path: of the film.
+        engine: where the model's motion comes from: 'backemf', or 'mujoco' to replay its export.
+        name: of the model, in words.
+        speed: 1 is real time, 0.5 half of it.
+        fps: pictures per second of film; without it 30, or 20 in a gif.
+        size: width and height [pixels], both even.
+        force: overwrite the film if it exists.
+        progress: is told how many of how many pictures are done.
+
+    Returns:
+        The written film.
     """
     path = Path(path)
     ending = writable(path, force)
     rate = rate_of(ending, speed, fps, size)
     encode = encoder(ending)
-    shown = course(source, log, engine=engine, name=name)
-    moments = moments_of(shown.time, speed, rate)
+    run = recorded_run(source, log, engine=engine, name=name)
+    moments = moments_of(run.time, speed, rate)
     n = len(moments)
-    stage = Stage(log, shown, size)
+    robot = source.robot if isinstance(source, Fit) and source.joints else None
+    stage = Stage(log, run, size) if robot is None else RobotStage(robot, run, size)
     frames = stage.frames(moments)
     with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
         encode(temporary, counted(frames, n, progress), size, rate)
-    return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=shown.rms, size=size)
+    return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=run.rms, size=size)
 
 
 def moments_of(time: np.ndarray, speed: float, rate: float) -> np.ndarray:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .page_style import STYLE
+from .kernels import script
 
 
 def escaped(text: str) -> str:
@@ -36,7 +36,21 @@ def document(
     style: str = "",
     without_script: str = "The figures need JavaScript, which this browser does not run;\nthe tables do not.",
 ) -> str:
-    """A whole page. `data` becomes JSON under its keys' names, which the scripts read."""
+    """A whole page.
+
+    Args:
+        title: Of the page.
+        note: Where it came from, under the title.
+        inside: HTML between header and scripts.
+        data: By name, what the scripts read, as JSON.
+        scripts: Texts that the page may run; no others run.
+        version: Of backemf.
+        style: CSS beyond the common one.
+        without_script: What to say where no script runs.
+
+    Returns:
+        The text of the file.
+    """
     told = "\n".join(
         f'<script type="application/json" id="{escaped(key)}">{dumps(value)}</script>'
         for key, value in data.items()
@@ -51,7 +65,8 @@ def document(
 <meta name="generator" content="backemf {escaped(version)}">
 <title>{escaped(title)}</title>
 <link rel="icon" href="data:,">
-<style>{STYLE}{style}</style>
+<style>
+{script("page.css")}{style}</style>
 </head>
 <body>
 <header>

@@ -4,15 +4,18 @@ that follow."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...figure import Block
 from ...identify.predict import Prediction
 from ...results.fit import Fit, Fitted
 from ...tables import interval, number
+from .document import escaped
 from .kernels import Kernels, layout, packed
 
 MOST_STEPS = 150_000
@@ -71,7 +74,7 @@ class Slider:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live:
+class Live(Block):
     """Sliders, and the logs that are run again when one moves."""
 
     sliders: tuple[Slider, ...]
@@ -88,8 +91,17 @@ class Live:
 
 
 def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> Live | None:
-    """The sliders of a fit; None where there is nothing to move or to run. `stated` are values that `who`
-    said before."""
+    """The sliders of a fit; None where there is nothing to move or to run.
+
+    Args:
+        fit: Whose numbers move.
+        runs: Recordings that may follow, in the order in which they are drawn.
+        stated: By path, what was said of a number before.
+        who: Said so.
+
+    Returns:
+        Sliders and the runs that follow, or None.
+    """
     sliders = tuple(
         slider(fit, path, p, stated.get(path), who) for path, p in fit.parameters.items() if p.path == path
     )
@@ -123,29 +135,21 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
 
 
 def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Slider:
-    """A slider around a fitted number: beyond its interval, and to what else was said of it."""
-    traits = fit.actuator.traits(path)
+    """A slider around a fitted number: beyond its interval, and to what else was said of it.
+
+    Args:
+        fit: that it is of.
+        path: of the number.
+        p: the number.
+        stated: what was said of it before, in its unit.
+        who: said so.
+    """
     said = [Tick(stated, "s", who)] if stated is not None else []
     rungs = [r for r in fit.rungs if not r.chosen and path in r.parameters]
     numbers = {r.friction: k + 1 for k, r in enumerate(fit.rungs)}
     said += [Tick(r.parameters[path], str(numbers[r.friction]), f"rung {r.friction}") for r in rungs]
     near = [t for t in said if p.value and 1 / FAR <= t.at / p.value <= FAR] if p.value else said
-    half = max(p.high - p.value, p.value - p.low, 0.0)
-    half = half if math.isfinite(half) else 0.0
-    wide = 0.5 * abs(p.value) or max(half, traits["signed"] or 0.0) or 1.0
-    least = min(p.value - max(BEYOND * half, wide), *(t.at for t in near), math.inf)
-    most = max(p.value + max(BEYOND * half, wide), *(t.at for t in near), -math.inf)
-    if traits["signed"] is None:  # a wide interval must not squeeze the value into a corner
-        least, most = max(least, 0.0), min(most, FAR * p.value if p.value else most)
-    if traits["above"] is not None:
-        least = max(least, traits["above"] + 0.02 * (p.value - traits["above"]))
-    if traits["least"] is not None:
-        least = max(least, traits["least"])
-    if traits["most"] is not None:
-        most = min(most, traits["most"])
-    other = fit.actuator.over(path)
-    if other is not None and other not in fit.parameters:  # it stands on a number that does not move
-        least = max(least, fit.actuator.parameters.get(other, least))
+    least, most = _ends(fit, path, p, [t.at for t in near])
     return Slider(
         path=path,
         unit=p.unit,
@@ -155,12 +159,42 @@ def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Sl
         least=least,
         most=most,
         ticks=tuple(near),
-        over=other,
+        over=fit.actuator.over(path),
     )
 
 
+def _ends(fit: Fit, path: str, p: Fitted, ticks: Sequence[float]) -> tuple[float, float]:
+    """Where a slider ends: beyond the interval and the ticks, and where the number may be."""
+    traits, other = fit.actuator.traits(path), fit.actuator.over(path)
+    half = max(p.high - p.value, p.value - p.low, 0.0)
+    half = half if math.isfinite(half) else 0.0
+    wide = 0.5 * abs(p.value) or max(half, traits["signed"] or 0.0) or 1.0
+    least = min(p.value - max(BEYOND * half, wide), *ticks, math.inf)
+    most = max(p.value + max(BEYOND * half, wide), *ticks, -math.inf)
+    if traits["signed"] is None:  # a wide interval must not squeeze the value into a corner
+        least, most = max(least, 0.0), min(most, FAR * p.value if p.value else most)
+    if traits["above"] is not None:
+        least = max(least, traits["above"] + 0.02 * (p.value - traits["above"]))
+    if traits["least"] is not None:
+        least = max(least, traits["least"])
+    if traits["most"] is not None:
+        most = min(most, traits["most"])
+    if other is not None and other not in fit.parameters:  # it stands on a number that does not move
+        least = max(least, fit.actuator.parameters.get(other, least))
+    return least, most
+
+
 def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:
-    """What the page's script reads: sliders and logs; `plots` names the figure of each log."""
+    """What the page's script reads: sliders and logs.
+
+    Args:
+        one: The panel.
+        plots: Names of the figures of its runs.
+        kernels: Of the page, which the panel adds to.
+
+    Returns:
+        Plain data, under the names that the script reads.
+    """
     paths = [s.path for s in one.sliders]
     return {
         "unit": one.unit,
@@ -202,3 +236,58 @@ def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: Kernels) -> 
         "samples": None if even else [int(k) for k in one.samples],
         "measured": packed(np.asarray(log["position"], float), short=True),
     }
+
+
+def markup(live: Live, index: int) -> str:
+    """The panel over the figures."""
+    rows = "\n".join(_slider(s, f"live-{index}-{k}") for k, s in enumerate(live.sliders))
+    signs = {t.sign: re.sub("^rung ", "", t.text) for s in live.sliders for t in s.ticks}
+    key = " ".join(
+        f'<span class="key"><b class="sign {"sheet" if sign == "s" else "rung"}">{sign}</b>'
+        f" {escaped(text)}</span>"
+        for sign, text in sorted(signs.items(), key=lambda one: one[0] != "s")
+    )
+    key = f'<span class="key"><b class="sign fit"></b> the fit</span> {key}'
+    who = signs.get("s", "")
+    as_who = "As stated before" if who == "stated" else f"As in {who}"
+    buttons = '<button type="button" data-to="fit" disabled>Back to the fit</button>'
+    if who:
+        buttons += f'<button type="button" data-to="stated">{escaped(as_who)}</button>'
+    return f"""<div class="live" id="live-{index}" hidden>
+<div class="live-head"><output class="live-error" aria-live="off"></output>
+<span class="live-buttons">{buttons}</span>
+</div>
+<details><summary>Move the numbers ({len(live.sliders)} slider{"s" * (len(live.sliders) != 1)})</summary>
+<div class="live-sliders" role="group" aria-label="Fitted numbers">
+{rows}
+<p class="note">{key} {escaped(live.note)}</p>
+</div>
+</details>
+<p class="unseen" role="status"></p>
+</div>"""
+
+
+def _slider(s: Slider, name: str) -> str:
+    unit = f" {unit_text(s.unit)}".rstrip()
+    ends = min(max(s.share(s.low), 0.0), 1.0), min(max(s.share(s.high), 0.0), 1.0)
+    band = (
+        f'<i class="band" style="{_place(ends[0])};width:calc((100% - 18px) * {ends[1] - ends[0]:.4f})"></i>'
+    )
+    ticks = "".join(
+        f'<i class="tick {"sheet" if t.sign == "s" else "rung"}" style="{_place(s.share(t.at))}"'
+        f' title="{escaped(t.text)} {number(t.at)}{escaped(unit)}">{t.sign}</i>'
+        for t in s.ticks
+    )
+    return f"""<div class="slider">
+<label for="{name}" title="{escaped(s.path)}">{escaped(title(s.path))}</label>
+<output for="{name}" id="{name}-now">{number(s.value)}{escaped(unit)}</output>
+<div class="track">{band}<i class="tick fit" style="{_place(s.share(s.value))}"></i>
+<input type="range" id="{name}" min="0" max="1000" step="1" value="{round(1000 * s.share(s.value))}"
+ aria-valuetext="{number(s.value)}{escaped(unit)}" aria-describedby="{name}-said">{ticks}</div>
+<span class="unseen" id="{name}-said">{escaped(s.words)}</span>
+</div>"""
+
+
+def _place(share: float) -> str:
+    """Where the middle of the thumb is at this share of the way."""
+    return f"left:calc(9px + (100% - 18px) * {share:.4f})"

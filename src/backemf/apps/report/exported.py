@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...errors import BackemfError
@@ -63,7 +64,16 @@ def n_steps(n_logs: int) -> int:
 
 def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
     """Every target. Those that can be run here are replayed on some logs,
-    or without any on the reference motions."""
+    or without any on the reference motions.
+
+    Args:
+        fit: A servo's.
+        logs: To replay on, the first few.
+        progress: Is told what is done next.
+
+    Returns:
+        One result for each target.
+    """
     return tuple(_exported(fit, target, logs, progress) for target in TARGETS)
 
 
@@ -91,3 +101,16 @@ def _exported(fit: Fit, target: str, logs: Sequence[Log], progress: Callable[[st
         replays=tuple(replays),
         reasons=tuple(dict.fromkeys(reasons)),
     )
+
+
+def edit_model(fit: Fit, logs: Sequence[Log]) -> tuple[Any, str]:
+    """(a robot's own file with the fit in it, driven; why there is none)."""
+    source = "" if fit.robot is None else fit.robot.source
+    if not source or not Path(source).is_file():
+        return None, f"the robot's model {source or 'has no file'} is not here; give it: --robot MODEL.xml"
+    if Path(source).suffix.lower() == ".urdf":
+        return None, "the robot's model is a URDF, which has no words for actuators that MuJoCo runs"
+    try:
+        return export(fit, "mujoco", into=source, logs=list(logs) or None), ""
+    except BackemfError as error:
+        return None, str(error)

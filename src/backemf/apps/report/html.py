@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...figure import Figure, Panel
+from ... import __version__
+from ...figure import Block, Drawing, Figure, Findings, Page, Panel, Paragraph, Section, Table
 from ...files import write_all
 from ...findings import Finding
 from ..playground import panel as live
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table
 from ..playground.document import document, escaped as _text
 from ..playground.kernels import Kernels, rows_script, script
-from ..playground.markup import markup
-from ..playground.page_style import SCRIPT
 from .contents import Report
-from .figures.plotly import library, plots, points_each
-from .figures.svg import svg
+from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
@@ -28,11 +25,14 @@ NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %| ± [0-9.e+-]+)?$")
 def page(report: Report) -> str:
     """The whole file."""
     title = f"{report.fit.name}: actuator report" if report.fit.name else f"Actuator report: {report.name}"
-    return page_of(title, _origin(report), sections(report), report.version)
+    if report.robot is not None:
+        title = f"{report.robot.robot.name}: its actuators, identified"
+    return page_of(Page(title=title, note=_origin(report), sections=sections(report)))
 
 
-def page_of(title: str, note: str, parts: Sequence[Section], version: str) -> str:
+def page_of(page: Page) -> str:
     """Any page of sections, with their list beside them."""
+    parts = page.sections
     drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
     contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
@@ -42,19 +42,19 @@ def page_of(title: str, note: str, parts: Sequence[Section], version: str) -> st
 {body}
 </main>
 </div>"""
-    return _document(title, note, inside, drawn, version)
+    return _document(page.title, page.note, inside, drawn)
 
 
-def figure_page(figure: Figure, note: str, version: str) -> str:
+def figure_page(figure: Figure, note: str) -> str:
     """A page with one figure and a line about it."""
     drawn = Drawn(points_each([figure]))
     inside = f'<main class="figures">\n{_drawing(Drawing(figure=figure, text=figure.note), drawn)}\n</main>'
-    return _document(figure.title, note, inside, drawn, version)
+    return _document(figure.title, note, inside, drawn)
 
 
-def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) -> str:
+def _document(title: str, note: str, inside: str, drawn: Drawn) -> str:
     """A page with its figures, and what moves them where something does."""
-    data, scripts, style = {"figures": drawn.plots}, [library(), SCRIPT], ""
+    data, scripts, style = {"figures": drawn.plots}, [library(), script("figures.js")], ""
     if drawn.lives:
         kernels = Kernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
@@ -62,12 +62,22 @@ def _document(title: str, note: str, inside: str, drawn: Drawn, version: str) ->
         parts = [rows_script(), kernels.script(), *own]
         scripts.append('"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n")
         style = script("live.css")
-    return document(title, note, inside, data=data, scripts=scripts, version=version, style=style)
+    return document(title, note, inside, data=data, scripts=scripts, version=__version__, style=style)
 
 
-def write(report: Report, path: Path | str, *, force: bool = False) -> Path:
-    """Write the page, whole or not at all; an existing file is kept unless `force`."""
-    return write_all({Path(path): page(report)}, force=force)[0]
+def write(report: Report | Page, path: Path | str, *, force: bool = False) -> Path:
+    """Write a report, or any page, whole or not at all.
+
+    Args:
+        report: Of a fit; or any page.
+        path: Of the file.
+        force: Overwrite the file if it exists.
+
+    Returns:
+        The written file.
+    """
+    text = page_of(report) if isinstance(report, Page) else page(report)
+    return write_all({Path(path): text}, force=force)[0]
 
 
 class Drawn:
@@ -80,6 +90,7 @@ class Drawn:
         self._of: dict[int, str] = {}
 
     def add(self, plot: dict[str, Any]) -> str:
+        """Keep a plot, and give the place where it will be drawn."""
         self.plots.append(plot)
         height, kind = plot["layout"]["height"], plot["data"][0]["type"]
         square = f";max-width:{height + 190}px" if kind == "heatmap" else ""
@@ -100,10 +111,12 @@ def _origin(report: Report) -> str:
     sheet = f" Datasheet: {report.sheet.name}." if report.sheet is not None else ""
     held = f", {len(fit.held_out)} held out" if fit.held_out else ""
     n, starts = len(fit.training), len(fit.starts)
+    many = f" {len(fit.joints)} joints." if fit.joints else ""
+    tried = "" if fit.joints else f", {starts} start{'s' * (starts != 1)}"
     return (
-        f"Written by backemf {report.version} on {report.date} from {report.name}. Friction {fit.friction},"
-        f" {len(fit.parameters)} fitted parameters, {n} log{'s' * (n != 1)} fitted{held}, {starts}"
-        f" start{'s' * (starts != 1)}, {fit.cpu_s:.2g} s of CPU.{sheet}"
+        f"Written by backemf {report.version} on {report.date} from {report.name}.{many} Friction"
+        f" {fit.friction}, {len(fit.parameters)} fitted parameters, {n} log{'s' * (n != 1)} fitted{held}"
+        f"{tried}, {fit.cpu_s:.2g} s of CPU.{sheet}"
     )
 
 
@@ -113,19 +126,18 @@ def _section(section: Section, drawn: Drawn) -> str:
 
 
 def _block(block: Block, drawn: Drawn) -> str:
-    if isinstance(block, Paragraph):
-        if block.kind == "heading":
-            return f"<h3>{_text(block.text)}</h3>"
-        return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
-    if isinstance(block, Table):
-        return _table(block.head, block.rows, block.caption)
-    if isinstance(block, Findings):
-        rows = "".join(map(_finding, block.findings))
-        return f'<ul class="findings">{rows}</ul>'
-    if isinstance(block, live.Live):
-        drawn.lives.append(block)
-        return markup(block, len(drawn.lives) - 1)
-    return _drawing(block, drawn)
+    return SET[type(block)](block, drawn)
+
+
+def _paragraph(block: Paragraph, drawn: Drawn) -> str:
+    if block.kind == "heading":
+        return f"<h3>{_text(block.text)}</h3>"
+    return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
+
+
+def _sliders(block: live.Live, drawn: Drawn) -> str:
+    drawn.lives.append(block)
+    return live.markup(block, len(drawn.lives) - 1)
 
 
 def _finding(f: Finding) -> str:
@@ -195,3 +207,13 @@ def _kind(column: Sequence[str], *, first: bool) -> str:
     if numbers and any(cell != "-" for cell in column):
         return "n"
     return "w" if max(map(len, column), default=0) > (50 if first else 26) else "s"
+
+
+SET: dict[type[Block], Callable[[Any, Drawn], str]] = {
+    Paragraph: _paragraph,
+    Table: lambda block, drawn: _table(block.head, block.rows, block.caption),
+    Findings: lambda block, drawn: f'<ul class="findings">{"".join(map(_finding, block.findings))}</ul>',
+    Drawing: _drawing,
+    live.Live: _sliders,
+}
+"""How each kind of block is set on a page."""

@@ -1,40 +1,62 @@
-"""The sections of a fit's report that speak of logs, numbers and exports;
-`behaviour` has those that draw the actuator."""
+"""The sections of a fit's report, and those that speak of logs, numbers and exports; `behaviour` has those
+that draw an actuator, `robot_sections` those of a robot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ...figure import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
 from ...findings import Finding
 from ...identify.predict import ROLES
+from ...registry import Registry
 from ...tables import interval, number
-from ..playground.blocks import Block, Drawing, Findings, Paragraph, Section, Table, missing, note
-from ..playground.panel import live
-from .behaviour import envelope, friction, hysteresis, identifiability, thermal
-from .contents import LogRow, Report
+from . import robot_sections
+from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
+from .contents import JointReport, LogRow, Report
 from .exported import Exported
-from .figures.fit import ladder_bars, measured_and_predicted
-from .stated import Compared
+from .figures.fit import ladder_bars
+from .robot_sections import GIVE_LOGS
+from .stated import StatedValue
 
-GIVE_LOGS = "give the recordings: backemf report FIT LOGS..."
-TITLES = {
-    "training": "Logs it was fitted to",
-    "held out": "Held-out logs: nothing was fitted to them",
-    "not in the fit": "Other logs, not part of the fit",
-}
-"""Over the predictions of each role."""
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A section of a report: `blocks` gives what stands under its title, as data."""
+
+    title: str
+    blocks: Callable[..., Iterable[Block]]
+    of: str = "report"
+    """'report': of any, as blocks(report); 'servo': of a bench alone, as blocks(report, joint); 'robot': of a
+    robot alone, as blocks(report, runs); 'joint': one for each joint of a robot, called by its name, as
+    blocks(report, joint)."""
+
+    def subjects(self, report: Report) -> Mapping[str, tuple[Any, ...]]:
+        """What it speaks of besides the report, by the name of the joint where it is one of several."""
+        if self.of == "servo":
+            return {} if report.servo is None else {"": (report.servo,)}
+        if self.of == "robot":
+            return {} if report.robot is None else {"": (report.robot,)}
+        if self.of == "joint":
+            return {name: (joint,) for name, joint in report.joints.items() if name}
+        return {"": ()}
 
 
 def sections(report: Report) -> list[Section]:
-    """The whole report, in order."""
-    return [Section(key=key, title=title, blocks=tuple(blocks(report))) for key, title, blocks in SECTIONS]
-
-
-def unit_of(report: Report) -> str:
-    """Unit of small positions: 1e-3 of the model's own."""
-    return "mrad" if report.fit.actuator.motion == "rotary" else "mm"
+    """The whole report, in order; a section with nothing under it is left out."""
+    made = [
+        Section(
+            key=f"{key}-{name}" if name else key,
+            title=name or row.title,
+            blocks=tuple(row.blocks(report, *about)),
+        )
+        for key in SECTIONS
+        for row in [SECTIONS[key]]
+        for name, about in row.subjects(report).items()
+    ]
+    return [section for section in made if section.blocks]
 
 
 def verdict(report: Report) -> Iterator[Block]:
@@ -56,25 +78,21 @@ def _recording(row: LogRow) -> str:
     return f"{row.duration:.3g} s{rate}"
 
 
-def measured(report: Report) -> Iterator[Block]:
-    unit, n = unit_of(report), len(report.logs)
+def measured(report: Report, servo: JointReport) -> Iterator[Block]:
+    unit, n = report.unit, len(report.logs)
     simulated = sum(row.simulated for row in report.logs)
     if simulated:
         some = f"{simulated} of the {n} logs here {'is' if simulated == 1 else 'are'}"
         who = "Every log here is" if simulated == n else some
         text = f"{who} simulated, not recorded on a bench: the recordings say so themselves."
         yield Paragraph(text=text, kind="banner")
-    rows = []
-    for row in sorted(report.logs, key=lambda r: ROLES.index(r.role)):
-        settings = ", ".join(_setting(report, path, v) for path, v in row.settings.items())
-        role = row.role + (", simulated" if row.simulated and simulated < n else "")
-        error = "-" if row.error is None else f"{1e3 * row.error:.3g}"
-        rows.append((row.name, role, error, _recording(row), row.bench, settings or "-"))
+    logs = sorted(report.logs, key=lambda row: ROLES.index(row.role))
+    rows = [_log_cells(report, row, mixed=simulated < n) for row in logs]
     head = ("log", "used for", f"error [{unit}]", "recording", "bench", "settings")
     yield Table(head=head, rows=rows)
     yield note(
         "The error is the mean absolute difference between recorded and predicted position; noise alone would"
-        f" leave {1e3 * report.fit.noise_floor:.3g} {unit}."
+        f" leave {1e3 * servo.fit.noise_floor:.3g} {unit}."
     )
     if any(row.bench == "not stored" for row in report.logs):
         yield missing(f"This fit does not say what its logs were recorded on; {GIVE_LOGS}.")
@@ -85,6 +103,14 @@ def measured(report: Report) -> Iterator[Block]:
                 f"{row.name}: the fit stored an error of {stored:.3g} {unit} for a log of this name; is this"
                 " the same recording?"
             )
+
+
+def _log_cells(report: Report, row: LogRow, *, mixed: bool) -> tuple[str, ...]:
+    """A log's row; where only some are simulated, those say so."""
+    settings = ", ".join(_setting(report, path, v) for path, v in row.settings.items())
+    role = row.role + (", simulated" if row.simulated and mixed else "")
+    error = "-" if row.error is None else f"{1e3 * row.error:.3g}"
+    return row.name, role, error, _recording(row), row.bench, settings or "-"
 
 
 def _signed(value: float) -> str:
@@ -98,7 +124,7 @@ def _digits(value: float, error: float) -> int:
     return min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2, 2), 8)
 
 
-def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str = "") -> Table:
+def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: str = "") -> Table:
     """Numbers with their errors; columns that would be empty throughout are left out."""
     fitted, against = any(p.told_by for p in rows), any(p.stated is not None for p in rows)
     telling = fitted and any(p.told_by != "data" for p in rows)
@@ -121,13 +147,13 @@ def _compared(rows: Sequence[Compared], first: str, stated_as: str, caption: str
     return Table(head=head, rows=cells, caption=caption)
 
 
-def numbers(report: Report) -> Iterator[Block]:
+def numbers(report: Report, servo: JointReport) -> Iterator[Block]:
     where = f"the datasheet of {report.sheet.name}, or else " if report.sheet is not None else ""
     stated = "stated" if report.sheet is None else "datasheet"
-    yield _compared(report.parameters, "parameter", stated)
+    yield _compared(servo.parameters, "parameter", stated)
     told = (
         "Told by: whether the logs, what was stated, or both decide the value."
-        if any(p.told_by != "data" for p in report.parameters)
+        if any(p.told_by != "data" for p in servo.parameters)
         else "Every value is told by the logs."
     )
     yield note(
@@ -180,8 +206,10 @@ def _bench(report: Report) -> Table | None:
 
 
 def findings(report: Report) -> Iterator[Block]:
-    if report.fit.findings:
-        yield Findings(findings=report.fit.findings)
+    edited = None if report.robot is None else report.robot.edited
+    found = [*report.fit.findings, *(() if edited is None else edited.findings)]
+    if found:
+        yield Findings(findings=found)
     else:
         yield Paragraph(text="The fit found nothing that needs a remedy.")
     by: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
@@ -198,20 +226,8 @@ def findings(report: Report) -> Iterator[Block]:
     yield Findings(findings=merged)
 
 
-def predictions(report: Report) -> Iterator[Block]:
-    unit = unit_of(report)
-    stated = {p.name: p.stated for p in report.parameters if p.stated is not None}
-    sliders = live(report.fit, report.runs, stated, "stated" if report.sheet is None else "the datasheet")
-    if sliders is not None:
-        yield sliders
-    for role in ROLES:
-        runs = [r for r in report.runs if r.role == role]
-        if runs:
-            yield Paragraph(text=TITLES[role], kind="heading")
-        for one in runs:
-            name = one.log.name
-            text = f"{role}; off by {1e3 * one.error:.3g} {unit} on average"
-            yield Drawing(figure=measured_and_predicted(one, name), heading=name, text=text, source=one)
+def predictions(report: Report, servo: JointReport) -> Iterator[Block]:
+    yield from prediction_blocks(servo, "stated" if report.sheet is None else "the datasheet")
     lost = [row for row in report.logs if row.run is None]
     if lost and not report.runs:
         yield missing(f"No recordings to draw: a fit stores no samples; {GIVE_LOGS}.")
@@ -226,7 +242,7 @@ def predictions(report: Report) -> Iterator[Block]:
 
 
 def ladder(report: Report) -> Iterator[Block]:
-    fit, unit = report.fit, unit_of(report)
+    fit, unit = report.fit, report.unit
     if not fit.rungs:
         yield missing(
             f"One friction model was fitted ({fit.friction}); to see what each bought: backemf fit LOGS"
@@ -252,7 +268,7 @@ def ladder(report: Report) -> Iterator[Block]:
         yield Drawing(figure=bars, text="The chosen rung is green; whiskers are one standard error.")
 
 
-def exports(report: Report) -> Iterator[Block]:
+def exports(report: Report, servo: JointReport) -> Iterator[Block]:
     if report.exports is None:
         yield missing("Left out as asked; without --no-exports they are made and replayed.")
         return
@@ -285,7 +301,7 @@ def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
         )
         return
     simulator = next(r.simulator for e in exported for r in e.replays)
-    unit = unit_of(report)
+    unit = report.unit
     columns = ("file, from the log", "model, from the log", "file, from the model", "at most")
     head = ("target", "log or motion", *(f"{name} [{unit}]" for name in columns))
     caption = f"The exported files run in {simulator}; root mean square differences of position"
@@ -311,18 +327,28 @@ def _replayed(e: Exported) -> Iterator[tuple[str, ...]]:
         yield e.target, c.name, *("-" if x is None else number(1e3 * x, 3) for x in differences)
 
 
-SECTIONS: tuple[tuple[str, str, Callable[[Report], Iterator[Block]]], ...] = (
-    ("verdict", "Verdict", verdict),
-    ("logs", "What was measured", measured),
-    ("parameters", "Parameters", numbers),
-    ("findings", "Findings", findings),
-    ("predictions", "Measured against predicted", predictions),
-    ("friction", "Friction", friction),
-    ("envelope", "Torque and speed", envelope),
-    ("hysteresis", "Hysteresis", hysteresis),
-    ("thermal", "Heat", thermal),
-    ("identifiability", "How sure: errors and correlations", identifiability),
-    ("ladder", "Friction ladder", ladder),
-    ("exports", "Exports", exports),
+SECTIONS: Registry[ReportSection] = Registry(
+    "report section",
+    {
+        "verdict": ReportSection("Verdict", verdict),
+        "together": ReportSection("All joints together", robot_sections.joints_together, of="robot"),
+        "logs": ReportSection("What was measured", measured, of="servo"),
+        "recordings": ReportSection("Recordings", robot_sections.recordings, of="robot"),
+        "contact": ReportSection("Contact", robot_sections.contact, of="robot"),
+        "parameters": ReportSection("Parameters", numbers, of="servo"),
+        "shared": ReportSection("What the joints share", robot_sections.shared_numbers, of="robot"),
+        "findings": ReportSection("Findings", findings),
+        "predictions": ReportSection("Measured against predicted", predictions, of="servo"),
+        "friction": ReportSection("Friction", friction, of="servo"),
+        "envelope": ReportSection("Torque and speed", envelope, of="servo"),
+        "hysteresis": ReportSection("Hysteresis", hysteresis, of="servo"),
+        "thermal": ReportSection("Heat", thermal, of="servo"),
+        "joint": ReportSection("Joint", robot_sections.joint, of="joint"),
+        "identifiability": ReportSection("How sure: errors and correlations", identifiability),
+        "ladder": ReportSection("Friction ladder", ladder),
+        "exports": ReportSection("Exports", exports, of="servo"),
+        "file": ReportSection("The robot's own file", robot_sections.robot_file, of="robot"),
+    },
+    group="backemf.report_sections",
 )
-"""(anchor, title, what stands under it), in order."""
+"""By anchor, in order; other packages add theirs behind."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...datasheets.datasheet import Datasheet
-from ...identify.free import priors
+from ...identify.parameters import priors
 from ...physics.actuator import Actuator
 from ...physics.steady import no_load_speed, stall_torque
 from ...results.fit import Fit
@@ -19,7 +19,7 @@ N_DRAWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class StatedValue:
     """One number with its error, and what was stated of it."""
 
     name: str
@@ -53,7 +53,7 @@ class Compared:
         return {"value": self.value, "error": self.error, "unit": self.unit, **fitted, **compared}
 
 
-def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
+def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[StatedValue, ...]:
     """Every fitted parameter; a sheet's word comes before what the fit stored as stated."""
     told = {} if sheet is None else priors(fit.actuator, sheet)
     rows = []
@@ -61,11 +61,11 @@ def parameters(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
         stated = told.get(path, p.prior)
         value, error = stated if stated is not None else (None, None)
         same = {key: getattr(p, key) for key in ("value", "error", "unit", "low", "high", "told_by")}
-        rows.append(Compared(name=path, **same, stated=value, stated_error=error))
+        rows.append(StatedValue(name=path, **same, stated=value, stated_error=error))
     return tuple(rows)
 
 
-def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
+def performance(fit: Fit, sheet: Datasheet | None) -> tuple[StatedValue, ...]:
     """Stall torque and no-load speed of the fitted actuator with their errors, beside what a sheet prints."""
     rotary = fit.actuator.motion == "rotary"
     drawn: Sequence[Actuator] = fit.draws(N_DRAWS)
@@ -88,5 +88,7 @@ def performance(fit: Fit, sheet: Datasheet | None) -> tuple[Compared, ...]:
                 to_output = float(gear.output_torque(1.0)) if torque else 1.0 / abs(gear.ratio)
             said["stated"] = printed.value * to_output
             said["stated_error"] = printed.half * to_output / math.sqrt(3)
-        rows.append(Compared(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, **said))
+        rows.append(
+            StatedValue(name=f"{words} at {voltage:.3g} V", value=value, error=error, unit=unit, **said)
+        )
     return tuple(rows)

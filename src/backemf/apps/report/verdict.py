@@ -4,15 +4,17 @@ fitted, and what stands against using it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...results.fit import Fit
+from ...results.fit import Fit, Score
 from .exported import Exported
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
+BETTER = 0.5
+"""Share of the error of a robot's model as shipped from which on a fit is no gain worth its care."""
 ATTACHED = "mujoco-live"
 """The target that carries the whole model into a simulator."""
 SERIOUS = ("at_bound", "model_error", "worse_held_out", "interrupted")
@@ -87,13 +89,21 @@ def level(fit: Fit, used: Deployed | None = None) -> str:
 
 
 def verdict(fit: Fit, used: Deployed | None = None, attached: Deployed | None = None) -> tuple[str, ...]:
-    """Two sentences about the model; before them, where an export was run on recordings, one about that."""
+    """Two sentences about the model; before them, where an export was run on recordings, one about that.
+
+    Args:
+        fit: A servo's.
+        used: The export that is to be used, as it ran on recordings.
+        attached: The whole model, attached to the simulator, likewise.
+
+    Returns:
+        Sentences, the most important first.
+    """
     word = WORDS[level(fit, used)]
     unit = "mrad" if fit.actuator.motion == "rotary" else "mm"
     about = _model(fit, unit)
     first = f"{word}: {about}" if used is None else about[0].upper() + about[1:]
-    told = sum(p.told_by != "prior" for p in fit.parameters.values())
-    second = f"{told} of {len(fit.parameters)} parameters are told by the logs"
+    second = f"{_n_told(fit)} parameters are told by the logs"
     worst = sorted(fit.findings, key=lambda f: _rank(f.code))
     if worst:
         rest = "" if len(worst) == 1 else f" (the first of {len(worst)} findings)"
@@ -141,3 +151,62 @@ def _noise(error: float, fit: Fit) -> str:
         return "with no noise to compare it with"
     ratio = error / fit.noise_floor
     return f"{'no more than' if ratio < 1.15 else f'{ratio:.2g} times what'} noise alone would leave"
+
+
+def _n_told(fit: Fit) -> str:
+    told = sum(p.told_by != "prior" for p in fit.parameters.values())
+    return f"{told} of {len(fit.parameters)}"
+
+
+def level_together(fit: Fit, score: Score, shipped: Score | None) -> str:
+    """Of a robot: 'good' near the noise, 'poor' where little is gained over the model as shipped, else
+    'fair'.
+
+    Args:
+        fit: A robot's.
+        score: As identified.
+        shipped: As its own model has it, where that was run.
+
+    Returns:
+        'good', 'fair' or 'poor'.
+    """
+    if not np.isfinite(score.rms) or (shipped is not None and score.rms > BETTER * shipped.rms):
+        return "poor"
+    near = score.held_out and score.rms_free < 1.25 * GOOD * fit.noise_floor  # RMS against mean absolute
+    return "good" if near else "fair"
+
+
+def verdict_together(fit: Fit, score: Score, shipped: Score | None, edited: Any) -> tuple[str, ...]:
+    """Three sentences about a robot, how far off all joints together are first.
+
+    Args:
+        fit: A robot's.
+        score: As identified.
+        shipped: As its own model has it, where that was run.
+        edited: The robot's own file with the fit in it, where that was made.
+
+    Returns:
+        Sentences, the most important first.
+    """
+    unit, n = "mrad" if fit.actuator.motion == "rotary" else "mm", len(score.logs)
+    some = "a recording" if n == 1 else f"{n} recordings"
+    on = f"{some} {'it never saw' if score.held_out else 'it was fitted to'}"
+    first = (
+        f"{WORDS[level_together(fit, score, shipped)]}: on {on}, all {len(fit.joints)} joints together in"
+        f" MuJoCo, the model is off by {1e3 * score.rms:.3g} {unit} (root mean square),"
+        f" {1e3 * score.rms_free:.3g} where nothing touches"
+    )
+    if shipped is not None:
+        first += f"; the model as shipped is off by {1e3 * shipped.rms:.3g} and {1e3 * shipped.rms_free:.3g}"
+    second = ""
+    if edited is not None and edited.off_by() is not None:
+        second = (
+            f"The robot's own file with these actuators in it, run in MuJoCo, is off by"
+            f" {1e3 * edited.off_by():.3g} {unit}."
+        )
+    worst = max(score.joints, key=lambda name: score.joints[name])
+    third = (
+        f"{_n_told(fit)} parameters are told by the recordings; the worst joint is {worst},"
+        f" with {1e3 * score.joints[worst]:.3g} {unit}."
+    )
+    return tuple(text for text in (f"{first}.", second, third) if text)

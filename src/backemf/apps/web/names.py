@@ -26,14 +26,25 @@ RECORDINGS = (
 MODELS = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh", ".png")
 OTHERS = (".toml", ".py")
-KINDS = (*RECORDINGS, *MODELS, *MESHES, *OTHERS)
-"""What an uploaded file's name may end in."""
 RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 """Names that are devices on Windows."""
 MOST = 80
 """Letters of one name."""
 DEPTH = 6
 """Folders in one another."""
+
+
+def recordings() -> tuple[str, ...]:
+    """What the names of recordings end in, those of other packages' readers too."""
+    from ...logs.readers import READERS
+
+    others = (suffix for name in READERS.other_names for suffix in READERS[name].SUFFIXES)
+    return (*RECORDINGS, *others)
+
+
+def kinds() -> tuple[str, ...]:
+    """What an uploaded file's name may end in."""
+    return (*recordings(), *MODELS, *MESHES, *OTHERS)
 
 
 def part(given: str) -> str:
@@ -51,8 +62,8 @@ def stored(given: str, taken: Collection[str] = ()) -> str:
     last = given.replace("\\", "/").rpartition("/")[2]
     name = part(last)
     stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
-    if ending not in KINDS:
-        wanted = ", ".join(sorted(KINDS))
+    if ending not in kinds():
+        wanted = ", ".join(sorted(kinds()))
         raise InvalidValue(f"{last[:60]!r} is of a kind that is not read here; expected one of {wanted}")
     lower = {other.lower() for other in taken}
     name, k = f"{stem}{ending}", 2

@@ -96,7 +96,7 @@ def load() -> None:
     import backemf.identify.fit
     import backemf.identify.ladder
     import backemf.kits.frc.characterize
-    import backemf.targets.explain
+    import backemf.mujoco.explain.explanation
     import backemf.targets.export  # noqa: F401  # loaded once, for every copy
 
     from ... import units

@@ -17,8 +17,8 @@ from ..system import System
 from . import cache
 
 if TYPE_CHECKING:
-    from ..hosted import Attached
-    from .lower import Lowered, LoweredAttached, LoweredSignals
+    from ..hosted import HostedSystem
+    from .lower import Lowered, LoweredHosted, LoweredSignals
 
 
 class Structure:
@@ -51,28 +51,28 @@ def _classes(owner: Any) -> set[type]:
     return {type(owner)}.union(*(_classes(x) for x in inside if dataclasses.is_dataclass(x)))
 
 
-def lowered_attached(system: Attached) -> LoweredAttached:
+def lowered_hosted(system: HostedSystem) -> LoweredHosted:
     """An attached system lowered, once for all that share its structure: several targets write the same."""
-    return _lowered_attached(Structure(system))
+    return _lowered_hosted(Structure(system))
 
 
-def lowered_signals(system: Attached) -> LoweredSignals:
+def lowered_signals(system: HostedSystem) -> LoweredSignals:
     """Its signals likewise."""
     return _lowered_signals(Structure(system))
 
 
 @functools.lru_cache(maxsize=32)
-def _lowered_attached(structure: Structure) -> LoweredAttached:
-    from .lower import lower_attached
+def _lowered_hosted(structure: Structure) -> LoweredHosted:
+    from .lower import lower_hosted
 
-    return lower_attached(cast("Attached", structure.system))
+    return lower_hosted(cast("HostedSystem", structure.system))
 
 
 @functools.lru_cache(maxsize=32)
 def _lowered_signals(structure: Structure) -> LoweredSignals:
     from .lower import lower_signals
 
-    return lower_signals(cast("Attached", structure.system))
+    return lower_signals(cast("HostedSystem", structure.system))
 
 
 def kernel(
@@ -94,7 +94,7 @@ def kernel(
         return loops.kernel
     if not fallback:
         raise loops
-    from .. import fallback as plain
+    from .. import reference as plain
 
     _warn(str(loops))
     return plain.kernel(kind, structure.system, free, start)
@@ -139,7 +139,7 @@ def stepper(structure: Structure) -> Any:
     module = _load(structure.name("stepper"), write)
     if not isinstance(module, NotLowered):
         return module
-    from .. import fallback as plain
+    from .. import reference as plain
 
     _warn(str(module))
     return plain.PlainStepper(structure.system)
@@ -147,16 +147,18 @@ def stepper(structure: Structure) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def called(structure: Structure) -> types.ModuleType:
-    """The functions of a step that is called without Python: `prepare`, `step.address`, WIDTH."""
+    """The functions of a step that is called without Python: `prepare`, `step.address`, `begin.address`,
+    WIDTH."""
 
     def write() -> str:
         from .dialects.numba import callable_source
-        from .lower import lower
+        from .lower import lower, lower_begin
 
-        return callable_source(lower(structure.system))
+        lowered = lower(structure.system)
+        return callable_source(lowered, lower_begin(cast("HostedSystem", structure.system), lowered.graph))
 
     structure = structure.of_states()
-    module = _load(structure.name("called"), write)
+    module = _load(structure.name("called", "begin"), write)
     if isinstance(module, NotLowered):
         raise module
     return module

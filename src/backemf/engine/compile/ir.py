@@ -23,8 +23,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from ...errors import NotLowered
-from .primitives import COMMUTE
-from .trace import Flat, Operand, Operation, Value
+from .trace import COMMUTE, Flat, Operand, Operation, Value
 
 _K = TypeVar("_K", str, int)
 
@@ -37,6 +36,12 @@ class Level(IntEnum):
     LENGTH = 2
     INPUT = 3
     STATE = 4
+
+
+SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
+"""Terms that are computed once and kept while steps are taken."""
+FAST = (Level.INPUT, Level.STATE)
+"""Terms of every step."""
 
 
 @dataclass(eq=False, slots=True)

@@ -14,19 +14,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import os
 import platform
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue, NotLowered, SignalError, UnknownName
+from ...errors import InvalidValue, MissingValue, NotLowered, SignalError, TooLarge, UnknownName
 from ..rows import Batch, Held, Observer, Resets, batch, check_finite, check_substeps, writable
 from ..system import System
 from .compiled import Structure, kernel
-from .memory import new_array
 
 LANES = 8
 """Candidates that one vector holds."""
@@ -398,3 +399,52 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         after_in_child=_threads.cache_clear
     )  # a forked process inherits the pool, but not its threads
+
+
+ASSUMED = 8e9
+"""Bytes that are free, where the system does not say."""
+UNASKED = 1e8
+"""Bytes that are taken without asking the system, which takes longer than a short simulation."""
+
+
+def new_array(what: str, instead: str, *shape: int) -> np.ndarray:
+    """An uninitialised array; the error names its size and what to use instead."""
+    wanted = 8.0 * math.prod(shape)
+    if wanted > UNASKED and wanted > 0.8 * (free := available()):
+        raise TooLarge(
+            f"{what} of shape {shape} need {_bytes(wanted)}, and {_bytes(free)} of memory are free; {instead}"
+        )
+    return np.empty(shape)
+
+
+def available() -> float:
+    """Bytes of memory that are free or can be freed."""
+    try:
+        if sys.platform.startswith("linux"):
+            with open("/proc/meminfo", encoding="ascii") as file:
+                return next(
+                    float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")
+                )
+        if sys.platform == "win32":
+            return _available_on_windows()
+        return float(os.sysconf("SC_PHYS_PAGES")) * float(os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, StopIteration, AttributeError):
+        return ASSUMED
+
+
+def _available_on_windows() -> float:
+    import ctypes
+
+    class Status(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_ulong) for name in ("length", "load")] + [
+            (name, ctypes.c_ulonglong) for name in ("total", "free", *"abcde")
+        ]
+
+    status = Status(length=ctypes.sizeof(Status))
+    # there on Windows only
+    ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
+    return float(status.free)
+
+
+def _bytes(n: float) -> str:
+    return f"{n / 1e9:.3g} GB" if n >= 1e9 else f"{n / 1e6:.3g} MB"

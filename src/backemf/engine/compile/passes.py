@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .ir import Graph, Level, Node
-from .primitives import COSTLY
+from .trace import COSTLY
 
 _ARITHMETIC = {
     "add": lambda a, b: a + b,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ...errors import NotLowered
 from .ir import Level, Node
 from .passes import Branch, Copy, branching, leaves, number, reachable
-from .primitives import PRIMITIVES
+from .trace import PRIMITIVES
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Source:
     depth: int = 0
 
     def add(self, *lines: str) -> None:
-        self.lines += ["    " * self.depth + line for line in lines]
+        self.lines += ["    " * self.depth + line if line else "" for line in lines]
 
     @contextlib.contextmanager
     def block(self, header: str, end: str = "", *, keep: bool = False) -> Iterator[None]:

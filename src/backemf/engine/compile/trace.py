@@ -2,7 +2,7 @@
 
 JAX records what a function does as a nested program (a jaxpr). Here its inner calls are opened, both branches
 of a decision are computed and one is selected, and what only renames or reshapes a scalar disappears. What
-remains are operations from the table in `primitives.py`, one after the other, each with a result of its own.
+remains are operations from the table of primitives, one after the other, each with a result of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,27 @@ import numpy as np
 from jax.extend.core import Literal
 
 from ...errors import NotLowered
-from .primitives import PRIMITIVES
+
+# The table of primitives: every scalar operation the engines understand; each language has a word for each.
+# Operands are always names or numbers, never longer expressions, so a word may repeat them. Whatever JAX says
+# about an operation's value at a corner (a tie, a zero, a NaN) holds everywhere. Derivatives need no table:
+# JAX has differentiated before we look.
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "rem", "pow", "abs", "sign", "max", "min")
+ROUNDING = ("floor", "ceil", "round_even", "round_away")
+POWERS = ("sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "logistic")
+CIRCULAR = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")
+HYPERBOLIC = ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")
+DECISIONS = ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not", "is_finite", "number", "select")
+PRIMITIVES = frozenset((*ARITHMETIC, *ROUNDING, *POWERS, *CIRCULAR, *HYPERBOLIC, *DECISIONS))
+"""Their names. `select` has JAX's order: condition, value where false, value where true; `number` is a truth
+value as a number; `round_even` and `round_away` differ at halves."""
+
+COMMUTE = frozenset({"add", "mul", "eq", "ne", "and", "or", "xor"})
+"""Operations whose operands may be swapped: a + b and b + a are then one term. (max and min are not:
+of 0 and -0 the first wins.)"""
+
+COSTLY = frozenset({"div", "rem", "pow", *POWERS, *CIRCULAR, *HYPERBOLIC})
+"""Operations that take so long that a branch around them pays."""
 
 
 class Value:

@@ -1,1 +1,1 @@
-"""What can be wrong with a recording by itself: one file a kind of fault."""
+"""What can be wrong with a recording by itself: of samples, of whole signals, and what mends them."""

@@ -1,15 +1,10 @@
-"""Faults of recordings and what mends them: a remedy that is offered has been tried.
-
-The model is the judge. It is fitted quickly to one half of the logs (or to one half of a single log) as they
-are, and as a remedy leaves them, and simulates the other half. A remedy that changes what was recorded is
-offered where that lowers the error clearly; one that leaves out samples known to be wrong, where it does no
-harm.
-"""
+"""Faults of one log, each seen on what the others leave when they are mended, what mends them, and whether
+that was tried and helps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,10 +15,199 @@ from ...findings import Finding
 from ...logs.log import Log, Signal
 from ...physics.actuator import Actuator
 from ..optimize import levenberg_marquardt
-from ..residual import Problem, problem
-from .faults import REMEDIES, faults_of
-from .mend import rescaled
-from .scale import RADIANS
+from ..problem import Problem, problem
+from .samples import (
+    Track,
+    odd_findings,
+    odd_ones,
+    repeat_findings,
+    repeated,
+    row_findings,
+    whole_clock,
+    wrap_findings,
+    wraps,
+)
+from .signals import (
+    RADIANS,
+    clock_findings,
+    command_findings,
+    encoder_findings,
+    followed,
+    jump_findings,
+    motion_findings,
+    sign_findings,
+    stairs,
+    supply_findings,
+    temperature_findings,
+    unit_findings,
+)
+
+Numbers = Mapping[str, float]
+
+
+def _with(log: Log, words: str, **signals: Signal) -> Log:
+    """The log with other signals, and a word on it among what was done."""
+    words_ = (*log.conversions, words)
+    kept = {name: command for name, command in log.commands.items() if name not in signals}
+    return replace(log, signals={**log.signals, **signals}, commands=kept, conversions=words_)
+
+
+def _masked(log: Log, places: np.ndarray, words: str) -> Log:
+    if not len(places):
+        return log
+    values = log["position"].copy()
+    values[places] = np.nan
+    return _with(
+        log, f"position: {len(places)} {words} left out", position=Signal(time=log.time, values=values)
+    )
+
+
+def without_dropouts(log: Log, numbers: Numbers | None = None) -> Log:
+    """Without samples that jump off the motion and back."""
+    track = Track.of(log)
+    return _masked(log, track.places[odd_ones(track).all], "samples that jump off the motion and back")
+
+
+def without_repeats(log: Log, numbers: Numbers | None = None) -> Log:
+    """Without samples that repeat the one before while the motion goes on."""
+    track = Track.of(log)
+    return _masked(log, track.places[repeated(track)], "samples that repeat the one before")
+
+
+def unwrapped(log: Log, numbers: Numbers | None = None) -> Log:
+    """With a counter that goes on where it wrapped."""
+    jumps, period = wraps(log)
+    if not len(jumps):
+        return log
+    track, turns = Track.of(log), np.zeros(len(log))
+    np.add.at(turns, track.places[jumps + 1], -np.sign(track.steps[jumps]) * period)
+    values = log["position"] + np.cumsum(turns)
+    if "position_target" in log:  # it may have wrapped just before it started
+        values -= period * np.round(np.nanmedian(values - log["position_target"]) / period)
+    words = f"position: unwrapped by {period:.6g}, {len(jumps)} times"
+    return _with(log, words, position=Signal(time=log.time, values=values))
+
+
+def rescaled(log: Log, numbers: Numbers) -> Log:
+    """With signals multiplied by the numbers that bear their names."""
+    factors = {name: numbers[name] for name in ("position", "position_target") if name in numbers}
+    scaled = {
+        name: Signal(time=log.signals[name].time, values=factor * log.signals[name].values)
+        for name, factor in factors.items()
+        if name in log
+    }
+    words = ", ".join(f"{name} times {factor:.6g}" for name, factor in factors.items() if name in log)
+    return _with(log, f"read in another unit: {words}", **scaled)
+
+
+def with_lost_time(log: Log, numbers: Numbers | None = None) -> Log:
+    """On a clock that has the time of lost rows again; every signal is moved alike."""
+    old, new = log.time, whole_clock(log)
+    moved = {
+        name: Signal(time=new if np.array_equal(s.time, old) else _moved(s.time, old, new), values=s.values)
+        for name, s in log.signals.items()
+    }
+    return _with(log, f"time: {new[-1] - old[-1]:.4g} s of lost rows put back", **moved)
+
+
+def _moved(times: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    inside = np.interp(times, old, new)
+    return np.where(times > old[-1], times + new[-1] - old[-1], np.where(times < old[0], times, inside))
+
+
+def turned(log: Log, numbers: Numbers | None = None) -> Log:
+    """With the sign of the position turned, and of its velocity."""
+    signals = {
+        name: Signal(time=log.signals[name].time, values=-log.signals[name].values)
+        for name in ("position", "velocity")
+        if name in log
+    }
+    return _with(log, f"sign of {' and '.join(signals)} turned", **signals)
+
+
+def interpolated(log: Log, numbers: Numbers | None = None) -> Log:
+    """With a command that goes straight from each of its changes to the next."""
+    name = followed(log)
+    if name is None:
+        return log
+    places = stairs(log, name)
+    if not len(places):
+        return log
+    knots = np.unique([0, *places])
+    values = np.interp(log.time, log.time[knots], log[name][knots])
+    # Where it rests for long it rests: only steps of the usual length are drawn.
+    usual = float(np.median(np.diff(log.time[places])))
+    place = np.searchsorted(knots, np.arange(len(log)), side="right") - 1
+    end = log.time[knots[np.minimum(place + 1, len(knots) - 1)]]
+    resting = end - log.time[knots[place]] > 1.6 * usual
+    late = np.maximum((log.time - (end - usual)) / usual, 0.0)
+    after = log[name][knots[np.minimum(place + 1, len(knots) - 1)]]
+    values = np.where(resting, log[name] + late * (after - log[name]), values)
+    return _with(log, f"{name} drawn between its changes", **{name: Signal(time=log.time, values=values)})
+
+
+class Remedy(NamedTuple):
+    """What mends a fault."""
+
+    mended: Callable[[Log, Mapping[str, float]], Log]
+    """The log without the fault, by the numbers of its finding."""
+    leaves_out: bool = False
+    """Whether it only leaves out samples that are known to be wrong."""
+
+
+REMEDIES: dict[str, Remedy] = {
+    "wrapped_counter": Remedy(unwrapped),
+    "zeros": Remedy(without_dropouts, leaves_out=True),
+    "spikes": Remedy(without_dropouts, leaves_out=True),
+    **{unit: Remedy(rescaled) for unit in RADIANS},
+    "duplicates": Remedy(without_repeats, leaves_out=True),
+    "repeats": Remedy(without_repeats, leaves_out=True),
+    "lost_rows": Remedy(with_lost_time),
+    "wrong_sign": Remedy(turned),
+    "coarse_command": Remedy(interpolated),
+}
+"""Fault by fault, in the order in which they are looked for and mended."""
+
+
+def faults_of(log: Log, actuator: Actuator | None = None) -> list[Finding]:
+    """Faults of one log that can be mended; those of units need the actuator."""
+    if "position" not in log or len(log) < 40 or any(motion_findings(log)):
+        return []
+    looks: tuple[Callable[[Log], Iterator[Finding]], ...] = (
+        wrap_findings,
+        odd_findings,
+        lambda one: iter(()) if actuator is None else unit_findings(one, actuator),
+        repeat_findings,
+        row_findings,
+        sign_findings,
+        command_findings,
+    )
+    found: list[Finding] = []
+    for look in looks:
+        seen = list(look(log))
+        for fault in seen:
+            if fault.numbers.get("sure", 1.0):  # otherwise it may be no fault at all
+                log = REMEDIES[fault.code].mended(log, fault.numbers)
+        found += seen
+    return [_of(log, fault) for fault in found]
+
+
+def limits_of(log: Log, mended: Log | None = None) -> list[Finding]:
+    """What a log cannot tell well, without being wrong; of its position as it is mended."""
+    rows, mended = [*clock_findings(log)], mended or log
+    if "position" in log:
+        rows += [*encoder_findings(mended), *motion_findings(mended), *jump_findings(mended)]
+    return [_of(log, f) for f in [*rows, *supply_findings(log), *temperature_findings(log)]]
+
+
+def jumps_of(logs: Iterable[Log]) -> list[Finding]:
+    """Commands whose jumps are open by a sample, which a model cannot make good."""
+    return [_of(log, fault) for log in logs for fault in jump_findings(log)]
+
+
+def _of(log: Log, fault: Finding) -> Finding:
+    return replace(fault, text=f"{log.name}: {fault.text}", logs=(log.name,))
+
 
 CLEARLY = 0.85
 """What is left of the error when a remedy is believed that changes what was recorded."""

@@ -1,4 +1,12 @@
-"""What the rows of a fleet say, as arrays: estimates and covariances on scales on which errors are even."""
+"""What the rows of a fleet say, as arrays: estimates and covariances on scales on which errors are even; and
+what units have in common.
+
+x_i = mu + u_i + e_i with u_i ~ N(0, S) from unit to unit, e_i ~ N(0, V_i) the error of its fit. Restricted
+maximum likelihood gives S; every estimate is drawn towards mu by how little its own logs say. With
+W_i = (S + V_i)^-1, A = sum W_i and r_i = x_i - mu, minus the restricted likelihood is
+1/2 sum (log|S + V_i| + r_i' W_i r_i) + 1/2 log|A|, and its slope by S is
+1/2 sum (W_i - W_i r_i r_i' W_i - W_i A^-1 W_i) (Patterson and Thompson, Biometrika 58, 1971).
+"""
 
 from __future__ import annotations
 
@@ -93,12 +101,8 @@ def _gathered(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ..
     knee, signed, above, unit = np.zeros(p), np.zeros(p, bool), [""] * p, [""] * p
     for i, row in enumerate(rows):
         own, there = list(row["parameters"]), row["coordinates"]
-        full = np.zeros((len(own), len(own)))
-        full[np.tril_indices(len(own))] = there["covariance"]
-        full = np.tril(full) + np.tril(full, -1).T
-        at = [(own.index(path), k) for k, path in enumerate(paths) if path in own]
-        at = [(j, k) for j, k in at if row["parameters"][own[j]]["told_by"] != "prior"]
-        j, k = (np.array(side, int) for side in zip(*at, strict=True)) if at else (np.zeros(0, int),) * 2
+        full, at = _covariance(row), _places(row, paths)
+        j, k = np.array(at, int).reshape(-1, 2).T
         x[i, k], told[i, k] = np.array(there["x"])[j], True
         V[i][np.ix_(k, k)] = full[np.ix_(j, j)]
         for a, b in at:
@@ -128,5 +132,168 @@ def _gathered(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ..
     )
 
 
+def _covariance(row: Row) -> np.ndarray:
+    """Of a fit's own numbers; a row keeps the lower half."""
+    n = len(row["parameters"])
+    full = np.zeros((n, n))
+    full[np.tril_indices(n)] = row["coordinates"]["covariance"]
+    return np.tril(full) + np.tril(full, -1).T
+
+
+def _places(row: Row, paths: Sequence[str]) -> list[tuple[int, int]]:
+    """(place in the row, place among the paths) of what its logs tell."""
+    own = list(row["parameters"])
+    told = [path for path, one in row["parameters"].items() if one["told_by"] != "prior"]
+    return [(own.index(path), k) for k, path in enumerate(paths) if path in told]
+
+
 def _number(x: float | None) -> float:
     return np.nan if x is None else float(x)
+
+
+FEWEST = 3
+"""Units from which on a spread can be told at all."""
+QUANTILE = 1.96
+
+
+class PopulationModel(NamedTuple):
+    """The model over the fits, on each parameter's own scale."""
+
+    mean: np.ndarray
+    mean_covariance: np.ndarray
+    S: np.ndarray
+    """Covariance from unit to unit."""
+    spread: np.ndarray
+    """Its standard deviations."""
+    spread_error: np.ndarray
+    spread_low: np.ndarray
+    spread_high: np.ndarray
+    """Ends of their 95 % intervals."""
+    correlation: np.ndarray
+    correlation_error: np.ndarray
+    n_units: int
+
+    def predicted(self, V: np.ndarray) -> np.ndarray:
+        """Covariance of an estimate whose error has the covariance V, about the mean."""
+        return self.S + V + self.mean_covariance
+
+
+def population_model(x: np.ndarray, V: np.ndarray, *, correlated: bool = True) -> PopulationModel:
+    """The model over estimates (n, p) with covariances (n, p, p); without `correlated`, parameters differ
+    from unit to unit independently of each other."""
+    from scipy.optimize import minimize
+
+    n, p = x.shape
+    if n < FEWEST:
+        raise MissingValue(f"{n} units tell no spread; expected at least {FEWEST}")
+    correlated = correlated and n > p + 2
+    middle, scale = _sizes(x, V)
+    y, U = (x - middle) / scale, V / np.outer(scale, scale)
+    where = np.tril_indices(p) if correlated else (np.arange(p), np.arange(p))
+
+    def cost(free: np.ndarray) -> tuple[float, np.ndarray]:
+        L = np.zeros((p, p))
+        L[where] = free
+        value, slope = _likelihood(L @ L.T, y, U)
+        return value / n, (2.0 * slope @ L)[where] / n
+
+    begin = np.diag(np.full(p, 0.8))[where] if correlated else np.full(p, 0.8)
+    end = minimize(cost, begin, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-11})
+    L = np.zeros((p, p))
+    L[where] = end.x
+    S = L @ L.T
+    W = np.linalg.inv(S + U)
+    A = W.sum(axis=0)
+    mean = np.linalg.solve(A, np.einsum("nij,nj->i", W, y))
+    error, lines = _errors(S, W, correlated)
+    spread = np.sqrt(np.maximum(np.diag(S), 1e-24))
+    low, high = _interval(np.diag(S), error)
+    R = S / np.outer(spread, spread)
+    return PopulationModel(
+        mean=middle + scale * mean,
+        mean_covariance=np.linalg.inv(A) * np.outer(scale, scale),
+        S=S * np.outer(scale, scale),
+        spread=spread * scale,
+        spread_error=np.minimum(error / (2 * spread), np.sqrt(error)) * scale,
+        spread_low=low * scale,
+        spread_high=high * scale,
+        correlation=R,
+        correlation_error=lines,
+        n_units=n,
+    )
+
+
+def shrink(model: PopulationModel, x: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(estimates, standard errors) of units, each drawn towards the mean by how little its logs say."""
+    gain = model.S @ np.linalg.inv(model.S + V)
+    drawn = model.mean + np.einsum("nij,nj->ni", gain, x - model.mean)
+    rest = np.eye(len(model.S)) - gain
+    left = model.S - gain @ model.S + rest @ model.mean_covariance @ rest.transpose(0, 2, 1)
+    return drawn, np.sqrt(np.maximum(np.diagonal(left, axis1=1, axis2=2), 0.0))
+
+
+UNKNOWN_SHARE = 1e4
+"""Variance, in units of a well-told one, from which on a unit says nothing of a number."""
+
+
+def _sizes(x: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of each coordinate, and the size of its differences: on these all are of the order of 1."""
+    v = np.diagonal(V, axis1=1, axis2=2)
+    told = v <= UNKNOWN_SHARE * np.quantile(v, 0.1, axis=0)
+    x, v = np.where(told, x, np.nan), np.where(told, v, np.nan)
+    middle, own = np.nanmedian(x, axis=0), np.nanmedian(v, axis=0)
+    off = 1.4826 * np.nanmedian(np.abs(x - middle), axis=0)
+    return middle, np.sqrt(np.maximum(off**2 - own, 0.05 * np.maximum(off**2, own)) + 1e-24)
+
+
+def _likelihood(S: np.ndarray, x: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+    """Minus the restricted likelihood, and its slope by S."""
+    total = S + V
+    W = np.linalg.inv(total)
+    A = W.sum(axis=0)
+    mean = np.linalg.solve(A, np.einsum("nij,nj->i", W, x))
+    r = x - mean
+    Wr = np.einsum("nij,nj->ni", W, r)
+    value = np.linalg.slogdet(total)[1].sum() + np.sum(r * Wr) + np.linalg.slogdet(A)[1]
+    slope = A - Wr.T @ Wr - np.einsum("nij,jk,nkl->il", W, np.linalg.inv(A), W)
+    return 0.5 * float(value), 0.5 * slope
+
+
+def _errors(S: np.ndarray, W: np.ndarray, correlated: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Standard errors of the variances, and of the correlations, from the expected information:
+    1/2 sum tr(W dS_a W dS_b)."""
+    p = len(S)
+    pairs = [(i, j) for i in range(p) for j in range(i + 1)] if correlated else [(i, i) for i in range(p)]
+    pulls = np.zeros((len(pairs), p, p))
+    for a, (i, j) in enumerate(pairs):
+        pulls[a, i, j] = pulls[a, j, i] = 1.0
+    twice = np.einsum("nij,nkl->ijkl", W, W, optimize=True)
+    information = 0.5 * np.einsum("ijkl,ajk,bli->ab", twice, pulls, pulls, optimize=True)
+    covariance = np.linalg.pinv(information, hermitian=True)
+    variance = np.array([covariance[a, a] for a, (i, j) in enumerate(pairs) if i == j])
+    of_correlation = np.zeros((p, p))
+    if correlated:
+        place = {pair: a for a, pair in enumerate(pairs)}
+        sd = np.sqrt(np.maximum(np.diag(S), 1e-24))
+        for (i, j), a in place.items():
+            if i == j:
+                continue
+            rho = S[i, j] / (sd[i] * sd[j])
+            slope = np.zeros(len(pairs))
+            slope[a] = 1.0 / (sd[i] * sd[j])
+            slope[place[i, i]], slope[place[j, j]] = -0.5 * rho / sd[i] ** 2, -0.5 * rho / sd[j] ** 2
+            of_correlation[i, j] = of_correlation[j, i] = min(np.sqrt(slope @ covariance @ slope), 1.0)
+    return np.sqrt(np.maximum(variance, 0.0)), of_correlation
+
+
+def _interval(variance: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95 % intervals of the standard deviations: as of a chi-square with the degrees of freedom that give the
+    variance its error (Satterthwaite, Biometrics Bulletin 2, 1946); down to 0 where it is not told from 0."""
+    from scipy.stats import chi2
+
+    freedom = np.maximum(2.0 * variance**2 / np.maximum(error**2, 1e-300), 0.05)
+    low = np.sqrt(variance * freedom / chi2.ppf(0.975, freedom))
+    high = np.sqrt(variance * freedom / np.maximum(chi2.ppf(0.025, freedom), 1e-12))
+    beyond = np.sqrt(variance + QUANTILE * error)
+    sure = variance > QUANTILE * error
+    return np.where(sure, low, 0.0), np.where(sure, high, beyond)

@@ -20,18 +20,17 @@ from ...logs.benches import bench_of
 from ...logs.mapping import mapping
 from ...physics.actuator import Actuator
 from ...registry import SERVICES
-from . import kept
-from .asked import Asked
-from .kept import Status
+from . import folder as fleet_folder
+from .folder import FleetStatus
 from .pool import place
-from .units import Unit, units
-from .work import FAILED, FITTED, Row, failed, fitted_unit
+from .request import FleetRequest, Unit, units
+from .work import FAILED, FITTED, Row, failure, fitted_unit
 
 PILOTS = 8
 """Units that are fitted from the start itself; where they end, the others begin."""
 
 
-class Step(NamedTuple):
+class FleetStep(NamedTuple):
     """What is told while a fleet runs."""
 
     done: int
@@ -42,7 +41,7 @@ class Step(NamedTuple):
     """Seconds that it will still take at this rate."""
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[FleetStep], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,25 +52,25 @@ class Fleet:
 
     @staticmethod
     def read(folder: Path | str) -> Fleet:
-        kept.asked_of(folder)  # refuses what is none
+        fleet_folder.read_request(folder)  # refuses what is none
         return Fleet(folder=Path(folder))
 
     @property
-    def asked(self) -> Asked:
-        return kept.asked_of(self.folder)
+    def asked(self) -> FleetRequest:
+        return fleet_folder.read_request(self.folder)
 
     @property
-    def status(self) -> Status:
-        return kept.status(self.folder)
+    def status(self) -> FleetStatus:
+        return fleet_folder.status(self.folder)
 
     def rows(self) -> Iterator[Row]:
         """Every unit's row, one in memory at a time."""
-        return kept.rows(self.folder)
+        return fleet_folder.rows(self.folder)
 
     @property
     def table(self) -> Path:
         """The Parquet file of all units."""
-        return self.folder / kept.TABLE
+        return self.folder / fleet_folder.TABLE
 
 
 def fleet(
@@ -110,19 +109,7 @@ def fleet(
     """
     several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
     actuator = start if isinstance(start, Actuator) else SERVICES.sources.read(start).actuator
-    if (by == "joint") != (robot is not None):
-        raise InvalidValue(
-            f"by is {by!r} and robot {robot!r}; expected by='joint' with a robot, and only then"
-        )
-    for name, given, least in (("seed", seed, 0), ("starts", starts, 1)):
-        if given < least:
-            raise InvalidValue(f"{name} is {given}; expected {least} or more")
-    if friction is not None:
-        with_friction(actuator, friction)
-    if bench is not None:
-        bench_of(bench)
-    mapping(list(map))
-    asked = Asked(
+    asked = FleetRequest(
         logs=tuple(_absolute(log) for log in several),
         by=by,
         start=start if isinstance(start, str) else "",
@@ -140,7 +127,24 @@ def fleet(
         seed=seed,
         version=__version__,
     )
+    _check(asked)
     return run(asked, Path(into), on=on, jobs=jobs, progress=progress)
+
+
+def _check(asked: FleetRequest) -> None:
+    """Refuse what no unit could be fitted with."""
+    if (asked.by == "joint") != (asked.robot is not None):
+        raise InvalidValue(
+            f"by is {asked.by!r} and robot {asked.robot!r}; expected by='joint' with a robot, and only then"
+        )
+    for name, given, least in (("seed", asked.seed, 0), ("starts", asked.starts, 1)):
+        if given < least:
+            raise InvalidValue(f"{name} is {given}; expected {least} or more")
+    if asked.friction is not None:
+        with_friction(asked.actuator, asked.friction)
+    if asked.bench is not None:
+        bench_of(asked.bench)
+    mapping(list(asked.map))
 
 
 def _absolute(log: Any) -> str:
@@ -150,7 +154,7 @@ def _absolute(log: Any) -> str:
 
 
 def run(
-    asked: Asked,
+    asked: FleetRequest,
     folder: Path,
     *,
     on: str = "local",
@@ -159,9 +163,9 @@ def run(
     progress: Progress | None = None,
 ) -> Fleet:
     """Fit what is not done yet; `again` those that failed, too."""
-    kept.check_folder(folder)
-    if (folder / kept.REQUEST).exists():
-        before = kept.asked_of(folder)
+    fleet_folder.check_folder(folder)
+    if (folder / fleet_folder.REQUEST).exists():
+        before = fleet_folder.read_request(folder)
         if not before.same(asked):
             raise InvalidValue(
                 f"{str(folder)!r} is of another request; give another folder, or ask for the same"
@@ -173,49 +177,51 @@ def run(
         raise MissingValue("the logs hold no unit; expected at least one")
     folder.mkdir(parents=True, exist_ok=True)
     asked = replace(asked, n_units=len(every))
-    store.write(asked, folder / kept.REQUEST, force=True)
-    done = kept.keys(folder) - (kept.keys(folder, FAILED) if again else set())
+    store.write(asked, folder / fleet_folder.REQUEST, force=True)
+    done = fleet_folder.keys(folder) - (fleet_folder.keys(folder, FAILED) if again else set())
     todo = [unit for unit in every if unit.key not in done]
-    journal, told = kept.Journal(folder), _Told(len(every), len(done), progress)
+    journal, told = fleet_folder.FleetJournal(folder), _Progress(len(every), len(done), progress)
     try:
         n = max(PILOTS - len(done), 0) if not asked.begin and asked.robot is None else 0
-        told.all(_kept(runner.map(functools.partial(fitted_unit, asked), todo[:n]), journal))
-        asked = _begun(asked, folder)
-        told.all(_kept(runner.map(functools.partial(fitted_unit, asked), todo[n:]), journal))
+        told.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[:n]), journal))
+        asked = _begin_in_the_middle(asked, folder)
+        told.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[n:]), journal))
     finally:
         runner.close()
         journal.close()
-    kept.write_table(folder)
+    fleet_folder.write_table(folder)
     return Fleet(folder=folder)
 
 
-def _kept(done: Iterable[tuple[Unit, list[Row] | None]], journal: kept.Journal) -> Iterator[list[Row]]:
+def _keep(
+    done: Iterable[tuple[Unit, list[Row] | None]], journal: fleet_folder.FleetJournal
+) -> Iterator[list[Row]]:
     """Results on the disk, as they come."""
     for unit, rows in done:
         if rows is None:
             text = "the process that fitted it was killed twice: perhaps the machine has too little memory"
-            rows = [failed(unit, "worker_killed", text) | {"version": __version__, "ended": time.time()}]
+            rows = [failure(unit, "worker_killed", text) | {"version": __version__, "ended": time.time()}]
         journal.append(unit.key, rows)
         yield rows
 
 
-def _begun(asked: Asked, folder: Path) -> Asked:
+def _begin_in_the_middle(asked: FleetRequest, folder: Path) -> FleetRequest:
     """With the middle of the units that were fitted first, where the others begin; kept, so that a fleet that
     was interrupted goes on as it would have."""
     if asked.begin or asked.robot is not None:
         return asked
     values: dict[str, list[float]] = {}
-    for row in kept.rows(folder):
+    for row in fleet_folder.rows(folder):
         for path, p in row.get("parameters", {}).items():
             values.setdefault(path, []).append(p["value"])
     middle = {path: float(np.median(some)) for path, some in values.items() if len(some) >= PILOTS // 2}
     if middle:
         asked = replace(asked, begin=middle)
-        store.write(asked, folder / kept.REQUEST, force=True)
+        store.write(asked, folder / fleet_folder.REQUEST, force=True)
     return asked
 
 
-class _Told:
+class _Progress:
     """Counts what is done, and says it."""
 
     def __init__(self, of: int, done: int, progress: Progress | None):
@@ -230,11 +236,13 @@ class _Told:
                 gone = max(time.monotonic() - self.begun, 1e-9)
                 rate = (self.done - self.before) / gone
                 left = (self.of - self.done) / rate if rate else math.inf
-                self.progress(Step(self.done, self.failed, self.of, 60 * rate, left))
+                self.progress(FleetStep(self.done, self.failed, self.of, 60 * rate, left))
 
 
 def retry(
     folder: Path | str, *, on: str = "local", jobs: int | None = None, progress: Progress | None = None
 ) -> Fleet:
     """Fit what failed again, and what is left."""
-    return run(kept.asked_of(folder), Path(folder), on=on, jobs=jobs, again=True, progress=progress)
+    return run(
+        fleet_folder.read_request(folder), Path(folder), on=on, jobs=jobs, again=True, progress=progress
+    )

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...findings import Finding, finding
-from .estimates import Estimates
-from .shared import Shared
+from .estimates import Estimates, PopulationModel
 
 ALARMS = 0.006
 """Share of sound units that may be called odd."""
@@ -43,7 +42,7 @@ MEANS: tuple[tuple[str, int, str], ...] = (
 """What a number that is too small (-1), too large (1) or either (0) may mean; the first that fits."""
 
 
-class Odd(NamedTuple):
+class OddUnit(NamedTuple):
     """A unit that does not belong."""
 
     unit: str
@@ -66,7 +65,7 @@ class Odd(NamedTuple):
         return finding("odd_unit", text, remedy, spreads=self.spreads, t=self.t)
 
 
-def odd_units(model: Shared, seen: Estimates, alarms: float = ALARMS) -> list[Odd]:
+def odd_units(model: PopulationModel, seen: Estimates, alarms: float = ALARMS) -> list[OddUnit]:
     """Those that do not belong, the surest first."""
     from scipy.stats import norm
 
@@ -90,9 +89,9 @@ def odd_units(model: Shared, seen: Estimates, alarms: float = ALARMS) -> list[Od
             k = k if t[k] ** 2 > t[alone] ** 2 + CLEARLY else alone
             name = directions[k][0]
             far = _far(model, seen, i, alone) if k < singles else float(t[k])
-            found.append(Odd(unit, name, far, float(t[k]), meaning(name, float(t[k]))))
+            found.append(OddUnit(unit, name, far, float(t[k]), meaning(name, float(t[k]))))
         elif excess[i] > limit:
-            found.append(Odd(unit, "misfit", float(excess[i]), float(excess[i]), MISFIT))
+            found.append(OddUnit(unit, "misfit", float(excess[i]), float(excess[i]), MISFIT))
     return sorted(found, key=lambda one: -abs(one.t))
 
 
@@ -101,7 +100,7 @@ CLEARLY = 2.0
 MISFIT = "play in the gears, a loose mounting, or a recording of another motion: the model cannot follow it"
 
 
-def _far(model: Shared, seen: Estimates, i: int, k: int) -> float:
+def _far(model: PopulationModel, seen: Estimates, i: int, k: int) -> float:
     """How far one number is off, in spreads, when the others are as they are."""
     W = np.linalg.inv(model.predicted(seen.V[i]))
     return float((W @ (seen.x[i] - model.mean))[k] / W[k, k] / max(model.spread[k], 1e-12))

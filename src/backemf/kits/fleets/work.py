@@ -20,14 +20,14 @@ import numpy as np
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...findings import Finding, finding
-from ...identify.fit import fit
+from ...identify.fit import run_fit
+from ...identify.options import FitOptions
 from ...logs.log import Log
 from ...logs.read import read
 from ...logs.robot import Robot
 from ...results.fit import Fit
 from ...statistics import Coordinate
-from .asked import Asked
-from .units import Unit, dataset, remote
+from .request import FleetRequest, Unit, dataset, remote
 
 FITTED, FAILED = "fitted", "failed"
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 CHUNK = 1 << 20
 
 
-def fitted_unit(asked: Asked, unit: Unit) -> list[Row]:
+def fitted_unit(asked: FleetRequest, unit: Unit) -> list[Row]:
     """The rows of a unit: one, or one for each joint of a robot. Never raises for what is wrong with it."""
     begun, cpu = time.time(), time.process_time()
     sums: dict[str, str] = {}
@@ -43,21 +43,21 @@ def fitted_unit(asked: Asked, unit: Unit) -> list[Row]:
         with local_files(unit) as paths:
             sums = {source: checksum(path) for source, path in paths.items()}
             logs = recordings(asked, list(paths.values()))
-            found = identified(asked, logs)
+            found = identify_unit(asked, logs)
         rows = [row_of(unit, one, logs, joint) for joint, one in (found.joints or {"": found}).items()]
     except BackemfWarning as error:
-        rows = [failed(unit, "broken_log", str(error))]
+        rows = [failure(unit, "broken_log", str(error))]
     except BackemfError as error:
-        rows = [failed(unit, "unit_failed", str(error))]
+        rows = [failure(unit, "unit_failed", str(error))]
     except (MemoryError, RecursionError, ArithmeticError, ValueError, LookupError, OSError) as error:
-        rows = [failed(unit, "unit_failed", f"{type(error).__name__}: {error}")]
+        rows = [failure(unit, "unit_failed", f"{type(error).__name__}: {error}")]
     n = len(rows)  # a robot's joints are fitted together
     spent = {"cpu_s": (time.process_time() - cpu) / n, "wall_s": (time.time() - begun) / n}
     spent["ended"] = time.time()
     return [row | {"checksums": sums, "version": __version__} | spent for row in rows]
 
 
-def failed(unit: Unit, code: str, text: str) -> Row:
+def failure(unit: Unit, code: str, text: str) -> Row:
     """The row of a unit that could not be fitted."""
     remedy = "mend or remove the recording, then `backemf fleet retry FOLDER`"
     said = finding(code, f"{unit.key}: {' '.join(text.split())}", remedy).to_dict()
@@ -115,7 +115,7 @@ def checksum(path: Path) -> str:
     return total.hexdigest()
 
 
-def recordings(asked: Asked, paths: Sequence[Path]) -> list[Log]:
+def recordings(asked: FleetRequest, paths: Sequence[Path]) -> list[Log]:
     """The logs of a unit; one that cannot be read, or only in part, is an error here."""
     told: dict[str, Any] = {"map": list(asked.map) or None, "settings": dict(asked.settings) or None}
     told["bench"] = asked.bench if asked.robot is None else Robot.read(asked.robot)
@@ -124,24 +124,15 @@ def recordings(asked: Asked, paths: Sequence[Path]) -> list[Log]:
         return read([str(path) for path in paths], **told)
 
 
-def identified(asked: Asked, logs: Sequence[Log]) -> Fit:
+def identify_unit(asked: FleetRequest, logs: Sequence[Log]) -> Fit:
     """The fit of a unit, as it was asked for."""
-    more: dict[str, Any] = {"begin": dict(asked.begin) or None, "prior": asked.prior}
-    start: Any = asked.actuator
+    common: dict[str, Any] = {"friction": asked.friction, "also": asked.free, "seed": asked.seed}
+    common["hold_out"] = list(asked.hold_out) or None
     if asked.robot is not None:  # a part's sheet, with its firmware profile, is then the prior by itself
-        more = {"firmware": asked.firmware}
-        start = asked.start or asked.actuator
-    return fit(
-        start,
-        logs,
-        friction=asked.friction,
-        also=asked.free,
-        hold_out=list(asked.hold_out) or None,
-        tolerances=not asked.same_bench,
-        n_starts=asked.starts,
-        seed=asked.seed,
-        **more,
-    )
+        options = FitOptions(firmware=asked.firmware, **common)
+        return run_fit(asked.start or asked.actuator, logs, options)
+    options = FitOptions(prior=asked.prior, tolerances=not asked.same_bench, n_starts=asked.starts, **common)
+    return run_fit(asked.actuator, logs, options, dict(asked.begin) or None)
 
 
 def row_of(unit: Unit, found: Fit, logs: Sequence[Log], joint: str = "") -> Row:

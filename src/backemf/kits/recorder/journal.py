@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BackemfError
-from .recorded import GOAL, LOST, MARK, SAMPLE, SWITCH, VERSION
+from .reader import GOAL, LOST, MARK, SAMPLE, SWITCH, VERSION
 
 SLOT = 1024
 """Bytes that are kept for how it ended."""
 
 
-class Journal:
+class RecordingJournal:
     """One log file. Rows go to the disk one by one: what is killed loses at most the row being written."""
 
     def __init__(self, path: Path, head: dict[str, Any]):

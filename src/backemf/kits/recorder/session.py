@@ -1,8 +1,10 @@
-"""Playing motions on a bus and writing down what comes back: what the guardian does while it lives."""
+"""Playing motions on a bus and writing down what comes back: what the guardian does while it lives; limits
+hold while something moves, and sentences say which was broken."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...planning.motions import Motion, SafetyLimits
-from .buses.bus import Bus, BusError, Reply, Servo
-from .journal import Journal
-from .safety import violation
+from .buses.bus import Bus, BusError, BusServo, Reply
+from .journal import RecordingJournal
 
 SETTLE = 0.3
 """Rest between the way to the start and the motion itself [s]."""
@@ -24,7 +25,7 @@ CUT_TRIES = 2.0
 """How long the torque is tried to be switched off before a person is called for help [s]."""
 
 
-class Stop(Exception):
+class StopMotion(Exception):
     """Why a motion ends before its time."""
 
 
@@ -34,7 +35,7 @@ class Session:
 
     bus: Bus
     names: Mapping[int, str]
-    servos: Mapping[int, Servo]
+    servos: Mapping[int, BusServo]
     offsets: Mapping[int, float]
     """Of each joint's zero from the servo's own [rad]."""
     limits: SafetyLimits
@@ -54,7 +55,7 @@ class Session:
 
     def play(self, motion: Motion, path: Path, head: dict[str, Any]) -> dict[str, Any]:
         """Record one motion; how it ended. The torque is off afterwards, whatever happens."""
-        journal = Journal(path, head)
+        journal = RecordingJournal(path, head)
         counted = _Counted({id: k for k, id in enumerate(self.ids)})
         ended, reason, home = "early", "", {}
         try:
@@ -64,7 +65,7 @@ class Session:
             self._record(motion, journal, counted, starts)
             ended = "complete"
             self._back(motion, home)
-        except Stop as stop:
+        except StopMotion as stop:
             ended, reason = "early", str(stop)
         except BusError as error:
             ended, reason = "early", str(error)
@@ -91,13 +92,15 @@ class Session:
                 break
         else:
             silent = ", ".join(self.names[id] for id in self.ids if id not in home)
-            raise Stop(f"{silent} did not say where it is, so its torque stays off")
+            raise StopMotion(f"{silent} did not say where it is, so its torque stays off")
         self._heard = dict.fromkeys(self.ids, time.monotonic())
         self.bus.ask(home)
         self._on = set(self.ids)
         silent = self.bus.torque(self.ids, True)
         if silent:
-            raise Stop(f"the torque of {', '.join(self.names[id] for id in silent)} cannot be switched on")
+            raise StopMotion(
+                f"the torque of {', '.join(self.names[id] for id in silent)} cannot be switched on"
+            )
         self.bus.ask(home)
         return home
 
@@ -127,7 +130,7 @@ class Session:
             pace()
 
     def _record(
-        self, motion: Motion, journal: Journal, counted: _Counted, starts: Mapping[int, float]
+        self, motion: Motion, journal: RecordingJournal, counted: _Counted, starts: Mapping[int, float]
     ) -> None:
         players = {
             id: (track, track.player())
@@ -141,14 +144,13 @@ class Session:
             told[id] = self.bus.given(id, starts[id])
             journal.goal(0.0, k, told[id] - self.offsets[id])
         while (t := (time.monotonic() - begin) * self.speed) < motion.duration:
-            goals = {}
-            for id, (track, at) in players.items():
-                if track.coast is not None and t >= track.coast:
-                    if id in self._on:
-                        self._release(id)
-                        journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
-                    continue
-                goals[id] = at(t) + self.offsets[id]
+            for id in [
+                id for id, (track, _) in players.items() if track.coast is not None and t >= track.coast
+            ]:
+                del players[id]
+                self._release(id)
+                journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
+            goals = {id: at(t) + self.offsets[id] for id, (_, at) in players.items()}
             if goals:
                 sent = (self.bus.ask(goals) - begin) * self.speed
                 for id, goal in goals.items():
@@ -156,15 +158,7 @@ class Session:
                     if given != told[id]:
                         told[id] = given
                         journal.goal(sent, number[id], given - self.offsets[id])
-            replies = self.bus.sample(self.ids)
-            for reply in replies:
-                stamp = (reply.time - begin) * self.speed
-                journal.sample(stamp, number[reply.id], reply.values)
-                counted.add(reply.id, stamp)
-            for id in set(self.ids) - {reply.id for reply in replies}:
-                now = (time.monotonic() - begin) * self.speed
-                journal.lost(now, number[id], "no answer")
-                counted.lost[id] += 1
+            replies = self._sample(journal, counted, begin)
             self._watch(replies)
             if time.monotonic() - shown > SHOWN:
                 shown = time.monotonic()
@@ -172,18 +166,31 @@ class Session:
                 self._show(motion, t, counted.rate(t), replies, told)
             pace()
 
+    def _sample(self, journal: RecordingJournal, counted: _Counted, begin: float) -> list[Reply]:
+        """What all servos say now, written down with what is lost; `begin` is when the motion did [s]."""
+        replies = self.bus.sample(self.ids)
+        number = {id: k for k, id in enumerate(self.ids)}
+        for reply in replies:
+            stamp = (reply.time - begin) * self.speed
+            journal.sample(stamp, number[reply.id], reply.values)
+            counted.add(reply.id, stamp)
+        for id in set(self.ids) - {reply.id for reply in replies}:
+            journal.lost((time.monotonic() - begin) * self.speed, number[id], "no answer")
+            counted.lost[id] += 1
+        return replies
+
     def _still_on(self) -> None:
         """One joint after another: a servo that started anew says nothing of it, and no longer follows."""
         self._turn += 1
         on = [id for id in self.ids if id in self._on]
         if on and self.bus.is_on(on[self._turn % len(on)]) is False:
             name = self.names[on[self._turn % len(on)]]
-            raise Stop(f"the torque of {name} went off by itself: a brown-out, or its own protection")
+            raise StopMotion(f"the torque of {name} went off by itself: a brown-out, or its own protection")
 
     def _release(self, id: int) -> None:
         """Torque off in the middle of a motion: a joint that coasts."""
         if self.bus.torque([id], False):
-            raise Stop(f"the torque of {self.names[id]} cannot be switched off to let it coast")
+            raise StopMotion(f"the torque of {self.names[id]} cannot be switched off to let it coast")
         self._on.discard(id)
 
     def _back(self, motion: Motion, home: Mapping[int, float]) -> None:
@@ -192,7 +199,7 @@ class Session:
         for reply in self.bus.sample(self.ids):
             if reply.id in self._on:
                 here[reply.id] = self.servos[reply.id].seen(reply.values)["position"]
-        with contextlib.suppress(Stop):
+        with contextlib.suppress(StopMotion):
             self._go(here, {id: home[id] for id in here})
 
     def _look(self, reply: Reply, *, enabled: bool = True) -> None:
@@ -205,23 +212,23 @@ class Session:
             enabled=enabled,
         )
         if broken:
-            raise Stop(broken)
+            raise StopMotion(broken)
 
     def _watch(self, replies: list[Reply], where: str = "") -> None:
         """Everything that ends a motion: a wish, a limit, a servo that is silent."""
         wish = self.stopped()
         if wish:
-            raise Stop(wish)
+            raise StopMotion(wish)
         now = time.monotonic()
         for reply in replies:
             self._heard[reply.id] = reply.time
             try:
                 self._look(reply)
-            except Stop as stop:
-                raise Stop(f"{where}{stop}") from None
+            except StopMotion as stop:
+                raise StopMotion(f"{where}{stop}") from None
         for id, heard in self._heard.items():
             if now - heard > self.limits.silence:
-                raise Stop(f"{where}{self.names[id]} has not answered for {now - heard:.2f} s")
+                raise StopMotion(f"{where}{self.names[id]} has not answered for {now - heard:.2f} s")
 
     def _show(
         self, motion: Motion, t: float, rate: float, replies: list[Reply], told: Mapping[int, float]
@@ -296,3 +303,39 @@ class _Counted:
                 }
             )
         return {"joints": rows}
+
+
+def violation(
+    name: str, servo: BusServo, reply: Reply, limits: SafetyLimits, offset: float, *, enabled: bool = True
+) -> str:
+    """Which limit a reply breaks, in words; empty where none. Motion is judged as the joint counts it."""
+    seen = servo.seen(reply.values)
+    if reply.alarm and enabled:
+        return f"{name} reports {reply.alarm}"
+    q = seen["position"] - offset
+    if limits.position_low is not None and q < limits.position_low:
+        return f"{name} is at {q:.3f} rad, below its limit of {limits.position_low:g}"
+    if limits.position_high is not None and q > limits.position_high:
+        return f"{name} is at {q:.3f} rad, above its limit of {limits.position_high:g}"
+    return over(name, seen, limits, servo)
+
+
+def over(name: str, seen: Mapping[str, float], limits: SafetyLimits, servo: BusServo) -> str:
+    """The limits that do not depend on where it is."""
+    for signal, most, unit in (("velocity", limits.velocity, "rad/s"), ("current", limits.current, "A")):
+        if most is not None and signal in seen and abs(seen[signal]) > most:
+            return f"{name} has a {signal} of {seen[signal]:.3g} {unit}, above its limit of {most:g}"
+    hottest = [t for t in (limits.temperature, servo.temperature_limit) if t]
+    if hottest and seen.get("temperature", 0.0) > min(hottest):
+        return f"{name} is at {seen['temperature']:.0f} degC, above its limit of {min(hottest):g}"
+    return _supply_beyond(name, seen["supply"], limits, servo) if "supply" in seen else ""
+
+
+def _supply_beyond(name: str, volts: float, limits: SafetyLimits, servo: BusServo) -> str:
+    """Which limit of its supply a servo is beyond, in words; what is stated comes before its own."""
+    low, high = servo.supply or (-math.inf, math.inf)
+    low = low if limits.supply_low is None else limits.supply_low
+    high = high if limits.supply_high is None else limits.supply_high
+    if volts < low:
+        return f"the supply of {name} is {volts:.1f} V, below its limit of {low:g}"
+    return f"the supply of {name} is {volts:.1f} V, above its limit of {high:g}" if volts > high else ""

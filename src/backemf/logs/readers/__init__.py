@@ -3,6 +3,7 @@ and hands over its recordings as they were written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -42,7 +43,7 @@ READERS: Registry[Reader] = Registry(
         "mat": "backemf.logs.readers.mat",
         "npz": "backemf.logs.readers.npz",
         # text
-        "recorded": "backemf.kits.recorder.recorded",
+        "recorded": "backemf.kits.recorder.reader",
         "yaml": "backemf.logs.readers.yaml_file",
         "sysid-json": "backemf.kits.frc.sysid_json",
         "json": "backemf.logs.readers.json_file",
@@ -50,22 +51,12 @@ READERS: Registry[Reader] = Registry(
     },
     group="backemf.readers",
 )
-"""Asked in this order; those of other packages first where the file's ending is theirs, or else last."""
+"""Asked in this order; those of other packages where none of these reads a file."""
 
 
 def suffixes() -> tuple[str, ...]:
     """What counts as a recording when a whole folder is read."""
-    return tuple(dict.fromkeys(s for name in reversed(READERS.all_names) for s in READERS[name].SUFFIXES))
-
-
-def _in_order(path: Path) -> list[Reader]:
-    """Our readers; those of other packages around them where none of ours has the file's ending."""
-    readers = [READERS[name] for name in READERS.own_names]
-    if any(path.name.endswith(suffix) for reader in readers for suffix in reader.SUFFIXES):
-        return readers
-    others = [READERS[name] for name in READERS.other_names]
-    mine = [r for r in others if path.name.endswith(tuple(r.SUFFIXES))]
-    return [*mine, *readers, *(r for r in others if r not in mine)]
+    return tuple(dict.fromkeys(s for reader in reversed([*READERS.values()]) for s in reader.SUFFIXES))
 
 
 def reader_of(path: Path) -> Reader:
@@ -80,11 +71,24 @@ def reader_of(path: Path) -> Reader:
             head = file.read(HEAD)
         if not head:
             raise ReadError("the file is empty")
-    readers = _in_order(path)
-    for reader in readers:
+    for reader in _candidates(path):
         if reader.can_read(path, head):
             return reader
-    named = (f"{r.FORMAT} ({', '.join(r.SUFFIXES)})" if r.SUFFIXES else r.FORMAT for r in readers)
-    known = ", ".join(reversed(list(named)))
+    named = (f"{r.FORMAT} ({', '.join(r.SUFFIXES)})" if r.SUFFIXES else r.FORMAT for r in READERS.values())
+    expected = ", ".join(reversed(list(named)))
     begins = f"it begins with {head[:8]!r}"
-    raise ReadError(f"not a recording of a known format ({begins}); expected one of {known}")
+    raise ReadError(f"not a recording of a known format ({begins}); expected one of {expected}")
+
+
+def _candidates(path: Path) -> Iterator[Reader]:
+    """Readers in the order in which a file is shown to them: ours, unless its ending is another package's."""
+    own = [*READERS.own().values()]
+    ours = path.name.endswith(tuple(suffix for reader in own for suffix in reader.SUFFIXES))
+    if ours:
+        yield from own
+    others = [READERS[name] for name in READERS.other_names]
+    theirs = [reader for reader in others if path.name.endswith(tuple(reader.SUFFIXES))]
+    yield from theirs
+    if not ours:
+        yield from own
+    yield from (reader for reader in others if reader not in theirs)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...datasheets.datasheet import Datasheet
-from ...engine.hosted import Live, live
+from ...engine.hosted import LiveSystem, live_system
 from ...errors import InvalidValue, MissingValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
@@ -39,7 +39,7 @@ class Placed(NamedTuple):
 
     name: str
     """Of the model's actuator."""
-    system: Live
+    system: LiveSystem
     fit: Fit | None
     n_line: int
     functions: Any
@@ -88,7 +88,7 @@ def attach(
     for joint, pattern in edit.chosen(spec, wanted, name).items():
         actuator, fit = known[pattern]
         _same_motion(mujoco, spec, joint, actuator)
-        system, n_line = live(actuator, switched=switch), rows.line_of(actuator, spec.option.timestep)
+        system, n_line = live_system(actuator, switched=switch), rows.line_of(actuator, spec.option.timestep)
         numbers[joint], functions = callback.register(system)
         taken, said = edit.take(spec, joint, actuator, float(system.armature([*system.parameters.values()])))
         spec.actuator(taken).actdim = rows.size(system, n_line)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engine.compile import cache, compiled
 from ...engine.compile.compiled import Structure
-from ...engine.hosted import Live
+from ...engine.hosted import ANEW, LONG_DELAY, LiveSystem
 from ...errors import InvalidValue
 from ..arrays import load_mujoco
 from .layout import layout
@@ -29,14 +29,15 @@ class _Table:
     """Where everything lies, at an address that stays, with room for more structures."""
 
     def __init__(self) -> None:
-        places = {**layout(), "magic": MAGIC}
+        self.long_delay = ctypes.create_string_buffer((LONG_DELAY.removesuffix("%s") + ANEW).encode())
+        places = {**layout(), "magic": MAGIC, "long_delay": ctypes.addressof(self.long_delay)}
         self.n_layout = len(LAYOUT)
         self.numbers = np.zeros(self.n_layout + 1 + ROW * MOST, np.int64)
         self.numbers[: self.n_layout] = [places[name] for name in LAYOUT]
         self.known: dict[int, Any] = {}
         """By hash, the compiled functions of every structure, which must stay alive."""
 
-    def add(self, number: int, functions: Any, system: Live) -> None:
+    def add(self, number: int, functions: Any, system: LiveSystem) -> None:
         if number in self.known:
             return
         if len(self.known) == MOST:
@@ -47,7 +48,8 @@ class _Table:
         places = (system.states.index("position"), system.states.index("velocity"))
         late = len(system.actuator.drive.targets)
         sizes = (len(system.states), len(system.inputs) - 3)
-        self.numbers[at : at + ROW] = [number, functions.step.address, *sizes, *places, late]
+        step, begin = functions.step.address, functions.begin.address
+        self.numbers[at : at + ROW] = [number, step, *sizes, *places, late, begin]
         self.known[number] = functions
         self.numbers[self.n_layout] = len(self.known)  # last: another thread may be stepping
 
@@ -104,7 +106,7 @@ def install() -> None:
         getattr(mujoco, f"set_mjcb_act_{word}")(function)
 
 
-def register(system: Live) -> tuple[int, Any]:
+def register(system: LiveSystem) -> tuple[int, Any]:
     """A structure's number, by which models know it, and its functions; installs the callbacks."""
     structure = Structure(system)
     functions = compiled.called(structure)

@@ -11,8 +11,7 @@ from ...errors import InvalidValue, MissingValue
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
 from ..arrays import load_mujoco
-from ..joints import by_joint
-from ..models import same_era
+from ..models import by_joint, same_era
 
 KEPT = {"id", "name", "target", "trntype", "classname", "signature", "info", "parent", "plugin", "group"}
 KEPT |= {"refsite", "slidersite", "userdata", "compiler", "ctrlrange", "ctrllimited"}

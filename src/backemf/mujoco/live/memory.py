@@ -93,6 +93,12 @@ def call(context: Any, at: Any, n: Any, terms: Any, states: Any, inputs: Any, h:
 
 
 @intrinsic
+def begin(context: Any, at: Any, terms: Any, targets: Any, states: Any) -> Any:
+    """A structure's states as they begin."""
+    return types.void(_I, _I, _I, _I), _calling(ir.VoidType(), None, _P, _P, _P)
+
+
+@intrinsic
 def on_stack(context: Any, at: Any, d: Any) -> Any:
     """mj_markStack or mj_freeStack."""
     return types.void(_I, _I), _calling(ir.VoidType(), None, _P)
@@ -108,3 +114,17 @@ def allocate(context: Any, at: Any, d: Any, n: Any) -> Any:
 def solve(context: Any, at: Any, m: Any, d: Any, x: Any, y: Any, n: Any) -> Any:
     """mj_solveM."""
     return types.void(_I, _I, _I, _I, _I, types.int32), _calling(ir.VoidType(), None, _P, _P, _P, _P, WHOLE)
+
+
+@intrinsic
+def refuse(context: Any, at: Any, text: Any, delay: Any, line: Any, h: Any, longest: Any) -> Any:
+    """mju_error of a delay that is too long: it does not come back."""
+
+    def jump(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()], var_arg=True)
+        said = builder.inttoptr(values[1], ir.IntType(8).as_pointer())
+        numbers = [values[2], builder.trunc(values[3], WHOLE), *values[4:]]
+        builder.call(builder.inttoptr(values[0], kind.as_pointer()), [said, *numbers])
+        return context.get_dummy_value()
+
+    return types.void(_I, _I, _R, _I, _R, _R), jump

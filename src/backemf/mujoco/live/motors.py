@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import Live, live
+from ...engine.hosted import ANEW, LEAD, LiveSystem, check_delay, live_system
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...physics.actuator import Actuator, signals
@@ -47,7 +47,7 @@ class Attachment:
     """Where its activations begin."""
     n_line: int
     """Commands of the past among them, for each target."""
-    system: Live
+    system: LiveSystem
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -148,19 +148,14 @@ class Motors(Displayed):
         if joint not in self.joints:
             raise UnknownName("joint", joint, self.joints)
         one = self.joints[joint]
-        system = live(actuator, switched="disabled" in one.system.inputs)
+        system = live_system(actuator, switched="disabled" in one.system.inputs)
         if system.key != one.system.key:
             raise InvalidValue(
                 f"joint {joint!r} was attached with other parts ({one.actuator.drive.kind},"
                 f" {one.actuator.friction.kind}); expected the same with other numbers: attach anew"
             )
         h = float(model.opt.timestep)
-        if (actuator.drive.delay or 0.0) / h + 0.5 > one.n_line:
-            raise InvalidValue(
-                f"joint {joint!r} was attached with room for a delay of"
-                f" {1e3 * h * (one.n_line - 0.5):.3g} ms, and drive.delay is now"
-                f" {1e3 * (actuator.drive.delay or 0.0):g} ms; attach anew"
-            )
+        check_delay(actuator.drive.delay or 0.0, one.n_line + 1, h, ANEW, lead=LEAD)
         _, functions = callback.register(system)
         kept, channels = rows.settings_of(model, one.index), rows.channels_of(model, one.index, system)
         rows.put(model, one.index, rows.row(functions, system, kept, channels))

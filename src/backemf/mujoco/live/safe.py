@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ...engine.hosted import attached
+from ...engine.hosted import hosted_system
 from ...engine.stepper import Stepper
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
@@ -43,7 +43,7 @@ def exact(actuator: Actuator, inertia: float, h: float) -> np.ndarray:
 def _let_go(actuator: Actuator, inertia: float, h: float, substeps: int, n: int, every: int) -> np.ndarray:
     """Positions after every so many steps. The simulator's own rule, seen half a step
     earlier; see `kernel.py`."""
-    step = Stepper([attached(actuator)])
+    step = Stepper([hosted_system(actuator)])
     q, v = step.states.index("position"), step.states.index("velocity")
     away = AWAY if actuator.drive.error_of == "position" else 0.0
     state = step.start(position=away, velocity=SPEED)

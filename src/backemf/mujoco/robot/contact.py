@@ -1,5 +1,5 @@
-"""Contact that nobody modelled: where along a recording a robot leans on something, found from the torques
-that its actuators cannot explain and from where its lowest point is then."""
+"""Where a robot touched something: torques that no motor explains, how near its parts come to each other and
+to the ground, and the plane that the touches lie on."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...logs.robot import Ground, Robot
 from ...logs.start import targets
 from ...physics.actuator import Actuator, inertias, signals
 from ...physics.bench import Recorded
-from .clearance import Clearance
-from .dynamics import Carried
+from ..arrays import load_mujoco
+from .dynamics import Carried, bare_model, places
 from .motion import Motion
 
 MOVING = 0.05
@@ -147,3 +147,221 @@ def stretches(mask: np.ndarray) -> list[tuple[int, int]]:
     """(first, behind the last) of each stretch that is marked."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clearance:
+    """Along a motion."""
+
+    height: np.ndarray
+    """Of the lowest point of what moves and can touch [m]."""
+    body: np.ndarray
+    """The body that it belongs to."""
+    point: np.ndarray
+    """(samples, 3), where it is [m]."""
+    push: np.ndarray
+    """(samples, joints): torque on each joint from one newton upwards there [N m]."""
+
+
+def clearance(robot: Robot, q: np.ndarray, model: Any = None) -> Clearance | None:
+    """For positions of all joints (samples, joints); None where nothing of the robot can touch."""
+    mujoco = load_mujoco()
+    model = bare_model(robot) if model is None else model
+    geoms = touching(model)
+    if not len(geoms):
+        return None
+    data, (at_q, at_v) = mujoco.MjData(model), places(robot, model)
+    mujoco.mj_resetData(model, data)
+    n = len(q)
+    where, turned = np.empty((n, len(geoms), 3)), np.empty((n, len(geoms), 3, 3))
+    anchors, axes = np.empty((n, len(at_v), 3)), np.empty((n, len(at_v), 3))
+    ids = np.array([model.joint(name).id for name in robot.names])
+    for k in range(n):
+        data.qpos[at_q] = q[k]
+        mujoco.mj_kinematics(model, data)
+        where[k], turned[k] = data.geom_xpos[geoms], data.geom_xmat[geoms].reshape(-1, 3, 3)
+        anchors[k], axes[k] = data.xanchor[ids], data.xaxis[ids]
+    lowest = np.stack(
+        [_lowest(model, g, where[:, i], turned[:, i]) for i, g in enumerate(geoms)], axis=1
+    )  # (samples, geoms, 3)
+    first = np.argmin(lowest[:, :, 2], axis=1)
+    point = lowest[np.arange(n), first]
+    body = np.array([int(model.geom_bodyid[geoms[i]]) for i in first])
+    # dz/dq_i of the point: (axis x (point - anchor))_z for a hinge, axis_z for a slide, of joints below it
+    lever = point[:, None, :] - anchors
+    turning = axes[..., 0] * lever[..., 1] - axes[..., 1] * lever[..., 0]
+    slides = model.jnt_type[ids] == mujoco.mjtJoint.mjJNT_SLIDE
+    moves = np.where(slides[None, :], axes[..., 2], turning)
+    carries = np.array([[_carries(model, j, b) for j in ids] for b in range(model.nbody)])
+    return Clearance(height=point[:, 2], body=body, point=point, push=np.where(carries[body], moves, 0.0))
+
+
+def touching(model: Any) -> np.ndarray:
+    """Geoms that move with a joint and can touch something."""
+    mujoco = load_mujoco()
+    known = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in SHAPES}
+    moving = [bool(_joints_above(model, int(b))) for b in model.geom_bodyid]
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    return np.array(
+        [g for g in range(model.ngeom) if collides[g] and moving[g] and int(model.geom_type[g]) in known], int
+    )
+
+
+SHAPES = ("SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
+
+
+def _joints_above(model: Any, body: int) -> bool:
+    while body > 0:
+        if model.body_jntnum[body]:
+            return True
+        body = int(model.body_parentid[body])
+    return False
+
+
+def _carries(model: Any, joint: int, body: int) -> bool:
+    """Whether a joint moves a body."""
+    own = int(model.jnt_bodyid[joint])
+    while body > 0:
+        if body == own:
+            return True
+        body = int(model.body_parentid[body])
+    return False
+
+
+def _lowest(model: Any, g: int, x: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The lowest point of a geom at places x, turned by R: (samples, 3)."""
+    mujoco = load_mujoco()
+    kind, size = int(model.geom_type[g]), model.geom_size[g]
+    down = -R[:, 2, :]  # world's down in the geom's frame
+    kinds = mujoco.mjtGeom
+    if kind == kinds.mjGEOM_SPHERE:
+        local = size[0] * down
+    elif kind == kinds.mjGEOM_CAPSULE:
+        local = size[0] * down
+        local[:, 2] += np.sign(down[:, 2]) * size[1]
+    elif kind == kinds.mjGEOM_BOX:
+        local = np.sign(down) * size
+    elif kind == kinds.mjGEOM_ELLIPSOID:
+        scaled = down * size
+        local = scaled * size / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1e-12)
+    elif kind == kinds.mjGEOM_CYLINDER:
+        flat = down[:, :2] / np.maximum(np.linalg.norm(down[:, :2], axis=1, keepdims=True), 1e-12)
+        local = np.column_stack([size[0] * flat, np.sign(down[:, 2]) * size[1]])
+    else:
+        mesh = int(model.geom_dataid[g])
+        begin, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+        corners = np.asarray(model.mesh_vert[begin : begin + count], float)
+        local = corners[np.argmax(down @ corners.T, axis=1)]
+    return x + np.einsum("kij,kj->ki", R, local)
+
+
+SHORTEST = 0.5
+"""Time of touching from which on a plane is believed [s]."""
+FLAT = 0.12
+"""Scatter of the touching points about a plane, as a share of the heights that the robot's lowest point
+passes, up to which it is one: torques that a poor model leaves lie at any height."""
+OFTEN = 0.15
+"""Share of the moments at or below a plane in which something pushes, at least: what leans lightly is held by
+friction."""
+SELDOM = 0.1
+"""Share of the moments well above it in which something pushes, at most, of the share on it."""
+BELOW = 0.01
+"""Share of all moments in which the lowest point may be well below it."""
+STEEPEST = 0.2
+"""Slope up to which a table is one."""
+BETTER = 0.4
+"""Scatter about a sloping plane, as a share of that about a level one, from which on a slope is believed."""
+FEW = 3
+"""Separate touches from which on their heights tell how well the plane is known."""
+MANY = 6
+"""Separate touches from which on they tell a slope."""
+BENDING = 1e-3
+"""Least error of a plane [m]: links bend."""
+
+
+def ground_of(
+    there: Sequence[Clearance], felt: Sequence[Pushes], clocks: Sequence[np.ndarray]
+) -> Ground | None:
+    """The plane on which the points lie at which the robot was pushed; None where they lie on none, or
+    nothing pushed, or it was pushed elsewhere as well."""
+    points = np.concatenate([c.point for c in there])
+    pushed = np.concatenate([p.sure > SIGNIFICANT for p in felt])
+    step = float(np.median(np.concatenate([np.diff(t) for t in clocks])))
+    least = max(SHORTEST / step, 8)
+    if pushed.sum() < least:
+        return None
+    span = float(np.ptp(np.percentile(points[:, 2], [0.1, 99.9])))
+    where = points[pushed]
+    slopes = np.zeros(2)
+    height, scatter, near = _level(where[:, 2], FLAT * span)
+    tilted = _tilted(where[near])
+    several = sum(len(stretches(p.sure > SIGNIFICANT)) for p in felt) >= MANY
+    if tilted is not None and several and tilted[2] < BETTER * scatter:
+        height, slopes, scatter = tilted
+    scatter = max(scatter, _touches(felt, points, height, slopes, FLAT * span), BENDING)
+    ground = Ground(height=height, x_slope=float(slopes[0]), y_slope=float(slopes[1]), error=scatter)
+    if scatter > FLAT * span:
+        return None
+    gap = points[:, 2] - ground.under(points)
+    return ground if _is_touched(gap, pushed, scatter, least, 0.5 * FLAT * span) else None
+
+
+def _is_touched(gap: np.ndarray, pushed: np.ndarray, scatter: float, least: float, deep: float) -> bool:
+    """Whether something pushes on a plane, and next to nowhere else, by the gaps above it [m]."""
+    on, above, below = gap < 0.0, gap > 4.0 * scatter, gap < -6.0 * scatter - deep
+    close = np.abs(gap) < 3.0 * scatter
+    if (pushed & close).sum() < least or below.mean() > BELOW:
+        return False
+    often = float(pushed[on].mean()) if on.any() else 0.0
+    elsewhere = float(pushed[above].mean()) if above.any() else 0.0
+    return often >= OFTEN and elsewhere <= SELDOM * often
+
+
+def _touches(
+    felt: Sequence[Pushes], points: np.ndarray, height: float, slopes: np.ndarray, width: float
+) -> float:
+    """Scatter of the heights of separate touches about the plane: one that lasts counts once. Of few it is
+    what links bend by."""
+    gap = points[:, 2] - height - points[:, :2] @ slopes
+    heights, begin = [], 0
+    for p in felt:
+        own = gap[begin : begin + len(p.sure)]
+        begin += len(p.sure)
+        heights += [float(np.median(own[a:b])) for a, b in stretches(p.sure > SIGNIFICANT)]
+    near = np.array([h for h in heights if abs(h) < width])
+    usual = 1.4826 * float(np.median(np.abs(near))) if len(near) else 0.0
+    return usual if len(near) >= FEW else max(usual, 0.5 * NEAR)
+
+
+def _level(z: np.ndarray, width: float) -> tuple[float, float, np.ndarray]:
+    """(height, scatter, which) of the heights within the band of this half width that holds most of them."""
+    ordered = np.sort(z)
+    ends = np.searchsorted(ordered, ordered + 2.0 * width, side="right")
+    first = int(np.argmax(ends - np.arange(len(z))))
+    height = float(np.median(ordered[first : ends[first]]))
+    for _ in range(5):
+        near = np.abs(z - height) <= width
+        height = float(np.median(z[near]))
+    near = np.abs(z - height) <= width
+    return height, 1.4826 * float(np.median(np.abs(z[near] - height))), near
+
+
+def _tilted(points: np.ndarray) -> tuple[float, np.ndarray, float] | None:
+    """(height, slopes, scatter) of a sloping plane through points, by iterated weights; None where they do
+    not spread enough, or it is too steep."""
+    spread = np.std(points[:, :2], axis=0)
+    if len(points) < 30 or float(np.max(spread)) < 1e-3:
+        return None
+    A = np.column_stack([np.ones(len(points)), points[:, :2]])
+    weight = np.ones(len(points))
+    plane, scatter = np.zeros(3), np.inf
+    for _ in range(20):
+        # slopes across a direction that the points do not reach into stay next to nothing
+        ridge = np.diag([0.0, 1.0, 1.0]) * 1e-6 * weight.sum()
+        plane = np.linalg.solve((A * weight[:, None]).T @ A + ridge, (A * weight[:, None]).T @ points[:, 2])
+        left = np.abs(points[:, 2] - A @ plane)
+        scatter = 1.4826 * float(np.median(left))
+        weight = np.minimum(1.0, 1.5 * max(scatter, 1e-6) / np.maximum(left, 1e-9))
+    if float(np.hypot(*plane[1:])) > STEEPEST:
+        return None
+    return float(plane[0]), plane[1:], scatter

@@ -9,20 +9,22 @@ away.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...engine.hosted import HostedSystem, check_delay, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header
+from ..motions import Clocked
+from ..template import fill
 from . import cc
-from .frame import framed, line_for
-from .names import identifier, literal, macro
+from .names import array, comment, enumeration, identifier, literal, macro
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -45,41 +47,6 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     ("how sure a fit is", "not carried", "the torch file draws from it"),
 )
 """Ours -> theirs, for the documentation page; of a joint named knee."""
-DRIVER = """
-#include <stdlib.h>
-#include "{name}.h"
-#if defined(_WIN32)
-#define SHOWN __declspec(dllexport)
-#else
-#define SHOWN __attribute__((visibility("default")))
-#endif
-SHOWN void *driver_made(double h, double position, double velocity) {{
-    {name}_actuator *a = malloc(sizeof *a);
-    if (a == NULL) {{
-        return NULL;
-    }}
-    (void){name}_init(a, h, ({real})position);
-    {adjusted}
-    {name}_reset(a, ({real})position);
-    if ({name}_changed(a) != 0) {{
-        free(a);
-        return NULL;
-    }}
-    a->s[{VELOCITY}] = ({real})velocity;
-    return a;
-}}
-SHOWN void driver_freed(void *a) {{
-    free(a);
-}}
-SHOWN void driver_moved(void *of, double inertia, double load, const double *asked, double *after) {{
-    {name}_actuator *a = of;
-    (void)asked;
-    {name}_step(a, ({real})inertia, ({real})load{asked});
-    after[0] = a->s[{POSITION}];
-    after[1] = a->s[{VELOCITY}];
-}}
-"""
-"""What a replay adds to the two files, to call them from Python."""
 
 
 def simulator() -> str:
@@ -111,8 +78,10 @@ def run_all(
         raise InvalidValue(f"{', '.join(files)}: expected a source file NAME.c and its header NAME.h")
     name, real = _named(files[source])
     targets = [*cases[0].ctrl]
-    driver = DRIVER.format(
+    driver = fill(
+        "driver.c",
         name=name,
+        file=source[:-2],
         real=real,
         adjusted=" ".join(
             f"a->p[{macro(name, 'p', path)}] = {literal(value)};" for path, value in (adjust or {}).items()
@@ -120,7 +89,9 @@ def run_all(
         asked="".join(f", ({real})asked[{i}]" for i in range(len(targets))),
         POSITION=macro(name, "s", "position"),
         VELOCITY=macro(name, "s", "velocity"),
-    ).replace(f'"{name}.h"', f'"{source[:-2]}.h"')
+        NAME=name.upper(),
+        DELAY=macro(name, "p", "drive.delay"),
+    )
     with cc.laid_out({**files, "driver.c": driver}) as folder:
         path = cc.build(folder, [source, "driver.c"], f"driver{cc.ending()}")
         library: Any = ctypes.CDLL(str(path))
@@ -137,15 +108,15 @@ def _named(text: str) -> tuple[str, str]:
 
 def _moved(library: Any, case: Clocked) -> np.ndarray:
     real, pointer = ctypes.c_double, ctypes.c_void_p
-    library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3
+    library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3 + [pointer]
     library.driver_freed.argtypes = [pointer]
     library.driver_moved.argtypes = [pointer, real, real, pointer, pointer]
-    one = library.driver_made(case.timestep, case.position, case.velocity)
+    line = np.zeros(2)
+    one = library.driver_made(case.timestep, case.position, case.velocity, line.ctypes.data)
     if not one:
-        raise InvalidValue(
-            f"the C file takes no step of {1e3 * case.timestep:g} ms: its line of commands is too short for"
-            " the delay; export with this --timestep"
-        )
+        remedy = "an export for this --timestep"
+        check_delay(line[0], int(line[1]), case.timestep, remedy, lead=1.0)  # one more where steps differ
+        raise InvalidValue(f"the C file takes no step of {1e3 * case.timestep:g} ms; expected a time above 0")
     sent = np.ascontiguousarray(case.mean_inputs)
     positions, after = np.empty(len(case.moments)), np.array([case.position, case.velocity])
     try:
@@ -192,3 +163,94 @@ def findings_of(actuator: Actuator) -> list[Finding]:
     text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
     remedy = "give motor.rotor_inertia, or an inertia above 0 for the joint"
     return [Finding(code="no_rotor_inertia", text=text, remedy=remedy)]
+
+
+ROOM = 8
+"""Commands that the line holds at least: whoever changes the step or the delay a little need not define
+another length."""
+
+
+class Framed(NamedTuple):
+    """The two files, and the names of what they hold in the order of their arrays."""
+
+    name: str
+    header: str
+    source: str
+    real: str
+    system: HostedSystem
+    signals: tuple[str, ...]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self.system.inputs[2:]
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {f"{self.name}.c": self.source, f"{self.name}.h": self.header}
+
+
+def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int) -> Framed:
+    """An actuator as C; `top` are the lines of the files' header, `line` how many commands may wait."""
+    from ...engine.compile.compiled import lowered_hosted, lowered_signals
+    from ...engine.compile.dialects import c
+
+    system, name = hosted_system(actuator), identifier(joint)
+    lowered, shown = lowered_hosted(system), lowered_signals(system)
+    targets, drive = system.inputs[2:], actuator.drive
+    late = drive.delay is not None and bool(targets)
+    sizes, functions = c.declarations(name, lowered, real).split("\n\n", 1)
+    signal_sizes, signal_functions = c.signal_declarations(name, shown, real).split("\n\n", 1)
+    rows = [row.split() for row in f"{sizes}\n{signal_sizes}".splitlines()]
+    count = {macro.removeprefix(f"{name.upper()}_").lower(): int(n) for _, macro, n in rows}
+    paths = [*system.parameters]
+    units = [actuator.unit(path) for path in paths]
+    words = {
+        "top": comment(top),
+        "name": name,
+        "NAME": name.upper(),
+        "real": real,
+        "zero": "0.0f" if real == "float" else "0.0",
+        "asked": "".join(f", {real} {target}" for target in targets),
+        "passed": "".join(f", {target}" for target in targets),
+        "listed": ", ".join(targets),
+        "given": ", ".join(targets) or ("0.0f" if real == "float" else "0.0"),
+        "POSITION": macro(name, "s", "position"),
+        "VELOCITY": macro(name, "s", "velocity"),
+        "DELAY": macro(name, "p", "drive.delay"),
+        "n_targets": len(targets),
+        "late": late,
+        "line": line,
+    }
+    places = (
+        enumeration([macro(name, "p", path) for path in paths], units)
+        + enumeration([macro(name, "s", state) for state in system.states])
+        + enumeration([macro(name, "o", signal) for signal in shown.names])
+    )
+    header = fill(
+        "actuator.h",
+        places=places,
+        sizes=sizes,
+        signal_sizes=signal_sizes,
+        functions=functions.rstrip("\n"),
+        signal_functions=signal_functions,
+        **{f"n_{what}": max(n, 1) for what, n in count.items()},
+        **words,
+    )
+    plain = [f"    a->u[{i}] = {target};" for i, target in enumerate(targets, 2)]
+    source = fill(
+        "actuator.c",
+        numbers=array(
+            [*system.parameters.values()], remarks=[f"{a} [{b}]" for a, b in zip(paths, units, strict=True)]
+        ),
+        arrives=f"    {name}_arrive(a, given, a->u + 2);" if late else "\n".join(plain),
+        step=c.emit(name, lowered, real),
+        signals=c.emit_signals(name, shown, real),
+        **words,
+    )
+    return Framed(name, header, source, real, system, shown.names)
+
+
+def line_for(actuator: Actuator, timestep: float, room: int = 1) -> int:
+    """Commands that are under way at once, with room for a shorter step or a longer delay."""
+    delay = actuator.drive.delay
+    return 0 if delay is None else max(room * math.ceil(delay / timestep) + 2, ROOM)

@@ -11,28 +11,25 @@ import hashlib
 import html
 import platform
 import uuid
-from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from ... import __version__
+from ...engine.hosted import LONG_DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..archive import BROKEN, packed, unpacked
-from ..clocked import Clocked
 from ..export import Export, Request, complete, header, xml_comment
-from ..motions import reference_inertia
+from ..motions import Clocked, reference_inertia
+from ..result import BROKEN, packed, unpacked
 from . import cc
-from .c import UNITS, findings_of
-from .fmi import three, two
-from .fmi.description import build_description, description
-from .fmi.instance import INSTANCE
-from .fmi.variables import Variable, ordered, variables
-from .frame import Framed, framed, line_for
-from .names import comment, literal, quoted
+from .c import UNITS, Framed, findings_of, framed, line_for
+from .fmi import Variable, build_description, description, functions, ordered, variables
+from .names import comment, literal, macro, quoted
 
 OWN_STEP = True
 """It takes the engine's own steps."""
@@ -135,6 +132,8 @@ def _interface(
     words = {
         "top": comment(top),
         "name": made.name,
+        "long_delay": quoted(LONG_DELAY),
+        "DELAY": macro(made.name, "p", "drive.delay"),
         "NAME": made.name.upper(),
         "token": quoted(token),
         "n_inputs": str(1 + len(made.targets)),
@@ -146,10 +145,7 @@ def _interface(
         "own": ", ".join(literal(value) for value in own.values()),
         "targets": "".join(f", now->input[{k}]" for k in range(1, 1 + len(made.targets))),
     }
-    text = INSTANCE
-    for word, meant in words.items():
-        text = text.replace(f"@{word}@", meant)
-    return text + (two if request.version == "2.0" else three).source()
+    return functions(request.version, **words)
 
 
 def _built(sources: Mapping[str, str]) -> bytes:
@@ -213,7 +209,7 @@ def run_all(
     adjust: Mapping[str, float] | None = None,
 ) -> list[np.ndarray]:
     """Several cases, one after the other, each after a reset of one instance."""
-    from .fmi.running import opened
+    pass
 
     if not all(case.enabled.all() for case in cases):
         raise NotAvailable("an FMU has no switch for its drive, and a recording was disabled")
@@ -238,3 +234,100 @@ def _checked(name: str, content: bytes) -> dict[str, bytes]:
     if not any(part.startswith("binaries/") for part in inside):
         raise NotAvailable(f"{name} holds no binary for this machine, only sources")
     return inside
+
+
+class Running:
+    """One instance of an FMU, by the names of its variables."""
+
+    def __init__(self, folder: Path, name: str):
+        import fmpy
+
+        self.said: list[str] = []
+        self.told: Any = fmpy.read_model_description(str(folder))
+        self.references = {v.name: v.valueReference for v in self.told.modelVariables}
+        self.inputs = [v.name for v in self.told.modelVariables if v.causality == "input"]
+        about = {
+            "guid": self.told.guid,
+            "unzipDirectory": str(folder),
+            "modelIdentifier": self.told.coSimulation.modelIdentifier,
+            "instanceName": name,
+        }
+        self.fmu, self.two = self._made(about), self.told.fmiVersion == "2.0"
+
+    def _made(self, about: dict[str, Any]) -> Any:
+        from fmpy import fmi2, fmi3
+
+        def two(environment: Any, instance: Any, status: Any, category: Any, message: Any) -> None:
+            self.said.append(message.decode())
+
+        def three(environment: Any, status: Any, category: Any, message: Any) -> None:
+            self.said.append(message.decode())
+
+        if self.told.fmiVersion == "2.0":
+            one = fmi2.FMU2Slave(**about)
+            self.logger: Any = fmi2.fmi2CallbackLoggerTYPE(two)
+            self.callbacks = fmi2.fmi2CallbackFunctions(
+                logger=self.logger,
+                allocateMemory=fmi2.defaultCallbacks.allocateMemory,
+                freeMemory=fmi2.defaultCallbacks.freeMemory,
+            )
+            one.instantiate(callbacks=self.callbacks)
+            return one
+        other = fmi3.FMU3Slave(**about)
+        self.logger = three
+        other.instantiate(logMessage=three)
+        return other
+
+    def set(self, values: Mapping[str, float]) -> None:
+        at = [self.references[name] for name in values]
+        (self.fmu.setReal if self.two else self.fmu.setFloat64)(at, [*values.values()])
+
+    def get(self, *names: str) -> list[float]:
+        at = [self.references[name] for name in names]
+        return [*(self.fmu.getReal if self.two else self.fmu.getFloat64)(at)]
+
+    def begin(self, values: Mapping[str, float]) -> None:
+        """Set values and pass through initialization."""
+        if self.two:
+            self.fmu.setupExperiment(startTime=0.0)
+        self.set(values)
+        if self.two:
+            self.fmu.enterInitializationMode()
+        else:
+            self.fmu.enterInitializationMode(startTime=0.0)
+        self.fmu.exitInitializationMode()
+
+    def step(self, time: float, length: float) -> None:
+        self.fmu.doStep(currentCommunicationPoint=time, communicationStepSize=length)
+
+    def moved(self, case: Clocked, adjust: Mapping[str, float]) -> np.ndarray:
+        """Positions of a case, from a reset on."""
+        h, sent = case.timestep, case.mean_inputs
+        positions, q, w = np.empty(len(case.moments)), case.position, case.velocity
+        self.fmu.reset()
+        try:
+            own = {"step": h, "inertia": case.inertia, "start.position": q, "start.velocity": w}
+            self.begin({**own, **adjust})
+            for k in range(len(positions)):
+                positions[k] = q
+                asked = dict(zip(case.ctrl, sent[k].tolist(), strict=True))
+                self.set({"load": case.load(k, q, w), **asked})
+                self.step(k * h, h)
+                q, w = self.get("position", "velocity")
+        except Exception as error:  # FMPy's own, with the status alone; the FMU itself has said why
+            why = self.said[-1] if self.said else str(error)
+            raise InvalidValue(f"the FMU refuses to go on: {why}") from None
+        return positions
+
+
+@contextmanager
+def opened(folder: Path, name: str) -> Iterator[Running]:
+    """An FMU, loaded until the end."""
+    try:
+        one = Running(folder, name)
+    except Exception as error:  # a broken description or library fails in any way
+        raise InvalidValue(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
+    try:
+        yield one
+    finally:
+        one.fmu.freeInstance()

@@ -17,56 +17,26 @@ from ...mujoco.eras import in_volts
 from ...mujoco.models import Loaded, load
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb, Viscous
-from ..export import Export, Request, complete, header, number, request_of, xml_comment
 from ..motions import reference_inertia
-from ..reduce import carried, rigid
+from ..reduce import OF_DRIVE, OF_FRICTION, OF_GEARBOX, OF_MOTOR, ONE_POSITION, carried, rigid
+from ..result import Export, Request, number, request_of, xml_comment
+from ..spec import Filling, TargetLaw, TargetSpec
+from ..template import fill
 from .finding import integrator_finding
 from .run import (
     Adjust,
-    check_version as check_version,
+    check_version,
     copied,
     copy_number,
-    our_step as our_step,
-    run as run,
+    our_step,
+    run,
     settings_of,
-    simulator as simulator,
-    timestep_of as timestep_of,
+    simulator,
+    timestep_of,
 )
 
-UNITS = (
-    "SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are before its gear: with"
-    " gear 1 at the joint, otherwise at the rotor; the joint's own are at the output."
-)
 STICKING = {"solreffriction": "{two_steps} 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 """Solver settings with which a joint's frictionloss sticks; with the defaults it creeps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
-    ("motor.resistance", "resistance", "divided by n_motors"),
-    ("motor.torque_constant", "motorconst", "times ratio / gear; where K_e differs, K and R are fitted"),
-    ("motor.rotor_inertia", "armature", "times n_motors (ratio / gear)^2; reaches the joint with gear^2"),
-    ("motor.inductance", "inductance (second number, L / R)", ""),
-    ("motor.limits.torque, .current", "saturation (first number)", "the engine limits the torque only"),
-    ("motor.limits.current_rate", "saturation (third number)", "only with an inductance"),
-    ("motor.thermal", "thermal", "one node"),
-    ("motor.cogging", "cogging", ""),
-    ("motor.iron_loss", "damping", "n N^2 K_fe at the output"),
-    ("gearbox.ratio", "gear", "1 where the drive closes a loop: the motor then stands at the joint"),
-    ("gearbox.backlash", "an extra joint in series", "only where asked for"),
-    ("friction.viscous, _quadratic, _cubic", "damping", "divided by gear^2"),
-    (
-        "friction of kind Coulomb",
-        "joint frictionloss with solreffriction, solimpfriction",
-        "so that it sticks",
-    ),
-    ("friction of kind LuGre, Dahl", "lugre", "torques / gear, speeds * gear, stiffness / gear^2"),
-    ("every other friction", "frictionloss or lugre", "fitted by simulation"),
-    ("drive gains", "controller, input", "3.7 to 3.11 in volts, from 3.12 on in newton-metres"),
-    ("drive.supply, duty_limit, voltage_limit", "controller (Vmax), or ctrlrange for a voltage", ""),
-    ("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
-    ("drive.delay", "delay, nsample", ""),
-    ("drive.period", "-", "dropped: the engine evaluates the law at every step"),
-    ("drive.derivative_filter", "-", "dropped: D damps the motion, a moving setpoint does not push"),
-)
-"""Ours -> theirs, for the documentation page."""
 
 
 class Text(NamedTuple):
@@ -79,7 +49,7 @@ class Text(NamedTuple):
     dcmotor: DcMotor
 
 
-def write(actuator: Actuator, request: Request) -> Export:
+def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     best, costs = carried(actuator, request, rules(request.version).era)
     at_gear = seen(best, request)
     made = parts(at_gear, request.version, request.timestep)
@@ -87,16 +57,19 @@ def write(actuator: Actuator, request: Request) -> Export:
         made = made._replace(ctrl={name: -factor for name, factor in made.ctrl.items()})
     load = reference_inertia(actuator, request)
     finding = integrator_finding(made.dcmotor, load, request.timestep, request.integrator, request.version)
-    findings = [] if finding is None else [finding]
-    top = header(request, UNITS, costs, findings)
-    top += [f"ctrl[{k}] is {name} times {number(c)}." for k, (name, c) in enumerate(made.ctrl.items())]
-    top += ["The body is a stand-in: take over the joint's attributes and the actuator."]
-    files = {f"{request.joint}.xml": _text(request, actuator, made, load, xml_comment(top))}
     words = ("name", "joint", "input", "ctrllimited")
     numbers = {f"dcmotor {k}": float(v.split()[0]) for k, v in made.element.items() if k not in words}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
-    shown: dict[str, Any] = {"numbers": numbers, "findings": findings, "ctrl": made.ctrl}
-    return complete(request, actuator, costs, files=files, carried=best, **shown)
+    return TargetLaw(made, best, costs, () if finding is None else (finding,), numbers)
+
+
+def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
+    made: Text = settled.law
+    lines = [f"ctrl[{k}] is {name} times {number(c)}." for k, (name, c) in enumerate(made.ctrl.items())]
+    lines.append("The body is a stand-in: take over the joint's attributes and the actuator.")
+    load = reference_inertia(actuator, request)
+    template, fields = frame_fields(request, actuator, made.joint, _element(request, made), load)
+    return Filling(fields, lines, made.ctrl, template)
 
 
 def seen(actuator: Actuator, request: Request) -> Actuator:
@@ -143,10 +116,8 @@ def attributes(pairs: Mapping[str, str]) -> str:
     return " ".join(f'{k}="{v}"' for k, v in pairs.items())
 
 
-def _text(request: Request, actuator: Actuator, made: Text, load: float, top: str = "") -> str:
-    """A complete model: one body on the joint, and its dcmotor."""
-    element = f"<dcmotor {attributes({'name': request.joint, 'joint': request.joint, **made.element})}/>"
-    return frame(request, actuator, made.joint, element, load, top)
+def _element(request: Request, made: Text) -> str:
+    return f"<dcmotor {attributes({'name': request.joint, 'joint': request.joint, **made.element})}/>"
 
 
 def frame(
@@ -157,35 +128,32 @@ def frame(
     load: float,
     top: str = "",
 ) -> str:
-    """The file around an actuator's element: options, a stand-in body, the joint, and one for the play of
-    the actuator's gears where that is asked for."""
-    joint, h, play = request.joint, request.timestep, actuator.gearbox.backlash if request.backlash else None
-    kind = "slide" if actuator.motion == "linear" else "hinge"
+    """The file around an actuator's element."""
+    template, fields = frame_fields(request, actuator, on_joint, element, load)
+    return fill(template, joint=request.joint, header=top.rstrip("\n"), **fields)
 
-    def body(share: float = 1.0) -> str:
-        mass, J = number(share * (load if kind == "slide" else 1.0)), number(share * load)
-        return f'<inertial pos="0 0 0" mass="{mass}" diaginertia="{J} {J} {J}"/>'
 
-    first = attributes({"name": joint, "type": kind, "axis": "0 0 1", **on_joint})
-    inside = f'    <body name="{joint}_load">\n      <joint {first}/>\n      {body()}\n    </body>\n'
-    if play is not None:
-        half = number(0.5 * play)
-        gap = {"name": f"{joint}_backlash", "type": kind, "axis": "0 0 1", "limited": "true"}
-        gap |= {"range": f"-{half} {half}", "solreflimit": f"{number(2 * h)} 1"}
-        gap |= {"solimplimit": "0.99 0.999 1e-4 0.5 2"}
-        inside = (
-            f'    <body name="{joint}_gear">\n      <joint {first}/>\n      {body(1e-4)}\n'
-            f'      <body name="{joint}_load">\n        <joint {attributes(gap)}/>\n        {body()}\n'
-            "      </body>\n    </body>\n"
-        )
-    return (
-        f'{top}<mujoco model="{joint}">\n'
-        '  <compiler angle="radian" autolimits="true" balanceinertia="true"/>\n'
-        f'  <option timestep="{number(h)}" integrator="{request.integrator}"/>\n'
-        f"  <worldbody>\n{inside}  </worldbody>\n"
-        f"  <actuator>\n    {element}\n  </actuator>\n"
-        "</mujoco>\n"
-    )
+def frame_fields(
+    request: Request, actuator: Actuator, on_joint: Mapping[str, str], element: str, load: float
+) -> tuple[str, dict[str, str]]:
+    """(template, its fields): options, a stand-in body, the joint, and one for the play of the gears where
+    that is asked for."""
+    h, play = request.timestep, actuator.gearbox.backlash if request.backlash else None
+    kind, share = "slide" if actuator.motion == "linear" else "hinge", 1e-4
+    mass = load if kind == "slide" else 1.0
+    fields = {
+        "timestep": number(h),
+        "integrator": request.integrator,
+        "type": kind,
+        "on_joint": attributes({"name": request.joint, "type": kind, "axis": "0 0 1", **on_joint}),
+        "mass": number(mass),
+        "inertia": number(load),
+        "element": element,
+    }
+    if play is None:
+        return "mujoco.xml", fields
+    fields |= {"gear_mass": number(share * mass), "gear_inertia": number(share * load)}
+    return "mujoco_backlash.xml", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
 
 
 def apply(export: Export, spec: Any, joint: str | None = None) -> None:
@@ -257,12 +225,7 @@ def read(path: Path | str, actuator: str | int | None = None) -> Read:
 
 def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     mujoco, model = load_mujoco(), loaded.model
-    if actuator is None:
-        motors, kind = dcmotors(model), mujoco.mjtObj.mjOBJ_ACTUATOR
-        if len(motors) != 1:
-            names = ", ".join(str(mujoco.mj_id2name(model, kind, i) or i) for i in motors) or "none"
-            raise MissingValue(f"the model has {len(motors)} dcmotors ({names}); say which one to read")
-        actuator = motors[0]
+    actuator = _only_dcmotor(model) if actuator is None else actuator
     at = place(model, actuator)
     slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dcmotor, scale = in_volts(loaded.dcmotor(actuator))
@@ -287,6 +250,16 @@ def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     return Read(replace(made, friction=friction, motor=motor, drive=drive), name, targets, unknown)
 
 
+def _only_dcmotor(model: Any) -> int:
+    """A model's one dcmotor."""
+    mujoco, motors = load_mujoco(), dcmotors(model)
+    if len(motors) != 1:
+        kind = mujoco.mjtObj.mjOBJ_ACTUATOR
+        names = ", ".join(str(mujoco.mj_id2name(model, kind, i) or i) for i in motors) or "none"
+        raise MissingValue(f"the model has {len(motors)} dcmotors ({names}); say which one to read")
+    return motors[0]
+
+
 def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
     """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
     paths, before = export.carried.parameters, export.carried
@@ -297,4 +270,24 @@ def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
 def _compiled(export: Export, carried: Actuator) -> Any:
     request = request_of(export)
     made = parts(seen(carried, request), export.version, export.timestep)
-    return load_mujoco().MjModel.from_xml_string(_text(request, export.actuator, made, 1.0))
+    text = frame(request, export.actuator, made.joint, _element(request, made), 1.0)
+    return load_mujoco().MjModel.from_xml_string(text)
+
+
+SPEC = TargetSpec(
+    label="MuJoCo",
+    units="SI (N m, rad, s, ohm, V, kg m^2, K); on a slide N and m. The dcmotor's numbers are before its"
+    " gear: with gear 1 at the joint, otherwise at the rotor; the joint's own are at the output.",
+    rows=(*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, ONE_POSITION, *OF_FRICTION),
+    file="{joint}.xml",
+    template="mujoco.xml",
+    comment=xml_comment,
+    settle=_settle,
+    place=_place,
+    run=run,
+    simulator=simulator,
+    adjustment=adjustment,
+    check_version=check_version,
+    timestep_of=timestep_of,
+    our_step=our_step,
+)

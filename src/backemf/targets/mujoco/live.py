@@ -18,8 +18,8 @@ from ...errors import BackemfError, InvalidValue
 from ...mujoco.arrays import load_mujoco
 from ...physics.actuator import Actuator
 from ...store import content
-from ..clocked import Clocked
-from ..export import Export, Request, complete, hash_comment, header
+from ..motions import Clocked
+from ..result import Export, Request, complete, hash_comment, header
 from .run import simulator as simulator
 
 Adjust = Callable[[Any], None]

@@ -19,17 +19,16 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import installed_era, load_mujoco, without_log
 from ...mujoco.models import Loaded
-from ...mujoco.robot.alone import excerpts
 from ...mujoco.robot.dynamics import add_ground
 from ...mujoco.robot.motion import Motion, motion_of
+from ...mujoco.robot.single_joint import excerpts
 from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from ...results.reread import read_again, stored_logs
-from ..export import NOT_RUN, Request
-from .edited import Edited, Together
+from ..result import NOT_RUN, Request
 from .interface import Old, old_of
-from .into import edited
+from .into import Edited, Together, edited
 
 PART = re.compile(r"(?P<log>.*) \(last (?P<share>[0-9.]+) ?%\)")
 """How the end of a recording that was held out is called."""

@@ -18,7 +18,7 @@ from ...errors import InvalidValue, NotAvailable, UnknownName
 from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco
 from ...mujoco.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
 from ...mujoco.step import step
-from ..clocked import Clocked
+from ..motions import Clocked
 
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""

@@ -8,16 +8,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...mujoco.arrays import dcmotors, load_mujoco, without_log
+from ...mujoco.arrays import (
+    Driven,
+    Plain,
+    actuator_names,
+    dcmotors,
+    driven,
+    kind_of,
+    load_mujoco,
+    plain,
+    without_log,
+)
 from ...mujoco.models import Loaded, load
-from ...mujoco.plain import Driven, Plain, actuator_names, driven, kind_of, plain
 from ...physics import drive as drives
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive
 from ...physics.friction import Coulomb
+from ...physics.joint_law import JointLaw
 from ...physics.motor import Motor
 from . import dcmotor
-from .classic import Numbers, stand_in
 
 
 class Source(NamedTuple):
@@ -125,27 +134,27 @@ def _ideal(model: Any, i: int, at: Driven, label: str) -> tuple[Actuator, list[s
         )
         made = _with_line(x, at)
     else:
-        made = stand_in(_template(x, at), _numbers(x))
+        made = _law(x).actuator(_template(x, at))
     if x.ctrlrange is not None:
         low, high = sorted(scale * u for u in x.ctrlrange)
         made = replace(made, drive=replace(made.drive, command_low=low, command_high=high))
     return made, notes
 
 
-def _numbers(x: Plain) -> Numbers:
-    return Numbers(
+def _law(x: Plain) -> JointLaw:
+    return JointLaw(
         gain=x.gain,
-        kp=x.stiffness,
-        kv=x.derivative,
-        force=x.limit or 0.0,
-        damping=x.damping,
-        frictionloss=x.frictionloss,
+        stiffness=x.stiffness,
+        damping=x.derivative,
+        effort_limit=x.limit or 0.0,
+        viscous=x.damping,
+        friction=x.frictionloss,
         armature=x.armature,
     )
 
 
 def _template(x: Plain, at: Driven) -> Actuator:
-    """What tells `stand_in` which command is followed."""
+    """What tells the law which command is followed."""
     law: Drive = drives.Current() if x.kind == "motor" else drives.Impedance()
     return Actuator(motor=Motor(resistance=1.0, torque_constant=1.0), drive=law, motion=at.motion)
 

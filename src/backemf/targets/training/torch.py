@@ -4,7 +4,7 @@ thousands of joints at once.
 The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch.py`).
 `compute` gives the
 torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
-(`engine/hosted.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
+(`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
 which is what tests compare with the engine.
 `torch@isaaclab` and `torch@mjlab` add a class in that simulator's own form.
 """
@@ -12,18 +12,21 @@ which is what tests compare with the engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.hosted import Attached, attached
+from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
-from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
+from ..motions import Clocked
+from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
-from .text import CLASS, COMPUTE, ISAACLAB, MJLAB, STEP
+
+if TYPE_CHECKING:
+    from ...engine.compile.lower import LoweredHosted
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -111,24 +114,23 @@ def _padded(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_attached
+    from ...engine.compile.compiled import lowered_hosted
     from ...engine.compile.dialects.torch import emit
 
-    system = attached(actuator)
+    system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered = lowered_attached(system)
+    lowered = lowered_hosted(system)
     found = findings(actuator, spread)
     top = header(request, UNITS, findings=found)
     usage = (
         "Use: actuator = Actuator(n_envs, n_joints, inertia=...); torque ="
         f" actuator.compute({', '.join([*system.inputs[2:3], 'position', 'velocity', 'dt'])})"
     )
-    summed = [name for name, sums in zip(system.states, lowered.summed, strict=True) if sums]
     body = (
-        numbers(actuator, spread, system, summed)
+        numbers(actuator, spread, system, lowered)
         + emit(lowered)
-        + _class(actuator, system, spread)
+        + _class(actuator, system, lowered, spread)
         + _flavour(actuator, request, system)
     )
     files = {
@@ -140,23 +142,29 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files=files, findings=found, **same)
 
 
-def _class(actuator: Actuator, system: Attached, spread: Spread) -> str:
+def _class(actuator: Actuator, system: HostedSystem, lowered: LoweredHosted, spread: Spread) -> str:
     """The class, with the drive's own targets as arguments: the first by place, the others by name."""
     targets = system.inputs[2:]
     first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
     asked = ", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"])
-    compute = COMPUTE.format(asked=asked)
-    step = STEP.format(asked=", ".join([*first, "dt", "*", *others, "load=0.0"]))
+    moving = ", ".join([*first, "dt", "*", *others, "load=0.0"])
     shifted = bool(spread.held_out) and follows_position(actuator)
     given = ", ".join(
         f"self.tensor({name})" + (" + self.offset" if shifted and name == "position_target" else "")
         for name in targets
     )
     what = f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
-    return "\n" + CLASS.format(what=what, compute=compute, step=step, given=given)
+    return fill(
+        "torch.py",
+        what=what,
+        lag=", prepare_lag" if lowered.lag else "",
+        asked=asked,
+        moving=moving,
+        given=given,
+    )
 
 
-def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
+def _flavour(actuator: Actuator, request: Request, system: HostedSystem) -> str:
     if request.version == "plain":
         return ""
     targets, theirs = system.inputs[2:], THEIRS[request.version]
@@ -165,5 +173,7 @@ def _flavour(actuator: Actuator, request: Request, system: Attached) -> str:
     given = "".join(f"{name}={owner}.{theirs[name]}, " for name in targets)
     name = class_name(request.joint)
     armature = float(system.armature(list(system.parameters.values())))
-    text = {"isaaclab": ISAACLAB, "mjlab": MJLAB}[request.version]
-    return text.format(name=name, armature=armature, timestep=request.timestep, **{request.version: given})
+    words = {"name": name, "armature": armature, "timestep": request.timestep, "given": given}
+    if request.version == "mjlab":
+        return fill("mjlab.py", torch=True, warp=False, **words)
+    return fill("torch_isaaclab.py", **words)

@@ -19,16 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import Attached, attached
+from ...engine.hosted import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
-from ..clocked import Clocked
 from ..export import Export, Request, complete, hash_comment, header
-from .tables import SAME, beginning, check_targets, class_name, findings, follows_position, numbers
+from ..motions import Clocked
+from ..template import fill
+from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
 from .torch import UNITS
-from .warp_hosts import HOSTS, THEIRS
-from .warp_text import CLASS, LAUNCHED, LOADED, SHIFTED
 
 MAPPING: tuple[tuple[str, str, str], ...] = (
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
@@ -39,6 +38,26 @@ MAPPING: tuple[tuple[str, str, str], ...] = (
     *SAME,
 )
 """Ours -> theirs, for the documentation page."""
+OFFERS: Mapping[str, Mapping[str, str]] = {
+    "mjlab": {
+        "position_target": "cmd.position_target",
+        "velocity_target": "cmd.velocity_target",
+        "torque_target": "cmd.effort_target",
+    },
+    "newton": {
+        "position_target": "target_pos[target_pos_indices[c]]",
+        "velocity_target": "target_vel[target_vel_indices[c]]",
+    },
+}
+"""What the simulators call what is asked. Newton's feedforward is whatever else a drive follows, and
+MuJoCo Warp's ctrl the first target."""
+FEEDFORWARD = "torque_target", "voltage_target", "current_target"
+THEIRS: Mapping[str, Sequence[str]] = {
+    "mjlab": tuple(OFFERS["mjlab"]),
+    "newton": (*OFFERS["newton"], *FEEDFORWARD),
+    "mujoco-warp": (),
+}
+"""Targets that a simulator has a place for; any, where there are none here."""
 
 
 def _warp() -> Any:
@@ -115,36 +134,37 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_attached
-    from ...engine.compile.dialects.warp_live import emit_live, rows
+    from ...engine.compile.compiled import lowered_hosted
+    from ...engine.compile.dialects.warp import emit_live, rows
 
-    system = attached(actuator)
+    system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered, begin = lowered_attached(system), beginning(actuator, system)
-    at, targets = rows(lowered, begin), system.inputs[2:]
+    lowered = lowered_hosted(system)
+    at, targets = rows(lowered), system.inputs[2:]
+    shift = _shifted(actuator, targets, spread)
     found = findings(actuator, spread)
     usage = (
         "Use: actuator = Actuator(n_environments, n_joints, timestep=..., inertia=...); torque ="
         f" actuator.compute({', '.join(['position', 'velocity', *targets[:1]])})"
     )
     body = (
-        numbers(actuator, spread, system, at.summed)
-        + f"TARGETS = {targets!r}\n"
-        + emit_live(lowered, begin)
-        + LAUNCHED.format(
+        numbers(actuator, spread, system, lowered)
+        + emit_live(lowered)
+        + fill(
+            "warp.py",
+            what=f"a {actuator.drive.kind} with {actuator.friction.kind} friction",
+            targets=", ".join(targets) or "none",
             acted=at.acted,
             place=at.place,
             line=at.line,
             kept=at.kept,
             armature=at.armature,
-            **_arguments(actuator, system, spread),
+            arrays="".join(f"target{i}: many, " for i in range(len(targets))),
+            loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shift, "[e, j]"),
+            given=_passed(targets),
         )
-        + CLASS.format(
-            what=f"a {actuator.drive.kind} with {actuator.friction.kind} friction",
-            targets=", ".join(targets) or "none",
-        )
-        + _host(actuator, request, system, _shifted(actuator, spread))
+        + _host(actuator, request, system, shift)
     )
     top = hash_comment([*header(request, UNITS, findings=found), usage])
     files = {f"{request.joint}_warp.py": top + "\nimport numpy as np\nimport warp as wp\n" + body}
@@ -152,27 +172,30 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files=files, findings=found, **same)
 
 
-def _arguments(actuator: Actuator, system: Attached, spread: Spread) -> dict[str, str]:
-    """How the drive's targets come into the kernel."""
-    targets = system.inputs[2:]
-    shifted, lines = _shifted(actuator, spread), []
-    for i, name in enumerate(targets):
-        lines.append(LOADED.format(i=i))
-        if shifted and name == "position_target":
-            lines.append(SHIFTED.format(i=i))
-    return {
-        "arrays": "".join(f"target{i}: many, " for i in range(len(targets))),
-        "loads": "\n".join(lines),
-        "given": "".join(f", t{i}" for i in range(len(targets))),
-    }
+def _shifted(actuator: Actuator, targets: Sequence[str], spread: Spread) -> int | None:
+    """Which target may have a constant error drawn."""
+    drawn = bool(spread.held_out) and follows_position(actuator) and "position_target" in targets
+    return targets.index("position_target") if drawn else None
 
 
-def _shifted(actuator: Actuator, spread: Spread) -> bool:
-    """Whether a constant error of the position target may be drawn."""
-    return bool(spread.held_out) and follows_position(actuator)
+def _loads(places: Sequence[tuple[str, str]], shifted: int | None, at: str) -> str:
+    """How targets come into a kernel: of each an array that may be missing, or none, and its element."""
+    lines = []
+    for i, (array, element) in enumerate(places):
+        if array:
+            lines += [f"t{i} = real(0.0)", f"if {array}:", f"    t{i} = {element}"]
+        else:
+            lines.append(f"t{i} = {element}")
+        if i == shifted:
+            lines += ["if offset:", f"    t{i} = t{i} + offset{at}"]
+    return "\n".join(f"        {line}" for line in lines)
 
 
-def _host(actuator: Actuator, request: Request, system: Attached, shifted: bool) -> str:
+def _passed(targets: Sequence[str]) -> str:
+    return "".join(f", t{i}" for i in range(len(targets)))
+
+
+def _host(actuator: Actuator, request: Request, system: HostedSystem, shifted: int | None) -> str:
     """A simulator's own class, or nothing."""
     if request.version == "plain":
         return ""
@@ -180,4 +203,15 @@ def _host(actuator: Actuator, request: Request, system: Attached, shifted: bool)
     if theirs:
         check_targets(actuator, targets, theirs, request.version, "warp@plain")
     armature = float(system.armature(list(system.parameters.values())))
-    return HOSTS[request.version](class_name(request.joint), targets, armature, shifted)
+    words: dict[str, Any] = {"name": class_name(request.joint), "armature": armature}
+    if request.version == "mjlab":
+        given = "".join(f", {OFFERS['mjlab'][target]}" for target in targets)
+        return fill("mjlab.py", torch=False, warp=True, given=given, **words)
+    if request.version == "newton":
+        further = "feedforward", "feedforward[target_vel_indices[c]]"
+        places = [("", OFFERS["newton"][x]) if x in OFFERS["newton"] else further for x in targets]
+        return fill("warp_newton.py", loads=_loads(places, shifted, "[c]"), given=_passed(targets), **words)
+    places = [("", f"target{i}[e, j]" if i else "ctrl[e, places[2, j]]") for i in range(len(targets))]
+    arrays = "".join(f"target{i}: many, " for i in range(1, len(targets)))
+    words |= {"arrays": arrays, "given": _passed(targets)}
+    return fill("warp_mujoco_warp.py", loads=_loads(places, shifted, "[e, j]"), **words)

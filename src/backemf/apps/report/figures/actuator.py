@@ -20,7 +20,7 @@ from ....physics.actuator import Actuator
 from ....physics.quantity import present
 from ....physics.steady import armature, continuous_current, ideal_speed, no_load_speed, stall_torque
 from ....tables import number
-from . import friction as friction_figures, sheet as sheet_figures
+from . import fit as friction_figures, sheet as sheet_figures
 from .pipeline import pipeline as diagram
 from .sheet import HOTTEST, speed_axis, torque_label
 

@@ -1,4 +1,4 @@
-"""Figures into files, with matplotlib."""
+"""Figures into files: pictures with matplotlib, or a page that can be zoomed and read off."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from .... import __version__
 from ....errors import InvalidValue
 from ....figure import Bars, Curve, Diagram, Figure, Grid, Mark, Panel, middle
-from ....files import replacing
+from ....files import may_write, replacing, write_all
 
-FORMATS = ("png", "svg", "pdf")
+PAGE = ".html"
+SUFFIXES = (".png", ".svg", ".pdf", PAGE)
+"""What a figure's file may end in."""
 PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
 """Colours that stay apart in print and for colour-blind readers."""
 STYLE: dict[Any, Any] = {
@@ -22,30 +25,59 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def drawable(path: Path | str, *, force: bool = False) -> Path:
+    """The place of a figure; refused, before any work is done, where none can be written."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidValue(f"{path.name!r} ends in {path.suffix!r}; expected one of {', '.join(SUFFIXES)}")
+    return may_write(path, force=force)
+
+
 def save(
     figure: Figure,
     path: Path | str,
     *,
     width: float = 8.0,
     panel_height: float | None = None,
+    note: str = "",
     force: bool = True,
 ) -> Path:
-    """Draw a figure into a file; its suffix says the format (png, svg, pdf)."""
-    path = Path(path)
-    ending = path.suffix.lstrip(".").lower() or "png"
-    if ending not in FORMATS:
-        raise InvalidValue(
-            f"{path.name!r} ends in {path.suffix!r}; expected a picture that ends in"
-            f" {', '.join(f'.{f}' for f in FORMATS)}"
-        )
+    """Draw a figure into a file; its suffix says whether that is a picture (png, svg, pdf) or a page (html).
+
+    Args:
+        figure: what to draw.
+        path: of the file.
+        width: of a picture [inches].
+        panel_height: of each panel of a picture [inches]; without it, by their number.
+        note: on a page, where the figure came from.
+        force: overwrite the file if it exists.
+
+    Returns:
+        The written file.
+    """
+    path = drawable(path, force=force)
+    if path.suffix.lower() == PAGE:
+        from ..html import figure_page
+
+        origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
+        return write_all({path: figure_page(figure, origin)}, force=force)[0]
     picture = drawn(figure, width=width, panel_height=panel_height)
     with replacing(path, force=force) as temporary:
-        picture.savefig(temporary, dpi=150, format=ending, bbox_inches="tight")
+        picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
     return path
 
 
 def drawn(figure: Figure, *, width: float = 8.0, panel_height: float | None = None) -> Any:
-    """A figure as matplotlib has it; no window opens."""
+    """A figure as matplotlib has it; no window opens.
+
+    Args:
+        figure: What to draw.
+        width: Of one column [inches].
+        panel_height: Of each panel [inches]; without it, by their number.
+
+    Returns:
+        A matplotlib figure.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Picture
 
@@ -100,6 +132,24 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
     if panel.diagram is not None:
         _draw_diagram(picture, axis, panel)
         return
+    _draw_areas(axis, panel, named)
+    for j, line in enumerate(panel.lines):
+        _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
+    if panel.bars is not None:
+        _draw_bars(axis, panel.bars)
+    if panel.grid is not None:
+        _draw_grid(picture, axis, panel.grid)
+    _draw_axes(axis, panel)
+    for mark in panel.marks:
+        _draw_mark(axis, mark)
+    if panel.note:
+        under = {"xytext": (0, -40), "textcoords": "offset points", "xycoords": "axes fraction"}
+        axis.annotate(panel.note, (0.0, 0.0), va="top", fontsize=8, color="#5a5346", **under)
+    _draw_legend(axis, panel)
+
+
+def _draw_areas(axis: Any, panel: Panel, named: bool) -> None:
+    """What is shaded behind the curves."""
     for band in panel.bands:
         axis.axvspan(band.low, band.high, color="#e9e5dc", alpha=0.55, linewidth=0)
         if band.label and named:
@@ -107,16 +157,12 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
             small = {"ha": "center", "va": "bottom", "fontsize": 8.5, "color": "#5a5346"}
             axis.annotate(band.label, middle, xycoords=where, **small)
     for region in panel.regions:
-        color, label = PALETTE[region.color % len(PALETTE)], region.label or None
-        axis.fill_between(
-            region.x, region.low, region.high, color=color, alpha=0.14, linewidth=0, label=label
-        )
-    for j, line in enumerate(panel.lines):
-        _draw(axis, line, PALETTE[(j if line.color is None else line.color) % len(PALETTE)])
-    if panel.bars is not None:
-        _draw_bars(axis, panel.bars)
-    if panel.grid is not None:
-        _draw_grid(picture, axis, panel.grid)
+        look = {"color": PALETTE[region.color % len(PALETTE)], "alpha": 0.14, "linewidth": 0}
+        axis.fill_between(region.x, region.low, region.high, label=region.label or None, **look)
+
+
+def _draw_axes(axis: Any, panel: Panel) -> None:
+    """Scales, ticks, labels and lines."""
     if panel.x_log:
         _logarithmic(axis)
     if panel.y_range is not None:
@@ -134,17 +180,16 @@ def _draw_panel(picture: Any, axis: Any, panel: Panel, *, named: bool) -> None:
         axis.margins(x=0.01)
     if any(mark.text for mark in panel.marks):
         axis.margins(y=0.1)  # for their words
-    for mark in panel.marks:
-        _draw_mark(axis, mark)
-    if panel.note:
-        under = {"xytext": (0, -40), "textcoords": "offset points", "xycoords": "axes fraction"}
-        axis.annotate(panel.note, (0.0, 0.0), va="top", fontsize=8, color="#5a5346", **under)
-    if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) > 1:
-        look: dict[str, Any] = {"loc": "best", "ncols": 2 if len(panel.lines) > 4 else 1}
-        if panel.legend_above:
-            look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": _columns(panel)}
-        backed = {"framealpha": 0.85, "edgecolor": "none", "borderpad": 0.2}
-        axis.legend(fontsize=8.5, **look, **backed)
+
+
+def _draw_legend(axis: Any, panel: Panel) -> None:
+    if sum(bool(line.label) for line in (*panel.lines, *panel.regions)) <= 1:
+        return
+    look: dict[str, Any] = {"loc": "best", "ncols": 2 if len(panel.lines) > 4 else 1}
+    if panel.legend_above:
+        look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": _columns(panel)}
+    backed = {"framealpha": 0.85, "edgecolor": "none", "borderpad": 0.2}
+    axis.legend(fontsize=8.5, **look, **backed)
 
 
 def _columns(panel: Panel) -> int:

@@ -95,16 +95,10 @@ def _routes(name: str, ways: Mapping[str, Measured], constants: Constants) -> Pa
         rows.append(("together", constants.combined[name]))
     finite = [v for _, m in rows for v in (m.low, m.value, m.high) if v is not None]
     reach = 0.15 * (max(finite) - min(finite)) or 0.1 * abs(max(finite)) or 1.0
+    room = [min(finite) - reach, max(finite) + reach]
     lines = []
     for k, (route, m) in enumerate(rows):
-        color = 1 if route == "together" else 0
-        low = m.low if m.low is not None else m.value if m.value is not None else min(finite) - reach
-        high = m.high if m.high is not None else m.value if m.value is not None else max(finite) + reach
-        bound = m.value is None
-        lines.append(Curve(x=[low, high], y=[k, k], style="dashed" if bound else "solid", color=color))
-        ends = [v for v in (m.low, m.high) if v is not None] if bound else [m.value]
-        lines.append(Curve(x=ends, y=[k] * len(ends), style="points", color=color))
-    room = [min(finite) - reach, max(finite) + reach]
+        lines += _route(m, k, room, 1 if route == "together" else 0)
     lines.append(Curve(x=room, y=[-1, -1], style="thin"))  # out of sight: the axis ends beyond the points
     unit = next(iter(ways.values())).unit
     return Panel(
@@ -114,6 +108,20 @@ def _routes(name: str, ways: Mapping[str, Measured], constants: Constants) -> Pa
         title=name,
         names=[f"{route}\n{_short(m)}" for route, m in rows],
     )
+
+
+def _route(m: Measured, row: int, room: list[float], color: int) -> list[Curve]:
+    """One way's interval and value; its bounds, up to the end of the room, where it has no value."""
+    low, high = (
+        next(v for v in (end, m.value, beyond) if v is not None)
+        for end, beyond in zip((m.low, m.high), room, strict=True)
+    )
+    ends = [m.value] if m.value is not None else [v for v in (m.low, m.high) if v is not None]
+    style = "dashed" if m.value is None else "solid"
+    return [
+        Curve(x=[low, high], y=[row, row], style=style, color=color),
+        Curve(x=ends, y=[row] * len(ends), style="points", color=color),
+    ]
 
 
 def _short(m: Measured) -> str:

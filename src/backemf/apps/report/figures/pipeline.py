@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ....figure import Arrow, Block, Diagram, Panel
+from ....figure import Arrow, Box, Diagram, Panel
 from ....physics.actuator import Actuator
 from ....physics.quantity import quantities
 from ....physics.steady import armature
@@ -64,9 +64,9 @@ def _height(stage: _Stage) -> float:
     return HEAD + LINE * len(stage.lines)
 
 
-def _row(stages: Sequence[_Stage], y: float) -> list[Block]:
+def _row(stages: Sequence[_Stage], y: float) -> list[Box]:
     return [
-        Block(
+        Box(
             x=MARGIN + BOX / 2 + k * (BOX + GAP),
             y=y,
             width=BOX,
@@ -79,7 +79,7 @@ def _row(stages: Sequence[_Stage], y: float) -> list[Block]:
     ]
 
 
-def _along(stages: Sequence[_Stage], blocks: Sequence[Block]) -> list[Arrow]:
+def _along(stages: Sequence[_Stage], blocks: Sequence[Box]) -> list[Arrow]:
     """From box to box of a row."""
     return [
         Arrow(path=[(a.x + BOX / 2, a.y), (b.x - BOX / 2, b.y)], label=s.out)
@@ -87,7 +87,7 @@ def _along(stages: Sequence[_Stage], blocks: Sequence[Block]) -> list[Arrow]:
     ]
 
 
-def _around(a: Block, b: Block, y: float, aside: float) -> list[tuple[float, float]]:
+def _around(a: Box, b: Box, y: float, aside: float) -> list[tuple[float, float]]:
     """A way between the rows, at a height; it ends `aside` of the middle of the other box."""
     up = 1.0 if b.y > a.y else -1.0
     start, end = (a.x, a.y + up * a.height / 2), (b.x + aside, b.y - up * b.height / 2)

@@ -1,5 +1,5 @@
 """Figures into a page, with plotly: the same figure data as `draw` draws into files,
-as compact JSON that plotly.js reads."""
+as compact JSON that plotly.js reads, and diagrams as SVG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....figure import Band, Bars, Curve, Figure, Grid, Mark, Panel, Region
+from ....figure import Arrow, Band, Bars, Box, Curve, Diagram, Figure, Grid, Mark, Panel, Region, middle
 from ....tables import number
 from ...playground.document import dumps as dumps
 from .draw import PALETTE
@@ -122,35 +122,51 @@ def _plot(panels: list[Panel], most: int) -> dict[str, Any]:
         ordinal = str(k + 1) if k else ""
         domain = [max(float(top - share[k]), 0.0), float(top)]
         top = domain[0] - gap
-        axis = layout[f"yaxis{ordinal}"] = {**_axis(panel.y_label), "domain": domain, "anchor": "x"}
-        if panel.y_range is not None:
-            axis["range"] = [float(v) for v in panel.y_range]
-        if panel.names:
-            axis |= _named([name.replace("\n", ": ") for name in panel.names])
+        layout[f"yaxis{ordinal}"] = {**_y_axis(panel), "domain": domain, "anchor": "x"}
         layout["shapes"] += [_band(band, f"y{ordinal}") for band in panel.bands]
-        for region in panel.regions:
-            traces += _region(region, f"y{ordinal}", most)
-        for j, line in enumerate(panel.lines):
-            traces.append(_line(line, j, f"y{ordinal}", most, labels))
-        traces += [_mark(mark, f"y{ordinal}") for mark in panel.marks]
-        if panel.bars is not None:
-            traces.append(_bars(panel.bars))
-            layout["yaxis"] |= _named([*panel.bars.names])
-        if panel.grid is not None:
-            traces.append(_grid(panel.grid))
-            numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
-            layout["yaxis"] |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
-    last = panels[-1]
-    layout["xaxis"] = {**_axis(last.x_label, last.x_log), "anchor": f"y{n if n > 1 else ''}"}
+        traces += _traces(panel, f"y{ordinal}", most, labels)
+    layout["xaxis"] = {**_x_axis(panels[-1]), "anchor": f"y{n if n > 1 else ''}"}
+    layout["showlegend"] = len([t for t in traces if t.get("showlegend")]) > 1
+    return {"data": traces, "layout": layout}
+
+
+def _traces(panel: Panel, y: str, most: int, labels: set[str]) -> list[dict[str, Any]]:
+    """What is drawn in a panel; `labels` are those that the legend has already."""
+    traces = [trace for region in panel.regions for trace in _region(region, y, most)]
+    traces += [_line(line, j, y, most, labels) for j, line in enumerate(panel.lines)]
+    traces += [_mark(mark, y) for mark in panel.marks]
+    if panel.bars is not None:
+        traces.append(_bars(panel.bars))
+    if panel.grid is not None:
+        traces.append(_grid(panel.grid))
+    return traces
+
+
+def _y_axis(panel: Panel) -> dict[str, Any]:
+    axis = _axis(panel.y_label)
+    if panel.y_range is not None:
+        axis["range"] = [float(v) for v in panel.y_range]
+    if panel.names:
+        axis |= _named([name.replace("\n", ": ") for name in panel.names])
+    if panel.bars is not None:
+        axis |= _named([*panel.bars.names])
+    if panel.grid is not None:
+        numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
+        axis |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
+    return axis
+
+
+def _x_axis(last: Panel) -> dict[str, Any]:
+    """Of the lowest panel, for all."""
+    axis = _axis(last.x_label, last.x_log)
     if last.x_log:
         values = [line.x for line in last.lines]
-        layout["xaxis"] |= _log_ticks(values if last.bars is None else [*values, last.bars.values])
+        axis |= _log_ticks(values if last.bars is None else [*values, last.bars.values])
     if last.grid is not None:
         places = range(len(last.grid.names))
         ticks = {"tickvals": [*places], "ticktext": [str(i + 1) for i in places], "tickangle": 0}
-        layout["xaxis"] |= {**ticks, **SQUARE}
-    layout["showlegend"] = len([t for t in traces if t.get("showlegend")]) > 1
-    return {"data": traces, "layout": layout}
+        axis |= {**ticks, **SQUARE}
+    return axis
 
 
 def _height(panels: list[Panel]) -> int:
@@ -287,3 +303,48 @@ def _mark(mark: Mark, y: str) -> dict[str, Any]:
     text["textposition"] = "bottom right" if mark.below else "top right"
     point = {"type": "scatter", "xaxis": "x", "yaxis": y, "x": [mark.x], "y": [mark.y], "showlegend": False}
     return {**point, **text, "mode": "markers+text", "marker": {"color": color, "size": 7}}
+
+
+INCH = 96.0
+"""Units of the drawing in an inch of the diagram."""
+LINE = 15.0
+SCRIPT = '<path d="M0 0L9 4L0 8z" fill="#777"/>'
+
+
+def svg(diagram: Diagram) -> str:
+    """The whole drawing, y upwards as in the diagram."""
+    w, h = INCH * diagram.width, INCH * diagram.height
+    parts = [*(_arrow(a, h) for a in diagram.arrows), *(_block(b, h) for b in diagram.blocks)]
+    tip = (
+        f'<marker id="tip" markerWidth="9" markerHeight="8" refX="9" refY="4" orient="auto">{SCRIPT}</marker>'
+    )
+    size = f'viewBox="0 0 {w:.0f} {h:.0f}" style="width:100%;max-width:{w:.0f}px;min-width:640px"'
+    look = 'role="img" font-size="11" text-anchor="middle" xmlns="http://www.w3.org/2000/svg"'
+    return f"<svg {size} {look}><defs>{tip}</defs>{''.join(parts)}</svg>"
+
+
+def _block(b: Box, h: float) -> str:
+    color, x, y = PALETTE[b.color % len(PALETTE)], INCH * b.x, h - INCH * b.y
+    wide, tall = INCH * b.width, INCH * b.height
+    corner = f'x="{x - wide / 2:.1f}" y="{y - tall / 2:.1f}" width="{wide:.1f}" height="{tall:.1f}"'
+    top = y - tall / 2 + 18
+    lines = "".join(_text(x, top + 4 + LINE * (k + 1), line) for k, line in enumerate(b.lines))
+    title = _text(x, top, b.title, f'font-weight="bold" fill="{color}"')
+    look = f'style="fill:var(--paper,#fff)" stroke="{color}" stroke-width="1.8"'
+    return f'<rect {corner} rx="7" {look}/>{title}{lines}'
+
+
+def _arrow(arrow: Arrow, h: float) -> str:
+    points = " ".join(f"{INCH * x:.1f},{h - INCH * y:.1f}" for x, y in arrow.path)
+    line = (
+        f'<polyline points="{points}" fill="none" stroke="#777" stroke-width="1.3" marker-end="url(#tip)"/>'
+    )
+    x, y = middle(arrow)
+    return line + (
+        _text(INCH * x, h - INCH * y - 5, arrow.label, 'style="fill:var(--soft,#444)"') if arrow.label else ""
+    )
+
+
+def _text(x: float, y: float, text: str, more: str = "") -> str:
+    ink = more or 'style="fill:var(--ink,#000)"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {ink}>{html.escape(text)}</text>'

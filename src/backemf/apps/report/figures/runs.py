@@ -1,5 +1,5 @@
-"""Figures of simulated runs: one with all that belongs to it, several over each other, or a file's run in its
-simulator over what was recorded."""
+"""Figures of simulated runs: one with all that belongs to it, several over each other, a file's run in its
+simulator over what was recorded, or planned motions with the errors to expect of their logs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ....engine.trajectory import Trajectory
+from ....engine.simulate import Trajectory
 from ....errors import InvalidValue
-from ....figure import Band, Curve, Figure, Panel, over_time
+from ....figure import Band, Bars, Curve, Figure, Panel, over_time
+from ....planning.plan import Plan
 from ....targets.replay import Replay
+from .fit import short
 
 COLORS = 7
 """So many runs are told apart by colour; the next as many are dashed."""
@@ -20,7 +22,16 @@ MOST = 2 * COLORS
 
 
 def run(trajectory: Trajectory, title: str, note: str = "") -> Figure:
-    """One run: position, torque, current, temperature where it warms, and where the energy went."""
+    """One run: position, torque, current, temperature where it warms, and where the energy went.
+
+    Args:
+        trajectory: What was simulated.
+        title: Above the figure.
+        note: Under it.
+
+    Returns:
+        Panels over time.
+    """
     place, *others = motion(trajectory, title).panels
     panels = [place, *_asked(trajectory), *others]
     if trajectory.energy:
@@ -51,7 +62,17 @@ def _clear(panel: Panel) -> Panel:
 
 
 def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, note: str = "") -> Figure:
-    """Several runs over each other: position against its target, current, energy taken in, temperature."""
+    """Several runs over each other: position against its target, current, energy taken in, temperature.
+
+    Args:
+        trajectories: What was simulated.
+        labels: Of each.
+        title: Above the figure.
+        note: Under it.
+
+    Returns:
+        Panels over time, a curve for each run.
+    """
     if len(trajectories) > MOST:
         raise InvalidValue(
             f"{len(trajectories)} runs are too many for one picture; expected {MOST} at most: vary less"
@@ -120,7 +141,16 @@ def replayed(run: Replay, title: str) -> Figure:
 
 
 def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Figure:
-    """Position against its target, torque and current, and temperature over time."""
+    """Position against its target, torque and current, and temperature over time.
+
+    Args:
+        trajectory: What was simulated.
+        title: Above the figure.
+        bands: Stretches of time to shade.
+
+    Returns:
+        Panels over time.
+    """
     s: Any = trajectory.signals
     t, rotary = trajectory.time, trajectory.actuator.motion == "rotary"
     scale, unit, effort = (180.0 / np.pi, "deg", "torque [N m]") if rotary else (1.0, "m", "force [N]")
@@ -176,3 +206,56 @@ def stick_slip(trajectory: Trajectory, title: str) -> Figure:
     velocity = Curve(x=t, y=scale * s["velocity"], label="velocity", color=1)
     panels = [over_time("position [deg]", target, position), over_time("velocity [deg/s]", velocity)]
     return Figure(title=title, panels=panels)
+
+
+PAUSE = 0.4
+"""Between two motions in the drawing [s]: the recorder ramps to the start of the next."""
+MOST_ERROR = 150.0
+"""Where the bars of errors end [%]."""
+
+
+def plan_figure(plan: Plan) -> Figure:
+    """Positions and currents of all motions, one after the other; below, the errors to expect."""
+    t, target, position, current, bands = [], [], [], [], []
+    start = 0.0
+    for k, one in enumerate(plan.foreseen):
+        t += [*(start + one.time), np.nan]
+        target += [*np.where(one.enabled > 0.5, one.target, np.nan), np.nan]
+        position += [*one.position, np.nan]
+        current += [*one.current, np.nan]
+        end = start + float(one.time[-1])
+        bands.append(Band(low=start, high=end, label=f"{k + 1}"))
+        start = end + PAUSE
+    plain = [replace(one, label="") for one in bands]  # the legend stands there
+    played = ", ".join(one.name for one in plan.foreseen)
+    curves = [
+        Curve(x=t, y=np.degrees(target), label="asked", style="thin"),
+        Curve(x=t, y=np.degrees(position), label="expected"),
+    ]
+    panels = [
+        Panel(lines=curves, x_label="time [s]", y_label="position [deg]", bands=plain, legend_above=True),
+        Panel(
+            lines=[Curve(x=t, y=current, color=2)],
+            x_label="time [s]",
+            y_label="current [A]",
+            bands=bands,
+            note=played,
+        ),
+        _errors(plan),
+    ]
+    title = f"{len(plan.foreseen)} motions, {plan.seconds:.1f} s, and what their logs will tell"
+    return Figure(title=title, panels=panels, shared_x=False)
+
+
+def _errors(plan: Plan) -> Panel:
+    """Bars of the expected errors; those that stay untold in another colour."""
+    names = [short(p.path) for p in plan.parameters]
+    values = [min(100.0 * p.relative_error, MOST_ERROR) for p in plan.parameters]
+    colors = [0 if p.determined else 1 for p in plan.parameters]
+    return Panel(
+        x_label=f"error to expect [% of the value], at most {MOST_ERROR:g} shown; the second colour stays"
+        " untold",
+        y_label="",
+        x_log=True,
+        bars=Bars(names=names, values=values, colors=colors),
+    )

@@ -3,6 +3,7 @@
 import {Project, ask} from "./api.js";
 import {fill, h} from "./dom.js";
 import {home} from "./home.js";
+import {others} from "./others.js";
 import {trouble} from "./parts.js";
 
 const main = document.getElementById("main");
@@ -26,6 +27,8 @@ async function show() {
     document.title = `${project.name} – backemf`;
     const {screen} = await import(SCREENS[project.kind]);
     await screen(main, project, offered);
+    const more = others(project, offered);
+    if (more) main.append(more);
   } catch (error) {
     fill(main, h("section", {class: "card"}, h("h1", {}, "This cannot be shown"), trouble(error), h("p", {}, h("a", {href: "#/"}, "All projects"))));
   }

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir import Level, Node
-from ..lower import LoweredAttached, LoweredSignals
+from ..ir import FAST, SLOW, Level, Node
+from ..lower import Lowered, LoweredHosted, LoweredSignals
 from ..passes import is_truth, kept, leaves, number, reachable
 from ..source import Source, Words
-
-_SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
-_FAST = (Level.INPUT, Level.STATE)
 
 
 def words(real: str) -> Words:
@@ -68,14 +65,14 @@ def words(real: str) -> Words:
     )
 
 
-def declarations(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+def declarations(name: str, lowered: LoweredHosted, real: str = "double") -> str:
     """The header's lines: sizes and functions; arrays are in the order of the system's names."""
     sizes = {
         "PARAMETERS": len(lowered.parameters),
         "STATES": len(lowered.states),
         "INPUTS": len(lowered.inputs),
-        "KEPT": len(kept(lowered.advance, _SLOW)),
-        "KEPT_LOAD": len(kept(lowered.load_seen, _SLOW)),
+        "KEPT": len(kept(lowered.advance, SLOW)),
+        "KEPT_LOAD": len(kept(lowered.load_seen, SLOW)),
     }
     lines = [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
     lines += ["", *(f"{about}\n{head};" for head, about in _functions(name, real).values())]
@@ -103,6 +100,14 @@ def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
             f" {real} effort)",
             "/* The load over the last step, in which an effort took the joint from v_before to v. */",
         ),
+        "rest": (
+            f"void {name}_rest(const double *p, {real} *s)",
+            "/* The states at rest at 0, as cold as the surroundings. */",
+        ),
+        "begin": (
+            f"void {name}_begin(const double *p, const {real} *g, {real} *s)",
+            "/* States that begin where the joint is, as fast as it is, or at the targets `g`. */",
+        ),
         "armature": (
             f"double {name}_armature(const double *p)",
             "/* Inertia that whoever moves the joint must add to it [kg m^2]. */",
@@ -110,26 +115,51 @@ def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def emit(name: str, lowered: LoweredAttached, real: str = "double") -> str:
+def emit(name: str, lowered: LoweredHosted, real: str = "double") -> str:
     """The functions' bodies. What changes slowly is computed in double and rounded once."""
     heads = {key: head for key, (head, _) in _functions(name, real).items()}
     step, load = lowered.advance, lowered.load_seen
     source = Source()
-    _prepare(source, heads["prepare"], kept(step, _SLOW), real)
+    _prepare(source, heads["prepare"], kept(step, SLOW), real)
     _advance(source, heads["advance"], lowered, real)
-    _prepare(source, heads["prepare_load"], kept(load, _SLOW), real)
+    _prepare(source, heads["prepare_load"], kept(load, SLOW), real)
     with _function(source, heads["load_seen"]):
-        _computed(source, load, kept(load, _SLOW), ("u",), words(real), real)
+        _computed(source, load, kept(load, SLOW), ("u",), words(real), real)
         source.add(f"return {words(real).text(load[0])};")
+    _rest(source, heads["rest"], lowered.begin, real)
+    _begin(source, heads["begin"], lowered.begin, real)
     with _function(source, heads["armature"]):
         _slow(source, lowered.armature)
         source.add(f"return {words('double').text(lowered.armature[0])};")
     return str(source)
 
 
+def _rest(source: Source, head: str, states: Sequence[Node], real: str) -> None:
+    """States that only parameters decide; the others are 0 until the joint is known."""
+    still = {i: x for i, x in enumerate(states) if x.level in SLOW}
+    text = words("double").text
+    with _function(source, head):
+        _slow(source, [*still.values()])
+        for i in range(len(states)):
+            source.add(f"s[{i}] = ({real}){text(still[i]) if i in still else 0.0};")
+
+
+def _begin(source: Source, head: str, states: Sequence[Node], real: str) -> None:
+    """The others, in double."""
+    moving = {i: x for i, x in enumerate(states) if x.level in FAST and x.value != f"s{i}"}
+    results, double = [*moving.values()], words("double")
+    with _function(source, head):
+        source.add(*declared(results, (*SLOW, *FAST), "double", double))
+        used = sorted(leaves(results), key=lambda x: (x[0], int(x[1:])))
+        source.add(*(f"const double {x} = (double){x[0]}[{x[1:]}];" for x in used))
+        source.add(*(f"(void){letter};" for letter in "pgs" if not any(x[0] == letter for x in used)))
+        source.add(*double.statements(results, *SLOW, *FAST))
+        source.add(*(f"s[{i}] = ({real}){double.text(x)};" for i, x in moving.items()))
+
+
 def signal_declarations(name: str, lowered: LoweredSignals, real: str = "double") -> str:
     """The header's lines of what `emit_signals` writes."""
-    sizes = {"SIGNALS": len(lowered.names), "KEPT_SIGNALS": len(kept(lowered.values, _SLOW))}
+    sizes = {"SIGNALS": len(lowered.names), "KEPT_SIGNALS": len(kept(lowered.values, SLOW))}
     lines = [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
     lines += ["", *(f"{about}\n{head};" for head, about in _signal_functions(name, real))]
     return "\n".join(lines) + "\n"
@@ -148,7 +178,7 @@ def _signal_functions(name: str, real: str) -> tuple[tuple[str, str], ...]:
 def emit_signals(name: str, lowered: LoweredSignals, real: str = "double") -> str:
     """The signals' functions."""
     (prepare, _), (signals, _) = _signal_functions(name, real)
-    source, known, c = Source(), kept(lowered.values, _SLOW), words(real)
+    source, known, c = Source(), kept(lowered.values, SLOW), words(real)
     _prepare(source, prepare, known, real, length=False)
     with _function(source, signals):
         _computed(source, lowered.values, known, ("s", "u"), c, real)
@@ -175,18 +205,18 @@ def _prepare(source: Source, head: str, results: Sequence[Node], real: str, *, l
 def _slow(source: Source, results: Sequence[Node]) -> None:
     """Terms of the parameters and the step length, in double."""
     double = words("double")
-    source.add(*declared(results, _SLOW, "double", double))
+    source.add(*declared(results, SLOW, "double", double))
     used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
     source.add(*(f"const double {x} = p[{x[1:]}];" for x in sorted(used - {"h"}, key=lambda x: int(x[1:]))))
-    source.add(*double.statements(results, *_SLOW))
+    source.add(*double.statements(results, *SLOW))
     if not used - {"h"}:
         source.add("(void)p;")
 
 
-def _advance(source: Source, head: str, lowered: LoweredAttached, real: str) -> None:
+def _advance(source: Source, head: str, lowered: LoweredHosted, real: str) -> None:
     c, changes, effort = words(real), lowered.advance[:-1], lowered.advance[-1]
     with _function(source, head):
-        _computed(source, lowered.advance, kept(lowered.advance, _SLOW), ("s", "u"), c, real)
+        _computed(source, lowered.advance, kept(lowered.advance, SLOW), ("s", "u"), c, real)
         carries = real == "float" and any(lowered.summed)
         if carries:
             source.add("float change, moved;")
@@ -211,7 +241,7 @@ def _computed(
     real: str,
 ) -> None:
     """Declarations, what is known, and the lines that compute the results."""
-    source.add(*declared(results, _FAST, real, c))
+    source.add(*declared(results, FAST, real, c))
     used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
     for letter in letters:
         own = sorted((x for x in used if x[0] == letter and x[1:].isdigit()), key=lambda x: int(x[1:]))
@@ -221,7 +251,7 @@ def _computed(
     source.add(*(f"const {_type(x, real)} {c.text(x)} = {_cast(x)}kept[{i}];" for i, x in enumerate(known)))
     if not known:
         source.add("(void)kept;")
-    source.add(*c.statements(results, *_FAST))
+    source.add(*c.statements(results, *FAST))
 
 
 def declared(results: Sequence[Node], levels: Sequence[Level], real: str, c: Words) -> list[str]:
@@ -241,3 +271,37 @@ def _type(node: Node, real: str) -> str:
 def _cast(node: Node) -> str:
     """Truths are kept among the numbers."""
     return "(int)" if is_truth(node) else ""
+
+
+def kept_terms(lowered: Lowered) -> int:
+    """Numbers that `NAME_prepare` leaves for `NAME_step`."""
+    return len(kept(lowered.step.values, SLOW))
+
+
+def emit_live(name: str, lowered: Lowered, armature: Node, begin: Sequence[Node]) -> str:
+    """Functions in double:
+
+    NAME_prepare(p, h, kept)     what parameters and the length of a part [s] decide
+    NAME_step(n, kept, u, s)     n parts of a step; the states move on, and behind them goes the mean effort
+    NAME_rest(p, s)              the states at rest at 0
+    NAME_begin(p, g, s)          those that begin where the joint is or at the targets
+    NAME_armature(p)             inertia that the joint must have besides its own
+    """
+    source, double, n_states = Source(), words("double"), len(lowered.states)
+    values = lowered.step.values
+    terms = kept(values, SLOW)
+    _prepare(source, f"static void {name}_prepare(const double *p, double h, double *kept)", terms, "double")
+    head = f"static void {name}_step(int n, const double *kept, const double *u, double *s)"
+    with _function(source, head):
+        source.add("double effort = 0.0;", "int k;")
+        with source.block("for (k = 0; k < n; k++) {", "}"):
+            _computed(source, values, terms, ("s", "u"), double, "double")
+            source.add(*[f"s[{i}] = {double.text(x)};" for i, x in enumerate(values[:n_states])])
+            source.add(f"effort += {double.text(values[n_states])} / n;")
+        source.add(f"s[{n_states}] = effort;")
+    _rest(source, f"static void {name}_rest(const double *p, double *s)", begin, "double")
+    _begin(source, f"static void {name}_begin(const double *p, const double *g, double *s)", begin, "double")
+    with _function(source, f"static double {name}_armature(const double *p)"):
+        _slow(source, [armature])
+        source.add(f"return {double.text(armature)};")
+    return str(source)

@@ -15,8 +15,7 @@ from ..lean import lean
 from ..lower import Lowered
 from ..passes import change, kept
 from ..source import Source, Words
-from .warp import HELPERS, kernel, loaded, words
-from .warp_functions import PLAIN, SHORT, own_functions
+from .warp import HELPERS, PLAIN, SHORT, kernel, loaded, own_functions, words
 
 ROWS = 64
 """Squared errors of so many rows are summed by themselves before they are added to the rest."""

@@ -6,10 +6,11 @@ states.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from ..ir import Level, Node
-from ..lower import LoweredAttached
+from ..ir import SLOW, Node
+from ..lower import LoweredHosted
 from ..passes import kept, leaves, names_used_again, number
 from ..source import Source, Words
 from .numba import NUMBA
@@ -60,27 +61,35 @@ TORCH = Words(
         "select": "torch.where({0}, {2}, {1})",
     },
 )
-_SLOW = (Level.CONSTANT, Level.PARAMETER, Level.LENGTH)
 
 
-def emit(lowered: LoweredAttached) -> str:
-    """Five functions; p, s and u are lists in the order of the system's names, `kept` is what the `prepare`
+def emit(lowered: LoweredHosted) -> str:
+    """Functions; p, s, u and g are lists in the order of the system's names, `kept` is what the `prepare`
     of the same kind gave.
 
     prepare(p, h, dtype)           what parameters and step length decide
     advance(kept, s, u)            [change of every state, then the effort]
     prepare_load(p, h, dtype)
     load_seen(kept, u, v_before, v, effort)
+    prepare_begin(p, h, dtype)
+    begin(kept, s, g)              every state as it begins, of position and velocity in s and of targets g
     prepare_armature(p, h, dtype)  [1.0, armature]
+    prepare_lag(p, h, dtype)       [1.0, whole steps that commands are late by, the part of one after them]
     """
     source = Source()
     step, load = lowered.advance, lowered.load_seen
-    _prepare(source, "prepare", "What the parameters and the step length alone decide.", kept(step, _SLOW))
+    _prepare(source, "prepare", "What the parameters and the step length alone decide.", kept(step, SLOW))
     about = "Changes of the states over a step, then the effort."
-    _function(source, "advance(kept, s, u)", about, step, kept(step, _SLOW), ("s", "u"))
-    _prepare(source, "prepare_load", "The same for `load_seen`.", kept(load, _SLOW))
+    _function(source, "advance(kept, s, u)", about, step, kept(step, SLOW), ("s", "u"))
+    _prepare(source, "prepare_load", "The same for `load_seen`.", kept(load, SLOW))
     about = "The load that acted over the last step."
-    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept(load, _SLOW), ("u",))
+    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept(load, SLOW), ("u",))
+    begin = lowered.begin
+    _prepare(source, "prepare_begin", "The same for `begin`.", kept(begin, SLOW))
+    about = "States as they begin, where the joint is and at the first targets."
+    _function(source, "begin(kept, s, g)", about, begin, kept(begin, SLOW), ("s", "g"))
+    if lowered.lag:
+        _prepare(source, "prepare_lag", "Steps that commands are late by, whole and a part.", lowered.lag)
     _prepare(
         source, "prepare_armature", "Inertia that the simulator must add to the joint.", lowered.armature
     )
@@ -110,9 +119,11 @@ def _function(
     source.add("", "")
     with source.block(f"def {signature}:"):
         lines = Lines(results, known)
-        source.add(f'"""{about}"""', *_unpacked(results, letters), "one = kept[0]")
-        source.add(*[f"{TORCH.text(x)} = kept[{i}]" for i, x in enumerate(known, 1)], *lines.lines)
         values = [lines.name(x, tensor=True) for x in results]
+        source.add(f'"""{about}"""', *_unpacked(results, letters))
+        if any(re.search(r"\bone\b", text) for text in (*lines.lines, *values)):
+            source.add("one = kept[0]")
+        source.add(*[f"{TORCH.text(x)} = kept[{i}]" for i, x in enumerate(known, 1)], *lines.lines)
         source.add(f"return [{', '.join(values)}]" if len(values) > 1 else f"return {values[0]}")
 
 

@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ....errors import UnknownName
+from ....registry import Registry
 from .bus import (
     Bus as Bus,
     BusError as BusError,
-    Column as Column,
+    BusServo as BusServo,
     PortGone as PortGone,
     Reply as Reply,
-    Servo as Servo,
+    ReplyColumn as ReplyColumn,
 )
 
-BUSES = ("feetech", "dynamixel", "dynamixel1", "damiao", "robstride", "lines")
-
-
-def bus(
-    name: str,
-    port: str,
-    baud: int | None = None,
-    interface: str = "socketcan",
-    gains: Sequence[float] = (10.0, 0.5),
-) -> Bus:
-    """A bus, not yet open. On CAN the port is a channel of python-can, `interface` its driver, and `gains`
-    are what the motors are told: stiffness [N m/rad] and damping [N m s/rad]."""
-    if name == "feetech":
-        from .feetech import Feetech
-
-        return Feetech(port, baud)
-    if name in ("dynamixel", "dynamixel1"):
-        from .dynamixel import Dynamixel, DynamixelOne
-
-        return (Dynamixel if name == "dynamixel" else DynamixelOne)(port, baud)
-    if name == "damiao":
-        from .damiao import Damiao
-
-        return Damiao(port, interface, *gains)
-    if name == "robstride":
-        from .robstride import RobStride
-
-        return RobStride(port, interface, *gains)
-    if name == "lines":
-        from .lines import Lines
-
-        return Lines(port, baud)
-    raise UnknownName("bus", name, BUSES)
+BUSES: Registry[type[Bus]] = Registry(
+    "bus",
+    {
+        "feetech": "backemf.kits.recorder.buses.register_bus:Feetech",
+        "dynamixel": "backemf.kits.recorder.buses.register_bus:Dynamixel",
+        "dynamixel1": "backemf.kits.recorder.buses.register_bus:DynamixelOne",
+        "damiao": "backemf.kits.recorder.buses.damiao:Damiao",
+        "robstride": "backemf.kits.recorder.buses.robstride:RobStride",
+        "lines": "backemf.kits.recorder.buses.board:BoardBus",
+    },
+    group="backemf.buses",
+)
 
 
 def of_job(job: dict[str, Any]) -> Bus:
     """The bus that a job of the guardian's names."""
-    return bus(job["bus"], job["port"], job["baud"], job["interface"], job["gains"])
+    return BUSES[job["bus"]].connect(job["port"], job["baud"], job["interface"], job["gains"])

@@ -18,7 +18,7 @@ class PortGone(BusError):
     """The port itself is no longer there: pulled, or switched off."""
 
 
-class Column(NamedTuple):
+class ReplyColumn(NamedTuple):
     """One number of a reply as it is stored: SI = factor * (stored - zero) - offset."""
 
     name: str
@@ -32,14 +32,14 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Servo:
+class BusServo:
     """A servo as it says it is, before anything moves."""
 
     id: int
     model: str
     number: int = 0
     firmware: str = ""
-    columns: tuple[Column, ...]
+    columns: tuple[ReplyColumn, ...]
     """Of its replies: a position is always among them."""
     settings: Mapping[str, float] = field(default_factory=dict)
     """Parameters of its drive by path, as its firmware has them."""
@@ -82,6 +82,24 @@ class Bus(ABC):
     has_watchdog: bool = False
     """Whether its servos stop by themselves when nobody talks to them."""
 
+    @classmethod
+    def connect(
+        cls,
+        port: str,
+        baud: int | None = None,
+        interface: str = "socketcan",
+        gains: Sequence[float] = (10.0, 0.5),
+    ) -> Bus:
+        """A bus, not yet open: `BUSES` calls it with all that may be asked for.
+
+        Args:
+            port: A serial port, or a channel of python-can.
+            baud: Bits per second of a serial port; its usual number where none is given.
+            interface: The driver of python-can.
+            gains: What motors on CAN are told: stiffness [N m/rad] and damping [N m s/rad] at the output.
+        """
+        return cls(port, baud)  # type: ignore[call-arg]  # those on a serial port; others have their own
+
     @abstractmethod
     def open(self) -> None:
         """Take the port; an error says which ports there are, or who may use it."""
@@ -94,7 +112,7 @@ class Bus(ABC):
         """Ids that answer."""
 
     @abstractmethod
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         """What each servo is; one that does not answer is not there."""
 
     @abstractmethod

@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 
 from ....errors import InvalidValue
-from .bus import BusError, Column, Servo
-from .mit import TRIES, WAIT, Frame, Heard, MitBus, Span
+from .bus import BusError, BusServo, ReplyColumn
+from .mit import TRIES, WAIT, Frame, MitBus, MotorReply, Span
 
 REGISTERS = {
     **{"under_voltage": 0, "torque_constant": 1, "over_temperature": 2, "over_current": 3},
@@ -41,7 +41,7 @@ class Damiao(MitBus):
         self._spans: dict[int, tuple[Span, Span, Span]] = {}
         self._timeouts: dict[int, int] = {}
 
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         if max(ids) > 15:
             raise InvalidValue(
                 f"servo {max(ids)} was asked for; Damiao's answers tell ids from 1 to 15 apart"
@@ -61,7 +61,7 @@ class Damiao(MitBus):
     def _switch(self, id: int, on: bool) -> Frame:
         return Frame(id, ALL + (b"\xfc" if on else b"\xfd"))
 
-    def _feedback(self, frame: Frame) -> Heard | None:
+    def _feedback(self, frame: Frame) -> MotorReply | None:
         d = frame.content
         if frame.extended or len(d) != 8 or frame.id == 0x7FF or d[1:3] == b"\x00\x33":
             return None
@@ -69,9 +69,9 @@ class Damiao(MitBus):
         if frame.id == id or frame.id in self.sent_to:  # a command, ours or another master's
             return None
         values = (d[1] << 8 | d[2], d[3] << 4 | d[4] >> 4, (d[4] & 0xF) << 8 | d[5], d[7], d[6])
-        return Heard(id, tuple(float(v) for v in values), state == 1, FAULTS.get(state, ""))
+        return MotorReply(id, tuple(float(v) for v in values), state == 1, FAULTS.get(state, ""))
 
-    def _surveyed(self, id: int) -> Servo:
+    def _surveyed(self, id: int) -> BusServo:
         there = {name: self.get(id, name) for name in REGISTERS}
         q, w, tau = (
             Span(there[f"{s}_span"], n) for s, n in (("position", 16), ("velocity", 12), ("torque", 12))
@@ -79,7 +79,7 @@ class Damiao(MitBus):
         self._spans[id] = q, w, tau
         mode = int(there["control_mode"])
         wrong = f"servo {id} is in control mode {mode}; expected {MIT_MODE}, MIT: write it to register 10"
-        return Servo(
+        return BusServo(
             id=id,
             model="damiao",
             firmware=str(int(there["firmware"])),
@@ -87,8 +87,8 @@ class Damiao(MitBus):
                 q.column("position", "rad"),
                 w.column("velocity", "rad/s"),
                 tau.column("torque", "N m"),
-                Column("temperature", "degC"),
-                Column("driver_temperature", "degC"),
+                ReplyColumn("temperature", "degC"),
+                ReplyColumn("driver_temperature", "degC"),
             ),
             registers=there,
             low=-q.most,

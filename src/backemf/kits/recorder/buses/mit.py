@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ....errors import InvalidValue
-from .bus import Bus, BusError, Column, PortGone, Reply, Servo
+from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn
 from .ports import package
 
 WAIT = 0.02
@@ -49,11 +49,11 @@ class Span(NamedTuple):
     def si(self, count: int) -> float:
         return self.low + self.factor * count
 
-    def column(self, name: str, unit: str) -> Column:
-        return Column(name, unit, self.factor, -self.low / self.factor)
+    def column(self, name: str, unit: str) -> ReplyColumn:
+        return ReplyColumn(name, unit, self.factor, -self.low / self.factor)
 
 
-class Heard(NamedTuple):
+class MotorReply(NamedTuple):
     """A feedback frame taken apart."""
 
     id: int
@@ -64,6 +64,16 @@ class Heard(NamedTuple):
 
 class MitBus(Bus):
     """What the makers share. A maker's class says how its frames are written and read."""
+
+    @classmethod
+    def connect(
+        cls,
+        port: str,
+        baud: int | None = None,
+        interface: str = "socketcan",
+        gains: Sequence[float] = (10.0, 0.5),
+    ) -> Bus:
+        return cls(port, interface, *gains)
 
     def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
         if not (0 <= stiffness <= 5000 and 0 <= damping <= 100):
@@ -77,7 +87,7 @@ class MitBus(Bus):
         """Identifiers of ours: some drivers let one hear oneself."""
         self._bus: Any = None
         self._can: Any = None
-        self._servos: dict[int, Servo] = {}
+        self._servos: dict[int, BusServo] = {}
         self._goals: dict[int, float] = {}
         self._on: set[int] = set()
         self._asked: set[int] = set()
@@ -91,11 +101,11 @@ class MitBus(Bus):
         """Torque on or off; its answer is a feedback frame."""
 
     @abstractmethod
-    def _feedback(self, frame: Frame) -> Heard | None:
+    def _feedback(self, frame: Frame) -> MotorReply | None:
         """What a frame says of a motor; None where it is another one."""
 
     @abstractmethod
-    def _surveyed(self, id: int) -> Servo: ...
+    def _surveyed(self, id: int) -> BusServo: ...
 
     @abstractmethod
     def _position(self, id: int) -> Span: ...
@@ -178,7 +188,7 @@ class MitBus(Bus):
             " and its bit rate that of the motors?"
         )
 
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         there = {}
         for id in ids:
             for _ in range(TRIES):
@@ -196,8 +206,8 @@ class MitBus(Bus):
         self._servos.update(there)
         return there
 
-    def _answers(self, ids: set[int], seconds: float) -> dict[int, Heard]:
-        until, heard = time.monotonic() + seconds, dict[int, Heard]()
+    def _answers(self, ids: set[int], seconds: float) -> dict[int, MotorReply]:
+        until, heard = time.monotonic() + seconds, dict[int, MotorReply]()
         self._stamps: dict[int, float] = {}
         while ids - heard.keys() and (frame := self.receive(until)) is not None:
             one = self._feedback(frame)

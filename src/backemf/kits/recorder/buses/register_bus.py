@@ -8,10 +8,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..maps import of_model
-from ..registers import Map, Model, Register
-from .bus import Bus, BusError, Column, PortGone, Reply, Servo
-from .ports import lost, refused
+from ..control_tables import of_model
+from ..registers import Map, Register, ServoModel
+from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn
+from .ports import lost, package, refused
 
 TRIES = 6
 """How often a question is asked before its answer counts as lost; samples are asked once."""
@@ -33,7 +33,7 @@ class RegisterBus(Bus):
     def __init__(self, port: str, baud: int | None = None):
         self.port_name, self.baud = port, baud or 1_000_000
         self._maps: dict[int, Map] = {}
-        self._servos: dict[int, Servo] = {}
+        self._servos: dict[int, BusServo] = {}
         self._before: dict[int, dict[str, int]] = {}
         self._late = False
         """Whether an answer is still on its way, perhaps."""
@@ -136,7 +136,7 @@ class RegisterBus(Bus):
         return None if content is None else int.from_bytes(content, "little")
 
     def _tables(self) -> list[Map]:
-        from ..maps import MAPS
+        from ..control_tables import MAPS
 
         return [one for one in MAPS.values() if one.protocol == self.protocol]
 
@@ -177,7 +177,7 @@ class RegisterBus(Bus):
             " the data wire in its place?"
         )
 
-    def survey(self, ids: Sequence[int]) -> dict[int, Servo]:
+    def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         there = {}
         for id in ids:
             number = self._number(id)
@@ -185,7 +185,7 @@ class RegisterBus(Bus):
                 there[id] = self._servos[id] = self._surveyed(id, number)
         return there
 
-    def _surveyed(self, id: int, number: int) -> Servo:
+    def _surveyed(self, id: int, number: int) -> BusServo:
         table = self._maps[id] = of_model(self.protocol, number)
         model = table.model(number)
         names = dict.fromkeys((*table.firmware, *table.gains.values(), *table.kept))
@@ -200,7 +200,7 @@ class RegisterBus(Bus):
         position = table.scales["position"]
         low, high = there.get("position_low", 0), there.get("position_high", 0)
         supply = (there["supply_low"], there["supply_high"]) if "supply_low" in there else None
-        return Servo(
+        return BusServo(
             id=id,
             model=model.name,
             number=number,
@@ -353,15 +353,15 @@ class RegisterBus(Bus):
         self.switched = time.monotonic()
 
 
-def columns_of(table: Map, model: Model) -> tuple[Column, ...]:
+def columns_of(table: Map, model: ServoModel) -> tuple[ReplyColumn, ...]:
     """What the numbers of a block are."""
     columns = []
     for signal in table.signals:
         scale = table.scale(signal, model)
         if scale is None:
-            columns.append(Column("load", "1", 1e-3))
+            columns.append(ReplyColumn("load", "1", 1e-3))
         else:
-            columns.append(Column(signal, scale.unit, scale.factor, scale.zero))
+            columns.append(ReplyColumn(signal, scale.unit, scale.factor, scale.zero))
     return tuple(columns)
 
 
@@ -381,3 +381,57 @@ def _problems(id: int, table: Map, there: Mapping[str, int]) -> list[str]:
             f" {there.get('position_low')}; expected limits such as 0 and {table.counts_per_turn - 1}"
         )
     return said
+
+
+class Feetech(RegisterBus):
+    """Half duplex, 1 Mbaud unless told."""
+
+    name = "feetech"
+    protocol = "feetech"
+
+    def _load(self) -> tuple[Any, Any]:
+        with package("feetech-servo-sdk", "feetech"):
+            import scservo_sdk as sdk
+        return sdk, sdk.PacketHandler(0)  # low byte first; high-byte-first servos are encoded by their table
+
+    def _receive(self) -> tuple[int, int, bytes, int]:
+        packet, result = self._packets.rxPacket(self._port)
+        self._port.is_using = True  # more answers to the same question follow
+        if result != 0:
+            return 0, 0, b"", result
+        return packet[2], packet[4], bytes(packet[5:-1]), result
+
+
+class Dynamixel(RegisterBus):
+    """X series and MX with protocol 2."""
+
+    name = "dynamixel"
+    protocol = "dynamixel2"
+    has_watchdog = True
+    version = 2.0
+
+    def _load(self) -> tuple[Any, Any]:
+        with package("dynamixel-sdk", "dynamixel"):
+            import dynamixel_sdk as sdk
+        return sdk, sdk.PacketHandler(self.version)
+
+    def _receive(self) -> tuple[int, int, bytes, int]:
+        receive = self._packets.rxPacket
+        fast = (False,) if receive.__code__.co_argcount == 3 else ()  # releases from 4.0 on ask for it
+        packet, result = receive(self._port, *fast)
+        self._port.is_using = True
+        if result != 0:
+            return 0, 0, b"", result
+        return packet[4], packet[8], bytes(packet[9:-2]), result
+
+
+class DynamixelOne(Dynamixel):
+    """MX with protocol 1: no sync read, each servo is asked by itself."""
+
+    name = "dynamixel1"
+    protocol = "dynamixel1"
+    has_watchdog = False
+    version = 1.0
+
+    def _receive(self) -> tuple[int, int, bytes, int]:
+        raise NotImplementedError("protocol 1 has no sync read")

@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .bus import BusError, Column, PortGone, Servo
-from .mit import TRIES, WAIT, Frame, Heard, MitBus, Span
+from .bus import BusError, BusServo, PortGone, ReplyColumn
+from .mit import TRIES, WAIT, Frame, MitBus, MotorReply, Span
 
 HOST = 0xFD
 ID, MOTION, FEEDBACK, ENABLE, STOP, READ, WRITE = 0, 1, 2, 3, 4, 17, 18
@@ -82,7 +82,7 @@ class RobStride(MitBus):
     def _switch(self, id: int, on: bool) -> Frame:
         return Frame((ENABLE if on else STOP) << 24 | HOST << 8 | id, bytes(8), True)
 
-    def _feedback(self, frame: Frame) -> Heard | None:
+    def _feedback(self, frame: Frame) -> MotorReply | None:
         if not frame.extended or frame.id >> 24 != FEEDBACK or len(frame.content) != 8:
             return None
         if frame.id & 0xFF != HOST:
@@ -91,19 +91,19 @@ class RobStride(MitBus):
         bits, mode = frame.id >> 16 & 0x3F, frame.id >> 22 & 0x3
         alarm = ", ".join(words for bit, words in FAULTS.items() if bits >> bit & 1)
         values = (position, velocity, torque, tenths)
-        return Heard(frame.id >> 8 & 0xFF, tuple(float(v) for v in values), mode == 2, alarm)
+        return MotorReply(frame.id >> 8 & 0xFF, tuple(float(v) for v in values), mode == 2, alarm)
 
-    def _surveyed(self, id: int) -> Servo:
+    def _surveyed(self, id: int) -> BusServo:
         mode = int(self.get(id, "run_mode", "<B3x"))
         wrong = f"servo {id} is in run mode {mode}; expected 0, the motion mode: write it to parameter 0x7005"
-        return Servo(
+        return BusServo(
             id=id,
             model=self.model,
             columns=(
                 POSITION.column("position", "rad"),
                 self.spans.velocity.column("velocity", "rad/s"),
                 self.spans.torque.column("torque", "N m"),
-                Column("temperature", "degC", 0.1),
+                ReplyColumn("temperature", "degC", 0.1),
             ),
             registers={"supply": self.get(id, "supply", "<f"), "run_mode": mode},
             low=-POSITION.most,

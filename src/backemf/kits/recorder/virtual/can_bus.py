@@ -11,8 +11,7 @@ from typing import Any
 from ..buses import damiao, robstride
 from ..buses.mit import Frame
 from ..buses.ports import package
-from .faults import Faults
-from .plant import Plant
+from .plants import Faults, Plant
 
 GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
 DAMIAO = {
@@ -24,7 +23,7 @@ DAMIAO = {
 usual ones."""
 
 
-class Motor:
+class VirtualMotor:
     """One motor's own state: whether its torque is on, and when it was last spoken to."""
 
     def __init__(self, id: int, k: int, registers: dict[str, float]):
@@ -38,7 +37,7 @@ class CanLine:
 
     def __init__(self, protocol: str, plant: Plant, ids: Sequence[int], model: str, faults: Faults):
         self.protocol, self.plant, self.faults = protocol, plant, faults
-        self.motors = {id: Motor(id, k, self._registers()) for k, id in enumerate(ids)}
+        self.motors = {id: VirtualMotor(id, k, self._registers()) for k, id in enumerate(ids)}
         self.spans = robstride.MODELS.get(model, robstride.MODELS["robstride-02"])
 
     def _registers(self) -> dict[str, float]:
@@ -61,12 +60,12 @@ class CanLine:
             if motor.on and motor.timeout and now - motor.heard > motor.timeout:
                 self._switch(motor, False)
 
-    def _switch(self, motor: Motor, on: bool) -> None:
+    def _switch(self, motor: VirtualMotor, on: bool) -> None:
         motor.on = on
         self.plant.enable(motor.k, on)
 
     def _ask(
-        self, motor: Motor, goal: float, velocity: float, gains: tuple[float, float], tau: float
+        self, motor: VirtualMotor, goal: float, velocity: float, gains: tuple[float, float], tau: float
     ) -> None:
         asked = {"position_target": goal, "velocity_target": velocity, "torque_target": tau}
         for name, value in (*asked.items(), *zip(GAINS, gains, strict=True)):
@@ -139,7 +138,7 @@ class CanLine:
         mode = 2 if motor.on else 0
         return [Frame(robstride.FEEDBACK << 24 | mode << 22 | motor.id << 8 | robstride.HOST, content, True)]
 
-    def _parameter(self, motor: Motor, d: bytes) -> list[Frame]:
+    def _parameter(self, motor: VirtualMotor, d: bytes) -> list[Frame]:
         names = {index: name for name, index in robstride.PARAMETERS.items()}
         name = names.get(struct.unpack("<H", d[:2])[0])
         packed = {
@@ -149,7 +148,7 @@ class CanLine:
         place = robstride.READ << 24 | motor.id << 8 | robstride.HOST
         return [Frame(place, d[:2] + bytes(2) + packed, True)]
 
-    def _seen(self, motor: Motor) -> dict[str, float]:
+    def _seen(self, motor: VirtualMotor) -> dict[str, float]:
         seen = self.plant.seen(motor.k)
         hot = self.faults.hot
         return seen if hot is None else {**seen, "temperature": hot}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..registers import Map
-from .faults import Faults
-from .plant import Plant
+from .plants import Faults, Plant
 
 NOISE = {"current": 4e-3, "velocity": 0.02, "supply": 0.03}
 """Standard deviation of what a sensor adds, in SI; a position is rounded to its count, nothing more."""

@@ -1,4 +1,9 @@
-"""Virtual servos on a pseudo-terminal: they hear packets and answer as the real ones do, in real time."""
+"""Virtual servos and boards on a pseudo-terminal: they hear packets or lines and answer as real ones do, in
+real time.
+
+Packets are taken apart and put together as a servo sees them, in protocol 1 (Dynamixel, Feetech) and 2; the
+masters' side is the makers' own packages.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,160 @@ import os
 import select
 import time
 from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..frames import BROADCAST, FRAMINGS, PING, READ, REBOOT, SYNC_READ, SYNC_WRITE, WRITE, Packet
-from . import terminal
+from ....errors import NotAvailable
 from .device import Device
-from .faults import Faults
-from .plant import Plant
+from .plants import Faults, Plant
+
+PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
+REBOOT = 0x08
+BROADCAST = 0xFE
+LONGEST = 1024
+"""A length above this is no packet, but noise that looks like one."""
+
+
+class Packet(NamedTuple):
+    """An instruction: to whom, what, and with which bytes; in protocol 2 addresses have two bytes."""
+
+    id: int
+    instruction: int
+    content: bytes
+
+
+class Framing(Protocol):
+    """How one protocol writes packets."""
+
+    address_size: int
+
+    def take(self, buffer: bytearray) -> Packet | None:
+        """The next whole packet, taken out of the buffer; None where there is none yet. What is no packet
+        is thrown away."""
+        ...
+
+    def status(self, id: int, content: bytes, error: int = 0) -> bytes: ...
+
+    def ping(self, model: int, firmware: int) -> bytes:
+        """What a reply to a ping carries."""
+        ...
+
+
+class ProtocolOne:
+    """FF FF id length instruction ... checksum."""
+
+    address_size = 1
+
+    def take(self, buffer: bytearray) -> Packet | None:
+        while True:
+            start = buffer.find(b"\xff\xff")
+            if start < 0:
+                del buffer[: max(0, len(buffer) - 1)]
+                return None
+            del buffer[:start]
+            if len(buffer) < 4:
+                return None
+            length = buffer[3]
+            if buffer[2] == 0xFF or length < 2:
+                del buffer[0]
+                continue
+            if len(buffer) < 4 + length:
+                return None
+            whole = bytes(buffer[: 4 + length])
+            if ~sum(whole[2:-1]) & 0xFF != whole[-1]:
+                del buffer[0]
+                continue
+            del buffer[: 4 + length]
+            return Packet(whole[2], whole[4], whole[5:-1])
+
+    def status(self, id: int, content: bytes, error: int = 0) -> bytes:
+        inside = bytes([id, len(content) + 2, error]) + content
+        return b"\xff\xff" + inside + bytes([~sum(inside) & 0xFF])
+
+    def ping(self, model: int, firmware: int) -> bytes:
+        return b""
+
+
+class ProtocolTwo:
+    """FF FF FD 00 id length length instruction ... crc crc, a FD put behind every FF FF FD inside."""
+
+    address_size = 2
+    HEAD = b"\xff\xff\xfd\x00"
+
+    def take(self, buffer: bytearray) -> Packet | None:
+        while True:
+            start = buffer.find(self.HEAD)
+            if start < 0:
+                del buffer[: max(0, len(buffer) - 3)]
+                return None
+            del buffer[:start]
+            if len(buffer) < 7:
+                return None
+            length = int.from_bytes(buffer[5:7], "little")
+            if not 3 <= length <= LONGEST:
+                del buffer[0]
+                continue
+            if len(buffer) < 7 + length:
+                return None
+            whole = bytes(buffer[: 7 + length])
+            if crc(whole[:-2]) != int.from_bytes(whole[-2:], "little"):
+                del buffer[0]
+                continue
+            del buffer[: 7 + length]
+            return Packet(whole[4], whole[7], whole[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
+
+    def status(self, id: int, content: bytes, error: int = 0) -> bytes:
+        inside = (b"\x55" + bytes([error]) + content).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        packet = self.HEAD + bytes([id]) + (len(inside) + 2).to_bytes(2, "little") + inside
+        return packet + crc(packet).to_bytes(2, "little")
+
+    def ping(self, model: int, firmware: int) -> bytes:
+        return model.to_bytes(2, "little") + bytes([firmware])
+
+
+def _table() -> tuple[int, ...]:
+    rows = []
+    for byte in range(256):
+        value = byte << 8
+        for _ in range(8):
+            value = ((value << 1) ^ 0x8005) if value & 0x8000 else value << 1
+        rows.append(value & 0xFFFF)
+    return tuple(rows)
+
+
+_CRC = _table()
+
+
+def crc(content: bytes) -> int:
+    """CRC-16 with the polynomial 0x8005, as protocol 2 has it."""
+    value = 0
+    for byte in content:
+        value = (value << 8) & 0xFFFF ^ _CRC[(value >> 8) ^ byte]
+    return value
+
+
+FRAMINGS: dict[str, Framing] = {
+    "feetech": ProtocolOne(),
+    "dynamixel1": ProtocolOne(),
+    "dynamixel2": ProtocolTwo(),
+}
+
+
+def opened() -> tuple[int, int, str]:
+    """The end that a virtual servo holds, the end that others open, and the name under which they do."""
+    try:
+        import tty
+    except ImportError as error:
+        raise NotAvailable(
+            "a virtual servo needs a pseudo-terminal, which this system has not; "
+            "run it on Linux or macOS, or use a CAN protocol, which needs none"
+        ) from error
+    master, slave = os.openpty()
+    for end in (master, slave):
+        tty.setraw(end)
+    return master, slave, os.ttyname(slave)
+
 
 IDLE = 0.02
 """Between looks at the clock while nobody talks [s]."""
@@ -22,7 +173,7 @@ BITS = 10
 """On the wire for each byte."""
 
 
-class Line:
+class SerialLine:
     """A bus of virtual servos. `speed` is how much faster than real their time runs."""
 
     def __init__(
@@ -37,7 +188,7 @@ class Line:
         self.framing, self.protocol = FRAMINGS[protocol], protocol
         self.plant, self.devices, self.faults = plant, devices, faults
         self.speed, self.baud = speed, baud
-        self.master, self._slave, self.name = terminal.opened()
+        self.master, self._slave, self.name = opened()
         self.random = np.random.default_rng(7)
         self.began: float | None = None
         self._heard = time.monotonic()
@@ -109,36 +260,38 @@ class Line:
             os.write(self.master, bytes([0xFF, 0xFF, 1, 4, 2, 56, 2, 0xBE]))
 
     def handle(self, packet: Packet) -> None:
-        n, devices = self.framing.address_size, self.devices
-        mine = [devices[packet.id]] if packet.id in devices else []
-        if packet.id == BROADCAST:
-            mine = [devices[i] for i in sorted(devices)]
-        content = packet.content
-        if packet.instruction == PING:
-            for device in mine:
+        """Do what a packet says, and answer."""
+        n, content = self.framing.address_size, packet.content
+        if packet.instruction in (SYNC_READ, SYNC_WRITE):
+            if len(content) >= 2 * n:
+                self._synchronous(
+                    packet.instruction, _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
+                )
+            return
+        everybody = packet.id == BROADCAST
+        for id in sorted(self.devices) if everybody else {packet.id} & self.devices.keys():
+            device = self.devices[id]
+            if packet.instruction == PING:
                 self.reply(device, self.framing.ping(device.number, device.get("firmware")))
-        elif packet.instruction == READ and len(content) == 2 * n:
-            for device in mine:
+            elif packet.instruction == READ and len(content) == 2 * n:
                 self.reply(device, device.read(_int(content[:n]), _int(content[n:])))
-        elif packet.instruction == WRITE and len(content) > n:
-            for device in mine:
+            elif packet.instruction == WRITE and len(content) > n:
                 device.write(_int(content[:n]), content[n:])
-                if packet.id != BROADCAST:
+                if not everybody:
                     self.reply(device, b"")
-        elif packet.instruction == SYNC_READ and len(content) >= 2 * n:
-            address, length = _int(content[:n]), _int(content[n : 2 * n])
-            for id in content[2 * n :]:
-                if id in devices and devices[id].table.sync_read:
-                    self.reply(devices[id], devices[id].read(address, length))
-        elif packet.instruction == SYNC_WRITE and len(content) >= 2 * n:
-            address, length = _int(content[:n]), _int(content[n : 2 * n])
-            rest = content[2 * n :]
-            for start in range(0, len(rest) - length, length + 1):
-                if rest[start] in devices:
-                    devices[rest[start]].write(address, rest[start + 1 : start + 1 + length])
-        elif packet.instruction == REBOOT:
-            for device in mine:
+            elif packet.instruction == REBOOT:
                 self.reply(device, b"")
+
+    def _synchronous(self, instruction: int, address: int, length: int, rest: bytes) -> None:
+        """Read or write the same registers of several servos."""
+        if instruction == SYNC_READ:
+            for id in rest:
+                if id in self.devices and self.devices[id].table.sync_read:
+                    self.reply(self.devices[id], self.devices[id].read(address, length))
+            return
+        for start in range(0, len(rest) - length, length + 1):
+            if rest[start] in self.devices:
+                self.devices[rest[start]].write(address, rest[start + 1 : start + 1 + length])
 
     def reply(self, device: Device, content: bytes) -> None:
         """A status packet, after the return delay and the time that it takes on the wire."""
@@ -154,3 +307,80 @@ class Line:
 
 def _int(content: bytes) -> int:
     return int.from_bytes(content, "little")
+
+
+PERIOD = 0.005
+"""Between two rows [s]."""
+HEAD = "# time[us],position[deg],velocity[rpm],current[mA],supply[V],temperature[degC]"
+SILENCE = 0.5
+"""It switches off by itself when it has heard nothing for so long [s]."""
+
+
+class VirtualBoard:
+    """One joint."""
+
+    def __init__(self, plant: Plant, faults: Faults, speed: float, noise: float, seed: int):
+        self.plant, self.faults, self.speed, self.noise = plant, faults, speed, noise
+        self.random = np.random.default_rng(seed)
+        self.master, self._slave, self.name = opened()
+        self.began = time.monotonic()
+        self._on, self._heard = False, 0.0
+        self._listened = False
+
+    def run(self, seconds: float | None = None) -> None:
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        try:
+            self._run(until)
+        finally:
+            os.close(self._slave)
+            os.close(self.master)
+
+    def _run(self, until: float) -> None:
+        buffer, next_row = b"", time.monotonic()
+        while time.monotonic() < until:
+            ready, _, _ = select.select([self.master], [], [], max(0.0, next_row - time.monotonic()))
+            self.plant.advance(self.speed * (time.monotonic() - self.began))
+            if ready:
+                try:
+                    buffer += os.read(self.master, 4096)
+                except OSError:
+                    continue
+                *lines, buffer = buffer.split(b"\n")
+                for line in lines:
+                    self._heard = time.monotonic()
+                    self._take(line.decode("ascii", "replace").split())
+            if self._on and time.monotonic() - self._heard > SILENCE:
+                self._switch(False)
+            if time.monotonic() >= next_row:
+                next_row = max(next_row + PERIOD, time.monotonic())
+                self._row()
+
+    def _take(self, words: list[str]) -> None:
+        self._listened = True
+        if words == ["?"]:
+            self._print(HEAD)
+        elif len(words) == 2 and words[0] == "torque":
+            self._switch(words[1] == "1")
+            self._print(f"# torque {words[1]}")
+        elif len(words) == 2 and words[0] == "goal":
+            self.plant.ask(0, self.plant.target, float(words[1]))
+
+    def _switch(self, on: bool) -> None:
+        self._on = on
+        self.plant.enable(0, on)
+
+    def _row(self) -> None:
+        if not self._listened or self.faults.is_silent(self.plant.time):
+            return
+        seen = self.plant.seen(0)
+        current = seen["current"] + 4e-3 * self.noise * float(self.random.standard_normal())
+        self._print(
+            f"{1e6 * self.plant.time / self.speed:.0f},{math.degrees(seen['position']):.3f},"
+            f"{seen['velocity'] * 30 / math.pi:.2f},{1e3 * current:.0f},{seen['supply']:.2f},"
+            f"{seen['temperature']:.0f}"
+        )
+
+    def _print(self, line: str) -> None:
+        _, ready, _ = select.select([], [self.master], [], 0.0)
+        if ready:  # nobody reads, as with a board whose port is closed
+            os.write(self.master, f"{line}\r\n".encode())

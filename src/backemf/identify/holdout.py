@@ -1,0 +1,146 @@
+"""Choosing logs: which to fit and which to hold out."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import InvalidValue, MissingValue, UnknownName
+from ..logs.log import Log
+from ..physics.quantity import parameters
+from .bench_numbers import words
+
+KEYS: dict[str, Callable[[Log], Any]] = {
+    "gain": lambda log: log.settings.get("drive.proportional"),
+    "mass": lambda log: _of_bench(log, "mass"),
+    "length": lambda log: _of_bench(log, "length"),
+    "supply": lambda log: log.settings.get("drive.supply"),
+    "name": lambda log: log.name,
+}
+LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
+FEWEST_GROUPS = 3
+"""Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
+MOST_FOLDS = 4
+SHOWN = 12
+"""Names of logs in a message."""
+
+
+def _of_bench(log: Log, name: str) -> float | None:
+    return None if log.bench is None else parameters(log.bench).get(name)
+
+
+def matches(log: Log, spec: Any) -> bool:
+    """Whether a log is meant by {"gain": 8}, a name or pattern, a list of such, or a function."""
+    if callable(spec):
+        return bool(spec(log))
+    if isinstance(spec, str):
+        return fnmatch.fnmatch(log.name, spec) or fnmatch.fnmatch(log.name.rpartition("/")[2], spec)
+    if isinstance(spec, Mapping):
+        for key, wanted in spec.items():
+            if key not in KEYS:
+                raise UnknownName("way to choose logs", key, KEYS)
+            value = KEYS[key](log)
+            if isinstance(value, str):
+                if not fnmatch.fnmatch(value, str(wanted)):
+                    return False
+            elif value is None or abs(value - float(wanted)) > 1e-9 * max(1.0, abs(value)):
+                return False
+        return True
+    if isinstance(spec, Sequence):
+        return any(matches(log, one) for one in spec)
+    raise InvalidValue(
+        f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log"
+    )
+
+
+def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
+    """(logs to fit, logs to judge on)."""
+    if not logs:
+        raise MissingValue("no logs were given; expected at least one recording")
+    if hold_out is None:
+        return list(logs), []
+    held = [matches(log, hold_out) for log in logs]
+    judged = [log for log, out in zip(logs, held, strict=True) if out]
+    training = [log for log, out in zip(logs, held, strict=True) if not out]
+    if not judged:
+        shown = ", ".join(log.name for log in logs[:SHOWN]) + (", ..." if len(logs) > SHOWN else "")
+        raise InvalidValue(
+            f"hold_out {hold_out!r} matches none of the {len(logs)} logs; they are called {shown}"
+        )
+    if not training:
+        raise InvalidValue(f"hold_out {hold_out!r} matches every log; none is left to fit")
+    return training, judged
+
+
+def divide(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
+    """(logs to fit, logs to judge on); "last 40 %" parts every log in time."""
+    if isinstance(hold_out, Sequence) and not isinstance(hold_out, str) and len(hold_out) == 1:
+        hold_out = hold_out[0]
+    last = LAST.fullmatch(hold_out.strip()) if isinstance(hold_out, str) else None
+    if last is None:
+        return split(logs, hold_out)
+    share = 1.0 - float(last[1]) / 100.0
+    if not 0.0 < share < 1.0:
+        raise InvalidValue(f"hold_out is {hold_out!r}; expected a share above 0 % and below 100 %")
+    first, rest = [], []
+    for log in logs:
+        begin, end = float(log.time[0]), float(log.time[-1])
+        cut = begin + share * (end - begin)
+        first.append(log.between(begin, cut))
+        rest.append(replace(log.between(cut, end), name=f"{log.name} ({hold_out})"))
+    return first, rest
+
+
+def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
+    """Logs to judge on where nobody says: those of the middle gain, or else mass,
+    where most logs have another; or every fourth log."""
+    for key in ("gain", "mass"):
+        values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
+        middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
+        if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
+            return [{key: middle}], f"the logs with {key} {middle:g}"
+    if len(logs) < 2:
+        raise InvalidValue(
+            f"{len(logs)} log is too little to hold some out; record more, or name hold_out yourself"
+        )
+    names = [log.name for log in logs][1 :: min(4, len(logs))]
+    return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
+
+
+def in_words(hold_out: Any) -> str:
+    """What is held out, as a person says it: "gain 16", "name log 2"."""
+    if isinstance(hold_out, Mapping):
+        return " and ".join(
+            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
+            for key, value in hold_out.items()
+        )
+    if isinstance(hold_out, (list, tuple)):
+        return ", ".join(map(in_words, hold_out))
+    return "those of a function" if callable(hold_out) else str(hold_out)
+
+
+def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
+    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
+    else every group of the training logs as well."""
+    _, judged = split(logs, hold_out)
+    groups = grouped(logs)
+    told = [name for name in groups if all(log in judged for log in groups[name])]
+    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
+        return [[log.name for log in judged]], ""
+    parts = [[log.name for log in members] for members in groups.values()]
+    while len(parts) > MOST_FOLDS:  # the smallest together
+        parts.sort(key=len)
+        parts = [parts[0] + parts[1], *parts[2:]]
+    return parts, f"{len(parts)} groups of logs, each held out in turn"
+
+
+def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
+    """Logs by rig and settings; each by itself where all are of one."""
+    groups: dict[Any, list[Log]] = {}
+    for log in logs:
+        rig = None if log.bench is None else words(log.bench)
+        groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
+    return groups if len(groups) > 1 else {log.name: [log] for log in logs}

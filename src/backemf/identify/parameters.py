@@ -1,0 +1,374 @@
+"""Free parameters: which numbers may vary, between which bounds, in which coordinate, and what is believed of
+them before.
+
+Positive numbers vary as their logarithm; those that may vanish as log(1 + v / knee), in which 0 is a point
+like any other; static friction as its excess over Coulomb friction, so that tau_s >= tau_c always holds;
+numbers that may be negative vary linearly.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..datasheets.datasheet import Datasheet
+from ..errors import InvalidValue, UnknownName
+from ..physics.actuator import Actuator
+from ..physics.quantity import Size, quantities
+from ..physics.steady import line
+from ..statistics import Coordinate
+
+WIDE = 2.0
+"""Standard error of the logarithm of a number nothing is known of but its start:
+a factor of seven either way."""
+SMALLEST = 1e-6
+"""Lower end of a positive parameter, and the inverse of its upper one, relative to its start."""
+KNEE = 0.1
+"""Below this share of its start or of a usual size, the coordinate of a number that may vanish is linear."""
+OPEN = 0.7
+"""Share of its prior's width that an undetermined parameter still has after the data."""
+USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One free number."""
+
+    path: str
+    start: float
+    unit: str
+    low: float
+    high: float
+    prior: tuple[float, float]
+    """(mean, standard error) in its own coordinate."""
+    stated: bool = False
+    """Whether the prior is somebody's statement (a datasheet, the caller),
+    not just a wide guess around the start."""
+
+    signed: float | None = None
+    """Where it may have either sign: by how much it is expected to differ from its start."""
+    above: str | None = None
+    """The parameter that it is at least as large as."""
+    knee: float | None = None
+    """Where it may vanish: the size below which its coordinate is linear."""
+    logs: tuple[int, ...] | None = None
+    """The logs whose number it is, by place; None for all."""
+    group: str = ""
+    """In words, what those logs have in common."""
+    alike: float = 0.0
+    """Correlation, before any data, with the same number of other groups: one gauge, one ruler."""
+    family: str = ""
+    """Of which groups that holds: those of the same family."""
+
+    beside: bool = False
+    """Whether it belongs to the bench or the recording, not to the actuator."""
+
+    @property
+    def name(self) -> str:
+        """Its path, and whose it is where others have one of their own."""
+        return f"{self.path}[{self.group}]" if self.group else self.path
+
+    @functools.cached_property
+    def coordinate(self) -> Coordinate:
+        return Coordinate(self.signed is not None, self.knee or 0.0)
+
+    def inward(self, v: float) -> float:
+        """The coordinate of a value, or of its excess over the parameter it stands on."""
+        if self.signed is None and self.knee is None:
+            v = max(v, SMALLEST * max(abs(self.start), 1e-12))
+        return self.coordinate.inward(v)
+
+    def outward(self, x: float) -> float:
+        return self.coordinate.outward(x)
+
+    def slope(self, x: float) -> float:
+        """d value / d x."""
+        return 1.0 if self.signed is not None else (self.knee or 1.0) * math.exp(min(x, 300.0))
+
+
+@dataclass(frozen=True)
+class FreeParameters:
+    """Several free numbers and the change of coordinates between them and the optimiser's x.
+
+    Most numbers are the same in all logs; some belong to a group of them (a mounting, a weight, one log).
+    """
+
+    parameters: tuple[Parameter, ...]
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters)
+
+    @functools.cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that some parameter sets, once: the columns of derivatives."""
+        return tuple(dict.fromkeys(p.path for p in self.parameters))
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def columns(self, n_logs: int) -> np.ndarray:
+        """(n_logs, n_paths): which parameter sets a path in a log; -1 where the log's own number stands."""
+        index = np.full((n_logs, len(self.paths)), -1)
+        for k, p in enumerate(self.parameters):
+            index[slice(None) if p.logs is None else list(p.logs), self.paths.index(p.path)] = k
+        return index
+
+    @functools.cached_property
+    def _bases(self) -> tuple[int | None, ...]:
+        """The place of the parameter that an ordered one stands on; None where that is not free."""
+        places = {(p.path, p.logs): k for k, p in enumerate(self.parameters)}
+        return tuple(
+            None if p.above is None else places.get((p.above, p.logs), places.get((p.above, None)))
+            for p in self.parameters
+        )
+
+    def base(self, k: int, values: Mapping[str, float], fixed: Mapping[str, float]) -> float:
+        """What the parameter at a place stands on."""
+        above, place = self.parameters[k].above, self._bases[k]
+        if above is None:
+            return 0.0
+        return float(fixed.get(above, 0.0) if place is None else values[self.names[place]])
+
+    def to_x(self, values: Mapping[str, float], fixed: Mapping[str, float]) -> np.ndarray:
+        """The coordinates of values by name."""
+        rows = enumerate(self.parameters)
+        return self.inside(
+            np.array([p.inward(values[p.name] - self.base(k, values, fixed)) for k, p in rows])
+        )
+
+    def to_values(self, x: np.ndarray, fixed: Mapping[str, float]) -> dict[str, float]:
+        """Values by name."""
+        values: dict[str, float] = {}
+        for k in sorted(range(len(self)), key=lambda k: self.parameters[k].above is not None):
+            values[self.names[k]] = self.base(k, values, fixed) + self.parameters[k].outward(x[k])
+        return {name: values[name] for name in self.names}
+
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """d values / d x."""
+        T = np.diag([p.slope(v) for p, v in zip(self.parameters, x, strict=True)])
+        for k, j in enumerate(self._bases):
+            if j is not None:
+                T[k, j] = T[j, j]
+        return T
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return (
+            np.array([p.inward(p.low) for p in self.parameters]),
+            np.array([p.inward(p.high) for p in self.parameters]),
+        )
+
+    def inside(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(x, *self.bounds())
+
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and standard errors in x."""
+        return np.array([p.prior[0] for p in self.parameters]), np.array(
+            [p.prior[1] for p in self.parameters]
+        )
+
+    @functools.cached_property
+    def precision(self) -> np.ndarray:
+        """Inverse of the prior's covariance in x."""
+        error = self.prior()[1]
+        like = np.eye(len(self))
+        for k, p in enumerate(self.parameters):
+            for j in range(k):
+                other = self.parameters[j]
+                if p.alike and (other.path, other.family) == (p.path, p.family):
+                    like[j, k] = like[k, j] = p.alike
+        return np.linalg.inv(like) / np.outer(error, error)
+
+    def with_(self, more: Sequence[Parameter]) -> FreeParameters:
+        """The same and further ones, which come first where both are the same number."""
+        named = {p.name for p in more}
+        return FreeParameters((*(p for p in self.parameters if p.name not in named), *more))
+
+
+def default_paths(actuator: Actuator) -> list[str]:
+    """What a recording of position usually tells: winding, rotor inertia and friction."""
+    return [p for p in actuator.parameters if p in USUAL or p.startswith("friction.")]
+
+
+def free(
+    actuator: Actuator,
+    paths: Sequence[str],
+    extra: Mapping[str, float] | None = None,
+    *,
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> FreeParameters:
+    """Make parameters free. `extra` are parameters outside the actuator (the bench's);
+    `prior` a datasheet, or path -> (value, error)."""
+    known = {path: (f, value) for path, f, value in quantities(actuator)}
+    stated = priors(actuator, prior)
+    extra = extra or {}
+    valid = [*known, *extra]
+    for path in [*paths, *stated, *(bounds or {})]:
+        if path not in valid:
+            raise UnknownName("parameter", path, valid)
+    if len(set(paths)) < len(paths):
+        raise InvalidValue(f"free names a parameter twice: {', '.join(paths)}")
+    values = {path: value for path, (_, value) in known.items()} | dict(extra)
+    stated_of, bound_of = stated.get, (bounds or {}).get
+    held = {}  # what stands on a free number and is held itself, which that must stay below
+    for path in known:
+        if path not in paths and (below := actuator.over(path)) is not None:
+            held[below] = min(values[path], held.get(below, math.inf))
+    return FreeParameters(
+        tuple(
+            _parameter(actuator, path, values, stated_of(path), bound_of(path), held.get(path))
+            for path in paths
+        )
+    )
+
+
+def _parameter(
+    actuator: Actuator,
+    path: str,
+    values: Mapping[str, float],
+    stated: tuple[float, float] | None,
+    bound: tuple[float, float] | None,
+    held: float | None = None,
+) -> Parameter:
+    start, most, signed = float(values[path]), actuator.traits(path)["most"], actuator.traits(path)["signed"]
+    most = held if most is None else most if held is None else min(most, held)
+    above = actuator.over(path)
+    _check_bounds(path, bound, start, may_start_outside=signed is not None)
+    knee: float | None = None
+    if signed is not None:
+        low, high = bound or (start - 10 * signed, start + 10 * signed)
+        prior = stated or (start, signed)
+    else:
+        base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path) or 0.0
+        scale = max(start - base, 1e-3 * start, 1e-9)
+        knee = KNEE * max(scale, usual) if actuator.traits(path)["least"] == 0 else None
+        low, high = bound or _reach(actuator.traits(path)["within"], start, scale, usual, knee)
+        high = high if most is None else min(high, most)
+        low = scale * SMALLEST if low <= 0 and knee is None else low
+        prior = _believed(start, base, scale, usual, stated, knee)
+    return Parameter(
+        path=path,
+        start=start,
+        unit=actuator.unit(path),
+        low=low,
+        high=high,
+        prior=prior,
+        stated=stated is not None,
+        signed=signed,
+        above=above,
+        knee=knee,
+    )
+
+
+def _check_bounds(
+    path: str, bound: tuple[float, float] | None, start: float, *, may_start_outside: bool
+) -> None:
+    if bound is None:
+        return
+    low, high = bound
+    if not low < high:
+        raise InvalidValue(f"bounds of {path} are {low:g} to {high:g}; expected the lower one first")
+    if not may_start_outside and not low <= start <= high:
+        raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {low:g} to {high:g}")
+
+
+def _reach(
+    within: float | None, start: float, scale: float, usual: float, knee: float | None
+) -> tuple[float, float]:
+    """Bounds of a number that is not negative, where nobody gave any."""
+    if within is not None:
+        middle = usual or start
+        return min(middle / within, start), max(middle * within, start)
+    return 0.0 if knee else scale * SMALLEST, max(scale, usual) / SMALLEST
+
+
+def _believed(
+    start: float,
+    base: float,
+    scale: float,
+    usual: float,
+    stated: tuple[float, float] | None,
+    knee: float | None,
+) -> tuple[float, float]:
+    """(mean, standard error) in the coordinate of a number that is not negative, before any data."""
+    value = max(scale, 0.0 if start > base else usual) if stated is None else max(stated[0] - base, 0.0)
+    near = max(value, 1e-300) if knee is None else knee + value  # d value / d x there
+    mean = math.log(near) if knee is None else math.log1p(value / knee)
+    return mean, WIDE if stated is None else max(stated[1] / near, 1e-4)
+
+
+def size(actuator: Actuator) -> Size:
+    """How strong and fast an actuator is, and what it loses."""
+    at = line(actuator, actuator.drive.supply or 12.0)
+    dry = max(float(actuator.friction.moving), 0.01 * at.stall_torque)
+    lost = 1.0 - (actuator.gearbox.efficiency or 0.85)
+    return Size(torque=at.stall_torque, speed=at.ideal_speed, dry=dry, lost=lost)
+
+
+def size_of(actuator: Actuator, path: str) -> float | None:
+    """A usual size of a parameter for an actuator like this one; None where nobody said."""
+    start = actuator.traits(path).get("start")
+    return None if start is None else float(start(size(actuator)))
+
+
+def sized(actuator: Actuator, paths: Sequence[str]) -> Actuator:
+    """The same with those of the free numbers that may vanish, and are 0, at a usual size: a start that the
+    data can move."""
+    own, start = actuator.parameters, {}
+    for path in paths:
+        if own.get(path) == 0 and actuator.traits(path)["least"] == 0:
+            usual = size_of(actuator, path)
+            if usual:
+                start[path] = usual
+    return actuator.replace(**start) if start else actuator
+
+
+UNIT_TO_UNIT = 0.05
+"""Units of one type differ by some per cent."""
+INFERRED = {"resistance": 0.2, "torque_constant": 0.15}
+"""Relative error of a servo's winding: its sheet tells of it through gears and electronics, and divides stall
+torque by stall current for a torque constant. Resistances that Rhoban BAM identified on an MX-64, MX-106,
+XL330 and STS3215 are 0 to 38 % off what their sheets imply, torque constants 5 to 19 %."""
+
+
+def priors(
+    actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, float]] | None
+) -> dict[str, tuple[float, float]]:
+    """path -> (value, standard error) from a datasheet's constants, or as the caller states them."""
+    if given is None:
+        return {}
+    if not isinstance(given, Datasheet):
+        return dict(given)
+    c = given.reconciled.constants
+    start = given.actuator()
+    # Drag printed at no load belongs to no single friction parameter of a richer model; it is left out.
+    symbols = {"resistance": "R", "torque_constant": "K", "rotor_inertia": "J", "inductance": "L"}
+    stated = {}
+    gain = given.firmware.get("error_gain")
+    if gain is not None and "drive.firmware_gain" in actuator.parameters and gain.half >= 0.01 * gain.value:
+        stated["drive.firmware_gain"] = (gain.value, gain.half)
+    for name, symbol in symbols.items():
+        path = f"motor.{name}"
+        if symbol in c and path in start.parameters and path in actuator.parameters:
+            value = start.parameters[path]
+            least = INFERRED.get(name, UNIT_TO_UNIT) if given.kind == "servo" else UNIT_TO_UNIT
+            relative = max(c[symbol].error / c[symbol].value, least)
+            stated[path] = (value, value * relative)
+    return stated
+
+
+def spread(free_: FreeParameters, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:
+    """A random start: within a factor of `around` (log-uniform),
+    but where something was stated no farther than twice its error."""
+    moved = []
+    for p, x in zip(free_.parameters, around, strict=True):
+        width = 0.1 * p.signed if p.signed is not None else math.log(factor)
+        if p.stated:
+            width = min(width, 2.0 * p.prior[1])
+        moved.append(x + rng.uniform(-1, 1) * width)
+    return free_.inside(np.array(moved))

@@ -1,0 +1,1 @@
+"""What carries joints: a bench, or a robot."""

@@ -1,0 +1,255 @@
+"""Masses, centres, payload, base and zeros free beside the actuators, each held by its tolerance: what they
+do to a joint's position is taken by moving each a little and simulating again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.compile.kernels import Kernels, kernels
+from ...engine.rows import DELAY, Batch
+from ...logs.log import Signal
+from ...logs.robot import Robot
+from ...mujoco.robot.masses import Slopes, Unknown, changed, slopes, unknowns
+from ...mujoco.robot.single_joint import between
+from ...results.fit import BenchNumber
+from ..optimize import Stage, levenberg_marquardt
+from ..parameters import FreeParameters, Parameter
+from ..problem import Problem
+from .plant import Optimum
+from .recordings import RobotRecording, recording_of
+
+if TYPE_CHECKING:
+    from .robot import RobotPlant
+
+PREFIX = "robot."
+COARSE = 7e-3
+"""Step of this search [s]."""
+FELT = 5e-3
+"""Share of the largest load that an unknown must move by its tolerance to be worth following; the others stay
+as stated."""
+STILL = (DELAY, "motor.rotor_inertia")
+"""What quick motions have told already, and weights do not."""
+EPSILON = 0.05
+"""Part of its tolerance by which an unknown is moved to see what it does."""
+
+
+class InertiaProblem(Problem):
+    """All joints, with numbers of the robot's model free; these are the last columns of derivatives."""
+
+    extra: list[int]
+    """Places of the unknowns among the parameters."""
+    base: np.ndarray
+    """Their values at which the recordings' loads were computed."""
+    effect: list[tuple[np.ndarray, np.ndarray]]
+    """Of each log: slopes of inertia and load on its clock, (samples, unknowns)."""
+    stated: list[Unknown]
+    """What the model says of them."""
+    plain: Kernels
+    """Next to no derivatives: for moving the unknowns."""
+
+    def inputs_at(self, x: np.ndarray) -> list[np.ndarray]:
+        moved = x[self.extra] - self.base
+        at = self.system.inputs.index("inertia"), self.system.inputs.index("load")
+        made = []
+        for one, effect in zip(self.logs, self.effect, strict=True):
+            inputs = one.inputs.copy()
+            for column, slope in zip(at, effect, strict=True):
+                inputs[:, column] += slope @ moved
+            inputs[:, at[0]] = np.maximum(inputs[:, at[0]], 0.0)
+            made.append(inputs)
+        return made
+
+    def _seen(self, x: np.ndarray, bandwidth: float, substeps: int) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs and their derivatives by every column, unknowns last, on the batch's rows."""
+        corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
+        P = self.rows_of(x)
+        here: Batch = self.batch
+        outputs, tangents = self.kernels.sensitivities(P, self.S, here, substeps, **corrections)
+        more = np.empty((*outputs.shape, len(self.extra)))
+        for k, place in enumerate(self.extra):
+            y = x.copy()
+            step = EPSILON * self.free.parameters[place].prior[1]
+            y[place] += step
+            P = self.rows_of(y)
+            there, _ = self.plain.sensitivities(P, self.S, self.batch, substeps, **corrections)
+            more[..., k] = (there - outputs) / step
+        self.batch = here
+        return outputs, np.concatenate([tangents, more], axis=2)
+
+    def normal_of_logs(
+        self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            outputs, tangents = self._seen(x, bandwidth, self.substeps if substeps is None else substeps)
+            sigma = self.sigma_of_rows
+            r = (outputs - self.measured) / sigma
+            seen = np.isfinite(self.measured)
+            r, J = np.where(seen, r, 0.0), np.where(seen[..., None], tangents / sigma[..., :, None], 0.0)
+            size = np.abs(r)
+            weight = np.minimum(1.0, robust / np.maximum(size, 1e-300))
+            costs = np.where(size <= robust, 0.5 * r * r, robust * (size - 0.5 * min(robust, 1e150)))
+            ends = self.batch.offsets
+            flat = J * np.sqrt(weight)[..., None]
+            JtJ, Jtr, cost = [], [], []
+            for a, b in itertools.pairwise(ends):
+                part = flat[a:b].reshape(-1, J.shape[-1])
+                JtJ.append(part.T @ part)
+                Jtr.append(np.einsum("kop,ko->p", J[a:b], weight[a:b] * r[a:b]))
+                cost.append(float(np.sum(costs[a:b])))
+        return np.array(JtJ), np.array(Jtr), np.array(cost)
+
+    def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        outputs, tangents = self._seen(x, 0.0, self.substeps)
+        sigma = self.sigma_of_rows
+        errors, tangents = (outputs - self.measured) / sigma, tangents / sigma[..., :, None]
+        return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
+
+
+def free_inertia(s: Optimum[RobotPlant], share: float) -> Optimum[RobotPlant]:
+    """The same with the robot's own numbers free within a share of theirs: once with the loads' slopes at the
+    stated model, once more at the one that was found."""
+    original = s.plant.robot
+    stated = unknowns(original, share)
+    found = {u.name: u.stated for u in stated}
+    for still in (STILL, ()):
+        s = _around(s, original, stated, found)
+        coarse = Stage(longest=COARSE).substeps(s.problem)
+        how: dict[str, Any] = {"robust": s.robust, "substeps": coarse, "most": 12, "tolerance": 1e-3}
+        end = levenberg_marquardt(s.problem, s.x, damping=1e-3, still=still, **how)
+        n = s.end.n_evaluations + end.n_evaluations
+        s = replace(s, end=replace(end, n_evaluations=n))
+        values = s.values
+        found |= {u.name: values[PREFIX + u.name] for u in stated if PREFIX + u.name in values}
+    return _around(s, original, stated, found)
+
+
+def _around(
+    s: Optimum[RobotPlant], original: Robot, stated: Sequence[Unknown], found: dict[str, float]
+) -> Optimum[RobotPlant]:
+    """The same with the robot that has the numbers found, and slopes there."""
+    robot = changed(original, {n: v for n, v in found.items() if v != _stated(stated, n)})
+    recordings = [replace(recording_of(robot, one.log), touched=one.touched) for one in s.plant.recordings]
+    there = replace(s, plant=replace(s.plant, robot=robot, recordings=recordings))
+    p, x = _problem_around(there, stated, found)
+    p.sigma, robust = s.plant.weigh(p, x)
+    return replace(there, problem=p, end=replace(s.end, x=x), robust=robust)
+
+
+def _stated(all_: Sequence[Unknown], name: str) -> float:
+    return next(u.stated for u in all_ if u.name == name)
+
+
+def _problem_around(
+    s: Optimum[RobotPlant], stated: Sequence[Unknown], found: dict[str, float]
+) -> tuple[InertiaProblem, np.ndarray]:
+    """The problem around values of the unknowns, and where it stands."""
+    robot, recordings = s.plant.robot, s.plant.recordings
+    each = [slopes(robot, one.motion, stated) for one in recordings]
+    largest = max(float(np.max(np.abs(one.carried.load))) for one in recordings)
+    kept = [
+        k
+        for k, u in enumerate(stated)
+        if max(float(np.max(np.abs(one.load[:, :, k]))) for one in each) * u.tolerance > FELT * largest
+    ]
+    return _with_columns(s, [stated[k] for k in kept], found, [_kept(one, kept) for one in each])
+
+
+def _kept(one: Slopes, kept: Sequence[int]) -> Slopes:
+    return Slopes(inertia=one.inertia[:, :, kept], load=one.load[:, :, kept])
+
+
+def on_parts(s: Optimum[RobotPlant], parts: Sequence[RobotRecording]) -> tuple[Problem, np.ndarray]:
+    """The same problem of parts of the recordings, and where it stands."""
+    if not isinstance(s.problem, InertiaProblem):
+        p = replace(s.plant, recordings=parts).problem(s.problem.substeps)
+        return p, p.x_from(s.values)
+    stated = s.problem.stated
+    found = {u.name: float(v) for u, v in zip(stated, s.problem.base, strict=True)}
+    each = [slopes(s.plant.robot, one.motion, stated) for one in parts]
+    p, _ = _with_columns(replace(s, plant=replace(s.plant, recordings=parts)), stated, found, each)
+    return p, p.x_from(s.values)
+
+
+def _with_columns(
+    s: Optimum[RobotPlant], stated: Sequence[Unknown], found: dict[str, float], each: Sequence[Slopes]
+) -> tuple[InertiaProblem, np.ndarray]:
+    rows = [_parameter(u) for u in stated]
+    plain = s.plant.problem(s.problem.substeps)
+    p = InertiaProblem(
+        plain.actuator,
+        plain.logs,
+        FreeParameters((*plain.free.parameters, *rows)),
+        plain.outputs,
+        plain.substeps,
+        plain.sigma,
+        plain.starts,
+    )
+    if len(s.problem.sigma) == len(p.logs):
+        p.sigma = s.problem.sigma
+    p.extra = list(range(len(plain.free), len(p.free)))
+    p.stated, p.base = list(stated), np.array([found[u.name] for u in stated])
+    p.effect = _effects(p, s, each)
+    p.plain = kernels(p.system, free=p.free.paths[:1])
+    known = {**s.values, **{PREFIX + u.name: found[u.name] for u in stated}}
+    return p, p.x_from(known)
+
+
+def _parameter(u: Unknown) -> Parameter:
+    least = 0.05 * u.stated if u.unit == "kg" and u.stated else u.stated - 8.0 * u.tolerance
+    return Parameter(
+        path=PREFIX + u.name,
+        start=u.stated,
+        unit=u.unit,
+        low=least,
+        high=u.stated + 8.0 * u.tolerance,
+        prior=(u.stated, u.tolerance),
+        stated=True,
+        signed=u.tolerance,
+        beside=True,
+    )
+
+
+def _effects(
+    p: Problem, s: Optimum[RobotPlant], each: Sequence[Slopes]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Slopes of inertia and load on the clock of each log."""
+    of = {one.log.name: (one, slope) for one, slope in zip(s.plant.recordings, each, strict=True)}
+    made = []
+    for log in p.logs:
+        one, slope = of[log.recording]
+        j = s.plant.robot.place(log.joint)
+        made.append(
+            (_on_clock(log.time, one, slope.inertia[:, j]), _on_clock(log.time, one, slope.load[:, j]))
+        )
+    return made
+
+
+def _on_clock(t: np.ndarray, one: RobotRecording, columns: np.ndarray) -> np.ndarray:
+    rows = [Signal(time=one.motion.time, values=between(c)).held(t) for c in columns.T]
+    return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
+
+
+def robot_numbers(s: Optimum[RobotPlant], covariance: np.ndarray) -> tuple[BenchNumber, ...]:
+    """What was found of the robot's own numbers."""
+    p, x = s.problem, s.x
+    T = p.free.slopes(x)
+    errors = np.sqrt(np.maximum(np.diag(T @ covariance @ T.T), 0.0))
+    return tuple(
+        BenchNumber(
+            path=q.path,
+            group="",
+            stated=q.prior[0],
+            tolerance=q.prior[1],
+            value=float(x[k]),
+            error=float(errors[k]),
+            unit=q.unit,
+            logs=tuple(dict.fromkeys(p.recordings)),
+        )
+        for k, q in enumerate(p.free.parameters)
+        if q.path.startswith(PREFIX)
+    )

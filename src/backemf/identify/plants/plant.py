@@ -1,0 +1,270 @@
+"""What a search asks of whatever carries the joints, and what it hands back: a bench and a robot differ in
+their schedules, which are data, and in what surrounds a joint, which the plant answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from ...findings import Finding
+from ...logs.log import Log
+from ...physics.actuator import Actuator
+from ...results.fit import BenchNumber, Fit, Score
+from ..optimize import Minimum, Stage
+from ..options import FitOptions
+from ..problem import Problem, mean_absolute_errors
+from ..uncertainty import ErrorTerm, Uncertainty
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How a search goes, as data."""
+
+    stages: tuple[Stage, ...]
+    """From the start, with the observer's bandwidth falling."""
+    after_contact: tuple[Stage, ...] = ()
+    """Likewise, once it was found where the plant touches something; none where it cannot."""
+    drop_fast: bool
+    """An observer faster than the samples would only copy them. Whether such stages are left out; else the
+    first is as fast as the samples allow."""
+    glance: float | None = None
+    """Seconds of each recording that the first stages look at; all of them without it."""
+    rise: tuple[Stage, ...]
+    """From the optimum of a poorer friction."""
+    also_plain: bool
+    """Whether the settling is also tried from there at once."""
+    settle: Stage
+    """Behind these, weighed by the errors that are left."""
+    weigh_again: bool
+    """Whether a richer friction has weights of its own, even where noise does not explain its errors."""
+    most_starts: int | None = None
+    """Starts at most, whatever is asked."""
+    start_first: bool
+    """Whether a friction is tried from the start before the poorer ones that it contains."""
+    pass_quickly: bool
+    """Whether poorer frictions on the way to the wanted one are left unsettled."""
+    rungs: tuple[str, ...]
+    """Of the ladder, from poor to rich."""
+    below: Mapping[str, tuple[str, ...]]
+    """The rungs that a friction contains: each starts from what these found."""
+    judged_together: bool = False
+    """Whether rungs are compared by a simulation of all joints together; else each is fitted to the end."""
+    own_logs: bool = False
+    """Whether the errors of a number that some logs have to themselves are judged by these alone, where they
+    are enough."""
+
+    def legs(self, step: float) -> list[tuple[Stage, ...]]:
+        """Stages for a time between samples [s]: before contact is looked for, and behind it."""
+        return [self._slow_enough(one, step) for one in (self.stages, self.after_contact) if one]
+
+    def _slow_enough(self, stages: Sequence[Stage], step: float) -> tuple[Stage, ...]:
+        if not self.drop_fast:
+            return (_slowed(stages[0], 0.4 / step), *stages[1:])
+        fitting = tuple(one for one in stages if one.bandwidth * step < 0.4)
+        if len(fitting) > 2:
+            return fitting
+        led, last = stages[0], stages[-1]
+        return (*(_slowed(led, share / step) for share in (0.4, 0.13, 0.04)), last)
+
+
+def _slowed(stage: Stage, most: float) -> Stage:
+    return replace(stage, bandwidth=min(stage.bandwidth, most))
+
+
+class Weights(NamedTuple):
+    """How much the data counts: the standard deviation of an error, by output or by log and output, and the
+    weighted error beyond which one counts less."""
+
+    sigma: np.ndarray
+    robust: float = np.inf
+
+
+class StartResult(NamedTuple):
+    """Where one start ended, in values, which outlive a change of weights."""
+
+    values: dict[str, float]
+    cost: float
+    mae: float
+    ended: str
+    n_evaluations: int
+    x: Any = None
+    """The same in the coordinates of its problem."""
+
+    @staticmethod
+    def of(p: Problem, end: Minimum) -> StartResult:
+        mae = math.inf
+        if math.isfinite(end.cost):
+            mae = float(np.mean(list(mean_absolute_errors(p, end.x).values())))
+        return StartResult(p.values(end.x), end.cost, mae, end.ended, end.n_evaluations, end.x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult:
+    """What the search with one friction came to."""
+
+    plant: Plant
+    problem: Problem
+    ends: list[StartResult]
+    weights: Weights
+    interrupted: bool = False
+    n_evaluations: int = 0
+    """Of everything that led here, the poorer frictions apart."""
+
+    @property
+    def best(self) -> StartResult:
+        return min(self.ends, key=lambda m: m.cost)
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        p = self.problem
+        return p.actuators(p.free.to_x(self.best.values, p.fixed))
+
+    @property
+    def unsettled(self) -> Optimum:
+        """The best so far as if the search had come to rest there."""
+        best = self.best
+        end = Minimum(
+            x=best.x, cost=best.cost, data_cost=best.cost, n_evaluations=self.n_evaluations, ended=best.ended
+        )
+        robust = self.weights.robust
+        return Optimum(plant=self.plant, problem=self.problem, end=end, robust=robust, found=self)
+
+
+P = TypeVar("P", bound="Plant")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimum(Generic[P]):
+    """Where a search came to rest, the problem that it solves, and how far the errors that count were cut."""
+
+    plant: P
+    problem: Problem
+    end: Minimum
+    robust: float
+    found: SearchResult
+    """What the search came to before it settled."""
+    findings: tuple[Finding, ...] = ()
+    """What was seen on the way."""
+
+    @property
+    def x(self) -> np.ndarray:
+        return self.end.x
+
+    @property
+    def values(self) -> dict[str, float]:
+        return self.problem.values(self.end.x)
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        return self.problem.actuators(self.end.x)
+
+    @property
+    def delays(self) -> dict[str, float]:
+        """By joint [s]."""
+        return self.problem.delays(self.end.x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """How an optimum does on logs that it was not fitted to."""
+
+    errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Mean absolute error of position by joint and log, each joint by itself [rad or m]."""
+    score: Score | None = None
+    """Of a robot: all joints together; on the fitted logs where none was held out."""
+    read: tuple[BenchNumber, ...] = ()
+    """Numbers of the bench that had to be read from these logs themselves."""
+    recordings: tuple[Any, ...] = ()
+    """Of a robot: the logs, with the samples marked in which it touches something."""
+
+
+class Plant(Protocol):
+    """What carries the joints: a bench, or a robot. Immutable; it holds the logs to fit, and its starts."""
+
+    @property
+    def kind(self) -> str:
+        """'bench' or 'robot'."""
+        ...
+
+    @property
+    def joints(self) -> tuple[str, ...]: ...
+
+    @property
+    def schedule(self) -> Schedule: ...
+
+    @property
+    def options(self) -> FitOptions: ...
+
+    @property
+    def usual_friction(self) -> str:
+        """The friction that is fitted where nobody says, or the ladder."""
+        ...
+
+    def with_friction(self, name: str) -> Plant:
+        """With starts of another friction."""
+        ...
+
+    def rungs_below(self, name: str) -> tuple[str, ...]:
+        """Frictions to search first."""
+        ...
+
+    def first_part(self, seconds: float | None) -> Plant:
+        """Of each recording; the same without seconds."""
+        ...
+
+    def problem(self) -> Problem:
+        """Its joints' logs, with inertia and load along the recorded motion, and the free numbers."""
+        ...
+
+    def first_weights(self, p: Problem) -> Weights:
+        """Before any error is seen."""
+        ...
+
+    def first_x(self, p: Problem, stage: Stage) -> tuple[np.ndarray, int]:
+        """(where a search begins, simulations that it took to say)."""
+        ...
+
+    def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
+        """Where a poorer friction ended, as a start of a richer one."""
+        ...
+
+    def weigh(self, p: Problem, x: np.ndarray) -> Weights:
+        """By the scatter and correlation that the errors really have."""
+        ...
+
+    def find_contact(self, actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> Plant:
+        """With the samples marked in which it touches something, and its ground; a bench: itself."""
+        ...
+
+    def settle(self, found: SearchResult) -> Optimum:
+        """With finer steps, weighed anew, and everything free that a tolerance allows to move."""
+        ...
+
+    def free_unknowns(self, optimum: Any) -> Optimum:
+        """With its own numbers free too, as far as that was asked for and `settle` has not done it."""
+        ...
+
+    def judge(self, optimum: Any, step: float | None = None) -> Judgement:
+        """On the logs held out; `step` is the longest one of a quick look [s]."""
+        ...
+
+    def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
+        """Which logs belong together when recordings disagree: by rig, by setting."""
+        ...
+
+    def error_terms(self, optimum: Any) -> Iterable[ErrorTerm]:
+        """What the way of simulating does to the numbers, beside noise."""
+        ...
+
+    @property
+    def given(self) -> Sequence[Log]:
+        """All logs, in the order in which they came."""
+        ...
+
+    def make_fit(self, optimum: Any, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
+        """The result, without what the caller knows: logs, rungs, time."""
+        ...

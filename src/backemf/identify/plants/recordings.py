@@ -1,0 +1,193 @@
+"""Recordings of a robot as recordings of single joints: each with the inertia and load that the others make,
+without the samples in which the robot touched something; and the ground as these recordings feel it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...logs.log import Log
+from ...logs.robot import Ground, Robot
+from ...mujoco.robot import single_joint as alone
+from ...mujoco.robot.contact import (
+    Clearance,
+    Pushes,
+    clearance,
+    from_outside,
+    ground_of,
+    pushes,
+    scatter_of,
+    stretches,
+    touched,
+)
+from ...mujoco.robot.coupled import coupled
+from ...mujoco.robot.dynamics import Carried, carried
+from ...mujoco.robot.motion import Motion, motion_of, part_of
+from ...physics.actuator import Actuator
+from .plant import Optimum
+
+if TYPE_CHECKING:
+    from .robot import RobotPlant
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotRecording:
+    """One recording of a robot, and what its joints carried along it."""
+
+    log: Log
+    motion: Motion
+    carried: Carried
+    clearance: Clearance | None
+    touched: np.ndarray = field(repr=False)
+    """Samples in which it touched something."""
+
+
+def recording_of(robot: Robot, log: Log) -> RobotRecording:
+    motion = motion_of(robot, log)
+    return RobotRecording(
+        log=log,
+        motion=motion,
+        carried=carried(robot, motion),
+        clearance=clearance(robot, motion.position),
+        touched=np.zeros(len(motion.time), bool),
+    )
+
+
+def first_part(one: RobotRecording, seconds: float) -> RobotRecording:
+    """The first seconds of a recording."""
+    t = one.motion.time
+    n = int(np.searchsorted(t, t[0] + seconds, side="right"))
+    if n >= len(t):
+        return one
+    cut = slice(0, n)
+    arrays = ("inertia", "load", "torque")
+    return replace(
+        one,
+        log=one.log.between(float(t[0]), float(t[n - 1])),
+        motion=part_of(one.motion, cut),
+        carried=replace(one.carried, **{name: getattr(one.carried, name)[cut] for name in arrays}),
+        clearance=None,
+        touched=one.touched[cut],
+    )
+
+
+def joint_log(one: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
+    """The recording of one joint, on a bench that is all the others."""
+    return alone.joint_log(
+        one.log, robot, name, one.motion, one.carried, kept=~one.touched, settings=settings
+    )
+
+
+def with_contact(
+    robot: Robot,
+    recordings: Sequence[RobotRecording],
+    actuators: Mapping[str, Actuator],
+    delays: Mapping[str, float],
+    ground: Ground | None,
+) -> tuple[list[RobotRecording], Ground | None, list[Pushes]]:
+    """(recordings with the samples marked in which the robot touched something, the ground that was given or
+    found, how hard it pushed)."""
+    there = [one.clearance for one in recordings if one.clearance is not None]
+    if len(there) < len(recordings) or not recordings:
+        return list(recordings), ground, []
+    outside = [from_outside(robot, actuators, delays, one.log, one.motion, one.carried) for one in recordings]
+    scatter = scatter_of(outside)
+    clocks = [one.motion.time for one in recordings]
+    felt = [pushes(o, scatter, c, t) for o, c, t in zip(outside, there, clocks, strict=True)]
+    if ground is None:
+        ground = ground_of(there, felt, clocks)
+    marked = []
+    for one, c, p in zip(recordings, there, felt, strict=True):
+        marked.append(replace(one, touched=touched(c, p, ground, one.motion.time)))
+    return marked, ground, felt
+
+
+BEFORE, AFTER = 0.6, 1.0
+"""Time that is simulated before and after a contact [s]."""
+LONGEST = 20.0
+"""Seconds around contacts that are simulated at most for each candidate."""
+FRICTIONS = (0.03, 0.06, 0.12, 0.25, 0.5)
+"""Coefficients of friction that are tried, while they help."""
+HEIGHTS = (0.5, 0.25)
+"""Changes of the height that are tried, in its errors; the next where one does not help."""
+STEP = 7e-3
+"""Longest step of these simulations [s]."""
+
+
+def windows(recordings: Sequence[RobotRecording]) -> list[tuple[Log, Motion, np.ndarray]]:
+    """(recording, motion, samples in contact) of the moments around contacts: of all recordings alike, as
+    many as there is time for."""
+    each = [list(_spans(one)) for one in recordings]
+    found, spent = [], 0.0
+    for round_ in range(max(map(len, each), default=0)):
+        for one, spans in zip(recordings, each, strict=True):
+            if round_ >= len(spans) or spent > LONGEST:
+                continue
+            a, b = spans[round_]
+            t, cut = one.motion.time, slice(a, b)
+            log = one.log.between(float(t[a]), float(t[b - 1]))
+            found.append((log, part_of(one.motion, cut), one.touched[cut]))
+            spent += float(t[b - 1] - t[a])
+    return found
+
+
+def _spans(one: RobotRecording) -> Iterator[tuple[int, int]]:
+    """(first, behind the last) sample of what is simulated around each contact; those that are near each
+    other together."""
+    t = one.motion.time
+    step = float(np.median(np.diff(t)))
+    before, after = round(BEFORE / step), round(AFTER / step)
+    open_: list[int] = []
+    for a, b in stretches(one.touched):
+        begin, end = max(a - before, 0), min(b + after, len(t))
+        if open_ and begin < open_[1]:
+            open_[1] = end
+            continue
+        if open_:
+            yield open_[0], open_[1]
+        open_ = [begin, end]
+    if open_:
+        yield open_[0], open_[1]
+
+
+def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
+    """The same with the height and friction of the ground that leave the least error around its contacts."""
+    plant, first = s.plant, s.plant.ground
+    if first is None or not first.error:
+        return s
+    robot, acts, delays = plant.robot, s.actuators, s.delays
+    parts = windows(plant.recordings)
+    places = [robot.place(name) for name in acts]
+    if not parts:
+        return s
+
+    def misfit(ground: Ground) -> float:
+        """Minus the logarithm of the likelihood, with a scatter of its own for each joint: what slides is
+        told by joints that the ground does not push upwards. Friction keeps what a contact did, so that the
+        moments behind one count too."""
+        total, count = np.full(len(places), 1e-12), 0
+        for log, motion, in_contact in parts:
+            q = coupled(robot, acts, log, delays=delays, ground=ground, motion=motion, step=STEP)
+            error = (q - motion.recorded)[int(np.argmax(in_contact)) :, places]
+            total += np.sum(np.minimum(np.nan_to_num(error**2, nan=1.0), 1.0), axis=0)
+            count += len(error)
+        return float(np.sum(np.log(total / max(count, 1))))
+
+    best = (misfit(first), first)
+    for change in HEIGHTS:
+        for sign in (1.0, -1.0):
+            tried = replace(best[1], height=best[1].height + sign * change * best[1].error)
+            cost = misfit(tried)
+            if cost < best[0]:
+                best = (cost, tried)
+                break
+    for friction in FRICTIONS:
+        tried = replace(best[1], friction=friction)
+        cost = misfit(tried)
+        if cost >= best[0]:
+            break
+        best = (cost, tried)
+    return replace(s, plant=replace(plant, ground=best[1]))

@@ -1,0 +1,220 @@
+"""`backemf characterize`: from quasistatic and dynamic tests to gains one can paste."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import MissingValue
+from ...logs.options import BETWEEN_HELP, MAP_HELP
+from ...options import Answer, Command, Options, Terminal, option, options, parse_file
+
+
+def mechanism_names() -> Sequence[str]:
+    """Kinds of mechanisms."""
+    from .trials import MECHANISMS
+
+    return MECHANISMS
+
+
+def unit_names() -> list[str]:
+    """Units of gains."""
+    from .characterization import UNITS
+
+    return list(UNITS)
+
+
+def controller_names() -> list[str]:
+    """Controllers that feedback gains are for."""
+    from .loop_gains import PRESETS
+
+    return list(PRESETS)
+
+
+def language_names() -> Sequence[str]:
+    """Languages that constants are printed in."""
+    from .mechanism_constants import LANGUAGES
+
+    return LANGUAGES
+
+
+@options
+class CharacterizeOptions(Options):
+    """What one may ask of `characterize`; most are keywords of `be.characterize` too."""
+
+    logs: list[str] = option(help="WPILOG, SysId JSON, CSV or any other recordings.", cli="logs")
+    mechanism: str = option(
+        default="simple", help="simple, flywheel, elevator, arm or drivetrain.", choices=mechanism_names
+    )
+    name: str | None = option(
+        default=None, help="Whose tests, where a log holds those of several mechanisms: --name arm."
+    )
+    control: str = option(
+        default="voltage", help="What was commanded: voltage or current.", choices=("voltage", "current")
+    )
+    units: str | None = option(
+        default=None,
+        help="Unit of the gains: radians, degrees or rotations, or meters, feet or inches; of the kind that"
+        " the file is in.",
+        choices=unit_names,
+    )
+    method: str | None = option(
+        default=None,
+        help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered.",
+    )
+    median: int = option(default=1, help="Window of the classic regression's median filter; 1 is none.")
+    threshold: float | None = option(
+        default=None, help="Velocity below which a regression leaves samples out, in units per second."
+    )
+    controller: str = option(
+        default="wpilib",
+        help="What the feedback gains are for: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom.",
+        choices=controller_names,
+    )
+    max_error: float | None = option(
+        default=None, help="Position error worth the whole effort, in the unit of the gains; without it 1."
+    )
+    max_velocity_error: float | None = option(
+        default=None, help="Velocity error worth the whole effort, in that unit per second; without it 1.5."
+    )
+    max_effort: float | None = option(
+        default=None, help="Effort that such errors are worth [V, or A]; without it 7."
+    )
+    period: float | None = option(
+        default=None, help="Time between two runs of the loop [s]; without it the controller's."
+    )
+    delay: float | None = option(
+        default=None, help="By how much the loop's measurement is late [s]; without it the controller's."
+    )
+    settle: float | None = option(
+        default=None, help="Also design feedback that settles within 2 % in this time [s]; needs --step."
+    )
+    step: float | None = option(default=None, help="The step that is to settle, in the unit of the gains.")
+    loop: str = option(
+        default="position",
+        help="What --settle designs: position or velocity.",
+        choices=("position", "velocity"),
+    )
+    limit: float | None = option(
+        default=None,
+        help="Largest input for --settle and step responses; without it 12 V, or the tests' largest current.",
+    )
+    preset: str | None = option(
+        default=None,
+        help="Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor,"
+        " phoenix:TalonFX-3. Recognised where it is clear.",
+        choices=("sysid", "phoenix", "urcl", "advantagekit"),
+    )
+    map: Sequence[str] | None = option(default=None, help=MAP_HELP, cli="--map")
+    between: tuple[float, float] | None = option(default=None, help=BETWEEN_HELP)
+    motor: str | None = option(
+        default=None, help="Motor of the catalogue, to back out inertia and friction; needs --ratio."
+    )
+    ratio: float | None = option(
+        default=None, help="Rotor turns per output turn; rotor radians per metre on a linear axis."
+    )
+    motors: int = option(default=1, help="Number of motors.")
+    constants: str | None = option(
+        default=None, help="Print constants: java, c++ or python.", choices=language_names
+    )
+    plot: Path | None = option(
+        default=None,
+        help="Draw tests, residuals and step response into this file.",
+        parse=parse_file,
+        cli="--plot",
+        writes="",
+    )
+    force: bool = option(default=False, help="Overwrite what exists.")
+
+
+def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
+    """Characterise a mechanism: kS, kV, kA and kG with intervals, and feedback gains.
+
+    Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
+    """
+    from .characterize import characterize as run
+    from .figures import test_runs
+    from .mechanism_constants import physics
+    from .wpilog_runs import mechanism_logs
+
+    o, motor, ratio = options, options.motor, options.ratio
+    if motor is not None and ratio is None:
+        raise MissingValue("--motor needs --ratio: rotor turns per output turn")
+    if (o.settle is None) != (o.step is None):
+        raise MissingValue("--settle and --step go together: settle a step of that size in that time")
+    logged = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
+    name = o.name or _asked(logged, terminal)
+    same = ("units", "median", "threshold", "controller", "step", "loop", "limit", "max_error")
+    same += ("max_velocity_error", "max_effort", "period", "delay", "control", "method")
+    more = {word: getattr(o, word) for word in same}
+    gains = run(logged, o.mechanism, name=name, settling_time=o.settle, **more)
+    back = None
+    if motor is not None and ratio is not None:
+        back = physics(gains, motor, ratio=ratio, n_motors=o.motors)
+    source = ""
+    if o.constants is not None:
+        plant = {} if back is None else {"motor": motor or "", "n_motors": o.motors}
+        plant |= {} if back is None or ratio is None else {"simulation": _simulation(back, ratio)}
+        source = _constants(gains, o.mechanism, o.constants, **plant)
+
+    def content() -> dict[str, Any]:
+        out = gains.to_dict() | ({"constants": source} if source else {})
+        if back is not None:
+            out["physics"] = {one: getattr(back, one) for one in back.units} | {"units": back.units}
+            out["physics"] |= {"ratio": ratio, "motors": o.motors, "predicted": back.predicted}
+            out["findings"] = [*out["findings"], *back.findings]
+        return out
+
+    def text() -> str:
+        told = str(gains) if back is None else f"{gains}\n{_physics(back)}"
+        return f"{told}\n\n{source}" if source else told
+
+    findings = [*gains.findings, *(back.findings if back else ())]
+    figures = {} if o.plot is None else {o.plot: test_runs(gains)}
+    return Answer(content=content, text=text, findings=findings, written=[o.plot], figures=figures)
+
+
+def _asked(logged: Sequence[Any], terminal: Terminal) -> str | None:
+    """The mechanism that a person at a terminal names, where the recordings are of several."""
+    there = list(dict.fromkeys(log.mechanism for log in logged if log.mechanism))
+    if len(there) < 2 or not terminal.attended:
+        return None
+    return terminal.prompt(f"Tests of which mechanism? There are {', '.join(there)}")
+
+
+def _simulation(back: Any, ratio: float) -> dict[str, tuple[float, str]]:
+    """What a simulation takes, with units."""
+    known = {name: (getattr(back, name), back.units[name]) for name in ("inertia", "friction", "viscous")}
+    told = {name: pair for name, pair in known.items() if pair[0] is not None}
+    per = "rotor radians per metre" if back.linear else "rotor turns per output turn"
+    return {"gearing": (ratio, per), **told}
+
+
+def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
+    """The gains as source text to paste."""
+    from .mechanism_constants import constants
+
+    values = {name: gain.value for name, gain in gains.gains.items()}
+    loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
+    units = {name: gain.unit for name, gain in gains.gains.items()}
+    note = f"{gains.mechanism}, {gains.control} control, R^2 {gains.r2:.4g}"
+    how = {"mechanism": mechanism, "language": language, "units": units, "feedback": loops}
+    return constants(values, **how, notes=note, **plant)
+
+
+def _physics(back: Any) -> str:
+    from ...tables import number
+    from .characterization import wrapped
+
+    values = {name: (getattr(back, name), unit) for name, unit in back.units.items()}
+    known = [f"{name} {number(v)} {unit}" for name, (v, unit) in values.items() if v is not None]
+    predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
+    told = wrapped(f"behind the gains: {'; '.join(known)}", "  ")
+    told += wrapped(f"the motor alone predicts {predicted}", "  ")
+    for f in back.findings:
+        told += [*wrapped(f"- {f.code}: {f.text}", "  "), *wrapped(f"  {f.remedy}", "  ")]
+    return "\n".join(told)
+
+
+CHARACTERIZE = Command(CharacterizeOptions, characterize)

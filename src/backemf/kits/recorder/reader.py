@@ -1,0 +1,169 @@
+"""What `backemf record` writes: a line of facts, a line on how it ended, then a line for each reply, goal and
+switch of the torque; whole up to the last line, whenever it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...codec import load
+from ...errors import BackemfError
+from ...findings import Finding, finding
+from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+
+FORMAT = "backemf recording"
+SUFFIXES = (".jsonl",)
+MARK = "backemf_recording"
+VERSION = 1
+SAMPLE, GOAL, SWITCH, LOST = "s", "g", "e", "x"
+"""How a row begins; then come its time, the joint's number, and what it says."""
+SIGNALS = ("position", "velocity", "current", "torque", "temperature", "supply", "voltage")
+MANY_LOST = 0.01
+"""Share of lost replies from which it is worth a finding."""
+
+
+def can_read(path: Path, head: bytes) -> bool:
+    return head.startswith(b'{"' + MARK.encode())
+
+
+def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
+    """A recording for each joint."""
+    head, end, rows = lines(path)
+    report(0.5)
+    try:
+        bench = None if head.get("bench") is None else load(head["bench"], f"{path}, bench")
+        joints = head["joints"]
+        made = [_joint(path, head, end, j, joint, rows, bench) for j, joint in enumerate(joints)]
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        if isinstance(error, BackemfError):
+            raise
+        raise ReadError(f"not a whole recording: {type(error).__name__} {error}") from None
+    there = [one for one in made if one is not None]
+    if not there:
+        raise ReadError(f"it ended before the first sample; {ending(end)[1]}")
+    return there
+
+
+def lines(path: Path) -> tuple[dict[str, Any], dict[str, Any], list[list[Any]]]:
+    """(facts, how it ended, rows); a last line that is not whole is left out."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        first, second = file.readline(), file.readline()
+        try:
+            head = json.loads(first)
+            end = json.loads(second) if second.endswith("\n") else {}
+        except ValueError as error:
+            raise ReadError(f"its first two lines are damaged: {error}") from None
+        if not isinstance(head, dict) or head.get(MARK) != VERSION:
+            given = head.get(MARK) if isinstance(head, dict) else head
+            raise ReadError(f"a recording of version {given!r:.20}; this release reads {VERSION}")
+        rows = list(_rows(file))
+    return head, end if isinstance(end, dict) else {}, rows
+
+
+def _rows(file: Any) -> Iterator[list[Any]]:
+    for number, line in enumerate(file, 3):
+        if not line.endswith("\n"):
+            return
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise ReadError(f"line {number} is damaged: {line[:40]!r}") from None
+        if not isinstance(row, list) or len(row) < 3 or not isinstance(row[2], int):
+            raise ReadError(f"line {number} is {line[:40]!r}; expected a row of a recording")
+        yield row
+
+
+def ending(end: dict[str, Any]) -> tuple[bool, str]:
+    """(whether it is complete, why it ended)."""
+    if end.get("ended") == "complete":
+        return True, "complete"
+    return False, str(end.get("reason") or "the recorder was killed, and could not say why")
+
+
+def _joint(
+    path: Path,
+    head: dict[str, Any],
+    end: dict[str, Any],
+    j: int,
+    joint: dict[str, Any],
+    rows: Any,
+    bench: Any,
+) -> Recording | None:
+    mine = [row for row in rows if row[2] == j]
+    samples = [row for row in mine if row[0] == SAMPLE]
+    if not samples:
+        return None
+    table = np.array([[row[1], *row[3:]] for row in samples], float)
+    if table.ndim != 2 or table.shape[1] != 1 + len(joint["columns"]):
+        raise ReadError(f"rows of joint {joint['name']} have {table.shape} numbers")
+    _, first = np.unique(table[:, 0], return_index=True)
+    table = table[first]
+    time = table[:, 0]
+    channels = [*_columns(joint, table), *_steps(mine)]
+    n_lost = sum(row[0] == LOST for row in mine)
+    single = len(head["joints"]) == 1
+    return Recording.of(
+        path,
+        FORMAT,
+        channels,
+        name=path.stem if single else f"{path.stem} {joint['name']}",
+        bench=bench,
+        settings={k: float(v) for k, v in joint.get("settings", {}).items() if v},
+        notes=tuple(_notes(head, joint, end, time, n_lost)),
+        findings=tuple(_findings(end, time, n_lost)),
+        where="sample {}".format,
+    )
+
+
+def _columns(joint: dict[str, Any], table: np.ndarray) -> Iterator[Channel]:
+    """What a servo said, in SI, by its own clock."""
+    for k, column in enumerate(joint["columns"]):
+        values = column["factor"] * (table[:, 1 + k] - column["zero"]) - column.get("offset", 0.0)
+        known = column["name"] in SIGNALS
+        yield Channel.of(
+            column["name"],
+            values,
+            unit=column["unit"] if known else "",
+            signal=column["name"] if known else "none",
+            time=table[:, 0],
+        )
+
+
+def _steps(rows: list[list[Any]]) -> Iterator[Channel]:
+    """What it was told and when its torque was switched."""
+    for kind, name, unit in ((GOAL, "position_target", "rad"), (SWITCH, "enabled", "")):
+        steps = np.array([row[1:2] + row[3:4] for row in rows if row[0] == kind], float)
+        if len(steps):
+            _, last = np.unique(steps[::-1, 0], return_index=True)
+            steps = steps[::-1][last]
+            yield Channel.of(name, steps[:, 1], unit=unit, signal=name, time=steps[:, 0])
+
+
+def _notes(
+    head: dict[str, Any], joint: dict[str, Any], end: dict[str, Any], time: np.ndarray, n_lost: int
+) -> Iterator[str]:
+    servo = f"{joint['model']}, firmware {joint['firmware']}, id {joint['id']} on {head['bus']}"
+    yield f"recorded from {servo}, {head['began']}"
+    if len(time) > 1:
+        steps = np.diff(time)
+        rate, jitter = 1.0 / float(np.median(steps)), 1e3 * float(np.std(steps))
+        yield f"{rate:.0f} Hz, jitter {jitter:.2f} ms, {n_lost} replies lost of {len(time) + n_lost}"
+    if head.get("speed", 1.0) != 1.0:
+        yield f"a virtual servo whose time ran {head['speed']:g} times as fast"
+    yield f"it ended: {ending(end)[1]}"
+
+
+def _findings(end: dict[str, Any], time: np.ndarray, n_lost: int) -> Iterator[Finding]:
+    complete, why = ending(end)
+    if not complete:
+        text = f"the recording ended early, after {time[-1]:.4g} s: {why}"
+        yield finding("ended_early", text, "use it as it is, or record this motion again", seconds=time[-1])
+    share = n_lost / (n_lost + len(time))
+    if share > MANY_LOST:
+        text = f"{100 * share:.2g} % of the replies are lost ({n_lost} of {n_lost + len(time)})"
+        remedy = "shorten the cables, lower the baud rate, or look for a second master on the bus"
+        yield finding("lost_replies", text, remedy, lost=n_lost, share=share)

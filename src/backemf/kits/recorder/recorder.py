@@ -1,0 +1,217 @@
+"""`record`: play motions on real servos, and write down everything that they say."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...codec import plain
+from ...errors import BackemfError, InvalidValue, NotAvailable, UnknownName
+from ...logs.benches import bench_of
+from ...logs.log import Log
+from ...logs.read import read
+from ...options import takes
+from ...physics.bench import Bench
+from ...planning.motions import Motions, SafetyLimits, usual
+from ...planning.options import with_limits
+from .buses import BUSES, BusError
+from .options import USUAL, RecordOptions, scopes_of
+from .partner import Guardian, GuardianLost, signals_as_interruptions
+from .preflight import briefing, problems, servo_of, watched, zero_of
+from .reader import SUFFIXES, ending, lines
+
+FASTEST = 2000.0
+"""Samples a second that are asked for at most."""
+
+
+ALIVE = 5.0
+"""A guardian that plays says something at least this often [s]; it says so ten times a second."""
+
+
+class RecordingStopped(BackemfError):
+    """A motion that ended before its time; what was recorded is in its log."""
+
+
+def scopes(options: RecordOptions) -> set[str]:
+    """Which of its options apply: by its bus, and by whether the motions are the usual ones."""
+    return scopes_of(options.bus) | ({"usual"} if options.motions == USUAL else set())
+
+
+def run_record(options: RecordOptions) -> list[Log]:
+    """Record motions into a folder, one log each, and read them back.
+
+    The first motion needs `yes`, or a `confirm` that is shown what will happen and says True. A motion whose
+    log is complete is not played again.
+
+    Returns:
+        The logs, in the order of the motions; none with `dry_run`.
+
+    Raises:
+        InvalidValue: of a number out of range, or where nobody said that things may move.
+        RecordingStopped: where a motion ended before its time.
+    """
+    bus, rate, speed = options.bus, options.rate, options.speed
+    port, to = options.port, options.to
+    if not hasattr(os, "pwrite"):
+        raise NotAvailable(
+            "recording needs processes and files as Linux and macOS have them; use one of these"
+        )
+    if bus not in BUSES:
+        raise UnknownName("bus", bus, BUSES)
+    if not 1.0 <= rate <= FASTEST:
+        raise InvalidValue(f"rate is {rate:g} Hz; expected from 1 to {FASTEST:g}")
+    if not speed > 0:
+        raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real servos")
+    options.check(scopes(options), bus)
+    named = joints(options.ids)
+    plan = _plan(options)
+    plan.for_joints(list(named))
+    zero, bench = _zero(options.zero), options.bench
+    bench = bench_of(bench) if isinstance(bench, str) else bench
+    limits = options.limits or plan.limits
+    limits = limits if isinstance(limits, SafetyLimits) else with_limits(limits, plan.limits)
+    places = {one.name: _place(Path(to), one, named) for one in plan.motions}
+    job = {
+        **{"bus": bus, "port": str(port), "baud": options.baud, "interface": options.interface, "zero": zero},
+        "gains": list(options.gains),
+        **{"ids": {str(id): name for name, id in named.items()}, "rate": rate, "speed": speed},
+        "limits": plain(limits, inside=True),
+    }
+    with signals_as_interruptions() as again, Guardian(job) as guardian:
+        survey = guardian.hear()
+        kept = watched(limits, plan, survey, zero)
+        wrong = list(problems(survey, plan, limits, zero, str(port)))
+        if wrong:
+            raise BusError("\n".join(wrong))
+        text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
+        if options.show is not None:
+            options.show(text)
+        if options.dry_run:
+            return []
+        todo = [one for one in plan.motions if not places[one.name][1]]
+        if todo and not options.yes and not (options.confirm is not None and options.confirm(text)):
+            raise InvalidValue(
+                "nothing was moved: the first motion needs --yes (in Python: yes=True), or a person's"
+                " confirmation"
+            )
+        Path(to).mkdir(parents=True, exist_ok=True)
+        guardian.send({"do": "limits", "limits": plain(kept, inside=True)})
+        for one in todo:
+            head = _head(job, survey, one, bench, kept, zero)
+            _play(guardian, one, places[one.name][0], head, options.watch, again)
+    return read(*[str(path) for path, _ in places.values()])
+
+
+record = takes(RecordOptions)(run_record)
+
+
+def _play(
+    guardian: Guardian,
+    motion: Any,
+    path: Path,
+    head: dict[str, Any],
+    watch: Any,
+    again: Callable[[], None] = lambda: None,
+) -> None:
+    guardian.path = path
+    guardian.send({"do": "play", "motion": plain(motion), "path": str(path.resolve()), "head": head})
+    while True:
+        try:
+            event = guardian.hear(ALIVE)
+        except GuardianLost as error:
+            raise RecordingStopped(f"{motion.name} ended early: {error}; its log is {path}") from None
+        again()
+        if watch is not None:
+            watch(event)
+        if event["event"] == "done":
+            break
+    guardian.path = None
+    if event["ended"] != "complete":
+        raise RecordingStopped(f"{motion.name} ended early: {event['reason']}; its log is {path}")
+
+
+def joints(ids: Sequence[int] | Mapping[str, int]) -> dict[str, int]:
+    """Joint -> id."""
+    named = dict(ids) if isinstance(ids, Mapping) else {str(id): id for id in ids}
+    if not named or len(set(named.values())) < len(ids):
+        raise InvalidValue(f"ids are {ids!r}; expected different ones, at least one")
+    for name, id in named.items():
+        if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= 252 or not name:
+            raise InvalidValue(f"the id of joint {name!r} is {id!r}; expected a whole number from 0 to 252")
+    return named
+
+
+def _plan(options: RecordOptions) -> Motions:
+    if options.motions == USUAL:
+        return usual(options.amplitude, seconds=options.seconds)
+    return motions_of(options.motions)
+
+
+def motions_of(given: Motions | Path | str) -> Motions:
+    """Motions from a file, or the usual ones."""
+    if isinstance(given, Motions):
+        return given
+    return usual() if str(given) == "usual" else Motions.read(given)
+
+
+def _zero(zero: str | float) -> str | float:
+    if zero in ("here", "middle"):
+        return zero
+    try:
+        return float(zero)
+    except ValueError:
+        raise InvalidValue(f"zero is {zero!r}; expected 'middle', 'here' or an angle in radians") from None
+
+
+def _place(folder: Path, motion: Any, named: Mapping[str, int]) -> tuple[Path, bool]:
+    """(where the log of a motion goes, whether a complete one is there). One that ended early is kept."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidValue(f"{str(folder)!r} is a file; expected a folder for the logs")
+    for k in itertools.count(1):
+        path = folder / f"{motion.name}{'' if k == 1 else f'-{k}'}{SUFFIXES[0]}"
+        if not path.exists():
+            return path, False
+        try:
+            head, end, _ = lines(path)
+        except (BackemfError, OSError):
+            continue
+        same = head.get("motion") == plain(motion) and [j["id"] for j in head["joints"]] == [*named.values()]
+        if ending(end)[0] and not same:
+            raise InvalidValue(
+                f"{path} is a complete log of another motion or of other servos; give another folder"
+            )
+        if ending(end)[0]:
+            return path, True
+    raise AssertionError  # a count never ends
+
+
+def _head(
+    job: dict[str, Any],
+    survey: dict[str, Any],
+    motion: Any,
+    bench: Bench | None,
+    limits: SafetyLimits,
+    zero: Any,
+) -> dict[str, Any]:
+    """The first line of a log: everything that is known about it."""
+    rows = []
+    for said in survey["servos"]:
+        offset = zero_of(zero, said["seen"])
+        columns = [c._replace(offset=offset) if c.name == "position" else c for c in servo_of(said).columns]
+        rows.append(
+            {
+                **{key: said[key] for key in ("name", "id", "model", "number", "firmware")},
+                **{key: said[key] for key in ("settings", "registers")},
+                "columns": [c._asdict() for c in columns],
+            }
+        )
+    began = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    return {
+        **{"bus": job["bus"], "port": job["port"], "began": began, "speed": job["speed"]},
+        **{"joints": rows, "bench": None if bench is None else plain(bench)},
+        **{"motion": plain(motion), "limits": plain(limits, inside=True)},
+    }

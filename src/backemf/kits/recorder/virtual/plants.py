@@ -1,0 +1,278 @@
+"""The physics of virtual servos, stepped up to the moment that is asked for: every joint on its bench, or a
+robot in MuJoCo with our actuators attached; and what may go wrong with them, in words:
+"lose=0.01", "stuck=3s"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ....engine.stepper import stepper
+from ....engine.system import ActuatorSystem
+from ....errors import InvalidValue, UnknownName
+from ....logs.robot import Robot
+from ....mujoco.arrays import load_mujoco
+from ....mujoco.live.attach import attach
+from ....physics.actuator import Actuator, signals
+from ....physics.bench import Bench
+from ....units import parse
+
+STEP = 5e-4
+"""Longest time step [s]."""
+AMBIENT = 25.0
+"""Of a servo whose model has no temperature [degC]."""
+RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
+
+
+class Plant:
+    """n actuators of one kind on benches of one kind, in time [s] since its start."""
+
+    def __init__(self, actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float = 0.0):
+        self.actuator, self.faults = actuator, faults
+        self._actuators = [actuator] * n
+        asked = dict.fromkeys((actuator.drive.followed or actuator.drive.target, *actuator.drive.targets))
+        names = [*asked, "enabled"]
+        names += ["supply"] if actuator.drive.supply is not None else []
+        gains = [path for path in RATED if path in actuator.parameters]
+        names += [path.partition(".")[2] for path in gains]
+        system = ActuatorSystem(actuator=actuator, bench=bench, inputs=tuple(names))
+        self._step = stepper(system, n)
+        self.state = self._step.start(position=position)
+        self.inputs = np.zeros((n, len(names)))
+        self.nominal = actuator.drive.supply or 12.0
+        self._parameters = np.array([[*system.parameters.values()]] * n, float)
+        self._places = {name: k for k, name in enumerate(system.parameters)}
+        self.columns = {name: k for k, name in enumerate(names)}
+        self._states = {name: k for k, name in enumerate(self._step.states)}
+        self.time = 0.0
+        self._late: list[tuple[float, int, str, float]] = []
+        """Targets on their way through the drive's delay: (when, joint, name, value)."""
+        for k in range(n):
+            self.ask(k, next(iter(asked)), position)
+        self._supply(self.nominal)
+
+    @property
+    def target(self) -> str:
+        """What the drive follows."""
+        return next(iter(self.columns))
+
+    def ask(self, k: int, name: str, value: float) -> None:
+        """What joint k is asked from now on, after the drive's delay."""
+        delay = self.actuator.drive.delay or 0.0
+        if delay and self.time:
+            self._late.append((self.time + delay, k, name, value))
+        elif name in self.columns:
+            self.inputs[k, self.columns[name]] = value
+
+    def gain(self, k: int, path: str, value: float) -> None:
+        """Another number of joint k's actuator; one that it does not have is ignored, as it has no effect."""
+        if path in self._places and self._parameters[k, self._places[path]] != value:
+            self._parameters[k, self._places[path]] = value
+            changes = {p: float(self._parameters[k, self._places[p]]) for p in GAINS if p in self._places}
+            self._actuators[k] = self.actuator.replace(**changes)
+            self._step.set_parameters(self._parameters)
+
+    def enable(self, k: int, on: bool) -> None:
+        self.inputs[k, self.columns["enabled"]] = float(on)
+
+    def _supply(self, volts: float) -> None:
+        if "supply" in self.columns:
+            self.inputs[:, self.columns["supply"]] = volts
+
+    @property
+    def supply(self) -> float:
+        return float(self.inputs[0, self.columns["supply"]]) if "supply" in self.columns else self.nominal
+
+    def advance(self, time: float) -> None:
+        """Up to a moment; nothing where that has passed."""
+        while self._late and self._late[0][0] <= time:
+            when, k, name, value = self._late.pop(0)
+            self._advance(when)
+            self.inputs[k, self.columns[name]] = value
+        self._advance(time)
+
+    def _advance(self, time: float) -> None:
+        h = time - self.time
+        if h <= 0:
+            return
+        self._supply(self.nominal * self.faults.supply_share(time))
+        before = self.state.copy() if self.faults.is_stuck(time) else None
+        n = max(1, math.ceil(h / STEP))
+        self._step(self.state, self.inputs, h, substeps=n, out=self.state)
+        if before is not None:
+            self.state[:, self._states["position"]] = before[:, self._states["position"]]
+            self.state[:, self._states["velocity"]] = 0.0
+        self.time = time
+
+    def seen(self, k: int) -> dict[str, float]:
+        """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
+        state: Mapping[str, Any] = {name: float(self.state[k, i]) for name, i in self._states.items()}
+        inputs = {name: float(self.inputs[k, i]) for name, i in self.columns.items()}
+        shown = {name: float(x) for name, x in signals(self._actuators[k], state, inputs).items()}
+        if not inputs["enabled"]:
+            shown["current"], shown["voltage"] = 0.0, 0.0
+        motion = {"position": state["position"], "velocity": state["velocity"], "supply": self.supply}
+        return {"temperature": AMBIENT, **shown, **motion}
+
+    def put(self, k: int, **values: float) -> None:
+        """A state set by hand."""
+        for name, value in values.items():
+            self.state[k, self._states[name]] = value
+
+
+GAINS = ("drive.proportional", "drive.integral", "drive.derivative", "drive.volts_per_radian")
+"""Numbers of a drive that a servo's registers may change."""
+
+
+SAG = 0.3
+"""Share of the supply that is left in a brown-out: below what any servo runs on."""
+SAG_TIME = 0.3
+LATE = 0.08
+"""How late a late reply is [s]: later than a master waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """Shares are chances for each reply; times [s] are since the first packet."""
+
+    lose: float = 0.0
+    """Share of replies that lack a byte."""
+    late: float = 0.0
+    """Share of replies that come after the master has given up."""
+    silent: float | None = None
+    """From then on it answers nothing."""
+    brown_out: float | None = None
+    """The supply sags then, and the servo starts anew with its torque off."""
+    stuck: float | None = None
+    """The joint does not move from then on."""
+    wrong_sign: bool = False
+    """The current is reported with the other sign."""
+    wrapped: bool = False
+    """The position counter begins anew in the middle of the range."""
+    hot: float | None = None
+    """Degrees Celsius that it reports."""
+    second_master: bool = False
+    """Somebody else talks on the bus."""
+
+    @staticmethod
+    def read(words: Iterable[str]) -> Faults:
+        kinds = {f.name.replace("_", "-"): f for f in fields(Faults)}
+        given: dict[str, float | bool] = {}
+        for text in words:
+            name, equals, value = (word.strip() for word in text.partition("="))
+            if name not in kinds:
+                raise UnknownName("fault", name, kinds)
+            switch = isinstance(kinds[name].default, bool)
+            if switch != (not equals):
+                wanted = f"expected {name} alone" if switch else f"expected a number: {name}=0.01"
+                raise InvalidValue(f"--fault is {text!r}; {wanted}")
+            unit = "s" if name in ("silent", "brown-out", "stuck") else "degC" if name == "hot" else "1"
+            given[kinds[name].name] = True if switch else _number(value, unit, text)
+        return Faults(**given)  # type: ignore[arg-type]  # each is what its field is
+
+    def supply_share(self, time: float) -> float:
+        sags = self.brown_out is not None and self.brown_out <= time < self.brown_out + SAG_TIME
+        return SAG if sags else 1.0
+
+    def is_stuck(self, time: float) -> bool:
+        return self.stuck is not None and time >= self.stuck
+
+    def is_silent(self, time: float) -> bool:
+        return self.silent is not None and time >= self.silent
+
+    def on_wire(self, reply: bytes, random: np.random.Generator) -> tuple[bytes, float]:
+        """(what arrives of a reply, how much later [s])."""
+        if self.lose and random.random() < self.lose:
+            cut = int(random.integers(len(reply)))
+            reply = reply[:cut] + reply[cut + 1 :]
+        return reply, LATE if self.late and random.random() < self.late else 0.0
+
+
+def _number(value: str, unit: str, text: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = parse(value, unit, f"--fault {text}").value
+    if not number >= 0 or number == float("inf"):
+        raise InvalidValue(f"--fault is {text!r}; expected a number from 0 on")
+    return number
+
+
+ROBOT_STEP = 1e-3
+"""Longest time step of the robot [s]."""
+
+
+class RobotPlant:
+    """Joints of a robot with an actuator each, as a `Plant` has them; the others hang free."""
+
+    def __init__(self, actuator: Actuator, robot: Robot, joints: Sequence[str], faults: Faults):
+        if actuator.drive.followed != "position_target":
+            raise InvalidValue(
+                f"the joints of a virtual robot follow positions; the {actuator.drive.kind} follows"
+                f" {actuator.drive.followed or 'nothing'}"
+            )
+        mujoco = load_mujoco()
+        spec = mujoco.MjSpec.from_string(robot.model)
+        spec.option.timestep = min(spec.option.timestep, ROBOT_STEP)
+        self.actuator, self.faults, self.joints = actuator, faults, tuple(joints)
+        self._motors = attach(spec, dict.fromkeys(self.joints, actuator), switch=True)
+        self._model, self._step = self._motors.model, mujoco.mj_step
+        self._data = mujoco.MjData(self._model)
+        self._actuators = [actuator] * len(self.joints)
+        self._places = [
+            (int(self._model.joint(name).qposadr[0]), int(self._model.joint(name).dofadr[0]))
+            for name in self.joints
+        ]
+        attached = [self._motors.joints[name] for name in self.joints]
+        self._asked = [one.element for one in attached]
+        self._off = [int(self._model.actuator(f"{one.name}_disabled").id) for one in attached]
+        self.nominal = actuator.drive.supply or 12.0
+        self.time = 0.0
+        for k, (name, (place, _)) in enumerate(zip(self.joints, self._places, strict=True)):
+            low, high = robot.joint(name).low, robot.joint(name).high
+            inside = 0.0 if low is None or high is None else min(max(0.0, low), high)
+            self._data.qpos[place] = inside
+            self.ask(k, "position_target", inside)
+            self.enable(k, False)
+        mujoco.mj_forward(self._model, self._data)
+
+    def ask(self, k: int, name: str, value: float) -> None:
+        """Where joint k shall go from now on, after the drive's delay."""
+        self._data.ctrl[self._asked[k]] = value
+
+    def gain(self, k: int, path: str, value: float) -> None:
+        """Another number of joint k's actuator; one that it does not have is ignored, as it has no effect."""
+        mine = self._actuators[k]
+        if mine.parameters.get(path, value) != value:
+            self._actuators[k] = mine.replace(**{path: value})
+            self._motors.put(self.joints[k], self._actuators[k])
+
+    def enable(self, k: int, on: bool) -> None:
+        self._data.ctrl[self._off[k]] = 0.0 if on else 1.0
+
+    @property
+    def supply(self) -> float:
+        return self.nominal * self.faults.supply_share(self.time)
+
+    def advance(self, time: float) -> None:
+        """Up to a moment, in whole steps of the model; nothing where that has passed."""
+        h = float(self._model.opt.timestep)
+        while self.time + h <= time:
+            before = self._data.qpos.copy() if self.faults.is_stuck(self.time) else None
+            self._step(self._model, self._data)
+            if before is not None:
+                self._data.qpos[:], self._data.qvel[:] = before, 0.0
+            self.time += h
+
+    def seen(self, k: int) -> dict[str, float]:
+        """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
+        shown: dict[str, Any] = self._motors.signals_of(self.joints[k], self._data)
+        if self._data.ctrl[self._off[k]] > 0.5:
+            shown["current"], shown["voltage"] = 0.0, 0.0
+        place, dof = self._places[k]
+        motion = {"position": float(self._data.qpos[place]), "velocity": float(self._data.qvel[dof])}
+        return {"temperature": AMBIENT, **shown, **motion, "supply": self.supply}

@@ -1,1 +1,0 @@
-"""A MuJoCo engine plugin in C: the text around an actuator's traced step."""

@@ -1,1 +1,0 @@
-"""Descriptions of robots: URDF, SDF, and URDF with Drake's own elements; all three run in Drake."""

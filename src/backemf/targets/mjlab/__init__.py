@@ -1,1 +1,0 @@
-"""mjlab: the configuration, and its run on a CPU."""

@@ -1,1 +1,0 @@
-"""Newton: the file, and its run on a CPU."""

@@ -1,0 +1,111 @@
+"""An actuator as somebody asks for it: a source with a supply, a firmware profile, numbers of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..datasheets import parts
+from ..errors import InvalidValue
+from ..physics.gearbox import Gearbox
+from ..units import parse
+from .sources import read
+
+
+class ChosenActuator(NamedTuple):
+    """An actuator as a command was asked for it."""
+
+    actuator: Any
+    notes: list[str]
+    findings: list[Any]
+    """What nobody printed or measured about it, and what it is used outside of."""
+    unknown: list[str]
+    """Paths of what it does not really know."""
+    joint: str | None = None
+    """Its joint, where the source names one."""
+
+
+def choose_actuator(
+    source: str,
+    joint: str | None = None,
+    *,
+    sets: list[str] | None = None,
+    voltage: float | None = None,
+    firmware: str | None = None,
+    control: str | None = None,
+    ratio: float = 1.0,
+    motors: int = 1,
+) -> ChosenActuator:
+    """A source with a supply, a firmware profile and single numbers of the user's own, behind gears."""
+
+    findings, unknown, own = [], [], None
+    if parts.is_part(source):
+        made = parts.part(source, voltage=voltage, firmware=firmware, control=control)
+        note = f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"
+        actuator, notes, findings, unknown = made.actuator, [note], list(made.findings), list(made.unknown)
+        notes += [f"firmware profile: {firmware}"] if firmware else []
+    else:
+        found = read(source, joint)
+        notes, own = list(found.notes), found.joint
+        actuator = _at_supply(found.actuator, voltage, source)
+        for word, given in (("firmware", firmware), ("control", control)):
+            if given is not None:
+                raise InvalidValue(
+                    f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
+                    " drive: change its numbers with --set"
+                )
+    if voltage is not None:
+        notes.append(f"at {voltage:g} V")
+    values = set_values(actuator, sets)
+    if values:
+        actuator = actuator.replace(**values)
+        notes.append("set: " + ", ".join(f"{path} = {value:g}" for path, value in values.items()))
+        given = {path.rpartition(".")[0] for path in values} | set(values)
+        unknown = [path for path in unknown if path not in given]
+        loops = [path for path in values if path.startswith("drive.")]
+        findings = [f for f in findings if not (f.code == "assumed_gain" and loops)]
+    if ratio != 1.0 or motors != 1:
+        actuator = _geared(actuator, ratio, motors, source)
+        notes.append(f"{motors} of it behind {ratio:g}:1")
+    return ChosenActuator(actuator, notes, findings, unknown, own)
+
+
+def _geared(actuator: Any, ratio: float, motors: int, source: str) -> Any:
+    """Several of an actuator on one output, behind further gears; what it is told stays volts or amperes."""
+
+    if actuator.drive.followed not in ("voltage_target", "current_target") or actuator.motion == "linear":
+        raise InvalidValue(
+            f"--ratio is {ratio:g} and --motors {motors}, but {source} has a {actuator.drive.kind} on a"
+            f" {actuator.motion} axis; expected a rotary source that is told volts or amperes: a part with"
+            " --control voltage"
+        )
+    further = Gearbox(ratio=ratio, n_motors=motors)
+    return replace(
+        actuator, gearbox=actuator.gearbox.behind(further), friction=further.reflect(actuator.friction)
+    )
+
+
+def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
+
+    if voltage is None:
+        return actuator
+    for path in ("drive.supply", "drive.voltage_limit"):
+        if path in actuator.parameters:
+            return actuator.replace(**{path: voltage})
+    raise InvalidValue(f"--voltage is {voltage:g}; the drive of {source} has no supply voltage to change")
+
+
+def set_values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
+    """What `--set` gave: path=number, with or without a unit."""
+
+    values = {}
+    for words in sets or ():
+        path, equals, text = (word.strip() for word in words.partition("="))
+        if not equals or not path or not text:
+            raise InvalidValue(f"--set is {words!r}; expected PATH=VALUE, such as drive.proportional=16")
+        try:
+            values[path] = float(text)
+        except ValueError:
+            values[path] = parse(text, actuator.unit(path), path).value
+    return values

@@ -1,0 +1,173 @@
+"""A target's file from its rows: what the actuator has and the target lacks is lost, and weighed over the
+motions; a law's numbers are moved where that makes up for it; the numbers fill the target's template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BackemfError
+from ..physics.actuator import Actuator
+from ..physics.joint_law import JointLaw, capability
+from .approximate import Difference, Tuned, best, difference, near, positions
+from .motions import Motion, motions_of
+from .result import NOTHING_LOST, Account, Effect, Export, Request, complete, header, number
+from .spec import Loss, TargetSpec
+from .template import fill
+
+BETTER = 0.9
+"""Other numbers than the closed forms are taken where they leave less than this share of the error."""
+GAINS, OF_JOINT = ("gain", "stiffness", "damping"), ("effort_limit", "viscous", "friction")
+"""What a user has chosen, and what the joint has."""
+
+
+def write_target(target: Any, actuator: Actuator, request: Request) -> Export:
+    """The files of a target: of one that has a spec, or of a module with a `write` of its own."""
+    return (
+        write(target, actuator, request)
+        if isinstance(target, TargetSpec)
+        else target.write(actuator, request)
+    )
+
+
+def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
+    """The file of a target.
+
+    Raises:
+        BackemfError: the target has no place for this actuator, or a number would be negative or not finite.
+    """
+    spec = spec.versions.get(request.version, spec)
+    spec.check(actuator)
+    settled = spec.settle(spec, actuator, request)
+    numbers = spec.numbers(settled.law, actuator) if settled.numbers is None else settled.numbers
+    filling = spec.place(settled, numbers, actuator, request)
+    units, files = filling.units or spec.units, filling.files
+    if files is None:
+        lines = [*header(request, units, settled.costs, settled.findings), *filling.lines]
+        own = {name: number(value) for name, value in numbers.items()}
+        fields = {"joint": request.joint, "header": spec.comment(lines).rstrip("\n"), **own}
+        text = fill(filling.template or spec.template, **{**fields, **filling.fields})
+        files = {spec.file.format(joint=request.joint): text}
+    return complete(
+        request,
+        actuator,
+        settled.costs,
+        files=files,
+        carried=settled.carried,
+        numbers=numbers,
+        ctrl=filling.ctrl,
+        findings=settled.findings,
+        notes=filling.notes,
+    )
+
+
+# A law at the joint.
+
+
+def closed_law(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> JointLaw:
+    """Closed forms, with one damping for back-EMF and friction; a stiffness where a position is followed."""
+    law = JointLaw.of(actuator, load, amplitude).lumped()
+    return law if actuator.drive.followed == "position_target" else law._replace(stiffness=0.0)
+
+
+def tuned(actuator: Actuator, law: JointLaw, request: Request) -> Tuned:
+    """The actuator that moves like a law, for other settings of the drive."""
+    at = tuned_law(actuator, law, request)
+    return lambda settings: at(settings).actuator(actuator.replace(**settings))
+
+
+def tuned_law(
+    actuator: Actuator, law: JointLaw, request: Request
+) -> Callable[[Mapping[str, float]], JointLaw]:
+    """The law for other settings of the drive: its numbers change as the closed forms do."""
+    before = closed_law(actuator, request.load, request.amplitude)
+
+    def at(settings: Mapping[str, float]) -> JointLaw:
+        if not settings:
+            return law
+        after = closed_law(actuator.replace(**settings), request.load, request.amplitude)
+        names = [n for n in (*GAINS, "effort_limit") if getattr(before, n) != 0]
+        return law._replace(**{n: getattr(law, n) * getattr(after, n) / getattr(before, n) for n in names})
+
+    return at
+
+
+def fit_law(
+    actuator: Actuator, law: JointLaw, rich: np.ndarray, motions: list[Motion], request: Request
+) -> tuple[JointLaw, Difference]:
+    """The law that comes closest to the rich positions, starting from closed forms; no sign changes.
+
+    Closed forms stay unless others are clearly closer; the user's own gains stay unless the rest cannot make
+    up for what is lost.
+    """
+    closed = difference(positions(tuned(actuator, law, request), motions), rich)
+    kept = (law, closed)
+    for names in (OF_JOINT, GAINS + OF_JOINT):
+        fit = _fit_numbers(actuator, law, names, rich, motions, request)
+        if fit[1].rms < BETTER * kept[1].rms:
+            kept = fit
+    return kept
+
+
+def _fit_numbers(
+    actuator: Actuator,
+    law: JointLaw,
+    names: Sequence[str],
+    rich: np.ndarray,
+    motions: list[Motion],
+    request: Request,
+) -> tuple[JointLaw, Difference]:
+    free = [n for n in names if getattr(law, n) != 0 or n == "friction"]
+    least = {"friction": 0.02 * capability(actuator, request.amplitude).stall}
+    x0 = [abs(getattr(law, n)) for n in free]
+    scale = [max(v, least.get(n, 0.0)) for n, v in zip(free, x0, strict=True)]
+
+    def at(y: np.ndarray) -> JointLaw:
+        size = {n: near(float(v), a) for n, v, a in zip(free, y, x0, strict=True)}
+        return law._replace(**{n: math.copysign(v, getattr(law, n)) for n, v in size.items()})
+
+    fit = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
+    return at(fit.x), fit.difference
+
+
+# What was lost, and what that costs.
+
+
+def account(
+    actuator: Actuator,
+    losses: Sequence[Loss],
+    left: Difference,
+    rich: np.ndarray,
+    motions: Sequence[Motion],
+    over: str,
+) -> Account:
+    """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
+    unit = "m" if actuator.motion == "linear" else "rad"
+
+    def effect(loss: Loss, cost: Difference | None) -> Effect:
+        rms, worst = (None, None) if cost is None else cost
+        return Effect(path=loss.path, text=loss.text, error=rms, worst=worst, unit=unit)
+
+    def cost(loss: Loss) -> Difference | None:
+        try:
+            return loss.without and difference(positions(loss.without(actuator), motions), rich)
+        except BackemfError:
+            return None
+
+    dropped = tuple(effect(loss, cost(loss)) for loss in losses if not loss.kept)
+    kept = tuple(effect(loss, left if loss.measured else None) for loss in losses if loss.kept)
+    return Account(dropped, kept, over)
+
+
+def weighed(
+    actuator: Actuator, stand_in: Actuator | Tuned, losses: Sequence[Loss], request: Request
+) -> Account:
+    """The account of a stand-in whose numbers are settled."""
+    if not losses:
+        return NOTHING_LOST
+    motions, over = motions_of(actuator, request)
+    rich = positions(actuator, motions)
+    return account(actuator, losses, difference(positions(stand_in, motions), rich), rich, motions, over)

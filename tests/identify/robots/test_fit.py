@@ -1,0 +1,249 @@
+"""A robot whose actuators are known, recorded and fitted: numbers within their intervals, contact found, and
+sentences where something does not fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.apps.cli.identify import fit as command
+from backemf.identify.holdout import divide
+from backemf.identify.options import parse_share
+from backemf.identify.plants.recordings import recording_of
+from backemf.identify.plants.robot import robot_of
+from backemf.identify.plants.robot_findings import of_falls
+from backemf.identify.plants.starts import gains_of, torque_level, without_echo
+from backemf.mujoco.robot.dynamics import bare_model
+from backemf.mujoco.robot.masses import changed
+
+from ...cli.runner import runner
+from ...robot.arms import ARM
+from ...robot.simulated import DELAYS, TRUTH, recording, truth
+
+TABLE = 0.02
+START = TRUTH.replace(
+    **{
+        "motor.resistance": 4.4,
+        "motor.torque_constant": 1.35,
+        "motor.rotor_inertia": 0.008,
+        "friction.coulomb": 0.1,
+        "friction.viscous": 0.1,
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm") / "arm.xml"
+    path.write_text(ARM)
+    return be.Robot.read(path)
+
+
+@pytest.fixture(scope="module")
+def logs(robot):
+    """Five runs above a table, the last of which leans on it."""
+    return [recording(robot, k, 12.0, ground=TABLE, low=0.7 if k == 5 else 0.0) for k in range(1, 6)]
+
+
+@pytest.fixture(scope="module")
+def fit(logs):
+    return be.fit(START, logs, prior={"motor.resistance": (4.0, 0.4)}, friction="coulomb", hold_out="run 4")
+
+
+def test_one_motor_is_shared_and_each_joint_has_its_own_friction(fit):
+    names = set(fit.parameters)
+    assert {"motor.resistance", "motor.torque_constant", "motor.rotor_inertia"} <= names
+    assert {f"{j}.friction.coulomb" for j in DELAYS} <= names
+    assert set(fit.actuators) == set(DELAYS) == set(fit.joints)
+    motors = {a.motor for a in fit.actuators.values()}
+    assert len(motors) == 1
+
+
+def test_what_was_put_in_comes_out(fit):
+    known = truth()
+    for name, p in fit.parameters.items():
+        joint, _, path = name.partition(".")
+        value = known[joint].parameters[path] if joint in known else TRUTH.parameters[name]
+        # four standard errors: 12 numbers of one fit, none of them may be that far
+        assert abs(p.value - value) < 4 * p.error, name
+    for joint, late in fit.delays.items():
+        assert late == pytest.approx(DELAYS[joint], abs=3e-3)  # a seventh of a sample, of either sign
+
+
+def test_the_score_is_of_all_joints_together_on_what_was_held_out(fit):
+    assert fit.score.held_out
+    assert set(fit.score.logs) == {"run 4"}
+    assert fit.score.rms_free < 6e-3  # some encoder steps of 1.5 mrad
+    assert fit.score.rms_free <= 1.5 * fit.score.rms
+
+
+def test_contact_is_found_with_its_place(fit):
+    (said,) = [f for f in fit.findings if f.code == "contact"]
+    assert "run 5" in said.logs
+    assert fit.robot.ground.height == pytest.approx(TABLE, abs=5e-3)  # the hand is 10 mm thick
+
+
+def test_a_fit_is_stored_whole(fit, tmp_path):
+    fit.write(tmp_path / "fit.json")
+    again = be.Fit.read(tmp_path / "fit.json")
+    assert again == fit
+    assert again.actuators == fit.actuators
+    assert again.joints["elbow"].draws(2)
+    with pytest.raises(be.BackemfError, match="one by one"):
+        again.draws(2)
+
+
+def test_every_joint_of_the_whole_is_a_fit_of_its_own(fit):
+    one = fit.joints["elbow"]
+    assert set(one.parameters) >= {"motor.torque_constant", "friction.coulomb"}
+    assert one.parameters["friction.coulomb"] == fit.parameters["elbow.friction.coulomb"]
+    assert set(one.held_out) == {"run 4"}
+    assert np.diag(fit.correlation) == pytest.approx(1.0)
+    assert np.abs(fit.correlation).max() < 1.0 + 1e-9
+
+
+def test_the_last_part_of_every_log_can_be_held_out(logs):
+    first, rest = divide(logs, "last 40 %")
+    assert [log.name for log in first] == [log.name for log in logs]
+    assert all("last 40 %" in log.name for log in rest)
+    assert first[0].time[-1] < rest[0].time[0]
+    assert len(first[0]) == pytest.approx(0.6 * len(logs[0]), abs=2)
+    with pytest.raises(be.BackemfError, match="above 0 %"):
+        divide(logs, "last 100 %")
+
+
+def test_gains_are_given_once_by_list_or_by_joint(robot, logs):
+    assert gains_of(robot, {"kp": 20, "kd": [1, 2, 3]}, logs)["wrist"] == (20, 3)
+    by_name = {"kp": {"shoulder": 1, "elbow": 2, "wrist": 3}}
+    assert gains_of(robot, by_name, logs)["elbow"] == (2, 0)
+    with pytest.raises(be.BackemfError, match="2 numbers for 3 joints"):
+        gains_of(robot, {"kp": [1, 2]}, logs)
+    with pytest.raises(be.BackemfError, match='no "kp"'):
+        gains_of(robot, {"P": 1}, logs)
+
+
+def test_a_recorded_torque_that_is_the_law_itself_is_no_command(robot, logs):
+    acts = {j.name: torque_level(j, (20.0, 1.0)) for j in robot.joints}
+    log = logs[0]
+    joints = {}
+    for name, one in log.joints.items():
+        law = 20.0 * (one["position_target"] - one["position"])
+        q, u = one["position"], one["position_target"]
+        joints[name] = be.log(name, one.time, position=q, position_target=u, torque_target=law)
+    (kept,), said = without_echo([type(log)(name="run", signals={}, joints=joints, robot=robot)], acts)
+    assert [f.code for f in said] == ["torque_is_law"]
+    assert all("torque_target" not in one for one in kept.joints.values())
+
+
+def test_joints_that_do_not_exist_or_were_not_told_are_refused(robot, logs):
+    with pytest.raises(be.BackemfError, match="did you mean 'elbow'"):
+        be.fit(START, logs, joints=["elbo"])
+    with pytest.raises(be.BackemfError, match="unknown joint 'hip"):
+        be.fit({"hip.*": START}, logs)
+    with pytest.raises(be.BackemfError, match="unknown parameter or part to share 'moter'"):
+        be.fit(START, logs, share=["moter"])
+
+
+def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM)
+    START.write(tmp_path / "start.json")
+    for log in logs[:3]:
+        names = list(log.joints)
+        rows = np.stack(
+            [log.time, *(log[f"{n}.{s}"] for n in names for s in ("position", "position_target"))], axis=1
+        )
+        head = ",".join(["time", *(f"{n}.{s}" for n in names for s in ("position", "target"))])
+        np.savetxt(
+            tmp_path / f"{log.name.replace(' ', '')}.csv",
+            rows,
+            delimiter=",",
+            header=head,
+            comments="",
+            fmt="%.6f",
+        )
+    told = [f"{tmp_path}/*.csv", "--robot", f"{tmp_path}/arm.xml", "--start", f"{tmp_path}/start.json"]
+    answer = json.loads(runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2,run3", "--json"))
+    assert 0 < answer["held_out_rms_free"] < 0.02
+    assert set(answer["logs"]) == {"run2", "run3"}
+    number = answer["joints"]["elbow"]["parameters"]["friction.coulomb"]
+    assert number["unit"] == "N m"
+    assert number["error"] > 0
+    assert "drive.delay" in answer["joints"]["wrist"]["parameters"]
+
+
+def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):
+    log = logs[0]
+    joints = {}
+    for name, one in log.joints.items():
+        q = np.where(one.time > 8.0, one["position"] + 1.0, one["position"])
+        joints[name] = be.log(name, one.time, position=q, position_target=one["position_target"])
+    fallen = recording_of(robot, type(log)(name="fallen", signals={}, joints=joints, robot=robot))
+    (said,) = of_falls([fallen, recording_of(robot, log)])
+    assert said.code == "fell"
+    assert "fallen" in said.text
+    assert said.numbers["begin"] == pytest.approx(8.0, abs=0.1)
+
+
+def test_a_recorded_base_is_refused_until_logs_can_hold_it(robot, logs):
+    with pytest.raises(be.BackemfError, match="no channels for the motion of a base"):
+        robot_of([replace(log, robot=replace(robot, base="recorded")) for log in logs])
+
+
+def test_masses_are_found_where_the_model_is_wrong(robot):
+    """An arm with a payload that its model lacks; the winding is known, so that weights are told."""
+    heavy = changed(robot, {"payload.mass": 0.03})
+    logs = [replace(recording(heavy, k, 10.0, step=1e-3), robot=robot) for k in (1, 2, 3)]
+    prior = {"motor.resistance": (4.0, 0.04), "motor.torque_constant": (1.2, 0.012)}
+    fit = be.fit(START, logs, prior=prior, friction="coulomb", free_inertia=0.1)
+    found = {b.path: b for b in fit.bench if b.path.startswith("robot.")}
+    assert {"robot.payload.mass", "robot.base.tilt_y", "robot.elbow.offset", "robot.fore.mass"} <= set(found)
+    truth_of = {path: 0.03 if path == "robot.payload.mass" else b.stated for path, b in found.items()}
+    z = [abs(b.value - truth_of[path]) / b.error for path, b in found.items()]
+    # of three recordings nobody knows how much they disagree, and friction is not quite MuJoCo's
+    assert np.mean(np.array(z) < 2.0) >= 0.75
+    # what gravity pulls at the hand is known, whichever of the numbers has it
+    hand = bare_model(fit.robot).body("hand")
+    true = bare_model(heavy).body("hand")
+    moment = [float(m.mass[0] * m.ipos[0]) for m in (hand, true)]
+    assert moment[0] == pytest.approx(moment[1], rel=0.25)
+    assert fit.score.rms_free < 4e-3
+
+
+def test_a_share_of_the_masses_is_read_from_the_command_line():
+    assert parse_share(None) == 0.0
+    assert parse_share("10%") == pytest.approx(0.1)
+    assert parse_share("0.05") == pytest.approx(0.05)
+    for text in ("much", "0%", "200%"):
+        with pytest.raises(be.BackemfError, match="expected a share, as in 10%"):
+            parse_share(text)
+
+
+def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
+    from backemf.identify.plants.inertia import _parameter
+    from backemf.mujoco.robot.masses import Unknown
+
+    mass = _parameter(Unknown("hand.mass", 0.5, 0.05, "kg"))
+    assert (mass.low, mass.high) == (pytest.approx(0.025), pytest.approx(0.9))
+    place = _parameter(Unknown("hand.centre_x", 0.02, 0.01, "m"))
+    assert (place.low, place.high) == (pytest.approx(-0.06), pytest.approx(0.1))
+
+
+def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(robot):
+    short = [recording(robot, k, 5.0) for k in (1, 2, 4)]
+    climbed = be.ladder(START, short, rungs=("coulomb", "stribeck"), hold_out="run 4")
+    poor, rich = climbed.rungs
+    assert rich.n_numbers == poor.n_numbers + 6  # static friction and its velocity, of three joints
+    assert [rung.name for rung in climbed.rungs if rung.fit is not None] == [climbed.chosen]
+    assert climbed.held_out == "the coupled simulation of the logs held out"
+    fit = climbed.fit
+    assert fit.friction == climbed.chosen
+    assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
+        (name, name == climbed.chosen) for name in ("coulomb", "stribeck")
+    ]
+    assert fit.score is not None
+    assert fit.score.held_out
+    assert fit.score.rms <= 1.03 * min(poor.held_out, rich.held_out)

@@ -1,0 +1,177 @@
+"""One description per verb: its keywords, its words on the command line, and what does not apply."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.errors import InvalidValue
+from backemf.identify.options import FitOptions
+from backemf.kits.recorder import recorder
+from backemf.kits.recorder.options import RecordOptions
+from backemf.options import Options, Scope, option, options, options_of, takes
+from backemf.planning.motions import usual
+from backemf.planning.options import PlanOptions
+from backemf.targets.options import ExportOptions
+
+OTHER: dict[str, Any] = {
+    "bool": lambda one: not one.default,
+    "int": lambda one: one.default + 1,
+    "float": lambda one: one.default + 0.125,
+}
+"""A value that is not the default, by annotation."""
+VALUES: dict[str, Any] = {
+    **{"free_paths": ["motor.resistance"], "bounds": {"motor.resistance": (1.0, 2.0)}, "substeps": 3},
+    **{"on": "gpu", "share": ["nonsense"], "firmware": "no-such", "gains": (1.0, 2.0), "joints": ["elbow"]},
+    **{"integrator": "Euler", "spread": object(), "unknown": {"knee": ["motor.inductance"]}},
+    **{"joint": "elbow", "posture": {"elbow": 1.0}, "baud": 9600, "interface": "slcan"},
+}
+
+
+def scoped(kind: type[Options]) -> list[str]:
+    """Options that apply to some kinds alone."""
+    return [one.name for one in options_of(kind) if one.applies_to is not None]
+
+
+def other(kind: type[Options], name: str) -> Any:
+    one = next(one for one in options_of(kind) if one.name == name)
+    return VALUES[name] if name in VALUES else OTHER[one.annotation](one)
+
+
+@options
+class SomeOptions(Options):
+    """What the tests below take."""
+
+    size: int = option(default=1, help="How large.", least=0)
+    names: tuple[str, ...] = option(default=("a",), help="Which: {choices}.", choices=("a", "b"))
+    turn: float = option(
+        default=0.0, help="How far.", applies_to=Scope("wheel", "wheels: take one", "wheels: --wheel")
+    )
+
+
+def run_some(what: str, options: SomeOptions) -> tuple[str, SomeOptions]:
+    """Do something."""
+    return what, options
+
+
+some = takes(SomeOptions)(run_some)
+
+
+def test_a_verb_has_the_keywords_of_its_options():
+    assert str(inspect.signature(some)).startswith("(what: 'str', *, size: 'int' = 1, names:")
+    assert some.__name__ == "some"
+    assert "    size: How large.\n" in (some.__doc__ or "")
+    what, given = some("x", size=2, names=["a"])
+    assert (what, given.given()) == ("x", {"size": 2}), "a list of the same names is the default"
+    assert some(what="x")[0] == "x"
+    with pytest.raises(
+        TypeError, match=r"some\(\) got an unexpected keyword argument 'sise'; did you mean siz"
+    ):
+        some("x", sise=2)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="its options are keywords"):
+        some("x", 2)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(InvalidValue, match="size is -1; expected 0 or more"):
+        some("x", size=-1)
+
+
+def test_what_does_not_apply_is_refused_in_python_and_in_the_shell():
+    given = SomeOptions(turn=0.5)
+    given.check("wheel")
+    with pytest.raises(
+        InvalidValue, match=r"turn is 0\.5, and this is of a track; it applies to wheels: take one"
+    ):
+        given.check("track")
+    with pytest.raises(InvalidValue, match=r"--turn is 0\.5, .* it applies to wheels: --wheel"):
+        given.check(("track", "belt"), "track", in_shell=True)
+    assert given.only("track") == SomeOptions()
+    assert given.only("wheel") == given
+    assert given.to_dict() == {"size": 1, "names": ["a"], "turn": 0.5}
+
+
+@pytest.fixture(scope="module")
+def log() -> be.Log:
+    t = np.linspace(0.0, 1.0, 101)
+    bench = be.bench.Pendulum(mass=0.5, length=0.1)
+    return be.log("swing", t, position=0.1 * np.sin(t), position_target=0.1 * np.sin(t), bench=bench)
+
+
+@pytest.mark.parametrize("name", scoped(FitOptions))
+def test_an_option_of_fit_is_refused_where_it_does_not_apply(name, log):
+    one = next(one for one in options_of(FitOptions) if one.name == name)
+    of_robots = one.applies_to.kind == "robot"
+    given = {name: other(FitOptions, name)}
+    if of_robots:
+        with pytest.raises(
+            InvalidValue, match=f"{name} is .*, and these logs are of a pendulum; it applies to"
+        ):
+            be.fit(be.Actuator.read("mx-106/m4"), [log], **given)
+    else:
+        whole = be.Log(name="run", signals={}, joints={"elbow": log})
+        with pytest.raises(InvalidValue, match=f"{name} is .*, and these logs are of a robot; it applies to"):
+            be.fit("sts3215-12v", [whole], **given)
+
+
+def test_the_sentence_names_the_way_out(log):
+    with pytest.raises(InvalidValue) as refused:
+        be.fit(be.Actuator.read("mx-106/m4"), [log], free_inertia=0.1)
+    assert str(refused.value) == (
+        "free_inertia is 0.1, and these logs are of a pendulum; it applies to robots: read them with"
+        " bench=be.Robot.read(...)"
+    )
+    with pytest.raises(InvalidValue, match=r"free_inertia is 9\.9; expected a share"):
+        be.fit("sts3215-12v", [log], free_inertia=9.9)
+
+
+@pytest.mark.parametrize("name", scoped(ExportOptions))
+def test_an_option_of_export_is_refused_where_it_does_not_apply(name, tmp_path):
+    model = tmp_path / "arm.xml"
+    model.write_text("<mujoco/>")
+    into = {} if name == "unknown" else {"into": model}
+    target = "urdf" if name in ("unknown", "spread", "backlash") else "mujoco"
+    given = {name: other(ExportOptions, name)}
+    with pytest.raises(
+        InvalidValue, match=f"{name} is .*, and this is an export to {target}.*; it applies to"
+    ):
+        be.export(be.Actuator.read("mx-106/m4"), target, **into, **given)
+
+
+@pytest.mark.parametrize("name", scoped(RecordOptions))
+def test_an_option_of_record_is_refused_before_anything_moves(name, tmp_path):
+    one = next(one for one in options_of(RecordOptions) if one.name == name)
+    bus = "damiao" if one.applies_to.kind == "serial" else "feetech"
+    given = {name: other(RecordOptions, name), "motions": usual(0.3, seconds=4.0)}
+    with pytest.raises(InvalidValue, match=f"{name} is .*, and this records {bus}; it applies to"):
+        be.record(bus=bus, port="/dev/none", to=tmp_path, yes=True, **given)
+
+
+@pytest.mark.parametrize("name", scoped(PlanOptions))
+def test_an_option_of_plan_is_refused_where_it_does_not_apply(name):
+    given = {name: other(PlanOptions, name)}
+    with pytest.raises(
+        InvalidValue, match=f"{name} is .*, and the servo carries a pendulum; it applies to rob"
+    ):
+        be.plan(be.Actuator.read("mx-106/m4"), be.bench.Pendulum(mass=0.3, length=0.1), **given)
+
+
+def test_a_recording_s_bench_in_words_is_read_before_anything_moves(tmp_path, monkeypatch):
+    def started(job: Any) -> Any:
+        raise AssertionError("a process that moves servos was started")
+
+    monkeypatch.setattr(recorder, "Guardian", started)
+    with pytest.raises(be.BackemfError, match="mass is 'heavy'"):
+        be.record(
+            bus="feetech", port="/dev/none", to=tmp_path, bench="pendulum mass=heavy length=0.1", yes=True
+        )
+
+
+@pytest.mark.parametrize("kind", [FitOptions, ExportOptions, RecordOptions, PlanOptions])
+def test_every_option_is_a_sentence_and_known_to_json(kind):
+    for one in options_of(kind):
+        assert one.help.endswith("."), one.name
+    required = {one.name: "x" for one in options_of(kind) if one.required}
+    told = kind(**required).to_dict()
+    assert {one.name for one in options_of(kind) if one.cli != ""} <= set(told)
