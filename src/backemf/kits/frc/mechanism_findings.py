@@ -315,14 +315,16 @@ def missing_test(gain: str, mechanism: str, runs: Sequence[Trial]) -> str:
     fast = [t for t in tests if t.startswith("dynamic")]
     ways = {t.rpartition("-")[2] for t in tests}
     other = "reverse" if ways == {"forward"} else "forward"
+    one_way = len(ways) == 1
     if not slow:
-        return f"quasistatic-{other if len(ways) == 1 and mechanism == 'elevator' else 'forward'}"
-    if gain in ("kS", "kG", "offset") and len(ways) == 1:
+        return f"quasistatic-{other if one_way and mechanism == 'elevator' else 'forward'}"
+    if one_way and gain in ("kS", "kG", "offset"):
         return f"quasistatic-{other}"
-    if not fast or mechanism == "arm":
-        return f"dynamic-{'forward' if 'dynamic-forward' not in tests else 'reverse'}" + (
-            " over a wide range of angles" if mechanism == "arm" else ""
-        )
+    way = "forward" if "dynamic-forward" not in tests else "reverse"
+    if mechanism == "arm":
+        return f"dynamic-{way} over a wide range of angles"
+    if not fast:
+        return f"dynamic-{way}"
     return "a longer quasistatic test, recorded with less noise"
 
 
@@ -364,6 +366,13 @@ def fit_findings(
         )
         remedy = "look at the residuals with --plot: slip, play, a sagging supply, or another mechanism"
         yield finding("unexplained", text, remedy, input=fit.unexplained)
+    yield from _rests_on_model(fit, gains, segments)
+
+
+def _rests_on_model(
+    fit: MechanismFit, gains: Mapping[str, Interval], segments: Sequence[Segment]
+) -> Iterator[Finding]:
+    """Friction and weight that only fast tests tell apart."""
     up, down = slow_ways(segments)
     if "kG" in fit.names and up != down and gains["kS"][0] is not None:
         text = (
