@@ -73,9 +73,7 @@ def attach(
     wanted = dict(actuators) if isinstance(actuators, Mapping) else _of_all(actuators)
     if not wanted:
         raise MissingValue("attach got no actuators; expected joints and their actuators")
-    for word, n in (("substeps", substeps), ("sweeps", sweeps)):
-        if n is not None and not (isinstance(n, int) and n > 0):
-            raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
+    _check_counts(substeps=substeps, sweeps=sweeps)
     spec, name = edit.spec_of(model)
     _check_integrator(spec, name)
     before = edit.compiled(spec.copy(), name) if any(len(key.act) for key in spec.keys) else None
@@ -94,13 +92,23 @@ def attach(
     if before is not None:
         edit.keyframes(spec, before, {one.name for one in placed.values()})
     made = edit.compiled(spec, name)
-    for joint, J in _inertias(made, placed).items():
+    _check_inertias(made, placed, name)
+    return _filled(made, spec, placed, findings, substeps, sweeps)
+
+
+def _check_counts(**counts: int | None) -> None:
+    for word, n in counts.items():
+        if n is not None and not (isinstance(n, int) and n > 0):
+            raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
+
+
+def _check_inertias(model: Any, placed: Mapping[str, Placed], name: str) -> None:
+    for joint, J in _inertias(model, placed).items():
         if J < INERTIA_FLOOR:
             raise MissingValue(
                 f"joint {joint!r} of {name} moves nothing that has inertia, and its actuator brings none"
                 " (motor.rotor_inertia is 0, or backlash parts it from the joint); give the link a mass"
             )
-    return _filled(made, spec, placed, findings, substeps, sweeps)
 
 
 def _check_integrator(spec: Any, name: str) -> None:
