@@ -70,11 +70,7 @@ def simulate(
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
     states = states[samples]
-    shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
-    with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
-        shown.update(signals(actuator, shown, in_force))
-    shown = {name: np.broadcast_to(np.asarray(x, float), times.shape).copy() for name, x in shown.items()}
-    shown.update({name: value for name, value in inputs.items() if name not in shown})
+    shown = _shown(actuator, dict(zip(system.states, states.T, strict=True)), inputs, in_force)
     book = {}
     if books is not None:
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
@@ -213,19 +209,21 @@ def _run(
             coarse = fine
 
 
+def _shown(
+    actuator: Actuator, states: Mapping[str, np.ndarray], inputs: Mapping[str, Any], in_force: Any
+) -> dict[str, Any]:
+    """States, signals and inputs at every sample."""
+    shown: dict[str, Any] = dict(states)
+    with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is a finding
+        shown.update(signals(actuator, shown, in_force))
+    shape = next(iter(states.values())).shape
+    shown = {name: np.broadcast_to(np.asarray(x, float), shape).copy() for name, x in shown.items()}
+    return shown | {name: value for name, value in inputs.items() if name not in shown}
+
+
 def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.ndarray:
     if time is not None:
-        times = np.asarray(time, float)
-        if times.ndim != 1 or len(times) < 2:
-            raise SignalError(f"time has shape {times.shape}; expected at least two samples in one row")
-        if not np.isfinite(times).all():
-            raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
-        if np.any(np.diff(times) <= 0):
-            k = int(np.argmax(np.diff(times) <= 0))
-            raise SignalError(
-                f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s"
-            )
-        return times
+        return _checked_times(np.asarray(time, float))
     if not (is_number(dt) and np.isfinite(dt) and dt > 0):
         raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
     if duration is None:
@@ -236,6 +234,20 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
     if not (is_number(duration) and np.isfinite(duration) and duration > 0):
         raise InvalidValue(f"duration is {duration!r} s; expected a number above 0")
     return np.arange(round(duration / dt) + 1) * float(dt)
+
+
+def _checked_times(times: np.ndarray) -> np.ndarray:
+    """Sample times that are finite and increase."""
+    if times.ndim != 1 or len(times) < 2:
+        raise SignalError(f"time has shape {times.shape}; expected at least two samples in one row")
+    if not np.isfinite(times).all():
+        raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
+    if np.any(np.diff(times) <= 0):
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise SignalError(
+            f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s"
+        )
+    return times
 
 
 def _clock(times: np.ndarray, command: Any) -> tuple[np.ndarray, np.ndarray]:
