@@ -34,6 +34,9 @@ FATAL = ("no_motion", "clock_drift")
 DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
 
+MOSTLY, PARTLY = 0.7, 0.34
+"""Shares of parameters left undetermined from which on more must be recorded, or priors be given."""
+
 
 def _friction(*names: str) -> tuple[str, ...]:
     return tuple(f"friction.{name}" for name in names)
@@ -140,13 +143,13 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
         seen += diagnosis(actuator, looked.mended, free_paths, prior)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
-    open_ = [e for e in expectations if not e.determined]
-    if _fatal(seen) or looked.open or (expectations and len(open_) > 0.7 * len(expectations)):
+    share = sum(not e.determined for e in expectations) / max(len(expectations), 1)
+    if _fatal(seen) or looked.open or share > MOSTLY:
         verdict = "record more"
     elif any(f.numbers.get("offered") for f in looked.findings):
         verdict = "mend first"
     else:
-        verdict = "fit with priors" if combinations or len(open_) > 0.34 * len(expectations) else "fit"
+        verdict = "fit with priors" if combinations or share > PARTLY else "fit"
     return Check(
         verdict=verdict,
         findings=tuple(merged(seen)),
@@ -207,17 +210,22 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
                 from_data=alone if alone < 5 * WIDE * scale else math.inf,
             )
         )
-    # Combinations: directions in which the data says next to nothing, and the parameters whose error comes
-    # from there.
+    return tuple(rows), _open_combinations(H, error, vague, rows)
+
+
+def _open_combinations(
+    H: np.ndarray, error: np.ndarray, vague: np.ndarray, rows: Sequence[Expectation]
+) -> list[dict[str, float]]:
+    """Directions in which the data says next to nothing, and the parameters whose error comes from there."""
     values, vectors = np.linalg.eigh(np.diag(error) @ H @ np.diag(error))
     combinations = []
     for value, vector in zip(values, vectors.T, strict=True):
         if value < 3.0:
             share = (error * vector) ** 2 / (value + (error / (20 * WIDE)).mean() ** 2) / np.diag(vague)
-            shares = {q.path: float(v) for q, v, s in zip(numbers, vector, share, strict=True) if s > 0.5}
+            shares = {row.path: float(v) for row, v, s in zip(rows, vector, share, strict=True) if s > 0.5}
             if len(shares) > 1 and any(not row.determined for row in rows if row.path in shares):
                 combinations.append(shares)
-    return tuple(rows), combinations
+    return combinations
 
 
 def _identifiability_findings(
