@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import backemf as be
-from backemf.apps.cli import identify
+from backemf.apps.cli import exports, identify, sheets
+from backemf.apps.cli.commands import Verb
 from backemf.errors import InvalidValue
 from backemf.identify.options import FitOptions
 from backemf.kits.recorder import recorder
@@ -19,7 +22,7 @@ from backemf.planning.motions import usual
 from backemf.planning.options import PlanOptions
 from backemf.targets.options import ExportOptions
 
-from .cli.runner import runner
+from .cli.runner import invoked, runner
 
 OTHER: dict[str, Any] = {
     "bool": lambda one: not one.default,
@@ -204,3 +207,16 @@ def test_the_command_line_refuses_what_only_robots_have(words):
         InvalidValue, match=f"{name} is .*, and these logs are of a bench; .* give --robot FILE"
     ):
         runner(identify.fit)("run.csv", "--start", "mx-106", *words.split())
+
+
+def test_json_says_with_which_options(tmp_path):
+    app = typer.Typer(add_completion=False)
+    app.command(cls=Verb)(sheets.datasheet)
+    out = json.loads(invoked(app, "mx-106", "--voltage", "11", "--json"))
+    assert out["options"]["voltage"] == 11.0
+    assert set(out["options"]) == {"voltage", "plot", "control", "output", "firmware", "set"}
+    app = typer.Typer(add_completion=False)
+    app.command(cls=Verb)(exports.export)
+    words = ("mx-106/m4", "--to", "mujoco", "--method", "formula", "--no-replay", "--json")
+    out = json.loads(invoked(app, *words))
+    assert (out["options"]["method"], out["options"]["replay"]) == ("formula", False)
