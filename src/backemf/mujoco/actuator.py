@@ -59,15 +59,7 @@ def _drive(dcmotor: DcMotor, N: float) -> tuple[Drive, dict[str, float]]:
     if inputs == ():
         return drives.Brake(), {}
     if inputs in ("voltage", ("voltage",)):
-        limit = control.voltage_limit if inputs == "voltage" else None  # era 2 never limits this input
-        if limit is not None and dcmotor.motor.inductance is None:
-            if dcmotor.motor.thermal is not None:
-                raise InvalidValue(
-                    "era 1's voltage input with a limit, heat and no inductance heats with one voltage and"
-                    " pushes with another; no drive does"
-                )
-            limit = None
-        return drives.Voltage(voltage_limit=limit, **_command(control, 0, sign)), {"voltage_target": sign}
+        return _voltage_drive(dcmotor, sign), {"voltage_target": sign}
     regulator: dict[str, Any] = {"voltage_limit": control.voltage_limit, **_command(control, 0, motion)}
     if control.integral_limit is not None:
         regulator["integral_limit"] = control.integral_limit / N
@@ -83,6 +75,33 @@ def _drive(dcmotor: DcMotor, N: float) -> tuple[Drive, dict[str, float]]:
             )
         gains = {"volt_seconds_per_radian": kp * N, "volts_per_radian": ki * N}
         return drives.Velocity(**gains, **regulator), {"velocity_target": motion}
+    _check_inputs(control)
+    gains = {
+        "newton_metres_per_radian": kp * N * N,
+        "newton_metres_per_radian_second": ki * N * N,
+        "newton_metre_seconds_per_radian": kd * N * N,
+    }
+    told = {"pos": ("position_target", motion), "vel": ("velocity_target", motion)}
+    told["ff"] = ("torque_target", sign * N)
+    return drives.Impedance(through="voltage", **gains, **regulator), dict(told[name] for name in inputs)
+
+
+def _voltage_drive(dcmotor: DcMotor, sign: float) -> Drive:
+    control, motor = dcmotor.controller, dcmotor.motor
+    limit = control.voltage_limit if control.inputs == "voltage" else None  # era 2 never limits this input
+    if limit is not None and motor.inductance is None:
+        if motor.thermal is not None:
+            raise InvalidValue(
+                "era 1's voltage input with a limit, heat and no inductance heats with one voltage and"
+                " pushes with another; no drive does"
+            )
+        limit = None
+    return drives.Voltage(voltage_limit=limit, **_command(control, 0, sign))
+
+
+def _check_inputs(control: Controller) -> None:
+    """Refuse inputs of era 2 that no drive has together."""
+    inputs, kp = control.inputs, control.kp
     if "voltage" in inputs:
         raise InvalidValue(
             f"the inputs are {' '.join(inputs)!r}; no drive adds a raw voltage to a controller: drop one of"
@@ -102,14 +121,6 @@ def _drive(dcmotor: DcMotor, N: float) -> tuple[Drive, dict[str, float]]:
         raise InvalidValue(
             "the ctrlrange limits vel or ff; a drive only limits a position: limit them before sending"
         )
-    gains = {
-        "newton_metres_per_radian": kp * N * N,
-        "newton_metres_per_radian_second": ki * N * N,
-        "newton_metre_seconds_per_radian": kd * N * N,
-    }
-    told = {"pos": ("position_target", motion), "vel": ("velocity_target", motion)}
-    told["ff"] = ("torque_target", sign * N)
-    return drives.Impedance(through="voltage", **gains, **regulator), dict(told[name] for name in inputs)
 
 
 def _command(control: Controller, k: int, scale: float) -> dict[str, Any]:
@@ -197,20 +208,14 @@ def _controller(
     """
     drive, loop, N, own = actuator.drive, actuator.drive.loop, actuator.gearbox.ratio, actuator.parameters
     volts = drive.ceiling({})
-    dropped += [path for path in ("drive.delay", "drive.deadband", "drive.period") if own.get(path)]
-    dropped += ["drive.freeze_when_saturated"] if drive.freezes else []
-    dropped += [f"drive.{name}" for name in drive.without_push]
-    dropped += ["drive.bandwidth"] if current_loop(actuator) else []
+    dropped += _dropped_paths(actuator)
     if drive.open_circuit:
         raise no_place(drive)
     if not drive.followed:
         return Controller(inputs=()), {}
     if drive.followed == "voltage_target":
-        low = -math.inf if drive.command_low is None else drive.command_low
-        high = math.inf if drive.command_high is None else drive.command_high
-        low, high = (low, high) if volts is None else (max(low, -volts), min(high, volts))
-        ranges = () if math.isinf(low) and math.isinf(high) else ((max(low, -1e9), min(high, 1e9)),)
-        return Controller(inputs="voltage", slew=drive.slew, ctrlrange=ranges), {"voltage_target": 1.0}
+        law = Controller(inputs="voltage", slew=drive.slew, ctrlrange=_volt_ranges(drive, volts))
+        return law, {"voltage_target": 1.0}
     if loop is None:
         per_ampere = motor.torque_constant * actuator.gearbox.n_motors
         law = Controller(inputs=("ff",), voltage_limit=volts, **_ctrl(drive, per_ampere))
@@ -232,6 +237,23 @@ def _controller(
         common["ctrlrange"] = (*common["ctrlrange"], None, None)
     targets = {"position_target": N, "velocity_target": N, "torque_target": 1.0 / N}
     return Controller(inputs=("pos", "vel", "ff"), **common), targets
+
+
+def _dropped_paths(actuator: Actuator) -> list[str]:
+    """What no dcmotor has of a drive."""
+    drive, own = actuator.drive, actuator.parameters
+    dropped = [path for path in ("drive.delay", "drive.deadband", "drive.period") if own.get(path)]
+    dropped += ["drive.freeze_when_saturated"] if drive.freezes else []
+    dropped += [f"drive.{name}" for name in drive.without_push]
+    return [*dropped, *(["drive.bandwidth"] if current_loop(actuator) else [])]
+
+
+def _volt_ranges(drive: Drive, volts: Any) -> tuple[tuple[float, float], ...]:
+    """Range of a voltage command, within the supply."""
+    low = -math.inf if drive.command_low is None else drive.command_low
+    high = math.inf if drive.command_high is None else drive.command_high
+    low, high = (low, high) if volts is None else (max(low, -volts), min(high, volts))
+    return () if math.isinf(low) and math.isinf(high) else ((max(low, -1e9), min(high, 1e9)),)
 
 
 def _ctrl(drive: Drive, scale: float) -> dict[str, Any]:

@@ -206,11 +206,7 @@ def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
             " one silently)"
         )
     if v > 0 and w_0 > 0 and K_e <= 0:
-        K_e = v / w_0
-        if B > 0 and R > 0 and v * v > 4.0 * R * B * w_0 * w_0:
-            K_e = (v + math.sqrt(v * v - 4.0 * R * B * w_0 * w_0)) / (2.0 * w_0)
-        elif B > 0 and R == 0 and tau_0 > 0 and v / w_0 > v * B / tau_0:
-            K_e = v / w_0 - v * B / tau_0
+        K_e = _nominal_back_emf(v, w_0, tau_0, R, B)
     K = math.sqrt(K_t * K_e) if K_t > 0 and K_e > 0 else K_t if K_t > 0 else K_e
     if K <= 0 and a.input == "none":
         raise InvalidValue(
@@ -230,6 +226,15 @@ def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
             " stall_torque"
         )
     return K, R
+
+
+def _nominal_back_emf(v: float, w_0: float, tau_0: float, R: float, B: float) -> float:
+    """K_e of a nominal point, its linear damping B counted."""
+    if B > 0 and R > 0 and v * v > 4.0 * R * B * w_0 * w_0:
+        return (v + math.sqrt(v * v - 4.0 * R * B * w_0 * w_0)) / (2.0 * w_0)
+    if B > 0 and R == 0 and tau_0 > 0 and v / w_0 > v * B / tau_0:
+        return v / w_0 - v * B / tau_0
+    return v / w_0
 
 
 def _thermal(a: DcMotorAttributes, version: str) -> Thermal | None:
@@ -307,6 +312,21 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
     over the versions.
     """
     base, given = DcMotorAttributes.of(compile_dcmotor(default, version)), release(version)
+    laid = _laid_over(base, child, given)
+    for name in ("thermal", "lugre"):
+        off = not any(v > 0 for v in laid[name][: 3 if name == "thermal" else 1])
+        if getattr(base, name) and off and given < (3, 16):
+            raise InvalidValue(
+                f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this:"
+                " leave it out of the class"
+            )
+    return dataclasses.replace(child, **laid, input=base.input if child.input is None else child.input)
+
+
+def _laid_over(
+    base: DcMotorAttributes, child: DcMotorAttributes, given: tuple[int, ...]
+) -> dict[str, Values]:
+    """A child's numbers over those of its compiled default, as a release has it."""
     laid: dict[str, Values] = {}
     for name in SLOTS:
         mine, over = getattr(base, name), getattr(child, name)
@@ -325,11 +345,4 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
         laid["inductance"] = ()
     if child.controller and child["controller:Vmax"] == 0 and base["controller:Vmax"] and given < (3, 16):
         laid["controller"] = (*laid["controller"][:5], base["controller:Vmax"])
-    for name in ("thermal", "lugre"):
-        off = not any(v > 0 for v in laid[name][: 3 if name == "thermal" else 1])
-        if getattr(base, name) and off and given < (3, 16):
-            raise InvalidValue(
-                f"{name} is switched off by a child of a class that has it; before 3.16 MuJoCo fails on this:"
-                " leave it out of the class"
-            )
-    return dataclasses.replace(child, **laid, input=base.input if child.input is None else child.input)
+    return laid

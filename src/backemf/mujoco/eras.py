@@ -30,19 +30,7 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
     if control.inputs == "position":
         return _with(dcmotor, 1.0, inputs=("pos",), kp=kp * K / R, ki=ki * K / R, kd=kd * K / R + K * K / R)
     if control.inputs == "velocity":
-        if ki > 0:
-            raise InvalidValue(
-                "era 1's velocity input with ki > 0 has no equivalent in era 2: its integral runs on the"
-                f" commanded velocity, era 2's on the position error; {recipe(dcmotor)}"
-            )
-        if kp == 0:
-            raise InvalidValue(
-                "era 1's velocity input with kp = 0 ignores its command; there is nothing to convert:"
-                " expected kp other than 0"
-            )
-        if kp == -K:  # no damping left for era 2's vel to act through
-            return _with(dcmotor, kp * K / R, inputs=("ff",), kp=0.0, ki=None, kd=0.0)
-        return _with(dcmotor, kp / (kp + K), inputs=("vel",), kp=0.0, ki=None, kd=K * (kp + K) / R)
+        return _velocity_to_era2(dcmotor, kp, ki)
     limit = control.voltage_limit
     if motor.inductance is None and limit is not None:
         # Era 1 heats with the limited voltage but pushes with the unlimited one.
@@ -58,6 +46,23 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
     if limit is None and control.slew is None:
         return _with(dcmotor, 1.0, inputs=("voltage",), kd=0.0, **none)
     return _with(dcmotor, K / R, inputs=("ff",), kd=K * K / R, **none)
+
+
+def _velocity_to_era2(dcmotor: DcMotor, kp: float, ki: float) -> Converted:
+    R, K = dcmotor.motor.resistance, dcmotor.motor.torque_constant
+    if ki > 0:
+        raise InvalidValue(
+            "era 1's velocity input with ki > 0 has no equivalent in era 2: its integral runs on the"
+            f" commanded velocity, era 2's on the position error; {recipe(dcmotor)}"
+        )
+    if kp == 0:
+        raise InvalidValue(
+            "era 1's velocity input with kp = 0 ignores its command; there is nothing to convert:"
+            " expected kp other than 0"
+        )
+    if kp == -K:  # no damping left for era 2's vel to act through
+        return _with(dcmotor, kp * K / R, inputs=("ff",), kp=0.0, ki=None, kd=0.0)
+    return _with(dcmotor, kp / (kp + K), inputs=("vel",), kp=0.0, ki=None, kd=K * (kp + K) / R)
 
 
 class Recipe(NamedTuple):
@@ -133,12 +138,12 @@ def in_volts(dcmotor: DcMotor) -> Converted:
     if abs(control.kd - least) <= PRINTED * least:
         control = dataclasses.replace(control, kd=least)
     limit, given = control.voltage_limit, control.ctrlrange[0] if control.ctrlrange else None
-    raw = control.inputs == ("ff",) and control.kp == 0 and control.kd == least
-    if raw and limit is not None and control.slew is None and motor.inductance is None:
+    raw = control.inputs == ("ff",) and control.kp == 0 and control.kd == least and control.slew is None
+    if raw and limit is not None and motor.inductance is None:
         low, high = given or (-float("inf"), float("inf"))
         most = limit * K / R
-        given, limit = (max(low, -most), min(high, most)), None
-        control = dataclasses.replace(control, ctrlrange=(given,), voltage_limit=None)
+        ranges = ((max(low, -most), min(high, most)),)
+        control = dataclasses.replace(control, ctrlrange=ranges, voltage_limit=None)
     try:
         made = gains_to_era1(dataclasses.replace(dcmotor, controller=control))
     except InvalidValue:

@@ -111,6 +111,20 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
 
 def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> Read:
     """As `read`, for the decoded JSON."""
+    model = _checked_model(content, where)
+    kind, names = MODELS[model]
+    values = {field: float(content[key]) for key, field in names.items()}
+    if "static" in values:
+        values["static"] += values["coulomb"]
+    K_t, R, J = (float(content[key]) for key in MOTOR)
+    motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
+    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
+    offset = content.get("q_offset")
+    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+
+
+def _checked_model(content: Any, where: str) -> str:
+    """The model of parameters that are whole."""
     if not isinstance(content, Mapping):
         raise InvalidValue(
             f"{where}: expected an object with BAM's parameters, found {type(content).__name__}"
@@ -120,7 +134,7 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
     model = str(content["model"])
     if model not in MODELS:
         raise UnknownName(f"model in {where}", model, MODELS)
-    kind, names = MODELS[model]
+    _, names = MODELS[model]
     needed, known = {**MOTOR, **names}, {*MOTOR, *names, "model", "actuator", "q_offset"}
     missing = [key for key in (*needed, "actuator") if key not in content]
     if missing:
@@ -135,14 +149,7 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
             isinstance(value, bool) or not isinstance(value, (int, float))
         ):
             raise InvalidValue(f"{where}: {key} is {value!r}; expected a number")
-    values = {field: float(content[key]) for key, field in names.items()}
-    if "static" in values:
-        values["static"] += values["coulomb"]
-    K_t, R, J = (float(content[key]) for key in MOTOR)
-    motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
-    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
-    offset = content.get("q_offset")
-    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+    return model
 
 
 def _model_of(friction: Viscous) -> str:

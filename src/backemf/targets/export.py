@@ -8,12 +8,13 @@ the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..datasheets.datasheet import Datasheet
 from ..datasheets.parts import Part, part
 from ..errors import InvalidValue, MissingValue, UnknownName
+from ..findings import Finding
 from ..logs.log import Log
 from ..mujoco.dcmotor import INTEGRATORS, VERSIONS, release
 from ..options import takes
@@ -92,58 +93,103 @@ def run_export(
         InvalidValue: of a number out of range, or an option that does not apply to the target.
     """
     name, version = parse_target(to)
-    joint, into, spread, unknown = options.joint, options.into, options.spread, options.unknown
-    options.check(scopes_of(name, into), name if into is None else f"{name} into a model")
-    robot = actuator if isinstance(actuator, Fit) and actuator.joints else None
-    if robot is not None:
-        actuator = robot.actuators if into is not None or name in SEVERAL else _of_joint(robot, joint, name)
-    given = dict(actuator) if isinstance(actuator, Mapping) else {joint: actuator}
-    sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
-    wanted = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
-    findings = [*options.findings, *(f for one in sheets.values() for f in one.findings)]
-    unknown = {**{k: one.unknown for k, one in sheets.items()}, **(unknown or {})}
-    if not wanted:
-        raise MissingValue("export got no actuators; expected joints and their actuators")
-    if isinstance(actuator, Mapping) and into is None:
-        if name not in SEVERAL:
-            raise InvalidValue(
-                "export got several actuators; expected one, or `into` for a model with their joints"
-            )
-        joint = next(iter(wanted))
+    options.check(scopes_of(name, options.into), name if options.into is None else f"{name} into a model")
+    parts = _exported_parts(actuator, name, options)
     _check_numbers(options)
-    for one in wanted if into is None else ():
-        if not one or not one.isprintable() or any(c in one for c in "<>&\"'\\"):
-            raise InvalidValue(f"joint is {one!r}; expected a name without quotes or angle brackets")
-    notes = options.notes
-    texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
-    lines = [line for text in texts for line in text.splitlines()]
-    printable = tuple("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    range_ = (options.amplitude, options.load, options.backlash, given_logs(options.logs) or (), spread)
-    how = (options.method, options.timestep, options.integrator)
-    request = Request(name, version, joint, printable, *how, *range_)
-    request = request._replace(findings=tuple(findings))
-    if options.backlash and any(one.gearbox.backlash is None for one in wanted.values()):
-        raise InvalidValue(
-            "backlash was asked for, and the actuator has none; give gearbox.backlash and"
-            " gearbox.contact_stiffness, or leave it out"
-        )
-    module = module_of(name)
-    if into is not None and robot is not None and name in ("mujoco", "mujoco-classic"):
-        from .mujoco.robots import robot_edited
-
-        return robot_edited(robot, into, request, module, replay=options.replay, unknown=unknown)
-    if into is not None:
-        from .mujoco.into import edited
-
-        return edited(wanted, into, request, module, replay=options.replay, unknown=unknown)
-    made = (
-        write_target(module, wanted[joint], request) if len(wanted) == 1 else module.several(wanted, request)
-    )
-    if not options.replay:
+    _check_parts(parts, options)
+    request = _request_for(name, version, parts, options)
+    made = _write(parts, request, options)
+    if options.into is not None or not options.replay:
         return made
     from .replay import proven
 
     return proven(made, request.logs or None)
+
+
+class ExportedParts(NamedTuple):
+    """What is to be exported, by joint."""
+
+    actuators: dict[str, Actuator]
+    robot: Fit | None
+    """The fit of a robot that they came from."""
+    joint: str
+    """Of the file."""
+    findings: tuple[Finding, ...]
+    unknown: dict[str, Sequence[str]]
+    """By joint, paths of what an actuator does not really know."""
+
+
+def _exported_parts(actuator: Any, target: str, options: ExportOptions) -> ExportedParts:
+    """Fits, datasheets and actuators as actuators by joint."""
+    joint, into = options.joint, options.into
+    robot = actuator if isinstance(actuator, Fit) and actuator.joints else None
+    if robot is not None:
+        whole = into is not None or target in SEVERAL
+        actuator = robot.actuators if whole else _of_joint(robot, joint, target)
+    given = dict(actuator) if isinstance(actuator, Mapping) else {joint: actuator}
+    sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
+    actuators = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
+    if not actuators:
+        raise MissingValue("export got no actuators; expected joints and their actuators")
+    if isinstance(actuator, Mapping) and into is None:
+        if target not in SEVERAL:
+            raise InvalidValue(
+                "export got several actuators; expected one, or `into` for a model with their joints"
+            )
+        joint = next(iter(actuators))
+    findings = (*options.findings, *(f for sheet in sheets.values() for f in sheet.findings))
+    unknown = {**{k: sheet.unknown for k, sheet in sheets.items()}, **(options.unknown or {})}
+    return ExportedParts(actuators, robot, joint, findings, unknown)
+
+
+def _check_parts(parts: ExportedParts, options: ExportOptions) -> None:
+    """Refuse names that no file can hold, and play where there is none."""
+    for joint in parts.actuators if options.into is None else ():
+        if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
+            raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
+    if options.backlash and any(one.gearbox.backlash is None for one in parts.actuators.values()):
+        raise InvalidValue(
+            "backlash was asked for, and the actuator has none; give gearbox.backlash and"
+            " gearbox.contact_stiffness, or leave it out"
+        )
+
+
+def _request_for(target: str, version: str, parts: ExportedParts, options: ExportOptions) -> Request:
+    notes = options.notes
+    texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
+    lines = [line for text in texts for line in text.splitlines()]
+    return Request(
+        target=target,
+        version=version,
+        joint=parts.joint,
+        notes=tuple("".join(c if c.isprintable() else " " for c in line) for line in lines),
+        method=options.method,
+        timestep=options.timestep,
+        integrator=options.integrator,
+        amplitude=options.amplitude,
+        load=options.load,
+        backlash=options.backlash,
+        logs=given_logs(options.logs) or (),
+        spread=options.spread,
+        findings=parts.findings,
+    )
+
+
+def _write(parts: ExportedParts, request: Request, options: ExportOptions) -> Any:
+    """The files of a target, or the model that they go into."""
+    target, into = module_of(request.target), options.into
+    how: dict[str, Any] = {"replay": options.replay, "unknown": parts.unknown}
+    if into is not None and parts.robot is not None and request.target in ("mujoco", "mujoco-classic"):
+        from .mujoco.robots import robot_edited
+
+        return robot_edited(parts.robot, into, request, target, **how)
+    if into is not None:
+        from .mujoco.into import edited
+
+        return edited(parts.actuators, into, request, target, **how)
+    if len(parts.actuators) > 1:
+        return target.several(parts.actuators, request)
+    return write_target(target, parts.actuators[parts.joint], request)
 
 
 export = takes(ExportOptions)(run_export)

@@ -269,6 +269,17 @@ def read(path: Path | str, name: str | None = None, hint: str | None = None) -> 
     """
     path = Path(path)
     calls = _configurations(path)
+    key, joint = _choose(calls, path, name, hint)
+    call = calls[key]
+    x = _numbers(path.name, call, joint)
+    words = f"Isaac Lab: {path.name}, {call.kind} {key}" + (f" on {joint}" if joint else "")
+    return Configured(_actuator(path.name, call.kind, x), (words, *_untold(call.kind, x)), joint)
+
+
+def _choose(
+    calls: Mapping[str, Call], path: Path, name: str | None, hint: str | None
+) -> tuple[str, str | None]:
+    """(the configuration that is meant, the joint where it was named by one)."""
     word = name if name is not None else hint
     chosen = [word] if word in calls else [key for key, call in calls.items() if call.drives(word)]
     joint = word if chosen and word not in calls else None
@@ -282,11 +293,7 @@ def read(path: Path | str, name: str | None = None, hint: str | None = None) -> 
             f" ({', '.join(chosen) or 'none'}); expected one, or say which, as"
             f" {path.name}#{next(iter(chosen), 'ACTUATOR')}"
         )
-    (key,) = chosen
-    call = calls[key]
-    x = _numbers(path.name, call, joint)
-    words = f"Isaac Lab: {path.name}, {call.kind} {key}" + (f" on {joint}" if joint else "")
-    return Configured(_actuator(path.name, call.kind, x), (words, *_untold(call.kind, x)), joint)
+    return chosen[0], joint
 
 
 def _matches(pattern: str, joint: str) -> bool:
@@ -304,6 +311,17 @@ def _configurations(path: Path) -> dict[str, Call]:
         raise MissingValue(f"there is no file {str(path)!r}") from None
     except (OSError, ValueError, SyntaxError, RecursionError) as error:
         raise InvalidValue(f"{path.name} is not Python that can be read: {error}") from None
+    calls, named = {}, _assigned_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            kind = ast.unparse(node.func).rpartition(".")[2]
+            if kind == "DCMotorCfg" or kind in IDEAL:
+                calls[named.get(id(node), f"line {node.lineno}")] = _call(kind, node)
+    return calls
+
+
+def _assigned_names(tree: ast.AST) -> dict[int, str]:
+    """The variable or key that an expression is given to, by the expression's id."""
     named: dict[int, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -313,13 +331,7 @@ def _configurations(path: Path) -> dict[str, Call]:
         elif isinstance(node, ast.Dict):
             keys = zip(node.keys, node.values, strict=True)
             named |= {id(v): str(k.value) for k, v in keys if isinstance(k, ast.Constant)}
-    calls: dict[str, Call] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            kind = ast.unparse(node.func).rpartition(".")[2]
-            if kind == "DCMotorCfg" or kind in IDEAL:
-                calls[named.get(id(node), f"line {node.lineno}")] = _call(kind, node)
-    return calls
+    return named
 
 
 def _call(kind: str, node: ast.Call) -> Call:

@@ -141,9 +141,6 @@ CLAMP |= {"MAX_MOTOR_EFFORT": "max_motor_effort"}
 
 
 def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
-    units = {row.name: row.remarks.split(",")[0] for row in SPEC.rows if row.name}
-    if actuator.motion == "linear":
-        units = {name: LINEAR.get(unit, unit) for name, unit in units.items()}
     given = ", ".join(f'"{theirs}": {ours}' for ours, theirs in CLAMP.items() if ours in numbers)
     arguments = ["kp=KP", "kd=KD"]
     arguments += ["delay_steps=round(DELAY / timestep)"] if "DELAY" in numbers else []
@@ -151,7 +148,7 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
     limit = "    builder.joint_effort_limit[dof] = EFFORT_LIMIT" if "EFFORT_LIMIT" in numbers else ""
     fields = {
         "imports": "ClampingDCMotor, DrivePD" if given else "DrivePD",
-        "constants": "\n".join(f"{name} = {v!r}  # {units[name]}" for name, v in numbers.items()),
+        "constants": _constants(numbers, actuator.motion),
         "timestep": repr(request.timestep),
         "solver": SOLVER if numbers["FRICTION"] else "",
         "sticks": STICKS if numbers["FRICTION"] else "",
@@ -166,6 +163,14 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
         if factor != 1.0 or not name.startswith(("position", "velocity"))
     ]
     return Filling(fields, lines, sent)
+
+
+def _constants(numbers: Mapping[str, float], motion: str) -> str:
+    """The file's constants, each with its unit."""
+    units = {row.name: row.remarks.split(",")[0] for row in SPEC.rows if row.name}
+    if motion == "linear":
+        units = {name: LINEAR.get(unit, unit) for name, unit in units.items()}
+    return "\n".join(f"{name} = {value!r}  # {units[name]}" for name, value in numbers.items())
 
 
 SOLVER = """SOLREF_STEPS = 2.0  # time steps; with SolverMuJoCo's defaults the friction creeps

@@ -5,7 +5,7 @@ from backemf.targets.export import Export, Request, complete, hash_comment, head
 from backemf.targets.table import Target
 
 TARGET = Target(__name__, ("any",), "any", "a table for Acme's controller")
-WHY_NOT_RUN = "the controller is a device"
+why_not_run = "the controller is a device"
 MAPPING = (("every number", "a line NAME = VALUE", "in SI"),)
 
 

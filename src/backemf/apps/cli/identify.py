@@ -11,10 +11,7 @@ import typer
 
 from ...identify.options import BENCH, LADDER, ROBOT, FitOptions, parse_paths
 from .commands import command
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.recordings import fit_of, read_logs, with_sets
-from .inputs.sources import Sets
+from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
 from .terminal import (
     Force,
     Json,
@@ -55,7 +52,7 @@ def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dic
     """(actuator, its datasheet or None, numbers of the user's own in it) for what --start and --set say."""
     from ...datasheets import parts
     from ...targets.sourcing import set_values
-    from .inputs.sources import actuator_of
+    from .inputs import actuator_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
     actuator = actuator_of(name)[0]
@@ -82,7 +79,7 @@ def check(
     """
     from ...identify.check import check as run
     from ...identify.frictions import with_friction
-    from .missing import commands
+    from .plan import commands
 
     actuator, sheet, numbers = named_start(start, set)
     recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)

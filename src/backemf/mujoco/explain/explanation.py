@@ -295,6 +295,18 @@ def _cells(values: Iterable[float | None]) -> list[str]:
     return ["-" if value is None else number(value, 3) for value in values]
 
 
+def _comparison_columns(compared: Sequence[Compared]) -> list[Column]:
+    factors = ["-" if c.factor is None else number(c.factor, 2) for c in compared]
+    return [
+        Column("", "", [c.attribute for c in compared], right=False),
+        Column("", "unit", [c.unit for c in compared], right=False),
+        Column("", "model", _cells(c.model for c in compared)),
+        Column("", "part", [_known(c) for c in compared]),
+        Column("model /", "part", factors),
+        Column("", "write", [c.should_be if c.is_off else "" for c in compared], right=False),
+    ]
+
+
 def _comparisons(rows: list[Explained], width: int) -> list[str]:
     """What the model has beside what its parts have, once for all joints with the same numbers."""
     groups: dict[Any, list[Explained]] = {}
@@ -304,19 +316,7 @@ def _comparisons(rows: list[Explained], width: int) -> list[str]:
     made = []
     for (part, compared), some in groups.items():
         title = f"{', '.join(r.actuator for r in some)} beside {part}:"
-        table = laid_out(
-            [
-                Column("", "", [c.attribute for c in compared], right=False),
-                Column("", "unit", [c.unit for c in compared], right=False),
-                Column("", "model", _cells(c.model for c in compared)),
-                Column("", "part", [_known(c) for c in compared]),
-                Column(
-                    "model /", "part", ["-" if c.factor is None else number(c.factor, 2) for c in compared]
-                ),
-                Column("", "write", [c.should_be if c.is_off else "" for c in compared], right=False),
-            ],
-            width,
-        )
+        table = laid_out(_comparison_columns(compared), width)
         made.append("\n".join([_wrapped(title, width, ""), table]))
     if not made:
         return []

@@ -42,7 +42,6 @@ def units(slides: bool) -> tuple[str, str, str, str]:
 
 def against_servos(law: Law, slides: bool) -> Iterator[Finding]:
     """Where no servo has such numbers."""
-    torque, _, _, inertia = units(slides)
     k, stall = law.stiffness, law.stall
     if law.regulates_position and stall is None:
         most = servos.stiffness()
@@ -54,6 +53,13 @@ def against_servos(law: Law, slides: bool) -> Iterator[Finding]:
         yield from _torque(k, stall)
     if law.dcmotor is None and law.kind == "position" and stall is not None:
         yield from _damping(law, stall, slides)
+    yield from _rotor(law, slides)
+
+
+def _rotor(law: Law, slides: bool) -> Iterator[Finding]:
+    """Where no servo has such an inertia, or none at all."""
+    torque, _, _, inertia = units(slides)
+    stall = law.stall
     if law.armature == 0:
         remedy = "armature = rotor inertia x ratio^2; it also steadies the simulation"
         if stall and not slides and law.regulates_position:

@@ -225,12 +225,7 @@ def read(path: Path | str, actuator: str | int | None = None) -> Read:
 
 def _read(loaded: Loaded, actuator: str | int | None) -> Read:
     mujoco, model = load_mujoco(), loaded.model
-    if actuator is None:
-        motors, kind = dcmotors(model), mujoco.mjtObj.mjOBJ_ACTUATOR
-        if len(motors) != 1:
-            names = ", ".join(str(mujoco.mj_id2name(model, kind, i) or i) for i in motors) or "none"
-            raise MissingValue(f"the model has {len(motors)} dcmotors ({names}); say which one to read")
-        actuator = motors[0]
+    actuator = _only_dcmotor(model) if actuator is None else actuator
     at = place(model, actuator)
     slide = int(model.jnt_type[at.joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dcmotor, scale = in_volts(loaded.dcmotor(actuator))
@@ -253,6 +248,16 @@ def _read(loaded: Loaded, actuator: str | int | None) -> Read:
         drive = replace(drive, delay=float(model.actuator_delay[at.actuator]))
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, at.joint) or str(at.joint)
     return Read(replace(made, friction=friction, motor=motor, drive=drive), name, targets, unknown)
+
+
+def _only_dcmotor(model: Any) -> int:
+    """A model's one dcmotor."""
+    mujoco, motors = load_mujoco(), dcmotors(model)
+    if len(motors) != 1:
+        kind = mujoco.mjtObj.mjOBJ_ACTUATOR
+        names = ", ".join(str(mujoco.mj_id2name(model, kind, i) or i) for i in motors) or "none"
+        raise MissingValue(f"the model has {len(motors)} dcmotors ({names}); say which one to read")
+    return motors[0]
 
 
 def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:

@@ -82,20 +82,25 @@ def old_of(loaded: Loaded, joint: str) -> Old:
     common: dict[str, Any] = {"joint": joint, "dof": dof, "actuator": i, "ctrl": ctrl, **own}
     common |= {"gear": x.gear, "limit": x.limit, "ctrlrange": x.ctrlrange}
     if i in dcmotors(model):
-        dcmotor = loaded.dcmotor(i)
-        inputs, volts = dcmotor.controller.inputs, in_volts(dcmotor)
-        if inputs == ("ff",) and volts.dcmotor.controller.inputs == "voltage":
-            raise InvalidValue(
-                f"{joint!r}: its ff input with kd = K^2 / R is a plain voltage, ctrl times R / K; expected"
-                ' input="voltage" with ctrl in volts: write it so first'
-            )
-        names = [inputs] if isinstance(inputs, str) else list(inputs)
-        several = () if isinstance(inputs, str) else tuple(inputs)
-        common |= {"inputs": several, "scale": volts.ctrl_scale}
-        return Old(follows=OF_INPUT.get(names[0], "") if names else "", **common)
+        return Old(**common, **_of_dcmotor(loaded, i, joint))
     moves = "velocity_target" if x.derivative > 0 and x.gain else "torque_target"
     follows = "position_target" if x.stiffness > 0 else moves
     return Old(follows=follows, stiffness=x.stiffness, derivative=x.derivative, **common)
+
+
+def _of_dcmotor(loaded: Loaded, i: int, joint: str) -> dict[str, Any]:
+    """What a joint's dcmotor follows, its inputs and their scale."""
+    dcmotor = loaded.dcmotor(i)
+    inputs, volts = dcmotor.controller.inputs, in_volts(dcmotor)
+    if inputs == ("ff",) and volts.dcmotor.controller.inputs == "voltage":
+        raise InvalidValue(
+            f"{joint!r}: its ff input with kd = K^2 / R is a plain voltage, ctrl times R / K; expected"
+            ' input="voltage" with ctrl in volts: write it so first'
+        )
+    names = [inputs] if isinstance(inputs, str) else list(inputs)
+    several = () if isinstance(inputs, str) else tuple(inputs)
+    follows = OF_INPUT.get(names[0], "") if names else ""
+    return {"follows": follows, "inputs": several, "scale": volts.ctrl_scale}
 
 
 def adapted(actuator: Actuator, old: Old) -> tuple[Actuator, list[str]]:

@@ -95,15 +95,7 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
     elif drive and new is not None:
         pairs = [(one.old, old_of(Loaded(new, installed_era()), one.old.joint)) for one in chosen]
         rows = moved(model.loaded.model, new, pairs)
-    dead = [m for m in rows if m.dead]
-    if dead:
-        words = "; ".join(
-            f"{m.joint} moves {m.after:.2g} {m.unit} for {m.asked}, before {m.before:.2g}" for m in dead
-        )
-        raise InvalidValue(
-            f"with the new actuator a joint no longer follows its command: {words}. Nothing was written; is"
-            " this the part for that joint, at its supply?"
-        )
+    _check_alive(rows)
     told = [f for one in chosen for f in (*one.export.findings, *_scaled(one))]
     findings = {f.code + f.text: f for f in told}
     return Edited(
@@ -115,6 +107,19 @@ def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edite
         tuple({id(one.export): one.export for one in chosen}.values()),
         placed=tuple(chosen),
     )
+
+
+def _check_alive(rows: Sequence[Moved]) -> None:
+    """Refuse a joint that no longer follows its command."""
+    dead = [m for m in rows if m.dead]
+    if dead:
+        words = "; ".join(
+            f"{m.joint} moves {m.after:.2g} {m.unit} for {m.asked}, before {m.before:.2g}" for m in dead
+        )
+        raise InvalidValue(
+            f"with the new actuator a joint no longer follows its command: {words}. Nothing was written; is"
+            " this the part for that joint, at its supply?"
+        )
 
 
 def _scaled(one: Placed) -> Iterator[Finding]:
@@ -205,7 +210,6 @@ def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
     export, old, name = one.export, one.old, one.old.joint
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
-    there = model.joint(name)
     given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == name), None)
     mine, wanted = _of_export(export)
     fresh = _element(mine, given.attributes if given else {}, old, model)
@@ -217,19 +221,25 @@ def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
     else:
         changes.append(f"actuator of {name}: new <{mine.tag}>")
         edits = [inserted(model.elements, element, model.path)]
+    edit, said = _joint_edit(model, one, wanted)
+    return [*edits, edit], [*changes, *said]
+
+
+def _joint_edit(model: Model, one: Placed, wanted: Mapping[str, str]) -> tuple[Edit, list[str]]:
+    """The joint's own attributes, and what changes."""
+    name, there, changes = one.old.joint, model.joint(one.old.joint), []
     stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
     body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
-    before = {k: number(getattr(old, k)) for k in JOINT[:3]}
+    before = {k: number(getattr(one.old, k)) for k in JOINT[:3]}
     body = {k: v for k, v in body.items() if k not in stays and before.get(k) != v}
     for k in sorted(stays & set(before)):
         changes.append(f"joint {name}: {k} stays {before[k]}: the actuator does not know its own")
     raw = there.file.read_bytes()[there.start : there.opened]
-    edits.append(Edit(there, there.start, there.opened, with_attributes(raw, body)))
     changes += [
         f"joint {name}: {k} {before.get(k, there.attributes.get(k, '(default)'))} became {v}"
         for k, v in body.items()
     ]
-    return edits, changes
+    return Edit(there, there.start, there.opened, with_attributes(raw, body)), changes
 
 
 def of_joint(element: Element) -> str | None:
@@ -254,18 +264,24 @@ def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) ->
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
     if fresh.get("input") == "pos vel ff" and (old.inputs or old.follows == "position_target"):
         fresh["input"] = " ".join(old.inputs) or "pos"  # as many inputs as before
-    if old.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
-        fresh.setdefault("ctrlrange", " ".join(map(number, old.ctrlrange)))
-        fresh.setdefault("ctrllimited", "true")
-    elif given:
-        fresh["ctrllimited"] = "false"
-    elif "ctrlrange" in mine.attributes:
-        fresh |= {"ctrlrange": mine.attributes["ctrlrange"], "ctrllimited": "true"}
+    fresh |= _ctrlrange(mine, fresh, bool(given), old)
     if mine.tag != "dcmotor":
         fresh["forcelimited"] = "true" if "forcerange" in fresh else "false"
     elif "saturation" not in fresh and _limited_by_default(model):
         fresh["saturation"] = number(NO_LIMIT)
     return fresh
+
+
+def _ctrlrange(mine: Element, fresh: Mapping[str, str], replaced: bool, old: Old) -> dict[str, str]:
+    """The range of a command: the old one's, where an actuator is replaced."""
+    if old.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
+        own = {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
+        return {k: v for k, v in own.items() if k not in fresh}
+    if replaced:
+        return {"ctrllimited": "false"}
+    if "ctrlrange" in mine.attributes:
+        return {"ctrlrange": mine.attributes["ctrlrange"], "ctrllimited": "true"}
+    return {}
 
 
 def _limited_by_default(model: Model) -> bool:
@@ -334,24 +350,7 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
         return None, f"not compiled: {reads}"
     _all_of_one_era(model, chosen)
     new = compiled(mujoco, model.path, files)
-    wrong: list[str] = []
-    for one in chosen:
-        alone = mujoco.MjModel.from_xml_string(one.export.text)
-        now = old_of(Loaded(new, installed_era()), one.old.joint)
-        stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
-        pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
-        pairs.pop("actuator_ctrlspec", None)
-        if now.limit is not None and now.limit >= NO_LIMIT:
-            pairs = {
-                n: pair for n, pair in pairs.items() if "forcelimited" not in n and "forcerange" not in n
-            }
-        wrong += [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
-        mine = int(alone.joint(one.export.joint).dofadr[0])
-        for n in JOINT[:3]:
-            asked = getattr(one.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
-            wrong += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {one.old.joint}"]
-        kept = one.old.actuator is None or now.ctrlrange == one.old.ctrlrange
-        wrong += [] if kept else [f"ctrlrange of {one.old.joint}"]
+    wrong = [name for one in chosen for name in _differences(new, one)]
     if new.nu != model.loaded.model.nu + sum(one.old.actuator is None for one in chosen):
         wrong.append("the number of inputs")
     if wrong:
@@ -363,6 +362,24 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
         new,
         f"compiled with MuJoCo {mujoco.__version__}; every number of actuator and joint is the export's",
     )
+
+
+def _differences(new: Any, one: Placed) -> list[str]:
+    """Numbers of an actuator and its joint that are not the export's in a compiled model."""
+    alone = load_mujoco().MjModel.from_xml_string(one.export.text)
+    now = old_of(Loaded(new, installed_era()), one.old.joint)
+    stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
+    pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
+    pairs.pop("actuator_ctrlspec", None)
+    if now.limit is not None and now.limit >= NO_LIMIT:
+        pairs = {n: pair for n, pair in pairs.items() if "forcelimited" not in n and "forcerange" not in n}
+    wrong = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
+    mine = int(alone.joint(one.export.joint).dofadr[0])
+    for n in JOINT[:3]:
+        asked = getattr(one.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
+        wrong += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {one.old.joint}"]
+    kept = one.old.actuator is None or now.ctrlrange == one.old.ctrlrange
+    return wrong if kept else [*wrong, f"ctrlrange of {one.old.joint}"]
 
 
 class Together(NamedTuple):
