@@ -162,6 +162,11 @@ def header(ours: str, theirs: str, remarks: str, *, value: Value | None = None) 
     return carry(ours, theirs, remarks, value=value)
 
 
+def whole_rows(*rows: tuple[str, str, str]) -> tuple[Row, ...]:
+    """Rows of a target that carries the whole actuator: ours, theirs, remarks."""
+    return tuple(Row(*row) for row in rows)
+
+
 def absorb(
     ours: str,
     text: Text,
@@ -359,11 +364,11 @@ class TargetSpec:
         Raises:
             InvalidValue: a number is negative or not finite, which must never be written.
         """
-        named = [row for row in self.rows if row.value is not None]
-        if isinstance(law, Mapping):
-            found = {row.name: law.get(row.name) for row in named}
-        else:
-            found = {row.name: row.value(law, actuator) for row in named if row.value is not None}
+        found: dict[str, Any] = {}
+        for row in self.rows:
+            if row.value is not None:
+                own = isinstance(law, Mapping)
+                found[row.name] = law.get(row.name) if own else row.value(law, actuator)
         numbers = {name: value for name, value in found.items() if is_number(value)}
         self.check_numbers(numbers)
         return numbers
