@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backemf.kits.frc.characterize import characterize
-from backemf.kits.frc.regression import sysid
+from backemf.kits.frc.sysid_regression import sysid
 from tests.mechanism.test_characterize import WEAK_POINTS, error, gravity_of, recorded
 from tests.mechanism.test_characterize_coverage import MECHANISMS, trial
 

@@ -64,3 +64,7 @@ def test_paths_that_pages_name_exist(page):
 
 def test_contributing_names_paths():
     assert len(named_paths(ROOT / "CONTRIBUTING.md")) > 15
+
+
+def test_the_door_is_one_page():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700

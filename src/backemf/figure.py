@@ -169,7 +169,16 @@ def held(t: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def over_time(y_label: str, *lines: Curve, bands: Sequence[Band] = ()) -> Panel:
-    """A panel over seconds."""
+    """A panel over seconds.
+
+    Args:
+        y_label: With its unit.
+        lines: Over seconds.
+        bands: Stretches of time to shade.
+
+    Returns:
+        The panel.
+    """
     return Panel(lines=lines, x_label="time [s]", y_label=y_label, bands=bands)
 
 
@@ -239,4 +248,5 @@ def missing(text: str) -> Paragraph:
 
 
 def note(text: str) -> Paragraph:
+    """A small remark."""
     return Paragraph(text=text, kind="note")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli import exports, identify, logs, measure, render, report
+from backemf.apps.cli import exports, identify, logs, measure, report, report as render
 from backemf.errors import BackemfError
 from backemf.logs.benches import bench_of
 from backemf.results.reread import read_again
@@ -124,7 +124,7 @@ def test_a_number_of_the_start_is_set_and_comes_before_the_logs(table, tmp_path)
 
 
 def test_what_is_typed_comes_before_what_a_log_says():
-    from backemf.apps.cli.inputs.recordings import with_sets
+    from backemf.apps.cli.inputs import with_sets
 
     log = be.log("a", [0.0, 1.0], position=[0.0, 1.0], settings={"drive.proportional": 8.0})
     (said,) = with_sets([log], {"drive.proportional": 16.0, "motor.resistance": 2.0})

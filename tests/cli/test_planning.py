@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.missing import commands, typed
+from backemf.apps.cli.plan import commands, typed
 from backemf.findings import finding
 from backemf.logs.benches import bench_of
 from backemf.planning.options import parse_posture

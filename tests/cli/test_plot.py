@@ -8,7 +8,7 @@ import json
 import pytest
 
 import backemf as be
-from backemf.apps.cli import plot
+from backemf.apps.cli import report as plot
 from backemf.apps.report.figures.show import KINDS
 from backemf.errors import BackemfError, InvalidValue, MissingValue
 

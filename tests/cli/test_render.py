@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from backemf.apps.cli import render
+from backemf.apps.cli import report as render
 from backemf.errors import BackemfError
 
 from ..conftest import unavailable

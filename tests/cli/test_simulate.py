@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import simulate
-from backemf.apps.cli.inputs.benches import bench_of, words_of
+from backemf.apps.cli.inputs import bench_of, words_of
 from backemf.errors import BackemfError
 
 from .runner import runner

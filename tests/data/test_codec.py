@@ -14,7 +14,7 @@ import backemf as be
 from backemf import codec, store
 from backemf.findings import Finding
 from backemf.kits.frc.characterization import Feedback, Gain, Shown
-from backemf.kits.frc.trial_set import Segment, Trial
+from backemf.kits.frc.trials import Segment, Trial
 from backemf.logs.robot import Ground, Joint, Robot
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 from backemf.results.fit import Fit, Fitted, FittedLog, Score, Start, Tried

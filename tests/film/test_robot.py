@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.render import render
+from backemf.apps.cli.report import render
 from backemf.apps.film.film import film
 from backemf.apps.film.recorded_run import recorded_run
 from backemf.apps.film.stage import RobotStage

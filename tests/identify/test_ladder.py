@@ -8,18 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.holdout import matches, split
-from backemf.identify.ladder import (
-    STOPPED,
-    Ladder,
-    RungResult,
-    as_good,
-    default_hold_out,
-    folds_of,
-    grouped,
-    in_words,
-    simplest,
-)
+from backemf.identify.holdout import default_hold_out, folds_of, grouped, in_words, matches, split
+from backemf.identify.ladder import STOPPED, Ladder, RungResult, as_good, simplest
 from backemf.results.fit import Fit, Fitted
 
 from .recordings import SERVO, record, sweep

@@ -14,9 +14,9 @@ import pytest
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.mechanism import motion
-from backemf.kits.frc.mechanism_log import mechanism_logs
-from backemf.kits.frc.regression import differentiate, filtered, one_step, regress, resampled, sysid
+from backemf.kits.frc.sysid_regression import differentiate, filtered, one_step, regress, resampled, sysid
 from backemf.kits.frc.trials import TESTS, Trial, make_run, runs_from
+from backemf.kits.frc.wpilog_runs import mechanism_logs
 
 A = (1.01, 3.060, 0.327)
 """kS, kV, kA of test set A."""

@@ -18,13 +18,12 @@ from backemf.errors import MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import CHARACTERIZE
-from backemf.kits.frc.feedback import velocity_gains
 from backemf.kits.frc.figures import test_runs as figure_of
-from backemf.kits.frc.mechanism_log import mechanism_logs
-from backemf.kits.frc.physics import physics, theoretical
-from backemf.kits.frc.regression import sysid
+from backemf.kits.frc.loop_gains import velocity_gains
+from backemf.kits.frc.mechanism_constants import constants, physics, theoretical
+from backemf.kits.frc.sysid_regression import sysid
 from backemf.kits.frc.trials import TESTS, make_run, split
-from backemf.kits.frc.wpilib import constants
+from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.logs.log import log
 from backemf.physics.motor import Motor
 

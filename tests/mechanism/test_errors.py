@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 
-from backemf.kits.frc.errors import _crossing, _memory
+from backemf.kits.frc.gain_fit import _crossing, _memory
 
 
 def test_memory_is_twice_the_time_over_which_residuals_stay_alike():

@@ -8,8 +8,15 @@ from dataclasses import replace
 import pytest
 
 from backemf.errors import InvalidValue, UnknownName
-from backemf.kits.frc.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
-from backemf.kits.frc.feedforward import feedforward, feedforward_step
+from backemf.kits.frc.loop_gains import (
+    PRESETS,
+    feedforward,
+    feedforward_step,
+    position_gains,
+    settle,
+    step_response,
+    velocity_gains,
+)
 
 kV, kA = 3.060, 0.327
 

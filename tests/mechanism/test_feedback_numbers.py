@@ -10,7 +10,7 @@ import pytest
 
 from backemf.errors import InvalidValue
 from backemf.kits.frc.characterization import Feedback
-from backemf.kits.frc.feedback import PRESETS, position_gains, settle, step_response, velocity_gains
+from backemf.kits.frc.loop_gains import PRESETS, position_gains, settle, step_response, velocity_gains
 
 kV, kA = 3.0, 0.3
 

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.characterization import Gain
-from backemf.kits.frc.findings import gain_findings, mended, missing_test, motion_findings, recording_findings
-from backemf.kits.frc.trial_set import segment
-from backemf.kits.frc.trials import make_run
+from backemf.kits.frc.mechanism_findings import (
+    gain_findings,
+    mended,
+    missing_test,
+    motion_findings,
+    recording_findings,
+)
+from backemf.kits.frc.trials import make_run, segment
 
 T = np.arange(0.0, 1.0, 0.01)
 FORWARD, REVERSE = "quasistatic-forward", "quasistatic-reverse"

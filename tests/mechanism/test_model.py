@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.kits.frc.fit import _drifts, _trimmed, _weights
-from backemf.kits.frc.model import Model
-from backemf.kits.frc.trial_set import segment
-from backemf.kits.frc.trials import make_run
+from backemf.kits.frc.gain_fit import _drifts, _trimmed, _weights
+from backemf.kits.frc.trials import make_run, segment
+from backemf.kits.frc.unknowns import Model
 
 from .test_characterize import WEAK, gravity_of, record
 

@@ -6,7 +6,7 @@ import pytest
 
 from backemf.errors import MissingValue
 from backemf.kits.frc.characterization import Characterization, Gain
-from backemf.kits.frc.physics import physics, theoretical
+from backemf.kits.frc.mechanism_constants import physics, theoretical
 from backemf.physics.motor import Motor
 
 MOTOR = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue, MissingValue
-from backemf.kits.frc.regression import (
+from backemf.kits.frc.sysid_regression import (
     Resampled,
     differentiate,
     filtered,

@@ -17,11 +17,10 @@ from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import CHARACTERIZE, _asked as asked_name
 from backemf.kits.frc.demo import mechanisms, write_robot_log
-from backemf.kits.frc.feedback import position_gains, settling_time, step_response
-from backemf.kits.frc.mechanism_log import mechanism_logs
-from backemf.kits.frc.physics import physics
+from backemf.kits.frc.loop_gains import position_gains, settling_time, step_response
+from backemf.kits.frc.mechanism_constants import constants, physics
 from backemf.kits.frc.trials import TESTS, make_run
-from backemf.kits.frc.wpilib import constants
+from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.logs.recording import ReadError
 
 from ..cli.runner import runner

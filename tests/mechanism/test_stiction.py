@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.characterization import Gain
-from backemf.kits.frc.findings import motion_findings
 from backemf.kits.frc.mechanism import motion
-from backemf.kits.frc.trial_set import segment
-from backemf.kits.frc.trials import make_run
+from backemf.kits.frc.mechanism_findings import motion_findings
+from backemf.kits.frc.trials import make_run, segment
 
 KS, KV, KA = 0.25, 1.5, 0.3
 SPEED = 0.5

@@ -12,7 +12,7 @@ import pytest
 import backemf as be
 from backemf.analysis.motor_constants import SYMBOLS
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
-from backemf.kits.frc.physics import theoretical
+from backemf.kits.frc.mechanism_constants import theoretical
 from backemf.physics import steady
 from backemf.physics.joint_law import JointLaw
 from backemf.units import parse

@@ -41,7 +41,7 @@ def test_every_kind_is_drawn_of_one_and_of_several(name, n, tmp_path):
     shown = [Shown("<one>", SERVO), Shown("two", SERVO.replace(**{"motor.resistance": 3.0}))][:n]
     made = figure(shown, [name])
     assert draw.save(made, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    page = html.figure_page(made, "a note", "1")
+    page = html.figure_page(made, "a note")
     assert "<one>" not in page.replace(html.library(), "")
     for panel in made.panels:
         assert panel.title

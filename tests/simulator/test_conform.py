@@ -11,7 +11,7 @@ pytest.importorskip("mujoco")
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.conform import conform as command
+from backemf.apps.cli.exports import conform as command
 from backemf.errors import InvalidValue, MissingValue
 from backemf.mujoco.conform import conform
 

@@ -13,8 +13,7 @@ pytest.importorskip("mujoco")
 import mujoco
 
 import backemf as be
-from backemf.apps.cli import exports
-from backemf.apps.cli.inputs import sources
+from backemf.apps.cli import exports, inputs as sources
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.mujoco.explain.explanation import explain
 from backemf.physics.joint_law import JointLaw

@@ -100,13 +100,7 @@ def current_step(
     if resistance is not None:
         L = derived("motor.inductance", "H", lambda T, R: T * R, t_e, known("resistance", resistance))
     else:
-        volts = voltage if voltage is not None else _step_of_voltage(log)
-        if volts is None:
-            raise MissingValue(
-                f"{log.name} has no voltage; give the step's height (--voltage) or the resistance"
-            )
-        if not (math.isfinite(volts) and volts and end.value != before):
-            raise InvalidValue(f"voltage is {volts!r}; expected the height of the step")
+        volts = _height(log, voltage, end.value != before)
         others["resistance"] = derived(
             "motor.resistance", "ohm", lambda i, i_0: volts / (i - i_0), end, still
         )
@@ -133,6 +127,16 @@ def current_step(
         sharpen="a faster recording of a smaller step, at several rotor angles",
     )
     return judged(made, remedy=remedy).noting(*findings)
+
+
+def _height(log: Log, voltage: float | None, rises: bool) -> float:
+    """The height of the step of the voltage: as given, or the log's own."""
+    volts = voltage if voltage is not None else _step_of_voltage(log)
+    if volts is None:
+        raise MissingValue(f"{log.name} has no voltage; give the step's height (--voltage) or the resistance")
+    if not (math.isfinite(volts) and volts and rises):
+        raise InvalidValue(f"voltage is {volts!r}; expected the height of the step")
+    return volts
 
 
 def _later(curve: Followed, by: float) -> Followed:
@@ -208,17 +212,7 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         by = float(followed(R_0 + given.error).coefficients[0] - fit.coefficients[0])
         R = estimate("R", "ohm", 0.0, by**2, given.spare)
         L = derived("motor.inductance", "H", lambda own, moved: own + moved, L, R)
-    drawn = np.linspace(0.0, float(f.max()), 101)
-    lines = fit.function(drawn, *fit.coefficients)
-    J = jacobian(lambda c: np.asarray(fit.function(drawn, *c)), fit.coefficients)
-    far = quantile(fit.spare) * np.sqrt(np.einsum("ij,jk,ik->i", J, fit.covariance, J))
-    line = Followed(
-        x=drawn,
-        y=np.exp(lines),
-        label=f"L = {1e3 * (L.value or 0):.4g} mH",
-        low=np.exp(lines - far),
-        high=np.exp(lines + far),
-    )
+    line = _drawn_impedance(fit, f, f"L = {1e3 * (L.value or 0):.4g} mH")
     made = replace(
         L,
         route="impedance",
@@ -233,6 +227,16 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         sharpen="several frequencies about R / (2 pi L), and the rotor at several angles",
     )
     return judged(made, remedy=remedy).noting(blind(made))
+
+
+def _drawn_impedance(fit: Curved, f: np.ndarray, label: str) -> Followed:
+    """The fitted impedance over frequency with its 95 % band."""
+    drawn = np.linspace(0.0, float(f.max()), 101)
+    lines = fit.function(drawn, *fit.coefficients)
+    J = jacobian(lambda c: np.asarray(fit.function(drawn, *c)), fit.coefficients)
+    far = quantile(fit.spare) * np.sqrt(np.einsum("ij,jk,ik->i", J, fit.covariance, J))
+    low, high = np.exp(lines - far), np.exp(lines + far)
+    return Followed(x=drawn, y=np.exp(lines), label=label, low=low, high=high)
 
 
 def _size(f: np.ndarray, L: float, R: float) -> np.ndarray:

@@ -253,11 +253,7 @@ def load(
         gravity=weight,
         mass=mass if mass is None or mass == mass else None,
         assumptions=tuple(_assumed(actuator, control, rotors)),
-        lost=()
-        if kG is not None
-        else ("gravity: no kG is given",)
-        if mechanism in ("arm", "elevator")
-        else (),
+        lost=("gravity: no kG is given",) if kG is None and mechanism in ("arm", "elevator") else (),
         findings=tuple(_odd(measured, back, at, rotors, volts)),
         unit_changes={
             n: linear_unit(f.metadata["unit"])

@@ -199,18 +199,7 @@ def constants(
         name = name or Path(readings).stem
         readings = read_readings(readings)
     made = _Bench(Path(folder))
-    content = {k: v for k, v in readings.items() if k not in ("name", "stated")}
-    for key in content:
-        if key.replace("_", "-") not in READINGS:
-            raise UnknownName("reading", key, [*READINGS, "name", "stated"])
-    for constant, ways in (readings.get("stated") or {}).items():
-        for label, given in (ways if isinstance(ways, Mapping) else {"stated": ways}).items():
-            made.add(constant, label, _stated(constant, given))
-    for reading in READINGS:
-        for key in {reading, reading.replace("-", "_")} & set(content):
-            several = content[key] if isinstance(content[key], Sequence) else [content[key]]
-            for given in several:
-                made.take(reading, given)
+    made.take_all(readings)
     if not made.routes:
         raise MissingValue(f"no readings were given; expected some of: {', '.join(READINGS)}, stated")
     ordered = {c: made.routes[c] for c in CONSTANTS if c in made.routes}
@@ -258,6 +247,21 @@ class _Bench:
                 return max(least)
         return None
 
+    def take_all(self, readings: Mapping[str, Any]) -> None:
+        """What is stated, then every reading, those first that others may need."""
+        content = {k: v for k, v in readings.items() if k not in ("name", "stated")}
+        for key in content:
+            if key.replace("_", "-") not in READINGS:
+                raise UnknownName("reading", key, [*READINGS, "name", "stated"])
+        for constant, ways in (readings.get("stated") or {}).items():
+            for label, given in (ways if isinstance(ways, Mapping) else {"stated": ways}).items():
+                self.add(constant, label, _stated(constant, given))
+        for reading in READINGS:
+            for key in {reading, reading.replace("-", "_")} & set(content):
+                several = content[key] if isinstance(content[key], Sequence) else [content[key]]
+                for given in several:
+                    self.take(reading, given)
+
     def take(self, reading: str, given: Any) -> None:
         if not isinstance(given, Mapping):
             raise InvalidValue(f"[{reading}] is {given!r}; expected its numbers by name")
@@ -283,27 +287,24 @@ class _Bench:
         self.findings += m.findings
         self._keep(label, m)
         if reading == "torque-constant":
-            i = arguments.get("current")
-            R = arguments.get("resistance")
-            if i is None and R is not None:
-                r = known("resistance", R).value or 1.0
-                i = np.asarray(arguments["voltage"], float) / r
-            self.loads = (np.asarray(arguments["load"], float), np.asarray(i, float))
+            self._keep_loads(arguments)
+
+    def _keep_loads(self, arguments: Mapping[str, Any]) -> None:
+        i, R = arguments.get("current"), arguments.get("resistance")
+        if i is None and R is not None:
+            i = np.asarray(arguments["voltage"], float) / (known("resistance", R).value or 1.0)
+        self.loads = (np.asarray(arguments["load"], float), np.asarray(i, float))
 
     def _lent(self, reading: str, wanted: Any, arguments: dict[str, Any]) -> str:
         """Fill in what other readings told; in words, what that was."""
         said = []
         for name, constants in SUPPLIES.items():
-            if name not in wanted or name in arguments or name == reading:
-                continue
-            if name == "resistance" and "current" in arguments and reading == "torque-constant":
-                continue
-            if reading in ("impedance", "current-step") and name == "resistance" and "voltage" in arguments:
-                continue
-            if name == "inertia" and "coulomb" in arguments:
-                continue
-            both = set(arguments.get("directions", ())) == {1, -1}
-            if name == "static" and both:
+            if (
+                name not in wanted
+                or name in arguments
+                or name == reading
+                or _can_do_without(name, reading, arguments)
+            ):
                 continue
             needed = name == "resistance" or wanted[name].default is inspect.Parameter.empty
             m = self.supply(constants, needed=needed, bound=name == "static")
@@ -336,6 +337,17 @@ class _Bench:
         if not isinstance(path, str):
             return path
         return read(self.folder / path)[0]
+
+
+def _can_do_without(name: str, reading: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether what a reading was given makes a constant needless."""
+    if name == "resistance" and reading == "torque-constant":
+        return "current" in arguments
+    if name == "resistance" and reading in ("impedance", "current-step"):
+        return "voltage" in arguments
+    if name == "inertia":
+        return "coulomb" in arguments
+    return name == "static" and set(arguments.get("directions", ())) == {1, -1}
 
 
 def read_readings(path: Path | str) -> Mapping[str, Any]:

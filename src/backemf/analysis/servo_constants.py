@@ -8,6 +8,7 @@ as a simulator's position actuator.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from ..findings import Finding, finding
 from ..physics.actuator import Actuator, linear_unit
 from ..physics.steady import Line, TorqueLoop, line, torque_limit, torque_loop
 from ..tables import number as spelled
-from .conversion_table import Converted, computable, number, positive
+from .conversion_table import Converted, computable, needed, number, positive
 from .motor_constants import NO_DRAG, SYMBOLS, differ, solve_exactly
 
 
@@ -67,17 +68,7 @@ def constants(
     known = _known(given, ratio, n_motors, side)
     values, how, assumed = solve_exactly(known)
     found: dict[str, Any] = {name: values.get(symbol) for name, symbol in SYMBOLS.items()}
-    R, K_t, K_e, V, tau_s, w_0 = (values.get(s) for s in ("R", "K_t", "K_e", "V", "tau_s", "w_0"))
-    if K_t is not None and values.get("I_0") is not None and w_0:
-        found["viscous_friction"] = K_t * values["I_0"] / w_0
-    if R is not None and K_t is not None:
-        found["motor_constant"] = K_t / math.sqrt(R)
-    if R is not None and K_t is not None and K_e is not None:
-        at = Line(R, K_t, K_e, V or 0.0)
-        found |= {"speed_torque_gradient": at.gradient, "back_emf_damping": at.damping}
-    if tau_s is not None and w_0 is not None:
-        found["greatest_power"] = tau_s * w_0 / 4
-    found["constants_ratio"] = None if K_t is None or K_e is None else K_t / K_e
+    found |= _at_the_rotor(values)
     if ratio != 1 or n_motors != 1:
         found |= _behind(values, ratio, n_motors)
     names = {symbol: name for name, symbol in SYMBOLS.items()}
@@ -97,6 +88,24 @@ def constants(
         given=inside,
         formulas={names[symbol]: formula for symbol, formula in how.items()},
     )
+
+
+def _at_the_rotor(values: Mapping[str, float]) -> dict[str, float | None]:
+    """What else the solved constants tell, each where its own are known."""
+    R, K_t, K_e, V, tau_s, w_0 = (values.get(s) for s in ("R", "K_t", "K_e", "V", "tau_s", "w_0"))
+    found: dict[str, float | None] = {"constants_ratio": None}
+    if K_t is not None and values.get("I_0") is not None and w_0:
+        found["viscous_friction"] = K_t * values["I_0"] / w_0
+    if R is not None and K_t is not None:
+        found["motor_constant"] = K_t / math.sqrt(R)
+    if K_t is not None and K_e is not None:
+        found["constants_ratio"] = K_t / K_e
+    if R is not None and K_t is not None and K_e is not None:
+        at = Line(R, K_t, K_e, V or 0.0)
+        found |= {"speed_torque_gradient": at.gradient, "back_emf_damping": at.damping}
+    if tau_s is not None and w_0 is not None:
+        found["greatest_power"] = tau_s * w_0 / 4
+    return found
 
 
 def constants_of(actuator: Actuator) -> Constants:
@@ -219,7 +228,7 @@ def gain(
     if of not in KINDS:
         raise UnknownName("gain", of, KINDS)
     units = _units(of, actuator)
-    at, drive, loop = line(actuator), actuator.drive, actuator.drive.loop
+    at, drive = line(actuator), actuator.drive
     H = positive(firmware_gain, units["duty"], "firmware_gain")
     H = drive.duty_per_count.get(of) if H is None else H
     per_duty = drive.supply
@@ -228,38 +237,19 @@ def gain(
     if len(given) > 1:
         raise InvalidValue(f"{' and '.join(given)} are given; expected one of them: it makes the others")
     name, text = next(iter(given.items()), (None, None))
-    x = None if name is None else positive(text, units[name], name, zero=True)
     eta = actuator.gearbox.efficiency or 1.0
-    if name in ("register", "duty") and per_duty is None:
-        raise MissingValue(
-            f"{name} needs the supply voltage, which a duty of 1 stands for; give it as drive.supply"
-        )
-    if name == "register" and H is None:
-        raise MissingValue(
-            f"register is {x:g}, and what one count of {LETTERS[of]} does is not known of this drive;"
-            f" give firmware_gain, the duty per count in {units['duty']}, or measure it"
-        )
     if name is None:
-        if loop is None or loop.of != "position":
-            raise MissingValue(
-                "this drive has no gain of its own on position; give register, duty, volts, amperes or torque"
-            )
-        own = {"proportional": loop.proportional, "integral": loop.integral, "derivative": loop.derivative}
-        if own[of] == 0:
-            raise MissingValue(
-                f"the model of this drive has no {of} gain (none is set, or nobody knows what a count does);"
-                " give register, duty, volts, amperes or torque"
-            )
-        k = own[of] if loop.effort == "V" else own[of] / at.torque_per_volt
+        k = _own_gain(actuator, of)
     else:
-        assert x is not None
-        k = {
-            "register": lambda: (H or 0.0) * (per_duty or 0.0) * x,
-            "duty": lambda: (per_duty or 0.0) * x,
-            "volts": lambda: x,
-            "amperes": lambda: at.R * x,
-            "torque": lambda: x / (eta * at.torque_per_volt),
-        }[name]()
+        x = needed(positive(text, units[name], name, zero=True), name, "give it as a number")
+        _check_counts(name, x, of, H, per_duty, units["duty"])
+        volts_each = {
+            "register": (H or 0.0) * (per_duty or 0.0),
+            "duty": per_duty or 0.0,
+            "volts": 1.0,
+            "amperes": at.R,
+        }
+        k = x / (eta * at.torque_per_volt) if name == "torque" else volts_each[name] * x
     as_duty = None if per_duty is None else k / per_duty
     counts = None if H is None or as_duty is None else as_duty / H
     return Gain(
@@ -276,6 +266,37 @@ def gain(
         symbols={"register": LETTERS[of]},
         formulas={} if of == "proportional" else _formulas(LETTERS[of]),
     )
+
+
+def _check_counts(
+    name: str, x: float, of: str, per_count: float | None, supply: float | None, unit: str
+) -> None:
+    """An error where what one count or a duty of 1 stands for is not known."""
+    if name in ("register", "duty") and supply is None:
+        raise MissingValue(
+            f"{name} needs the supply voltage, which a duty of 1 stands for; give it as drive.supply"
+        )
+    if name == "register" and per_count is None:
+        raise MissingValue(
+            f"register is {x:g}, and what one count of {LETTERS[of]} does is not known of this drive;"
+            f" give firmware_gain, the duty per count in {unit}, or measure it"
+        )
+
+
+def _own_gain(actuator: Actuator, of: str) -> float:
+    """The gain of an actuator's own drive in volts."""
+    loop = actuator.drive.loop
+    if loop is None or loop.of != "position":
+        raise MissingValue(
+            "this drive has no gain of its own on position; give register, duty, volts, amperes or torque"
+        )
+    own = {"proportional": loop.proportional, "integral": loop.integral, "derivative": loop.derivative}[of]
+    if own == 0:
+        raise MissingValue(
+            f"the model of this drive has no {of} gain (none is set, or nobody knows what a count does);"
+            " give register, duty, volts, amperes or torque"
+        )
+    return own if loop.effort == "V" else own / line(actuator).torque_per_volt
 
 
 def _units(of: str, actuator: Actuator) -> dict[str, str]:
@@ -418,35 +439,27 @@ def servo(
             raise UnknownName("sheet number", name, SYMBOLS)
     if actuator is not None:
         at, most = line(actuator), actuator.drive.ceiling({})
-        loop = torque_loop(actuator)
+        loop, eta = torque_loop(actuator), actuator.gearbox.efficiency
         if gain is None and loop is not None and loop.stiffness > 0:
             gain = loop.stiffness / at.torque_per_volt
-        eta = actuator.gearbox.efficiency
         at = at._replace(K_t=(eta or 1.0) * at.K_t)  # K_m is what reaches the output
         known, formulas, lost = None, _OF_SOURCE, (*LOST, *_beside(loop))
         said = () if eta is None else (f"driving, the gears pass eta = {spelled(eta)} of the torque",)
     else:
         known = constants(**given)
         formulas = {k: v for k, v in known.formulas.items() if k in _OF_SOURCE}
-        said, lost = known.assumptions, LOST
-        at, most = _line(known), known.voltage
-        most = None if most is None else duty_limit * most
+        said, lost, at = known.assumptions, LOST, _line(known)
+        most = None if known.voltage is None else duty_limit * known.voltage
     if gain is None:
         raise MissingValue(
             "volts_per_radian is missing, the voltage of the controller for an error; expected such as"
             ' "12 V/deg", or a register and what one count of it does'
         )
-    model = servo_actuator(
-        torque_constant=at.K_t,
-        back_emf_constant=at.K_e,
-        resistance=at.R,
-        volts_per_degree=gain * math.radians(1.0),
-    )
+    motor = {"torque_constant": at.K_t, "back_emf_constant": at.K_e, "resistance": at.R}
+    model = servo_actuator(**motor, volts_per_degree=gain * math.radians(1.0))
     full = None if most is None else at._replace(V=float(most))
     return ServoModel(
-        torque_constant=at.K_t,
-        back_emf_constant=at.K_e,
-        resistance=at.R,
+        **motor,
         voltage_gain=gain,
         a=model.a,
         b_1=model.b_1,

@@ -189,16 +189,7 @@ def torque_constant(
     it (-1); with both, K is pinned. Without `static`, friction is taken to hold the same share in every
     reading, and K is the slope.
     """
-    route, i, R = "torque-constant by current", current, None
-    if current is None:
-        if voltage is None or resistance is None:
-            raise MissingValue("a torque constant needs currents, or voltages with the resistance")
-        R = known("resistance", resistance)
-        route, i = "torque-constant by voltage", np.asarray(voltage, float) / float(R.value or 1.0)
-    name = "voltage" if current is None else "current"
-    tau, i = columns(1, load=load, **{name: i})
-    if not i.all():
-        raise InvalidValue(f"a {name} is 0; expected the {name}s that held the loads")
+    route, tau, i, R = _loads(load, voltage, current, resistance)
     if static is not None:
         known("static", static, zero=True)
     if directions is not None and (len(directions) != len(tau) or not set(directions) <= {1, -1}):
@@ -222,6 +213,30 @@ def torque_constant(
     if static is None:
         assert slope is not None
         return slope
+    return _bounded(made, tau, i, R, static, slope)
+
+
+def _loads(
+    load: Column, voltage: Column | None, current: Column | None, resistance: Known | None
+) -> tuple[str, np.ndarray, np.ndarray, Measured | None]:
+    """(route, loads [N m], currents [A], the resistance where they follow from voltages)."""
+    route, i, R = "torque-constant by current", current, None
+    if current is None:
+        if voltage is None or resistance is None:
+            raise MissingValue("a torque constant needs currents, or voltages with the resistance")
+        R = known("resistance", resistance)
+        route, i = "torque-constant by voltage", np.asarray(voltage, float) / float(R.value or 1.0)
+    name = "voltage" if current is None else "current"
+    tau, i = columns(1, load=load, **{name: i})
+    if not i.all():
+        raise InvalidValue(f"a {name} is 0; expected the {name}s that held the loads")
+    return route, tau, i, R
+
+
+def _bounded(
+    made: Measured, tau: np.ndarray, i: np.ndarray, R: Measured | None, static: float, slope: Measured | None
+) -> Measured:
+    """Bounds where friction at rest lies anywhere within +-static."""
     ends = [float(f((tau + s * static) / i)) for f, s in ((np.min, -1), (np.max, 1))]
     if R is not None:  # i = V / R: K errs as R does
         share = R.factor * (R.error or 0.0) / float(R.value or 1.0)

@@ -261,15 +261,7 @@ def thermal(
     if "temperature" not in log:
         raise MissingValue(f"{log.name} has no temperature")
     t, T = log.time - log.time[0], log["temperature"]
-    if power is None:
-        if not ("voltage" in log and "current" in log):
-            raise MissingValue(f"{log.name} has no voltage and current; give the heating power [W]")
-        power = np.asarray(log["voltage"] * log["current"])
-    P = np.broadcast_to(np.asarray(power, float), T.shape)
-    if until is not None:
-        P = np.where(log.time < until, P, 0.0)
-    if not (np.isfinite(P).all() and np.max(P) > 0):
-        raise InvalidValue(f"power is {power!r} W; expected finite numbers, and heating somewhere")
+    P = _heating(log, power, until)
     if ambient is not None and not math.isfinite(ambient):
         raise InvalidValue(f"ambient is {ambient!r} degC; expected a finite number")
     if len(T) < 5:
@@ -313,6 +305,20 @@ def thermal(
     return judged(made, remedy="heat longer").noting(
         _unsettled(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
     )
+
+
+def _heating(log: Log, power: np.ndarray | float | None, until: float | None) -> np.ndarray:
+    """The power at every sample [W]: as given, or voltage times current; off from `until` on."""
+    if power is None:
+        if not ("voltage" in log and "current" in log):
+            raise MissingValue(f"{log.name} has no voltage and current; give the heating power [W]")
+        power = np.asarray(log["voltage"] * log["current"])
+    P = np.broadcast_to(np.asarray(power, float), log["temperature"].shape)
+    if until is not None:
+        P = np.where(log.time < until, P, 0.0)
+    if not (np.isfinite(P).all() and np.max(P) > 0):
+        raise InvalidValue(f"power is {power!r} W; expected finite numbers, and heating somewhere")
+    return P
 
 
 def _second_node(fit: Curved, T: np.ndarray) -> Finding | None:

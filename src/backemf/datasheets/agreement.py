@@ -104,18 +104,22 @@ def _slips(sheet: Datasheet, rows: list[Relation], broken: list[Relation]) -> li
     would make every relation they stand in hold."""
     mending: list[tuple[int, Slip]] = []
     for entry in {id(e): e for r in broken for e in r.entries if e.kind != "assumed"}.values():
-        mine = [r for r in rows if any(e is entry for e in r.entries)]
-        n_broken = sum(any(e is entry for e in r.entries) for r in broken)
+        mine = [r for r in rows if r.has(entry)]
+        n_broken = sum(r.has(entry) for r in broken)
         # Where gears leave a range, a small factor always fits somewhere and proves nothing.
         loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
-        possible = {words: usual.factor for words, usual in SLIPS.items() if usual.happens(sheet, entry)}
-        for words, factor in possible.items():
-            for f in (factor, 1 / factor) if factor > 5 or not loose else ():
-                values = [tuple(e.value * f if e is entry else e.value for e in r.entries) for r in mine]
-                if all(r.holds(v, 0.05) for r, v in zip(mine, values, strict=True)):
-                    mending.append((n_broken, Slip(entry, f, words)))
+        for words, usual in SLIPS.items():
+            if usual.happens(sheet, entry) and (usual.factor > 5 or not loose):
+                factors = (f for f in (usual.factor, 1 / usual.factor) if _mends(mine, entry, f))
+                mending += [(n_broken, Slip(entry, f, words)) for f in factors]
     most = max((n for n, _ in mending), default=0)  # the slip that explains most of what is broken
     return [slip for n, slip in mending if n == most]
+
+
+def _mends(relations: list[Relation], entry: Entry, factor: float) -> bool:
+    """Whether every relation holds with one entry multiplied."""
+    scaled = ([e.value * factor if e is entry else e.value for e in r.entries] for r in relations)
+    return all(r.holds(tuple(values), 0.05) for r, values in zip(relations, scaled, strict=True))
 
 
 AS_GOOD = 4.0
@@ -162,11 +166,8 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
     if exact.agrees:
         return Agreement(exact)
     ordinary = problem.solve()
-    whole = (
-        ConstantsProblem(sheet, apart=True).solve()
-        if verdict.two_constants and sheet.kind == "motor"
-        else None
-    )
+    two = verdict.two_constants and sheet.kind == "motor"
+    whole = ConstantsProblem(sheet, apart=True).solve() if two else None
     if ordinary.agrees:
         return Agreement(whole if whole is not None and whole.agrees else ordinary)
     slip = [k for k, e in enumerate(problem.equations) if e is verdict.left_out]
@@ -177,13 +178,20 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
         said = [_said(s) for s in found]
         return Agreement(whole, (), _conceivable(said, said))
     if not found and whole is not None and whole.minimum.cost < ordinary.minimum.cost:
-        problem, ordinary = whole.problem, whole
-        tried, found = _singles(problem, ordinary)
-    ratio = _ratio(sheet, ordinary)
+        ordinary = whole
+        tried, found = _singles(whole.problem, whole)
+    return _with_some_left_out(ordinary, tried, found, verdict)
+
+
+def _with_some_left_out(
+    ordinary: Solution, tried: list[Solution], found: list[Solution], verdict: Verdict
+) -> Agreement:
+    """Without one entry, with another gear ratio, without two, or without as many as it takes."""
+    problem = ordinary.problem
+    ratio = _ratio(problem.sheet, ordinary)
     if not found and ratio is not None:
         return ratio
-    if not found:
-        found = _pairs(problem, ordinary, tried)
+    found = found or _pairs(problem, ordinary, tried)
     if not found:
         return _finished(_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary)))
     first, *rest = sorted(found, key=lambda s: _order(s, verdict))

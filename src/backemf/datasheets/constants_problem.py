@@ -176,6 +176,18 @@ class Solution:
         return spread(found.slopes, widening(found.cost, used - len(self.problem.names)))
 
 
+def _tells_efficiency(sheet: Datasheet, has: Collection[str]) -> bool:
+    """Whether a sheet tells, or leaves open within its equations, what the gears lose."""
+    names = set(has)
+    lossy = any(
+        e.side == "output" and ENTRIES[e.name].lossy and e.name in LOOSE | dict.fromkeys(DIRECT)
+        for e in sheet.entries
+    )
+    speeds = {"no_load_speed", "back_emf_constant", "speed_constant", "torque_speed"}
+    told = bool(names & {"stall_current", "resistance", "torque_constant"}) and bool(names & speeds)
+    return "gear_efficiency" in names or (sheet.kind != "motor" and lossy and told)
+
+
 class ConstantsProblem:
     """Unknowns and equations of a sheet; `apart` keeps torque and back-EMF constant apart, `unlike` does not
     believe the printed gear ratio."""
@@ -189,13 +201,7 @@ class ConstantsProblem:
         exact = ratio is not None and not (ratio.toleranced or unlike or len(sheet.all("gear_ratio")) > 1)
         self.fixed = {"N": abs(ratio.value)} if ratio is not None and exact else {}
         """Constants that are no unknowns: a ratio counts teeth."""
-        lossy = any(
-            e.side == "output" and ENTRIES[e.name].lossy and e.name in LOOSE | dict.fromkeys(DIRECT)
-            for e in sheet.entries
-        )
-        speeds = {"no_load_speed", "back_emf_constant", "speed_constant", "torque_speed"}
-        told = bool(has & {"stall_current", "resistance", "torque_constant"}) and bool(has & speeds)
-        efficiency = "gear_efficiency" in has or (sheet.kind != "motor" and lossy and told)
+        efficiency = _tells_efficiency(sheet, has)
         self.inertia = bool(has & {"rotor_inertia", "mechanical_time_constant", "reflected_inertia"})
         self.viscous, self.negative_drag = _viscous(sheet, self._rough(frozenset()))
         optional = {
@@ -302,56 +308,7 @@ class ConstantsProblem:
 
     def _rough(self, skipped: Collection[int]) -> dict[str, float]:
         """Medians of the ways to each constant: one wrong entry does not spoil them."""
-        s, V = self.sheet, self.sheet.voltage
-        N = s.value("gear_ratio") or 1.0
-
-        def rotor(name: str) -> float | None:
-            e = s.get(name)
-            if e is None or id(e) in skipped or e.value <= 0:
-                return None
-            return e.value / (N if e.side == "output" else 1.0) ** ENTRIES[name].gear
-
-        def middle(*values: float | None) -> float | None:
-            there = [v for v in values if v]
-            return statistics.median_low(there) if there else None
-
-        w_0, tau_0, k_n = rotor("no_load_speed"), rotor("stall_torque"), rotor("speed_constant")
-        points = [e for e in s.entries if e.speed is not None and id(e) not in skipped]
-        fast = [e.speed.value * (N if e.side == "output" else 1.0) for e in points if e.speed]
-        by_point = (e.voltage or V) / (2.0 * max(fast)) if (e := next(iter(points), None)) and fast else None
-        by_speed = k_n and derive("K_e", K_v=k_n), w_0 and derive("K_e", V=V, w_0=w_0)
-        K = middle(rotor("back_emf_constant"), rotor("torque_constant"), *by_speed)
-        K = K or by_point or (0.8 * V / w if (w := rotor("nominal_speed")) else 0.01)
-        stall, gradient, i_0 = (
-            s.get("stall_current"),
-            rotor("speed_torque_gradient"),
-            rotor("no_load_current"),
-        )
-        stalled = stall is not None and id(stall) not in skipped
-        R_stall = derive("R", V=stall.voltage or V, I_s=stall.value) if stall and stalled else None
-        R = middle(rotor("resistance"), R_stall, tau_0 and K * V / tau_0, gradient and gradient * K * K)
-        if R is None and points:
-            tau, w = points[0].value, points[0].speed.value if points[0].speed else 0.0
-            out = N if points[0].side == "output" else 1.0
-            R = max((points[0].voltage or V) - K * w * out, 0.1 * V) * K * out / max(tau, 1e-12)
-        if R is None and (tau_n := rotor("nominal_torque")):
-            R = 0.2 * K * V / tau_n
-        R = R or 1.0
-        t_m, t_e = rotor("mechanical_time_constant"), rotor("electrical_time_constant")
-        drag = rotor("coulomb_torque") or K * (i_0 if i_0 else 0.05 * V / R)
-        reflected = rotor("reflected_inertia")
-        return {
-            "R": R,
-            "K": K,
-            "tau_c": min(drag, 0.5 * K * V / R),
-            "B": 1e-3 * K * K / R,
-            "N": N,
-            "eta": 0.75,
-            "kappa": 1.0,
-            "J": middle(rotor("rotor_inertia"), t_m and t_m * K * K / R, reflected and reflected / N**2)
-            or 1e-6,
-            "L": middle(rotor("inductance"), t_e and t_e * R) or 1e-4,
-        }
+        return _RoughValues(self.sheet, skipped).constants()
 
     def assumptions(self) -> list[str]:
         """What the sheet leaves open, and what would settle it."""
@@ -377,6 +334,72 @@ class ConstantsProblem:
             ),
         }
         return [text for text, holds in texts.items() if holds]
+
+
+class _RoughValues:
+    """Rough constants of a sheet at the rotor, from what is printed and not skipped."""
+
+    def __init__(self, sheet: Datasheet, skipped: Collection[int]):
+        self.sheet, self.skipped, self.V = sheet, skipped, sheet.voltage
+        self.N = sheet.value("gear_ratio") or 1.0
+        self.points = [e for e in sheet.entries if e.speed is not None and id(e) not in skipped]
+
+    def rotor(self, name: str) -> float | None:
+        """An entry at the rotor; None where it is not printed or skipped."""
+        e = self.sheet.get(name)
+        if e is None or id(e) in self.skipped or e.value <= 0:
+            return None
+        return e.value / self.ratio(e) ** ENTRIES[name].gear
+
+    def ratio(self, e: Entry) -> float:
+        return self.N if e.side == "output" else 1.0
+
+    def back_emf(self) -> float:
+        k_n, w_0, V = self.rotor("speed_constant"), self.rotor("no_load_speed"), self.V
+        by_speed = k_n and derive("K_e", K_v=k_n), w_0 and derive("K_e", V=V, w_0=w_0)
+        K = _middle(self.rotor("back_emf_constant"), self.rotor("torque_constant"), *by_speed)
+        fast = [e.speed.value * self.ratio(e) for e in self.points if e.speed]
+        by_point = (self.points[0].voltage or V) / (2.0 * max(fast)) if fast else None
+        return K or by_point or (0.8 * V / w if (w := self.rotor("nominal_speed")) else 0.01)
+
+    def resistance(self, K: float) -> float:
+        tau_0, gradient, V = self.rotor("stall_torque"), self.rotor("speed_torque_gradient"), self.V
+        stall, by_stall = self.sheet.get("stall_current"), None
+        if stall is not None and id(stall) not in self.skipped:
+            by_stall = derive("R", V=stall.voltage or V, I_s=stall.value)
+        by_torque = tau_0 and K * V / tau_0, gradient and gradient * K * K
+        R = _middle(self.rotor("resistance"), by_stall, *by_torque)
+        if R is None and self.points:
+            first = self.points[0]
+            w, out = first.speed.value if first.speed else 0.0, self.ratio(first)
+            R = max((first.voltage or V) - K * w * out, 0.1 * V) * K * out / max(first.value, 1e-12)
+        if R is None and (tau_n := self.rotor("nominal_torque")):
+            R = 0.2 * K * V / tau_n
+        return R or 1.0
+
+    def constants(self) -> dict[str, float]:
+        N, V, K = self.N, self.V, self.back_emf()
+        R = self.resistance(K)
+        t_m, t_e = self.rotor("mechanical_time_constant"), self.rotor("electrical_time_constant")
+        drag = self.rotor("coulomb_torque") or K * (self.rotor("no_load_current") or 0.05 * V / R)
+        reflected = self.rotor("reflected_inertia")
+        J = _middle(self.rotor("rotor_inertia"), t_m and t_m * K * K / R, reflected and reflected / N**2)
+        return {
+            "R": R,
+            "K": K,
+            "tau_c": min(drag, 0.5 * K * V / R),
+            "B": 1e-3 * K * K / R,
+            "N": N,
+            "eta": 0.75,
+            "kappa": 1.0,
+            "J": J or 1e-6,
+            "L": _middle(self.rotor("inductance"), t_e and t_e * R) or 1e-4,
+        }
+
+
+def _middle(*values: float | None) -> float | None:
+    there = [v for v in values if v]
+    return statistics.median_low(there) if there else None
 
 
 def _conditions(sheet: Datasheet, geared: bool, rough: Mapping[str, float]) -> dict[str, float]:

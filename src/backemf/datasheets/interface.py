@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ..physics import drive as drives
@@ -10,6 +11,7 @@ from ..physics.drive import Drive
 from ..physics.gearbox import Gearbox
 from ..physics.motor import Motor
 from ..physics.steady import Line
+from ..units import Printed
 from .datasheet import Datasheet
 
 STIFF = 10.0
@@ -125,12 +127,8 @@ def _velocity_gain(sheet: Datasheet, V: float, motor: Motor, gearbox: Gearbox) -
 
 def unused_settings(sheet: Datasheet) -> list[str]:
     """Printed settings of the firmware that the drive of the sheet's own interface does not take, and why."""
-    f, law = sheet.firmware, law_of(sheet)
-    why: dict[str, str] = {}
-    for name, printed in f.items():
-        if name not in USES[law] and printed.value:
-            others = [control for control, names in USES.items() if name in names]
-            why[name] = f"of another law: {' or '.join(others)}" if others else ""
+    f = sheet.firmware
+    why = _of_other_laws(f, law_of(sheet))
     for name in ("integral", "derivative"):
         if name in f and f[name].value and f"{name}_gain" not in f:
             why[name] = f"{name}_gain, the duty of one count, is not printed"
@@ -138,13 +136,20 @@ def unused_settings(sheet: Datasheet) -> list[str]:
         why["derivative_filter"] = "without derivative and derivative_gain there is nothing to spread"
     unlike = {"error_gain", "proportional"} - {*f}
     if len(unlike) == 1:
-        why |= {
-            name: f"{next(iter(unlike))} is not printed"
-            for name in ("error_gain", "proportional")
-            if name in f
-        }
+        (other,) = {"error_gain", "proportional"} - unlike
+        why[other] = f"{next(iter(unlike))} is not printed"
     return [
         f"firmware {name.replace('_', ' ')} {f[name].text}" + (f" ({why[name]})" if why[name] else "")
         for name in f
         if name in why
     ]
+
+
+def _of_other_laws(f: Mapping[str, Printed], law: str) -> dict[str, str]:
+    """Printed settings that a law does not use, with those that do."""
+    why: dict[str, str] = {}
+    for name, printed in f.items():
+        if name not in USES[law] and printed.value:
+            others = [control for control, names in USES.items() if name in names]
+            why[name] = f"of another law: {' or '.join(others)}" if others else ""
+    return why

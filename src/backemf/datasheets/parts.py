@@ -108,7 +108,6 @@ def part(
     """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
     firmware profile such as "lerobot"."""
     from . import suggest
-    from .interface import has_gain
 
     file, label = str(name), ""
     if not isinstance(name, Datasheet) and not file.endswith(".toml"):
@@ -122,26 +121,37 @@ def part(
         if not any(e.kind != "assumed" for n in FRICTION for e in owner.all(n)):
             unknown.append("friction")
     else:
-        if label not in owner.identified:
-            raise UnknownName(f"identified set of {file}", label, owner.identified)
-        if control is not None:
-            raise InvalidValue(
-                f"control is {control!r}; an identified set has its part's own interface: leave it out"
-            )
+        _check_identified(owner, file, label, control)
         published = owner.identified[label]
         actuator = suggest.from_identified(owner, published, voltage)
         findings += _outside(str(name), published, actuator)
+    for path, said in _assumptions(owner, actuator):
+        findings.append(said)
+        unknown += [path] if path else []
+    return Part(actuator, tuple(findings), tuple(unknown))
+
+
+def _check_identified(owner: Datasheet, file: str, label: str, control: str | None) -> None:
+    if label not in owner.identified:
+        raise UnknownName(f"identified set of {file}", label, owner.identified)
+    if control is not None:
+        raise InvalidValue(
+            f"control is {control!r}; an identified set has its part's own interface: leave it out"
+        )
+
+
+def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Finding]]:
+    """(the parameter that was assumed, if it is one; what to say of it)."""
+    from .interface import has_gain
+
     if not has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
-        findings.append(_assumed_gain(owner, actuator))
-        unknown.append("drive.volts_per_radian")
+        yield "drive.volts_per_radian", _assumed_gain(owner, actuator)
     if "velocity_gain" not in owner.firmware and actuator.drive.followed == "velocity_target":
-        findings.append(_assumed_velocity_gain(owner, actuator))
-        unknown.append("drive.volt_seconds_per_radian")
+        yield "drive.volt_seconds_per_radian", _assumed_velocity_gain(owner, actuator)
     derivative = owner.firmware.get("derivative")
     measured = "derivative_gain" in owner.firmware or "drive.firmware_derivative_gain" in actuator.parameters
     if derivative is not None and derivative.value and not measured and _regulates(actuator):
-        findings.append(_unused_derivative(owner, derivative.value))
-    return Part(actuator, tuple(findings), tuple(unknown))
+        yield "", _unused_derivative(owner, derivative.value)
 
 
 def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:

@@ -50,6 +50,10 @@ class Relation(NamedTuple):
     def values(self) -> Values:
         return tuple(e.value for e in self.entries)
 
+    def has(self, entry: Entry) -> bool:
+        """Whether an entry stands in it."""
+        return any(e is entry for e in self.entries)
+
     def ratio(self, values: Values) -> float:
         left, right = self.sides(*values)
         return left / right if left > 0 and right > 0 else math.nan
@@ -129,49 +133,54 @@ def _rules() -> Iterator[Rule]:
         "ohm",
         "measure current and voltage with the rotor locked",
     )
-    for constant in ("torque_constant", "back_emf_constant"):
-        words = constant.replace("_", " ")
-        yield Rule(
-            "stall_torque",
-            f"stall torque and {words} x stall current",
-            ("stall_torque", constant, "stall_current"),
-            lambda sheet, V, tau, K, i: (tau, derive("tau_s", K_t=K, I_s=i)),
-            "N m",
-        )
-        yield Rule(
-            "no_load_speed",
-            f"no-load speed and (V - R I_0) / {words}",
-            ("no_load_speed", constant, "resistance", "no_load_current"),
-            lambda sheet, V, w, K, R, i_0: (w, derive("w_0", V=V, R=R, I_0=i_0, K_e=K)),
-            "rad/s",
-        )
-        yield Rule(
-            "gradient",
-            "speed/torque gradient and R / K^2",
-            ("speed_torque_gradient", "resistance", constant),
-            lambda sheet, V, gradient, R, K: (gradient, Line(R, K, K).gradient),
-            "rad/(s N m)",
-        )
-        yield Rule(
-            "mechanical_time_constant",
-            "mechanical time constant and R J / K^2",
-            ("mechanical_time_constant", "resistance", "rotor_inertia", constant),
-            lambda sheet, V, t_m, R, J, K: (t_m, Line(R, K, K).time_constant(J)),
-            "s",
-        )
-        yield Rule(
-            "nominal_torque",
-            f"nominal torque and {words} x nominal current",
-            ("nominal_torque", constant, "nominal_current"),
-            _nominal_torque,
-            "N m",
-        )
+    yield from _rules_of("torque_constant")
+    yield from _rules_of("back_emf_constant")
     yield Rule(
         "electrical_time_constant",
         "electrical time constant and L / R",
         ("electrical_time_constant", "inductance", "resistance"),
         lambda sheet, V, t_e, L, R: (t_e, L / R),
         "s",
+    )
+
+
+def _rules_of(constant: str) -> Iterator[Rule]:
+    """What follows from either of the two constants."""
+    words = constant.replace("_", " ")
+    yield Rule(
+        "stall_torque",
+        f"stall torque and {words} x stall current",
+        ("stall_torque", constant, "stall_current"),
+        lambda sheet, V, tau, K, i: (tau, derive("tau_s", K_t=K, I_s=i)),
+        "N m",
+    )
+    yield Rule(
+        "no_load_speed",
+        f"no-load speed and (V - R I_0) / {words}",
+        ("no_load_speed", constant, "resistance", "no_load_current"),
+        lambda sheet, V, w, K, R, i_0: (w, derive("w_0", V=V, R=R, I_0=i_0, K_e=K)),
+        "rad/s",
+    )
+    yield Rule(
+        "gradient",
+        "speed/torque gradient and R / K^2",
+        ("speed_torque_gradient", "resistance", constant),
+        lambda sheet, V, gradient, R, K: (gradient, Line(R, K, K).gradient),
+        "rad/(s N m)",
+    )
+    yield Rule(
+        "mechanical_time_constant",
+        "mechanical time constant and R J / K^2",
+        ("mechanical_time_constant", "resistance", "rotor_inertia", constant),
+        lambda sheet, V, t_m, R, J, K: (t_m, Line(R, K, K).time_constant(J)),
+        "s",
+    )
+    yield Rule(
+        "nominal_torque",
+        f"nominal torque and {words} x nominal current",
+        ("nominal_torque", constant, "nominal_current"),
+        _nominal_torque,
+        "N m",
     )
 
 
@@ -184,18 +193,25 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
     by = {name: [e for e in sheet.entries if e.name == name and e.value > 0] for name in ENTRIES}
     for rule in RULES:
         for entries in itertools.product(*(by[name] for name in rule.names)):
-            geared = [e for e in entries if ENTRIES[e.name].gear]
-            volts = {e.voltage for e in entries if e.name not in ANY_VOLTAGE}
-            if len({e.side for e in geared}) > 1 or len(volts) > 1:
-                continue
-            at = next(iter(volts), None) or sheet.voltage
-            behind = sheet.kind != "motor" and any(e.side == "output" for e in geared)
-            allowed = (LEAST_EFFICIENCY, 1.0) if rule.lossy and behind else (1.0, 1.0)
-            sides = functools.partial(rule.sides, sheet, at)
-            yield Relation(rule.code, rule.text, rule.remedy, entries, sides, rule.unit, allowed)
+            relation = _relation(sheet, rule, entries)
+            if relation is not None:
+                yield relation
     for name, entries in by.items():
         for a, b in itertools.combinations(entries, 2):
             yield from _twice(sheet, name, a, b)
+
+
+def _relation(sheet: Datasheet, rule: Rule, entries: tuple[Entry, ...]) -> Relation | None:
+    """A rule for entries of one sheet; None where they differ in side or voltage."""
+    geared = [e for e in entries if ENTRIES[e.name].gear]
+    volts = {e.voltage for e in entries if e.name not in ANY_VOLTAGE}
+    if len({e.side for e in geared}) > 1 or len(volts) > 1:
+        return None
+    at = next(iter(volts), None) or sheet.voltage
+    behind = sheet.kind != "motor" and any(e.side == "output" for e in geared)
+    allowed = (LEAST_EFFICIENCY, 1.0) if rule.lossy and behind else (1.0, 1.0)
+    sides = functools.partial(rule.sides, sheet, at)
+    return Relation(rule.code, rule.text, rule.remedy, entries, sides, rule.unit, allowed)
 
 
 def _twice(sheet: Datasheet, name: str, a: Entry, b: Entry) -> Iterator[Relation]:

@@ -148,27 +148,10 @@ class _Planner:
         lasting = None if rated is None or rated.kind == "peak" else rated.value
         if rated is not None and rated.kind == "peak" and most is None:
             most = rated.value
-        by_torque = self.current_for("peak_torque")
-        if by_torque is not None and most is not None and most < by_torque:
-            self.used -= {"peak_torque"}
-            self.reasons["peak_torque"] = "the peak current is the lower limit"
-        elif by_torque is not None and most is not None:
-            self.assumed.append(
-                f"the peak torque is the limit: it takes {by_torque:.3g} A, less than the peak current"
-                f" of {most:.3g} A"
-            )
-        most = min((i for i in (most, by_torque) if i is not None), default=None)
+        most = self._lower_peak(most)
         lasting = lasting or self.current_for("nominal_torque")
         if most is None:
-            self.reasons["peak_time"] = "no peak current or torque is printed"
-            self.used -= {"peak_time"}
-            if lasting is not None:
-                self.assumed.append(
-                    f"{lasting:.3g} A is what it carries for ever, not a limit: nothing is printed on how"
-                    " much more may flow, and for how long (peak_current, peak_time)"
-                )
-            rate = self.take("current_rate")
-            return None if rate is None else Limits(current_rate=rate)
+            return self._without_peak(lasting)
         fields: dict[str, Any] = {"current": most}
         if time is not None and lasting is not None and lasting < most:
             fields = {"continuous_current": lasting, "peak_current": most, "peak_time": time}
@@ -179,15 +162,38 @@ class _Planner:
             )
             self.used -= {"peak_time"} if time is not None else set()
         fields["current_rate"] = self.take("current_rate")
-        derating = {
-            name: self.sheet.value(name) for name in ("derating_start", "derating_end", "safe_current")
-        }
-        if all(v is not None for v in derating.values()) and thermal is not None:
+        derating = ("derating_start", "derating_end", "safe_current")
+        if thermal is not None and all(self.sheet.value(name) is not None for name in derating):
             fields |= {name: self.take(name) for name in derating}
         elif thermal is not None:
-            for name in derating:
-                self.reasons[name] = "derating needs derating_start, derating_end and safe_current"
+            needs = "derating needs derating_start, derating_end and safe_current"
+            self.reasons |= dict.fromkeys(derating, needs)
         return Limits(**fields)
+
+    def _lower_peak(self, most: float | None) -> float | None:
+        """The lower of the printed peak current and the current of the peak torque."""
+        by_torque = self.current_for("peak_torque")
+        if by_torque is not None and most is not None and most < by_torque:
+            self.used -= {"peak_torque"}
+            self.reasons["peak_torque"] = "the peak current is the lower limit"
+        elif by_torque is not None and most is not None:
+            self.assumed.append(
+                f"the peak torque is the limit: it takes {by_torque:.3g} A, less than the peak current"
+                f" of {most:.3g} A"
+            )
+        return min((i for i in (most, by_torque) if i is not None), default=None)
+
+    def _without_peak(self, lasting: float | None) -> Limits | None:
+        """Limits where no peak is printed."""
+        self.reasons["peak_time"] = "no peak current or torque is printed"
+        self.used -= {"peak_time"}
+        if lasting is not None:
+            self.assumed.append(
+                f"{lasting:.3g} A is what it carries for ever, not a limit: nothing is printed on how"
+                " much more may flow, and for how long (peak_current, peak_time)"
+            )
+        rate = self.take("current_rate")
+        return None if rate is None else Limits(current_rate=rate)
 
     def current_for(self, name: str) -> float | None:
         """The current behind a printed torque, gears and friction taken off."""
@@ -212,17 +218,20 @@ class _Planner:
                 self.reasons[name] = "no cogging torque is printed"
             return None
         self.used |= {"cogging_periods", "n_poles", "n_slots"}
-        amplitude = self.take("cogging_torque")
+        amplitude = self.take("cogging_torque") if printed is not None else self._cogging_share(share)
         if amplitude is None:
-            base = next((n for n in ("nominal_torque", "peak_torque") if self.sheet.get(n)), None)
-            if base is None or share is None:
-                self.reasons["cogging_percent"] = "no nominal or peak torque is printed that it is a share of"
-                return None
-            entry = self.sheet.get(base)
-            assert entry is not None
-            amplitude = (self.take("cogging_percent") or 0.0) * self.at_rotor(entry)
-            self.assumed.append(f"cogging of {share.printed.text} is counted of the {base.replace('_', ' ')}")
+            return None
         return Cogging(amplitude=amplitude, periods=periods, phase=self.take("cogging_phase") or 0.0)
+
+    def _cogging_share(self, share: Entry | None) -> float | None:
+        """Cogging that is printed as a share of a torque."""
+        base = next((n for n in ("nominal_torque", "peak_torque") if self.sheet.get(n)), None)
+        entry = None if base is None else self.sheet.get(base)
+        if base is None or entry is None or share is None:
+            self.reasons["cogging_percent"] = "no nominal or peak torque is printed that it is a share of"
+            return None
+        self.assumed.append(f"cogging of {share.printed.text} is counted of the {base.replace('_', ' ')}")
+        return (self.take("cogging_percent") or 0.0) * self.at_rotor(entry)
 
     def gearbox(self) -> Gearbox:
         c, ratio = self.solved.constants, self.sheet.value("gear_ratio")

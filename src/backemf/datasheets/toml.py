@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import BackemfError, UnknownName
@@ -172,15 +172,21 @@ class _Reader:
                 return name
         return usual
 
+    def _check_words(
+        self, key: str, table: Mapping[str, Any], known: Collection[str], needed: Sequence[str]
+    ) -> None:
+        for word in table:
+            if word not in known:
+                raise self.fail(key, UnknownName(f"key of {key}", word, known))
+        for word in needed:
+            if word not in table:
+                raise self.fail(key, f"{key} has no {word}")
+
     def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
         table = given if isinstance(given, dict) else {"value": given}
         point = name == "torque_speed"
-        for word in table:
-            if word not in (_POINT if point else _ENTRY):
-                raise self.fail(key, UnknownName(f"key of {key}", word, _POINT if point else _ENTRY))
-        for word in ("torque", "speed") if point else ("value",):
-            if word not in table:
-                raise self.fail(key, f"{key} has no {word}")
+        needed = ("torque", "speed") if point else ("value",)
+        self._check_words(key, table, _POINT if point else _ENTRY, needed)
         # Entries of the rotor alone are at the rotor whatever the sheet's side; electrical ones have no side.
         alone = name in ("rotor_inertia", "iron_loss")
         said: dict[str, Any] = {"side": "rotor" if alone else side, "voltage": voltage}
@@ -258,10 +264,7 @@ class _Reader:
     def identified(self) -> dict[str, Identified]:
         return {label: self.published(label, table) for label, table in self.table("identified").items()}
 
-    def published(self, label: str, table: Any) -> Identified:
-        where, wanted = f"identified.{label}", "source, friction, error and parameters"
-        if not isinstance(table, dict):
-            raise self.fail(label, f"{where} is {table!r:.40}; expected a table with {wanted}")
+    def _check_published(self, where: str, wanted: str, table: dict[str, Any]) -> None:
         for key, kind in _IDENTIFIED.items():
             if key not in table:
                 raise self.fail(where, f"{where} has no {key!r}; expected {wanted}")
@@ -272,6 +275,12 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 text = f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI"
                 raise self.fail(path, text)
+
+    def published(self, label: str, table: Any) -> Identified:
+        where, wanted = f"identified.{label}", "source, friction, error and parameters"
+        if not isinstance(table, dict):
+            raise self.fail(label, f"{where} is {table!r:.40}; expected a table with {wanted}")
+        self._check_published(where, wanted, table)
         words = {key: table[key] for key in ("source", "friction", "error")}
         numbers = {path: float(value) for path, value in table["parameters"].items()}
         supply = self.number("supply", table["supply"], "V").value if "supply" in table else None

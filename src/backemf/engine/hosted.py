@@ -12,13 +12,14 @@ joint's inertia and its armature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..errors import InvalidValue
 from ..physics.actuator import Actuator, inertias
 from ..physics.bench import Recorded
-from ..physics.maths import Scalar
+from ..physics.maths import Scalar, floor, maximum
+from ..physics.quantity import present
 from .system import ActuatorSystem, Results, Row
 
 LEAD = 0.5
@@ -83,6 +84,29 @@ class HostedSystem(ActuatorSystem):
         v = self.states.index("velocity")
         return *after, self.moved(p, u) * (after[v] - s[v]) / h - self.asked(u)["load"]
 
+    lead = 0.0
+    """Steps by which the host's velocity leads."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What its drive follows, among the inputs."""
+        return tuple(name for name in self.inputs if name in self.actuator.drive.targets)
+
+    def begin(self, p: Row, q: Scalar, v: Scalar, targets: Row) -> Results:
+        """The states of a joint at this position and velocity, as cold as its surroundings, whose targets
+        were asked all along."""
+        actuator, _ = self.with_parameters(p)
+        asked = dict(zip(self.targets, targets, strict=True))
+        state = actuator.initial_state(asked, position=q, velocity=v)
+        return tuple(state[name] for name in self.states)
+
+    def lag(self, p: Row, h: Scalar) -> Results:
+        """Whole steps by which commands come late, and the part of one after them."""
+        actuator, _ = self.with_parameters(p)
+        late = present(actuator.drive.delay) / h + self.lead
+        whole = floor(late + 1e-9)
+        return whole, maximum(late - whole, 0.0)
+
     def armature(self, p: Row) -> Scalar:
         """Inertia that the simulator must add to the joint:
         the rotors', unless backlash parts them from it [kg m^2]."""
@@ -117,6 +141,8 @@ class LiveSystem(HostedSystem):
     in place of the load come the acceleration that the joint had over the last step and the effort that acted
     in it."""
 
+    lead = LEAD
+
     def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         asked = self.asked(u)
         load = self.load_seen(p, u, 0.0, asked["acceleration"], asked["acted"], 1.0)
@@ -132,17 +158,3 @@ def live_system(actuator: Actuator, *, switched: bool = False) -> LiveSystem:
     return LiveSystem(
         actuator=actuator, bench=Recorded(), inputs=("inertia", "acceleration", "acted", *asked)
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Beginning:
-    """Where states begin after a reset, and how late commands come."""
-
-    start: Mapping[str, str] = field(default_factory=dict)
-    """State -> the parameter it starts from; the others start from 0."""
-    follows: Sequence[str] = ()
-    """States that start where the joint is."""
-    asked: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
-    """State -> limits (low, high) within which it starts from the first target."""
-    delay: str | None = None
-    """The parameter that commands are late by [s]."""

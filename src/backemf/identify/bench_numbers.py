@@ -122,22 +122,23 @@ def as_found(of_bench: Sequence[BenchNumber], log: Log) -> Log:
     and of gauges the mean."""
     if log.bench is None:
         return log
-    stated, here = parameters(log.bench), words(log.bench)
-    changes: dict[str, float] = {}
-    for one in of_bench:
-        field = one.path.removeprefix("bench.")
-        if one.path == field:
-            continue
-        same = not one.group or one.group == (here if field == "hanging" else number_of_or_name(log, field))
-        if log.name in one.logs or same:
-            changes[field] = one.value
-    gauges = [one.value for one in of_bench if one.path == "bench.supply_factor"]
+    known = (*parameters(log.bench), "hanging", "supply_factor")
+    rows = [(one.path.removeprefix("bench."), one) for one in of_bench if one.path.startswith("bench.")]
+    changes = {field: one.value for field, one in rows if _belongs(one, field, log)}
+    gauges = [one.value for field, one in rows if field == "supply_factor"]
     if gauges and "supply" in log:
         changes.setdefault("supply_factor", float(np.mean(gauges)))
-    changes = {k: v for k, v in changes.items() if k in stated or k in ("hanging", "supply_factor")}
+    changes = {field: value for field, value in changes.items() if field in known}
     there = replace(log, bench=replace(log.bench, **changes)) if changes else log
     volts = _volts(of_bench, log)
     return there if volts is None else replace(there, settings={**there.settings, "drive.supply": volts})
+
+
+def _belongs(one: BenchNumber, field: str, log: Log) -> bool:
+    """Whether a number that was found is that of a log's bench too."""
+    if not one.group or log.name in one.logs:
+        return True
+    return one.group == (words(bench_of(log)) if field == "hanging" else number_of_or_name(log, field))
 
 
 def _volts(of_bench: Sequence[BenchNumber], log: Log) -> float | None:

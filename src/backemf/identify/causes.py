@@ -113,15 +113,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     if strain(p, x) <= worth:
         return
     n = max(1, p.substeps // 2)
-    candidates = []
-    H, g, _ = p.normal(x, robust=robust, substeps=n)
-    for cause in CAUSES:
-        places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
-        there = {p.free.parameters[k].path for k in places}
-        if there:
-            candidates.append((_promise(p, x, H, g, places), cause, places))
-    best = max((promise for promise, *_ in candidates), default=0.0)
-    candidates = [row for row in candidates if row[0] > max(0.25 * worth, 0.15 * best)]
+    candidates = _candidates(p, x, robust, n, worth)
     if not candidates:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
@@ -129,6 +121,20 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     good = likely(rows, worth)
     if good:
         yield _named(good)
+
+
+def _candidates(
+    p: Problem, x: np.ndarray, robust: float, n: int, worth: float
+) -> list[tuple[float, Cause, list[int]]]:
+    """(what it promises, cause, places of its numbers) of causes that promise something."""
+    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    candidates = []
+    for cause in CAUSES:
+        places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
+        if places:
+            candidates.append((_promise(p, x, H, g, places), cause, places))
+    best = max((promise for promise, *_ in candidates), default=0.0)
+    return [row for row in candidates if row[0] > max(0.25 * worth, 0.15 * best)]
 
 
 def likely(rows: Sequence[Tried], worth: float) -> list[Tried]:

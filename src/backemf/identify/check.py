@@ -19,12 +19,12 @@ from ..findings import Finding, finding
 from ..logs.log import Log, actuator_and_logs
 from ..physics.actuator import Actuator
 from ..tables import number, table
-from .bench_numbers import measured, supplies
 from .causes import causes, drifting
-from .inspect.remedies import Build, Inspection, apply, inspected, limits_of, merged
+from .inspect.remedies import apply, limits_of, merged
 from .inspect.signals import coverage
-from .parameters import WIDE, default_paths, free, sized
-from .problem import Problem, fitted_drive, long_enough, problem, with_some_inertia
+from .parameters import WIDE
+from .plants.bench import inspection
+from .problem import Problem, long_enough
 from .search import bench_search
 from .uncertainty import inverse
 
@@ -32,6 +32,9 @@ FATAL = ("no_motion", "clock_drift")
 """Defects that no fit survives, beside faults that no remedy mends."""
 DETERMINED = 0.15
 """Relative error up to which a parameter counts as determined by the data."""
+
+MOSTLY, PARTLY = 0.7, 0.34
+"""Shares of parameters left undetermined from which on more must be recorded, or priors be given."""
 
 
 def _friction(*names: str) -> tuple[str, ...]:
@@ -139,13 +142,13 @@ def check(
         seen += diagnosis(actuator, looked.mended, free_paths, prior)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
-    open_ = [e for e in expectations if not e.determined]
-    if _fatal(seen) or looked.open or (expectations and len(open_) > 0.7 * len(expectations)):
+    share = sum(not e.determined for e in expectations) / max(len(expectations), 1)
+    if _fatal(seen) or looked.open or share > MOSTLY:
         verdict = "record more"
     elif any(f.numbers.get("offered") for f in looked.findings):
         verdict = "mend first"
     else:
-        verdict = "fit with priors" if combinations or len(open_) > 0.34 * len(expectations) else "fit"
+        verdict = "fit with priors" if combinations or share > PARTLY else "fit"
     return Check(
         verdict=verdict,
         findings=tuple(merged(seen)),
@@ -154,17 +157,6 @@ def check(
         n_logs=len(logs),
         n_samples=sum(len(log) for log in logs),
     )
-
-
-def inspection(
-    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
-) -> tuple[Build, Inspection]:
-    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
-
-    def build(some: Sequence[Log]) -> Problem:
-        return identifiability_problem(some, actuator, free_paths, prior)
-
-    return build, inspected(build, actuator, logs)
 
 
 def diagnosis(
@@ -182,20 +174,6 @@ def diagnosis(
 
 def _fatal(rows: Sequence[Finding]) -> bool:
     return any(f.code in FATAL for f in rows)
-
-
-def identifiability_problem(
-    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
-) -> Problem:
-    """The fit's own problem at the start parameters."""
-    actuator, guessed = fitted_drive(actuator, logs)
-    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
-    paths = usual if free_paths is None else list(free_paths)
-    if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
-        actuator = with_some_inertia(actuator, logs)
-    actuator = sized(actuator, paths)
-    numbers = free(actuator, paths, prior=prior)
-    return problem(actuator, logs, numbers.with_(measured(logs) + supplies(actuator, logs)))
 
 
 def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str, float]]]:
@@ -228,17 +206,22 @@ def identifiability(p: Problem) -> tuple[tuple[Expectation, ...], list[dict[str,
                 from_data=alone if alone < 5 * WIDE * scale else math.inf,
             )
         )
-    # Combinations: directions in which the data says next to nothing, and the parameters whose error comes
-    # from there.
+    return tuple(rows), _open_combinations(H, error, vague, rows)
+
+
+def _open_combinations(
+    H: np.ndarray, error: np.ndarray, vague: np.ndarray, rows: Sequence[Expectation]
+) -> list[dict[str, float]]:
+    """Directions in which the data says next to nothing, and the parameters whose error comes from there."""
     values, vectors = np.linalg.eigh(np.diag(error) @ H @ np.diag(error))
     combinations = []
     for value, vector in zip(values, vectors.T, strict=True):
         if value < 3.0:
             share = (error * vector) ** 2 / (value + (error / (20 * WIDE)).mean() ** 2) / np.diag(vague)
-            shares = {q.path: float(v) for q, v, s in zip(numbers, vector, share, strict=True) if s > 0.5}
+            shares = {row.path: float(v) for row, v, s in zip(rows, vector, share, strict=True) if s > 0.5}
             if len(shares) > 1 and any(not row.determined for row in rows if row.path in shares):
                 combinations.append(shares)
-    return tuple(rows), combinations
+    return combinations
 
 
 def _identifiability_findings(

@@ -17,12 +17,11 @@ from ..logs.log import Log, actuator_and_logs
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit import Fit, FittedLog
-from .check import inspection
 from .frictions import law, with_friction
 from .holdout import split
 from .inspect.remedies import UNDERSTOOD, merged
 from .options import LADDER, FitOptions
-from .plants.bench import BenchPlant
+from .plants.bench import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
 from .search import FrictionSearch
 from .uncertainty import uncertainty, with_terms
@@ -44,9 +43,9 @@ def run_fit(
     started_at = time.process_time()
     plant = build_plant(actuator, logs, options)
     if options.friction == LADDER:
-        from .ladder import run_ladder
+        from .ladder import climb_ladder
 
-        found = run_ladder(plant).fit
+        found = climb_ladder(plant).fit
     else:
         found = make_fit(find_optimum(FrictionSearch(plant, options, begin), options.friction))
     return replace(found, cpu_s=time.process_time() - started_at)
@@ -55,7 +54,7 @@ def run_fit(
 fit = takes(FitOptions)(run_fit)
 
 
-def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions) -> Plant:
+def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: str = "fit") -> Plant:
     """What carries the joints of these logs, with its starts; refuses options that do not apply to it."""
     several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
     if any(isinstance(log, Log) and log.joints for log in several):
@@ -63,7 +62,7 @@ def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions) -> Plan
 
         options.check("robot")
         return robot_plant(actuator, several, options)
-    actuator, logs = actuator_and_logs("fit", actuator, logs)
+    actuator, logs = actuator_and_logs(verb, actuator, logs)
     options.check("bench", carried_by(logs))
     check_place(options.on)
     return bench_plant(actuator, logs, options)

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..logs.log import Log
 from ..physics.quantity import parameters
+from .bench_numbers import words
 
 KEYS: dict[str, Callable[[Log], Any]] = {
     "gain": lambda log: log.settings.get("drive.proportional"),
@@ -20,6 +21,9 @@ KEYS: dict[str, Callable[[Log], Any]] = {
     "name": lambda log: log.name,
 }
 LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
+FEWEST_GROUPS = 3
+"""Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
+MOST_FOLDS = 4
 SHOWN = 12
 """Names of logs in a message."""
 
@@ -88,3 +92,55 @@ def divide(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
         first.append(log.between(begin, cut))
         rest.append(replace(log.between(cut, end), name=f"{log.name} ({hold_out})"))
     return first, rest
+
+
+def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
+    """Logs to judge on where nobody says: those of the middle gain, or else mass,
+    where most logs have another; or every fourth log."""
+    for key in ("gain", "mass"):
+        values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
+        middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
+        if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
+            return [{key: middle}], f"the logs with {key} {middle:g}"
+    if len(logs) < 2:
+        raise InvalidValue(
+            f"{len(logs)} log is too little to hold some out; record more, or name hold_out yourself"
+        )
+    names = [log.name for log in logs][1 :: min(4, len(logs))]
+    return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
+
+
+def in_words(hold_out: Any) -> str:
+    """What is held out, as a person says it: "gain 16", "name log 2"."""
+    if isinstance(hold_out, Mapping):
+        return " and ".join(
+            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
+            for key, value in hold_out.items()
+        )
+    if isinstance(hold_out, (list, tuple)):
+        return ", ".join(map(in_words, hold_out))
+    return "those of a function" if callable(hold_out) else str(hold_out)
+
+
+def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
+    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
+    else every group of the training logs as well."""
+    _, judged = split(logs, hold_out)
+    groups = grouped(logs)
+    told = [name for name in groups if all(log in judged for log in groups[name])]
+    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
+        return [[log.name for log in judged]], ""
+    parts = [[log.name for log in members] for members in groups.values()]
+    while len(parts) > MOST_FOLDS:  # the smallest together
+        parts.sort(key=len)
+        parts = [parts[0] + parts[1], *parts[2:]]
+    return parts, f"{len(parts)} groups of logs, each held out in turn"
+
+
+def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
+    """Logs by rig and settings; each by itself where all are of one."""
+    groups: dict[Any, list[Log]] = {}
+    for log in logs:
+        rig = None if log.bench is None else words(log.bench)
+        groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
+    return groups if len(groups) > 1 else {log.name: [log] for log in logs}

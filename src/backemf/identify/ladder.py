@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
 from ..errors import BackemfError, InvalidValue
-from ..logs.log import Log, actuator_and_logs
-from ..physics.actuator import Actuator
+from ..logs.log import Log
+from ..options import takes
 from ..results.fit import Fit, Score, Tried
 from ..tables import table
-from .bench_numbers import words
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
-from .frictions import LADDER
-from .holdout import KEYS, split
+from .holdout import default_hold_out, folds_of, in_words, split
 from .optimize import Progress
-from .options import FitOptions
+from .options import LadderOptions
 from .plants.plant import Plant
 from .search import FrictionSearch
 
@@ -123,9 +120,6 @@ class Ladder:
 
 STOPPED = "the ladder was interrupted before it"
 """Why there is no fit of a rung that nobody waited for."""
-FEWEST_GROUPS = 3
-"""Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
-MOST_FOLDS = 4
 QUICK = 7e-3
 """Longest step of the simulations that a robot's rungs are compared by [s]."""
 AS_GOOD = 1.01
@@ -134,81 +128,22 @@ NEAR = 1.03
 """How much more than the best it may leave before the last steps and still come out ahead."""
 
 
-def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
-    """Logs to judge on where nobody says: those of the middle gain, or else mass,
-    where most logs have another; or every fourth log."""
-    for key in ("gain", "mass"):
-        values = sorted({KEYS[key](log) for log in logs if KEYS[key](log) is not None})
-        middle = values[(len(values) - 1) // 2] if len(values) >= 3 else None
-        if middle is not None and sum(KEYS[key](log) == middle for log in logs) <= 0.6 * len(logs):
-            return [{key: middle}], f"the logs with {key} {middle:g}"
-    if len(logs) < 2:
-        raise InvalidValue(
-            f"{len(logs)} log is too little to hold some out; record more, or name hold_out yourself"
-        )
-    names = [log.name for log in logs][1 :: min(4, len(logs))]
-    return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
-
-
-def in_words(hold_out: Any) -> str:
-    """What is held out, as a person says it: "gain 16", "name log 2"."""
-    if isinstance(hold_out, Mapping):
-        return " and ".join(
-            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
-            for key, value in hold_out.items()
-        )
-    if isinstance(hold_out, (list, tuple)):
-        return ", ".join(map(in_words, hold_out))
-    return "those of a function" if callable(hold_out) else str(hold_out)
-
-
-def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
-    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
-    else every group of the training logs as well."""
-    _, judged = split(logs, hold_out)
-    groups = grouped(logs)
-    told = [name for name in groups if all(log in judged for log in groups[name])]
-    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
-        return [[log.name for log in judged]], ""
-    parts = [[log.name for log in members] for members in groups.values()]
-    while len(parts) > MOST_FOLDS:  # the smallest together
-        parts.sort(key=len)
-        parts = [parts[0] + parts[1], *parts[2:]]
-    return parts, f"{len(parts)} groups of logs, each held out in turn"
-
-
-def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
-    """Logs by rig and settings; each by itself where all are of one."""
-    groups: dict[Any, list[Log]] = {}
-    for log in logs:
-        rig = None if log.bench is None else words(log.bench)
-        groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
-    return groups if len(groups) > 1 else {log.name: [log] for log in logs}
-
-
-def ladder(
-    actuator: Actuator,
-    logs: Sequence[Log],
-    *,
-    rungs: Sequence[str] = LADDER,
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-    hold_out: Any = None,
-    n_starts: int = 3,
-    seed: int = 0,
-    progress: Progress | None = None,
-    apply: bool = False,
-    **more: Any,
-) -> Ladder:
+def run_ladder(actuator: Any, logs: Sequence[Log], options: LadderOptions) -> Ladder:
     """Fit each friction of the ladder and judge it on held-out logs; each rung starts from what the rungs
     that it contains found. Where fewer than three groups of logs would be held out, every group is in
-    turn."""
-    actuator, logs = actuator_and_logs("ladder", actuator, logs)
-    given = {"prior": prior, "hold_out": hold_out, "n_starts": n_starts, "seed": seed, "progress": progress}
-    options = FitOptions(**given, apply=apply, **more)
-    return run_ladder(build_plant(actuator, logs, options), rungs)
+    turn.
+
+    Args:
+        actuator: where the search starts, as in `fit`.
+        logs: recordings of one bench or several, or of one robot.
+    """
+    return climb_ladder(build_plant(actuator, logs, options, "ladder"), options.rungs)
 
 
-def run_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
+ladder = takes(LadderOptions)(run_ladder)
+
+
+def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
     """Fit each friction and take the simplest that is as good as the best.
 
     Args:

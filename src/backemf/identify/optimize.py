@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -111,9 +112,8 @@ def levenberg_marquardt(
     damping: float = 1e-2,
     still: Sequence[str] = (),
 ) -> Minimum:
-    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped,
-    and kept inside the bounds. Near an optimum little damping lets it slide along a valley. Paths that
-    are `still` stay where they are."""
+    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept in
+    the bounds. Near an optimum little damping lets it slide along a valley. Paths in `still` stay."""
     mean, precision = problem.free.prior()[0], problem.free.precision
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -123,51 +123,42 @@ def levenberg_marquardt(
 
     x = problem.free.inside(np.asarray(x, float))
     H, g, cost, data_cost = evaluate(x)
-    n_evaluations, ended = 1, "stopped at its limit of iterations"
+    n_evaluations, small, ended = 1, 0, "stopped at its limit of iterations"
     if not np.isfinite(cost):
         ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
-    small = 0
     seen = watcher.get() or (lambda *_: None)
-
-    def here() -> Minimum:
-        done = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
-        return Minimum(x=x, ended="interrupted", **done)
-
     low, high = problem.free.bounds()
     fixed = np.array([q.path in still for q in problem.free.parameters], bool)
-    for _ in range(most):
-        held = (
-            ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
-        )  # or at a bound that it pushes against
-        scale = np.maximum(np.diag(H), 1e-12)
-        improved, trial, there = False, x, (H, g, cost, data_cost)
-        for _ in range(12):
-            step = _step(H + damping * np.diag(scale), g, x, low, high, held)
-            if step is None:
-                damping *= 10.0
-                continue
-            step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
-            trial = problem.free.inside(x + step)
-            try:
+    try:
+        for _ in range(most):
+            # or at a bound that it pushes against
+            held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
+            scale = np.maximum(np.diag(H), 1e-12)
+            improved, trial, there = False, x, (H, g, cost, data_cost)
+            for _ in range(12):
+                step = _step(H + damping * np.diag(scale), g, x, low, high, held)
+                if step is None:
+                    damping *= 10.0
+                    continue
+                step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
+                trial = problem.free.inside(x + step)
                 there = evaluate(trial)
-            except KeyboardInterrupt:
-                raise Interrupted(here()) from None
-            n_evaluations += 1
-            improved = bool(np.isfinite(there[2]) and there[2] < cost)
+                n_evaluations += 1
+                improved = bool(np.isfinite(there[2]) and there[2] < cost)
+                if improved:
+                    break
+                damping *= 4.0
             if improved:
-                break
-            damping *= 4.0
-        if improved:
-            small = small + 1 if cost - there[2] < tolerance * cost else 0
-            x, (H, g, cost, data_cost) = trial, there
-            try:
+                small = small + 1 if cost - there[2] < tolerance * cost else 0
+                x, (H, g, cost, data_cost) = trial, there
                 seen(problem, x, cost)
-            except KeyboardInterrupt:
-                raise Interrupted(here()) from None
-            damping = max(damping / 5.0, 1e-9)
-        if not improved or small >= 2:
-            ended = "converged"
-            break
+                damping = max(damping / 5.0, 1e-9)
+            if not improved or small >= 2:
+                ended = "converged"
+                break
+    except KeyboardInterrupt:
+        now: dict[str, Any] = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
+        raise Interrupted(Minimum(x=x, ended="interrupted", **now)) from None
     return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
 
 

@@ -185,3 +185,15 @@ class FitOptions(Options):
         super().__post_init__()
         if not 0.0 <= self.free_inertia < 1.0:
             raise InvalidValue(f"free_inertia is {self.free_inertia:g}; expected a share from 0 up to 1")
+
+
+@options
+class LadderOptions(FitOptions):
+    """Keywords of `be.ladder`: those of `be.fit`, and the rungs."""
+
+    n_starts: int = option(
+        default=3, help="How many starts at most.", applies_to=BENCH, cli="--starts", least=1
+    )
+    rungs: Sequence[str] | None = option(
+        default=None, help="Frictions to try, from poor to rich; the usual ones, unless given.", cli=HIDDEN
+    )

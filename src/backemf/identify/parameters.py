@@ -238,35 +238,19 @@ def _parameter(
     start, most, signed = float(values[path]), actuator.traits(path)["most"], actuator.traits(path)["signed"]
     most = held if most is None else most if held is None else min(most, held)
     above = actuator.over(path)
-    if bound is not None and not bound[0] < bound[1]:
-        raise InvalidValue(f"bounds of {path} are {bound[0]:g} to {bound[1]:g}; expected the lower one first")
+    _check_bounds(path, bound, start, may_start_outside=signed is not None)
     knee: float | None = None
     if signed is not None:
         low, high = bound or (start - 10 * signed, start + 10 * signed)
         prior = stated or (start, signed)
     else:
-        base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path)
+        base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path) or 0.0
         scale = max(start - base, 1e-3 * start, 1e-9)
-        knee = KNEE * max(scale, usual or 0.0) if actuator.traits(path)["least"] == 0 else None
-        low, high = 0.0 if knee else scale * SMALLEST, max(scale, usual or 0.0) / SMALLEST
-        reach = actuator.traits(path)["within"]
-        if reach is not None:
-            low, high = min((usual or start) / reach, start), max((usual or start) * reach, start)
-        low, high = bound or (low, high)
-        if most is not None:
-            high = min(high, most)
-        if low <= 0 and knee is None:
-            low = scale * SMALLEST
-        if bound is not None and not bound[0] <= start <= bound[1]:
-            raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {bound[0]:g} to {bound[1]:g}")
-        if stated is not None:
-            value, error = max(stated[0] - base, 0.0), stated[1]
-        else:
-            value, error = max(scale, 0.0 if start > base else usual or 0.0), None
-        near = max(value, 1e-300) if knee is None else knee + value  # d value / d x there
-        mean = math.log(near) if knee is None else math.log1p(value / knee)
-        width = WIDE if error is None else max(error / near, 1e-4)
-        prior = (mean, width)
+        knee = KNEE * max(scale, usual) if actuator.traits(path)["least"] == 0 else None
+        low, high = bound or _reach(actuator.traits(path)["within"], start, scale, usual, knee)
+        high = high if most is None else min(high, most)
+        low = scale * SMALLEST if low <= 0 and knee is None else low
+        prior = _believed(start, base, scale, usual, stated, knee)
     return Parameter(
         path=path,
         start=start,
@@ -279,6 +263,43 @@ def _parameter(
         above=above,
         knee=knee,
     )
+
+
+def _check_bounds(
+    path: str, bound: tuple[float, float] | None, start: float, *, may_start_outside: bool
+) -> None:
+    if bound is None:
+        return
+    low, high = bound
+    if not low < high:
+        raise InvalidValue(f"bounds of {path} are {low:g} to {high:g}; expected the lower one first")
+    if not may_start_outside and not low <= start <= high:
+        raise InvalidValue(f"{path} starts at {start:g}, outside its bounds {low:g} to {high:g}")
+
+
+def _reach(
+    within: float | None, start: float, scale: float, usual: float, knee: float | None
+) -> tuple[float, float]:
+    """Bounds of a number that is not negative, where nobody gave any."""
+    if within is not None:
+        middle = usual or start
+        return min(middle / within, start), max(middle * within, start)
+    return 0.0 if knee else scale * SMALLEST, max(scale, usual) / SMALLEST
+
+
+def _believed(
+    start: float,
+    base: float,
+    scale: float,
+    usual: float,
+    stated: tuple[float, float] | None,
+    knee: float | None,
+) -> tuple[float, float]:
+    """(mean, standard error) in the coordinate of a number that is not negative, before any data."""
+    value = max(scale, 0.0 if start > base else usual) if stated is None else max(stated[0] - base, 0.0)
+    near = max(value, 1e-300) if knee is None else knee + value  # d value / d x there
+    mean = math.log(near) if knee is None else math.log1p(value / knee)
+    return mean, WIDE if stated is None else max(stated[1] / near, 1e-4)
 
 
 def size(actuator: Actuator) -> Size:

@@ -3,6 +3,7 @@ and the normal equations of all of them."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -94,19 +95,8 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
     """A log's inputs as rows, its measurements, settings and start."""
     given = log
     log, samples = given.refined()
-    bench = bench_of(log)
-    if "bench.hanging" in free.paths:
-        bench = with_angle(bench)
-    if "bench.supply_factor" in free.paths and bench.supply_factor is None:
-        bench = replace(bench, supply_factor=1.0)
-    wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]
-    inputs = {name: log[name] for name in sorted(wanted)}
-    for name, values in inputs.items():
-        if not np.isfinite(values).all():
-            k = int(np.argmax(~np.isfinite(values)))
-            raise InvalidValue(
-                f"{log.name}: {name} is not finite at sample {k}; cut the log or repair the signal"
-            )
+    bench = _freed_bench(bench_of(log), free)
+    inputs = _inputs(actuator, log, bench)
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
     rows = held(values, np.diff(log.time))
     if actuator.drive.delay:
@@ -122,6 +112,28 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
     fixed = {**parameters(bench, "bench."), **mine}
     return PreparedLog(given, rows, measured, fixed, start, bench, values, log.time, samples, restarts)
+
+
+def _freed_bench(bench: Bench, free: FreeParameters) -> Bench:
+    """With an angle and a factor of the supply where these are to be found."""
+    if "bench.hanging" in free.paths:
+        bench = with_angle(bench)
+    if "bench.supply_factor" in free.paths and bench.supply_factor is None:
+        bench = replace(bench, supply_factor=1.0)
+    return bench
+
+
+def _inputs(actuator: Actuator, log: Log, bench: Bench) -> dict[str, np.ndarray]:
+    """What acts on a log, by name."""
+    wanted = [*targets(log, actuator.drive), *(n for n in ("enabled", "supply") if n in log), *bench.series]
+    inputs = {name: log[name] for name in sorted(wanted)}
+    for name, values in inputs.items():
+        if not np.isfinite(values).all():
+            k = int(np.argmax(~np.isfinite(values)))
+            raise InvalidValue(
+                f"{log.name}: {name} is not finite at sample {k}; cut the log or repair the signal"
+            )
+    return inputs
 
 
 @dataclass
@@ -144,11 +156,7 @@ class Problem:
         self.starts = self.starts or {"": actuator}
         if DELAY in self.free.paths and actuator.drive.delay is None:
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
-        asked = [*targets(first.log, self.actuator.drive), *first.bench.series]
-        names = {*asked, *(n for n in first.log.signals if n in ("enabled", "supply"))}
-        self.system = ActuatorSystem(
-            actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
-        )
+        self.system = self._system(actuator)
         inner = tuple(path for path in self.free.paths if path in self.system.parameters)
         self.kernels: Kernels = kernels(self.system, free=inner)
         self.names = list(self.system.parameters)
@@ -159,11 +167,6 @@ class Problem:
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in inner]
         self.index = self.free.columns(len(self.logs))
-        self.patterns = [
-            (columns, np.flatnonzero((self.index == columns).all(axis=1)))
-            for columns in np.unique(self.index, axis=0)
-        ]
-        """Logs in which the same parameters act: (parameter of each column, the logs)."""
         self.resets = self._resets()
         self.offsets = np.cumsum([0, *(len(p.samples) for p in self.logs)])
         """Where the samples of each log begin and end, one after the other."""
@@ -173,6 +176,21 @@ class Problem:
         self.delay_free = DELAY in self.free.paths
         self._laid_out: tuple[np.ndarray, list[np.ndarray]] | None = None
         """The delays and inputs that the rows are laid out for."""
+
+    @functools.cached_property
+    def patterns(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Logs in which the same parameters act: (parameter of each column, the logs)."""
+        every = np.unique(self.index, axis=0)
+        return [(columns, np.flatnonzero((self.index == columns).all(axis=1))) for columns in every]
+
+    def _system(self, actuator: Actuator) -> ActuatorSystem:
+        """What is simulated; all logs have the inputs of the first."""
+        first = self.logs[0]
+        asked = [*targets(first.log, self.actuator.drive), *first.bench.series]
+        names = {*asked, *(n for n in first.log.signals if n in ("enabled", "supply"))}
+        return ActuatorSystem(
+            actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
+        )
 
     def _resets(self) -> Resets | None:
         """Where the model starts anew within a log, as the kernels take it."""
@@ -418,10 +436,7 @@ def problem(
     if not logs:
         raise MissingValue("no logs were given; expected at least one recording")
     long_enough(logs)
-    seen = tuple(o for o in OUTPUTS if any(o in log for log in logs)) if outputs is None else tuple(outputs)
-    if "position" not in seen:
-        there = ", ".join(sorted({s for log in logs for s in log.signals}))
-        raise MissingValue(f"none of the logs has a position; they have: {there}")
+    seen = _recorded_outputs(logs) if outputs is None else tuple(outputs)
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
     prepared = [prepare(actuator, _with_common(log, common, actuator), seen, free) for log in logs]
     kinds = {type(p.bench).__name__ for p in prepared}
@@ -429,15 +444,28 @@ def problem(
         raise InvalidValue(
             f"the logs come from different benches ({', '.join(sorted(kinds))}); fit one sort at a time"
         )
-    noise = [np.median([noise_of(p.measured[:, k]) for p in prepared]) for k in range(len(seen))]
-    sigma = np.array([max(x, LEAST_NOISE.get(o, 1e-9)) for x, o in zip(noise, seen, strict=True)])
     if labels:
         prepared = [
             one._replace(joint=joint, recording=recording)
             for one, (joint, recording) in zip(prepared, labels, strict=True)
         ]
     steps = substeps or default_substeps(prepared, actuator)
-    return Problem(actuator, prepared, free, seen, steps, sigma, starts or {})
+    return Problem(actuator, prepared, free, seen, steps, _noise(prepared, seen), starts or {})
+
+
+def _noise(prepared: Sequence[PreparedLog], outputs: Sequence[str]) -> np.ndarray:
+    """Standard deviation of the recordings' noise, by output."""
+    noise = [np.median([noise_of(p.measured[:, k]) for p in prepared]) for k in range(len(outputs))]
+    return np.array([max(x, LEAST_NOISE.get(o, 1e-9)) for x, o in zip(noise, outputs, strict=True)])
+
+
+def _recorded_outputs(logs: Sequence[Log]) -> tuple[str, ...]:
+    """What some log recorded and is compared."""
+    seen = tuple(o for o in OUTPUTS if any(o in log for log in logs))
+    if "position" not in seen:
+        there = ", ".join(sorted({s for log in logs for s in log.signals}))
+        raise MissingValue(f"none of the logs has a position; they have: {there}")
+    return seen
 
 
 def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:

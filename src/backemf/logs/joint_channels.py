@@ -98,14 +98,9 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         text if len(each) == len(ordered) > 1 else f"{', '.join(each)}: {text}"
         for text, each in whose.items()
     ]
-    first, ranged = next(iter(ordered.values())), all(j.low is not None for j in robot.joints)
-    common = [
-        f
-        for f in first.findings
-        if all(f in one.findings for one in ordered.values())
-        and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
-    ]
-    findings = [*common, *whole.findings]
+    if whole.left:
+        said.append(f"of no joint, not used: {', '.join(whole.left)}")
+    findings = [*_common_findings(robot, ordered), *whole.findings]
     alone = [j for j in robot.names if j not in ordered]
     if alone:
         text = (
@@ -114,8 +109,6 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         )
         remedy = f'record all joints, or say where one is: --map "{alone[0]}=NAME"'
         findings.append(finding("joints_not_recorded", text, remedy, joints=len(alone)))
-    if whole.left:
-        said.append(f"of no joint, not used: {', '.join(whole.left)}")
     return Log(
         name=whole.name,
         signals={},
@@ -125,6 +118,17 @@ def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
         findings=tuple(findings),
         source=whole.source,
     )
+
+
+def _common_findings(robot: Robot, joints: Mapping[str, Log]) -> list[Finding]:
+    """Those of every joint."""
+    first, ranged = next(iter(joints.values())), all(j.low is not None for j in robot.joints)
+    return [
+        f
+        for f in first.findings
+        if all(f in one.findings for one in joints.values())
+        and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
+    ]
 
 
 def turned(log: Log, origin: Origin) -> Log:
@@ -157,29 +161,18 @@ def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin])
 def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
     unwanted = {o.channel for o in told if o.signal == NONE}
     single = [r for r in group if r.joint and r.joint not in unwanted]
+    shared = [r for r in group if not r.joint]
     found = joint_matching.match([r.joint for r in single], robot, told)
     strange = [r.joint for r in single if r.joint not in found]
     parts = {found[r.joint]: r for r in single if r.joint in found}
-    left: list[str] = []
-    numbered = False
-    for recording in (r for r in group if not r.joint):
-        more, rest, by_number = split(recording, robot, told, alone=not single)
-        numbered = numbered or by_number
-        left += rest
-        for joint, part in more.items():
-            if joint in parts:
-                both = (*parts[joint].channels, *part.channels)
-                parts[joint] = replace(parts[joint], channels=both)
-            elif not single:
-                parts[joint] = part
-    alone = [j for j in robot.names if j not in parts]
-    if single and (not found or (strange and alone)):
-        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
-    ordered = {joint: parts[joint] for joint in robot.names if joint in parts}
+    left, numbered = _split_rest(shared, parts, robot, told, alone=not single)
     ordered = {
-        joint: replace(part, name=f"{name}/{joint}", channels=_one_clock(part.channels))
-        for joint, part in ordered.items()
+        joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
+        for joint in robot.names
+        if joint in parts
     }
+    if single and (not found or (strange and len(ordered) < len(robot.names))):
+        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
     seen, findings = joint_matching.assigned(ordered, told)
     of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
     _all_used(told, of, ordered)
@@ -192,6 +185,31 @@ def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[O
         left=(*left, *strange),
         numbered=numbered,
     )
+
+
+def _split_rest(
+    shared: Sequence[Recording],
+    parts: dict[str, Recording],
+    robot: Robot,
+    told: Sequence[Origin],
+    *,
+    alone: bool,
+) -> tuple[list[str], bool]:
+    """Add to `parts` what recordings of several joints hold of each; (channels left over, whether columns
+    were taken by number)."""
+    left: list[str] = []
+    numbered = False
+    for recording in shared:
+        more, rest, by_number = split(recording, robot, told, alone=alone)
+        numbered = numbered or by_number
+        left += rest
+        for joint, part in more.items():
+            if joint in parts:
+                both = (*parts[joint].channels, *part.channels)
+                parts[joint] = replace(parts[joint], channels=both)
+            elif alone:
+                parts[joint] = part
+    return left, numbered
 
 
 def _one_clock(channels: Sequence[Channel]) -> tuple[Channel, ...]:
@@ -211,35 +229,52 @@ def split(
 ) -> tuple[dict[str, Recording], list[str], bool]:
     """(the recording of each joint: its own channels under the names they have without it, and those that no
     joint has; channels left over; whether columns were taken by number)."""
+    owners, by_number = _owners(recording, robot, told)
+    fronts = _fronts(recording, owners)
+    nobody = [c for c in recording.channels if not owners[c.name][0]]
+    left = [c.name for c in nobody if _front(c) in fronts]
+    common = [c for c in nobody if c.name not in left]
+    named = {joint for joint, _ in owners.values()}
+    own = {joint: _own_channels(recording, joint, owners) for joint in robot.names if joint in named}
+    if alone:
+        missing = [j for j in robot.names if j not in own]
+        if not own or any(joint_matching.nearest(f, missing) for f in fronts):
+            found = {j: j for j in own}
+            raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
+        own = _with_position(own, recording, told)
+    parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
+    return parts, left, by_number and bool(named - {""})
+
+
+def _with_position(
+    own: Mapping[str, list[Channel]], recording: Recording, told: Sequence[Origin]
+) -> dict[str, list[Channel]]:
+    """Without joints of which only a command or a temperature is there; an error where none is left."""
+    told_position = {o.joint for o in told if o.signal == "position"}
+    kept = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
+    if not kept:
+        raise ReadError(
+            f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
+        )
+    return kept
+
+
+def _owners(
+    recording: Recording, robot: Robot, told: Sequence[Origin]
+) -> tuple[dict[str, tuple[str, str]], bool]:
+    """(by channel, the joint and what is left of the name; whether columns were taken by number)."""
     spelled = joint_matching.spellings(robot, told)
     owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
     single = [o for o in told if o.joint and o.signal != WHOLE]
     owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
     by_number = not any(joint for joint, _ in owners.values())
-    if by_number:
-        owners |= _by_number(recording.channels, robot)
-    named = {joint for joint, _ in owners.values() if joint}
-    fronts = _fronts(recording, owners)
-    missing = [j for j in robot.names if j not in named]
-    if alone and (not named or any(joint_matching.nearest(f, missing) for f in fronts)):
-        found = {j: j for j in robot.names if j in named}
-        raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
-    left = [c.name for c in recording.channels if not owners[c.name][0] and _front(c) in fronts]
-    common = [c for c in recording.channels if not owners[c.name][0] and c.name not in left]
-    parts = {}
-    for joint in (j for j in robot.names if j in named):
-        own = [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
-        channels = _as_its_own(own)
-        mapped = any(o.joint == joint and o.signal == "position" for o in told)
-        has_position = mapped or any(_is_position(c) for c in channels)
-        if alone and not has_position:
-            continue  # a joint of which only a command or a temperature is there
-        parts[joint] = replace(recording, channels=(*common, *channels))
-    if alone and not parts:
-        raise ReadError(
-            f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
-        )
-    return parts, left, by_number and bool(named)
+    return (owners | _by_number(recording.channels, robot) if by_number else owners), by_number
+
+
+def _own_channels(recording: Recording, joint: str, owners: Mapping[str, tuple[str, str]]) -> list[Channel]:
+    return _as_its_own(
+        [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
+    )
 
 
 def _is_position(c: Channel) -> bool:
@@ -331,21 +366,20 @@ def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> 
     joint."""
     mine = {name for c in part.channels for name in (c.name, *c.also)}
     spelled = joint_matching.spellings(robot, told)
-    kept = []
-    for origin in told:
+
+    def is_meant(origin: Origin) -> bool:
         if origin.joint:
-            kept += [origin] if origin.joint == joint else []
-            continue
+            return origin.joint == joint
         of, rest = owner(origin.channel, robot, spelled)
         shared = not of and (rest in mine or origin.signal == "time")
-        if origin.channel in mine or shared or origin.channel == NONE:
-            kept.append(origin)
+        return origin.channel in mine or shared or origin.channel == NONE
 
-    def of_it(o: Origin) -> bool:
-        return bool(o.joint) or bool(owner(o.channel, robot, spelled)[0])
+    def names_joint(origin: Origin) -> bool:
+        return bool(origin.joint) or bool(owner(origin.channel, robot, spelled)[0])
 
-    special = {o.signal for o in kept if of_it(o)}
-    return tuple(o for o in kept if of_it(o) or o.signal not in special)
+    kept = [origin for origin in told if is_meant(origin)]
+    special = {origin.signal for origin in kept if names_joint(origin)}
+    return tuple(origin for origin in kept if names_joint(origin) or origin.signal not in special)
 
 
 def _all_used(
@@ -381,30 +415,37 @@ def of_robot(
         raise MissingValue(
             f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
         )
+    columns = _columns(name, signals, robot, joints)
+    clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
+    known = {joint: own for joint, own in columns.items() if "position" in own}
+    if unclocked := [joint for joint in known if clocks and joint not in clocks]:
+        raise MissingValue(f"{name}: {unclocked[0]} has no time of its own; there are: {', '.join(clocks)}")
+    made = {}
+    for joint, own in known.items():
+        clock = clocks[joint] if clocks else np.asarray(time, float)
+        try:
+            every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
+        except SignalError as error:
+            raise SignalError(f"{name}, {joint}: {error}") from None
+        motion = robot.joint(joint).motion
+        made[joint] = Log(name=joint, signals=every, motion=motion, settings=settings or {})
+    log = together(robot, Whole(name=name, source=""), made)
+    by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
+    joint_plausibility.check(log, robot, by_place)
+    return log
+
+
+def _columns(
+    name: str, signals: Mapping[str, Any], robot: Robot, joints: Sequence[str] | None
+) -> dict[str, dict[str, np.ndarray]]:
+    """Values by joint, then by signal."""
     columns: dict[str, dict[str, np.ndarray]] = {}
     for signal, given in signals.items():
         if signal not in (*MEASURED, *ASKED):
             raise UnknownName(f"signal in {name}", signal, (*MEASURED, *ASKED))
         for joint, values in _by_joint(name, signal, given, robot, joints).items():
             columns.setdefault(joint, {})[signal] = values
-    clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
-    known = {joint: own for joint, own in columns.items() if "position" in own}
-    made = {}
-    for joint, own in known.items():
-        if clocks and joint not in clocks:
-            raise MissingValue(f"{name}: {joint} has no time of its own; there are: {', '.join(clocks)}")
-        clock = clocks[joint] if clocks else np.asarray(time, float)
-        try:
-            every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
-        except SignalError as error:
-            raise SignalError(f"{name}, {joint}: {error}") from None
-        made[joint] = Log(
-            name=joint, signals=every, motion=robot.joint(joint).motion, settings=settings or {}
-        )
-    log = together(robot, Whole(name=name, source=""), made)
-    by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
-    joint_plausibility.check(log, robot, by_place)
-    return log
+    return columns
 
 
 def _by_joint(

@@ -35,13 +35,18 @@ def spellings(robot: Robot, told: Sequence[Origin] = ()) -> list[tuple[list[str]
     listed: dict[tuple[str, ...], list[Joint]] = {}
     for joint in robot.joints:
         own = (named[joint.name],) if joint.name in named else (joint.name, joint.actuator)
-        full = [tuple(w.lower() for w in names.words(name)) for name in own if name]
-        short = [tuple(w for w in said if w not in EXTRA) for said in full]
-        good = [said for said in short if said and not all(w.isdigit() for w in said)]
-        for said in dict.fromkeys([*full, *(s for s in good if not names.recognise("_".join(s)).signals)]):
-            if said:
-                listed.setdefault(said, []).append(joint)
+        for said in _ways_to_say(own):
+            listed.setdefault(said, []).append(joint)
     return [(list(said), joints[0]) for said, joints in listed.items() if len(joints) == 1]
+
+
+def _ways_to_say(own: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names in words; and without words that tell nothing apart, where a name is left that is no signal's."""
+    full = [tuple(w.lower() for w in names.words(name)) for name in own if name]
+    short = [tuple(w for w in said if w not in EXTRA) for said in full]
+    good = [said for said in short if said and not all(w.isdigit() for w in said)]
+    every = dict.fromkeys([*full, *(s for s in good if not names.recognise("_".join(s)).signals)])
+    return [said for said in every if said]
 
 
 def match(recorded: Iterable[str], robot: Robot, told: Sequence[Origin] = ()) -> dict[str, str]:
@@ -49,20 +54,21 @@ def match(recorded: Iterable[str], robot: Robot, told: Sequence[Origin] = ()) ->
     recorded = list(recorded)
     known = {tuple(said): joint.name for said, joint in spellings(robot, told)}
     found: dict[str, str] = {}
-    for exact in (True, False):
+    for left_out in (frozenset[str](), EXTRA):
         for name in recorded:
-            said = tuple(w.lower() for w in names.words(name))
-            said = said if exact else tuple(w for w in said if w not in EXTRA)
-            joint = known.get(said)
+            joint = known.get(tuple(w for w in map(str.lower, names.words(name)) if w not in left_out))
             if joint and name not in found and joint not in found.values():
                 found[name] = joint
     if not found and sorted(recorded) == sorted(map(str, range(len(robot.joints)))):
         return {str(k): joint for k, joint in enumerate(robot.names)}
+    return found | _match_tools(recorded, robot, found)
+
+
+def _match_tools(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) -> dict[str, str]:
+    """The only thing that grips on both sides."""
     holding = [n for n in recorded if n not in found and any(t in n.lower() for t in TOOLS)]
     tools = [j.name for j in robot.joints if j.tool and j.name not in found.values()]
-    if len(holding) == 1 == len(tools):
-        found[holding[0]] = tools[0]
-    return found
+    return {holding[0]: tools[0]} if len(holding) == 1 == len(tools) else {}
 
 
 def nearest(name: str, among: Sequence[str]) -> str:
@@ -126,21 +132,10 @@ def assigned(
     origins: list[Origin] = []
     findings: list[Finding] = []
     spoken = {o.channel for o in told}
-    channels = {c.name: c for part in parts.values() for c in part.channels if c.signal == NONE and c.offers}
-    topics: dict[tuple[str, str], list[Channel]] = {}
-    for c in channels.values():
-        topics.setdefault((c.name.rpartition(".")[0], c.offers), []).append(c)
-    for (topic, offers), elements in topics.items():
-        if any(c.name in spoken for c in elements):
-            continue
-        measured = offers.removesuffix("_target")
-        free = {
-            joint: q
-            for joint, part in parts.items()
-            if not any(c.signal == offers for c in part.channels) and (q := _of(part, measured)) is not None
-        }
+    for (topic, offers), elements in _topics(parts).items():
+        free = _without(parts, offers)
         targets = [u for c in elements if (u := _signal(c)) is not None]
-        if not free or not targets or len(targets) != len(elements):
+        if not spoken.isdisjoint(c.name for c in elements) or not free or len(targets) != len(elements):
             continue
         whose = _whose(distances(list(free.values()), targets))
         say = f'--map "{next(iter(free))}.{offers}={elements[0].name}", one for each'
@@ -149,15 +144,33 @@ def assigned(
             findings.append(finding("command_of_nobody", text, f"say it: {say}", elements=len(elements)))
             continue
         joints = list(free)
-        pairs = {joints[i]: c.name for i, c in zip(whose, elements, strict=True)}
+        pairs = {joints[i]: c for i, c in zip(whose, elements, strict=True)}
         origins += [
-            Origin(signal=offers, joint=j, channel=name, unit=channels[name].unit, by="format")
-            for j, name in pairs.items()
+            Origin(signal=offers, joint=j, channel=c.name, unit=c.unit, by="format") for j, c in pairs.items()
         ]
-        listed = ", ".join(f"{name.rpartition('.')[2]} {j}" for j, name in pairs.items())
+        listed = ", ".join(f"{c.name.rpartition('.')[2]} {j}" for j, c in pairs.items())
         text = f"the elements of {topic} have no names; by the joints that follow them they are {listed}."
         findings.append(finding("order_by_motion", text, f"say it where this is wrong: {say}"))
     return tuple(origins), tuple(findings)
+
+
+def _topics(parts: Mapping[str, Recording]) -> dict[tuple[str, str], list[Channel]]:
+    """Channels that are nobody's yet, by topic and the signal that they would be."""
+    channels = {c.name: c for part in parts.values() for c in part.channels if c.signal == NONE and c.offers}
+    topics: dict[tuple[str, str], list[Channel]] = {}
+    for c in channels.values():
+        topics.setdefault((c.name.rpartition(".")[0], c.offers), []).append(c)
+    return topics
+
+
+def _without(parts: Mapping[str, Recording], target: str) -> dict[str, Signal]:
+    """What is measured of the joints that have no target of their own."""
+    measured = {
+        joint: _of(part, target.removesuffix("_target"))
+        for joint, part in parts.items()
+        if not any(c.signal == target for c in part.channels)
+    }
+    return {joint: signal for joint, signal in measured.items() if signal is not None}
 
 
 def _of(part: Recording, signal: str) -> Signal | None:

@@ -43,37 +43,45 @@ def unfolded(logs: Sequence[Log]) -> list[Log]:
     robots = {id(log.robot): log.robot for log in logs if log.robot is not None}
     for robot in robots.values():
         mine = [k for k, log in enumerate(made) if log.robot is robot]
-        steps = {
-            joint.name: _median(
-                [grain(made[k].joints[joint.name]["position"]) for k in mine if _has(made[k], joint)]
-            )
-            for joint in robot.joints
-        }
+        every = {j.name: [made[k].joints[j.name] for k in mine if _has(made[k], j)] for j in robot.joints}
+        steps = {name: _median([grain(log["position"]) for log in own]) for name, own in every.items()}
         for joint in robot.joints:
             like = [steps[j] for j in robot.groups[joint.group] if j != joint.name]
-            usual, own = _median(like), steps[joint.name]
-            if usual is None or own is None or joint.low is None or not math.isfinite(joint.span):
-                continue
-            scale, every = usual / own, [made[k].joints[joint.name] for k in mine if _has(made[k], joint)]
-            low = min(float(np.nanmin(log["position"])) for log in every)
-            high = max(float(np.nanmax(log["position"])) for log in every)
-            full = 1.0 if high <= 1.02 else 100.0
-            alike = 1 / LIKE_RANGE < scale * full / joint.span < LIKE_RANGE
-            if abs(scale - 1) < ONE_STEP or not alike or low < -0.02 * full or high > 1.02 * full:
-                continue
-            text = (
-                f"{joint.name} is recorded as a share of its range, 0 to {full:g}: its encoder's step is"
-                f" {own:.4g}, that of equal joints {usual:.4g} rad; read from {joint.low:.4g} rad on, over"
-                f" {scale * full:.4g} rad."
-            )
-            remedy = f"say it where this is wrong: --map position={joint.name}.position[rad]"
-            said = finding("share_of_range", text, remedy, low=joint.low, span=scale * full)
-            for k in mine:
-                if _has(made[k], joint):
-                    one = _in_radians(made[k].joints[joint.name], joint.low, scale)
-                    both = {**made[k].joints, joint.name: one}
-                    made[k] = replace(made[k], joints=both, findings=(*made[k].findings, said))
+            share = _share(joint, every[joint.name], steps[joint.name], _median(like))
+            if share is not None:
+                for k in mine:
+                    made[k] = _with_joint_in_radians(made[k], joint, *share)
     return made
+
+
+def _with_joint_in_radians(log: Log, joint: Joint, scale: float, said: Finding) -> Log:
+    if not _has(log, joint) or joint.low is None:
+        return log
+    one = _in_radians(log.joints[joint.name], joint.low, scale)
+    return replace(log, joints={**log.joints, joint.name: one}, findings=(*log.findings, said))
+
+
+def _share(
+    joint: Joint, every: Sequence[Log], own: float | None, usual: float | None
+) -> tuple[float, Finding] | None:
+    """(radians for one of what was recorded, what to say of it), where a joint's logs are shares of its range
+    and not radians: its encoder's step is `own` there, and `usual` in equal joints."""
+    if usual is None or own is None or joint.low is None or not math.isfinite(joint.span):
+        return None
+    scale = usual / own
+    low = min(float(np.nanmin(log["position"])) for log in every)
+    high = max(float(np.nanmax(log["position"])) for log in every)
+    full = 1.0 if high <= 1.02 else 100.0
+    alike = 1 / LIKE_RANGE < scale * full / joint.span < LIKE_RANGE
+    if abs(scale - 1) < ONE_STEP or not alike or low < -0.02 * full or high > 1.02 * full:
+        return None
+    text = (
+        f"{joint.name} is recorded as a share of its range, 0 to {full:g}: its encoder's step is"
+        f" {own:.4g}, that of equal joints {usual:.4g} rad; read from {joint.low:.4g} rad on, over"
+        f" {scale * full:.4g} rad."
+    )
+    remedy = f"say it where this is wrong: --map position={joint.name}.position[rad]"
+    return scale, finding("share_of_range", text, remedy, low=joint.low, span=scale * full)
 
 
 def _has(log: Log, joint: Joint) -> bool:
@@ -176,11 +184,8 @@ def _order(log: Log) -> None:
     apart = distances([s["position"] for s in signals], [s["position_target"] for s in signals])
     own = np.diag(apart)
     best = np.argmin(apart, axis=1)
-    moved = [
-        i
-        for i in range(len(names))
-        if best[i] != i and own[i] > APART**2 and apart[i, best[i]] < CLOSER * own[i]
-    ]
+    places = np.arange(len(names))
+    moved = np.flatnonzero((best != places) & (own > APART**2) & (apart[places, best] < CLOSER * own))
     if len(moved) < 2 or sorted(moved) != sorted(int(best[i]) for i in moved):
         return
     rows = [

@@ -3,6 +3,7 @@ in which unit and with which sign."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -102,9 +103,31 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
     if signal not in (*SIGNALS, NONE) and not joint:
         kind = "signal or joint" if joints else "signal"
         raise UnknownName(f"{kind} in {text!r}", left, (*SIGNALS, *joints))
-    channel = match["channel"]
-    if channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2:
-        channel = channel[1:-1]
+    channel = _unquoted(match["channel"])
+    factor = _factor(match, text)
+    offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
+    unit, share, first = _range((match["unit"] or "").strip(), text)
+    factor, offset = factor * share, offset * share + first
+    _check_unit(unit, signal, left, text, bool(joints))
+    clock = (match["clock"] or "").strip()
+    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
+    return Origin(signal=signal, channel=channel, joint=joint, **said)
+
+
+def _check_unit(unit: str, signal: str, left: str, text: str, of_robot: bool) -> None:
+    if unit in SHARES and not of_robot:
+        say = f"say the range as well: [{unit} is -110..110 deg]"
+        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
+    if unit and signal != NONE and unit not in SHARES:
+        names.to_si(unit, "position" if signal == WHOLE else signal, left)
+
+
+def _unquoted(channel: str) -> str:
+    quoted = channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2
+    return channel[1:-1] if quoted else channel
+
+
+def _factor(match: re.Match[str], text: str) -> float:
     factor = float(match["factor"]) if match["factor"] else 1.0
     if match["divisor"]:
         if float(match["divisor"]) == 0:
@@ -112,17 +135,7 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
         factor /= float(match["divisor"])
     if factor == 0:
         raise MappingError(f"{text!r} multiplies by 0; expected a factor such as -1 or 0.001")
-    offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
-    unit, share, first = _range((match["unit"] or "").strip(), text)
-    factor, offset = factor * share, offset * share + first
-    if unit in SHARES and not joints:
-        say = f"say the range as well: [{unit} is -110..110 deg]"
-        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
-    if unit and signal != NONE and unit not in SHARES:
-        names.to_si(unit, "position" if signal == WHOLE else signal, left)
-    clock = (match["clock"] or "").strip()
-    said = {"unit": unit, "factor": factor, "offset": offset, "clock": clock}
-    return Origin(signal=signal, channel=channel, joint=joint, **said)
+    return factor
 
 
 def _left(text: str, joints: Collection[str]) -> tuple[str, str]:
@@ -147,24 +160,44 @@ def _range(unit: str, text: str) -> tuple[str, float, float]:
     return match["unit"].strip(), share, first - low * share
 
 
+@functools.singledispatch
 def mapping(given: Any, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
     or a mapping already; a signal may have a channel for each of a robot's `joints`."""
-    if given is None:
-        return ()
-    if isinstance(given, Origin):
-        return (given,)
-    if isinstance(given, Path) or (isinstance(given, str) and "=" not in given and given.endswith(".json")):
-        return read(given, joints)
-    if isinstance(given, str):
-        return (parse(given, joints),)
-    if isinstance(given, Mapping):
-        texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
-        return _checked([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
-    if isinstance(given, Iterable):
-        return _checked([origin for item in given for origin in mapping(item, joints)], joints)
     wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
     raise MappingError(f"the mapping is {given!r}; {wanted}")
+
+
+@mapping.register(type(None))
+def _nothing(given: None, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    return ()
+
+
+@mapping.register
+def _as_it_is(given: Origin, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    return (given,)
+
+
+@mapping.register
+def _from_file(given: Path, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    return read(given, joints)
+
+
+@mapping.register
+def _from_text(given: str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    is_file = "=" not in given and given.endswith(".json")
+    return read(given, joints) if is_file else (parse(given, joints),)
+
+
+@mapping.register(Mapping)
+def _by_signal(given: Mapping[str, Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
+    return _checked([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
+
+
+@mapping.register(Iterable)
+def _from_several(given: Iterable[Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
+    return _checked([origin for item in given for origin in mapping(item, joints)], joints)
 
 
 def _checked(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
@@ -228,69 +261,98 @@ class Plan:
 def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
     """What was told comes first; the rest is recognised by what the format or the name says.
     Two answers are a problem, not a choice."""
-    origins, problems, unused = [], [], []
-    taken = {o.signal for o in told}
+    planner = _Planner(channels, told)
     for origin in told:
+        planner.take_told(origin)
+    used = {o.channel for o in planner.origins} | {o.clock for o in planner.origins}
+    used |= {name for name, _ in planner.unused}
+    for channel in channels:
+        if channel.name not in used:
+            planner.recognise(channel)
+    planner.settle_goals()
+    for signal, claiming in planner.claims.items():
+        planner.settle(signal, claiming)
+    return Plan(
+        origins=tuple(planner.origins), unused=tuple(planner.unused), problems=tuple(planner.problems)
+    )
+
+
+class _Planner:
+    """What has been decided of the channels so far."""
+
+    def __init__(self, channels: Sequence[Channel], told: Sequence[Origin]) -> None:
+        self.channels, self.taken = channels, {o.signal for o in told}
+        self.origins: list[Origin] = []
+        self.problems: list[str] = []
+        self.unused: list[tuple[str, str]] = []
+        self.unclear: list[tuple[Channel, str]] = []
+        """Goals of which the name does not say what of, with their units."""
+        self.claims: dict[str, list[tuple[Channel, str]]] = {}
+        """Channels that may be a signal, with their units."""
+
+    def take_told(self, origin: Origin) -> None:
         if origin.signal == NONE:
-            unused.append((_channel(channels, origin.channel).name, "left out as told"))
+            self.unused.append((_channel(self.channels, origin.channel).name, "left out as told"))
         elif origin.channel != NONE:
-            channel = _channel(channels, origin.channel)
-            clock = _channel(channels, origin.clock).name if origin.clock else ""
+            channel = _channel(self.channels, origin.channel)
+            clock = _channel(self.channels, origin.clock).name if origin.clock else ""
             unit = origin.unit or names.recognise(channel.name, channel.unit).unit
             if unit == MUST_TELL:
                 say = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
-                problems.append(f"{channel.name!r} comes in no stated unit: {say}")
-            origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
-    unclear: list[tuple[Channel, str]] = []
-    used = {o.channel for o in origins} | {o.clock for o in origins} | {name for name, _ in unused}
-    claims: dict[str, list[tuple[Channel, str]]] = {}
-    for channel in channels:
-        if channel.name in used:
-            continue
+                self.problems.append(f"{channel.name!r} comes in no stated unit: {say}")
+            self.origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
+
+    def recognise(self, channel: Channel) -> None:
+        """By what the format or the name says."""
         guess = names.recognise(channel.name, channel.unit)
         signals = (channel.signal,) if channel.signal else guess.signals
-        free = tuple(s for s in signals if s not in taken)
+        free = tuple(s for s in signals if s not in self.taken)
         misfit = guess.misfit and not channel.signal
         if channel.signal == NONE:
-            unused.append((channel.name, channel.ask or "its unit is not known"))
-        elif misfit and not taken.issuperset(names.recognise(guess.bare).signals):
+            self.unused.append((channel.name, channel.ask or "its unit is not known"))
+        elif misfit and not self.taken.issuperset(names.recognise(guess.bare).signals):
             cannot = f"{channel.name!r} is in {guess.unit!r}, which backemf cannot convert"
-            problems.append(f"{cannot}: {_ask(channel.name, guess.bare)}")
+            self.problems.append(f"{cannot}: {_ask(channel.name, guess.bare)}")
         elif not signals and not misfit:
-            unused.append((channel.name, "not recognised"))
+            self.unused.append((channel.name, "not recognised"))
         elif not free:
-            unused.append((channel.name, "its signal is mapped to another channel, or left out"))
-        elif signals == names.TARGETS and set(w.lower() for w in names.words(guess.bare)) <= GOALS:
-            unclear.append((channel, guess.unit))
+            self.unused.append((channel.name, "its signal is mapped to another channel, or left out"))
+        elif signals == names.TARGETS and GOALS.issuperset(map(str.lower, names.words(guess.bare))):
+            self.unclear.append((channel, guess.unit))
         elif len(signals) > 1:
-            problems.append(_either(channel, signals))
+            self.problems.append(_either(channel, signals))
         else:
-            claims.setdefault(free[0], []).append((channel, guess.unit))
-    measured = {*(o.signal for o in origins), *claims} - {"time", "supply", "temperature", "enabled"}
-    for channel, unit in unclear:
-        goal = f"{next(iter(measured))}_target" if len(measured) == 1 else ""
-        if goal in ("position_target", "velocity_target") and len(unclear) == 1:
-            claims[goal] = [(channel, unit)]
-        else:
-            problems.append(_either(channel, names.TARGETS))
-    for signal, claiming in claims.items():
+            self.claims.setdefault(free[0], []).append((channel, guess.unit))
+
+    def settle_goals(self) -> None:
+        """A goal is that of the one signal that is measured."""
+        measured = {*(o.signal for o in self.origins), *self.claims}
+        measured -= {"time", "supply", "temperature", "enabled"}
+        for channel, unit in self.unclear:
+            goal = f"{next(iter(measured))}_target" if len(measured) == 1 else ""
+            if goal in ("position_target", "velocity_target") and len(self.unclear) == 1:
+                self.claims[goal] = [(channel, unit)]
+            else:
+                self.problems.append(_either(channel, names.TARGETS))
+
+    def settle(self, signal: str, claiming: Sequence[tuple[Channel, str]]) -> None:
+        """The one channel that claims a signal has it, where its unit is known."""
         (first, unit), last = claiming[0], claiming[-1][0]
         if len(claiming) > 1:
             each = " and ".join(repr(c.name) for c, _ in claiming)
             say = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
-            problems.append(f"{each} may each be {signal}: {say}")
-        elif unit == MUST_TELL and (of := next((o for o in origins if o.channel == first.like), None)):
-            origins.append(replace(of, signal=signal, channel=first.name, by="format"))
+            self.problems.append(f"{each} may each be {signal}: {say}")
+        elif unit == MUST_TELL and (of := next((o for o in self.origins if o.channel == first.like), None)):
+            self.origins.append(replace(of, signal=signal, channel=first.name, by="format"))
         elif unit == MUST_TELL and first.like:
             pass  # said once, of the other
         elif unit == MUST_TELL:
             say = f"write {signal}={first.name}[deg], or whichever unit it is in"
             ask = f" ({first.ask})" if first.ask else ""
-            problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}{ask}")
+            self.problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}{ask}")
         else:
             by = "format" if first.signal else "name"
-            origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
-    return Plan(origins=tuple(origins), unused=tuple(unused), problems=tuple(problems))
+            self.origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
 
 
 def _either(channel: Channel, signals: Sequence[str]) -> str:
@@ -307,12 +369,11 @@ def for_each(
     if not special:
         return [(recording, tuple(told)) for recording in recordings]
     others = tuple(o for o in told if o.channel not in of_joints and not o.channel.endswith(JOINT))
-    rows = []
-    for recording in recordings:
-        own = tuple(o for o in special if any(o.channel in c.also for c in recording.channels))
-        if own:
-            rows.append((recording, (*own, *others)))
-    return rows
+
+    def own(recording: Recording) -> tuple[Origin, ...]:
+        return tuple(o for o in special if any(o.channel in c.also for c in recording.channels))
+
+    return [(recording, (*own(recording), *others)) for recording in recordings if own(recording)]
 
 
 def _ask(name: str, bare: str) -> str:

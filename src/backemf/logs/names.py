@@ -86,20 +86,28 @@ def recognise(header: str, unit: str = "") -> Guess:
     bare, bracket = split(header)
     unit = unit or bracket
     signals = _named(bare)
-    if not signals and not unit:  # "time_ms", "speed_rad_s", "I_mA": the unit is the end of the name
-        parts = [w for w in re.split(r"[^A-Za-z0-9]+", bare) if w]
-        for n in (2, 1):
-            front, end = "_".join(parts[:-n]), "/".join(parts[-n:])
-            for spelled in (end, _SPELLED.get(end.lower(), end)):
-                fitting = tuple(s for s in _named(front) if fits(spelled, s)) if front else ()
-                if fitting:
-                    return Guess(bare=front, unit=spelled, signals=fitting)
+    if not signals and not unit:
+        found = _with_unit_behind(bare)
+        if found is not None:
+            return found
     if unit and unit != "?" and signals:
         fitting = tuple(s for s in signals if fits(unit, s))
         if fitting == UNCLEAR["pwm"]:  # a duty already in volts is what the winding gets
             fitting = ("voltage",)
         return Guess(bare=bare, unit=unit, signals=fitting, misfit=not fitting)
     return Guess(bare=bare, unit=unit, signals=signals)
+
+
+def _with_unit_behind(bare: str) -> Guess | None:
+    """ "time_ms", "speed_rad_s", "I_mA": the unit is the end of the name."""
+    parts = [w for w in re.split(r"[^A-Za-z0-9]+", bare) if w]
+    for n in (2, 1):
+        front, end = "_".join(parts[:-n]), "/".join(parts[-n:])
+        for spelled in (end, _SPELLED.get(end.lower(), end)):
+            fitting = tuple(s for s in _named(front) if fits(spelled, s)) if front else ()
+            if fitting:
+                return Guess(bare=front, unit=spelled, signals=fitting)
+    return None
 
 
 def words(name: str) -> list[str]:
@@ -117,7 +125,7 @@ def _named(name: str) -> tuple[str, ...]:
         return UNCLEAR[whole]
     if whole in _SIGNAL:
         return (_SIGNAL[whole],)
-    asked = any(w in ASKING for w in said)
+    asked = not ASKING.isdisjoint(said)
     rest = [w for w in said if w not in ASKING and w not in PLAIN]
     if asked and not rest:
         return TARGETS

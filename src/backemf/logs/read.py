@@ -73,14 +73,19 @@ def read(
                 raise _named(path, error) from None
             broken.append(str(_named(path, error)))
     logs = _told_apart(logs if robot is None else _judged(logs, robot, told))
-    if broken and not logs:
-        raise ReadError(f"none of the {len(files)} files can be read:\n  " + "\n  ".join(broken))
-    if broken and len(files) == 1:
-        warnings.warn(BackemfWarning(f"left out: {'; '.join(broken)}"), stacklevel=2)
-    elif broken:
-        said = "\n  ".join([f"{len(broken)} of {len(files)} files cannot be read and are left out:", *broken])
-        warnings.warn(BackemfWarning(said), stacklevel=2)
+    _say_what_is_broken(broken, len(files), nothing=not logs)
     return logs
+
+
+def _say_what_is_broken(broken: Sequence[str], n_files: int, *, nothing: bool) -> None:
+    """An error where nothing could be read, a warning where something could not."""
+    if broken and nothing:
+        raise ReadError(f"none of the {n_files} files can be read:\n  " + "\n  ".join(broken))
+    if broken and n_files == 1:
+        warnings.warn(BackemfWarning(f"left out: {'; '.join(broken)}"), stacklevel=3)
+    elif broken:
+        said = "\n  ".join([f"{len(broken)} of {n_files} files cannot be read and are left out:", *broken])
+        warnings.warn(BackemfWarning(said), stacklevel=3)
 
 
 def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:

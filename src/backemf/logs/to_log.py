@@ -293,11 +293,8 @@ class _Work:
             self._assumed(origin, si, values)
         finite = np.isfinite(values)
         if not finite.all():
-            n = int((~finite).sum())
-            self.words.append(f"{origin.signal}: {n} of {len(values)} samples are empty and left out")
-            if n == len(values) and origin.by == "told":
-                raise ReadError(f"channel {origin.channel!r}, mapped to {origin.signal}, is empty")
-            if n == len(values):
+            self._say_empty(origin, finite)
+            if not finite.any():
                 return None
             time, values, raw = time[finite], values[finite], raw[finite]
         if origin.signal == "position":
@@ -305,6 +302,12 @@ class _Work:
         if origin.signal == "enabled":
             values = (values != 0).astype(float)
         return Signal(time=time, values=values)
+
+    def _say_empty(self, origin: Origin, finite: np.ndarray) -> None:
+        n = int((~finite).sum())
+        self.words.append(f"{origin.signal}: {n} of {len(finite)} samples are empty and left out")
+        if n == len(finite) and origin.by == "told":
+            raise ReadError(f"channel {origin.channel!r}, mapped to {origin.signal}, is empty")
 
     def _assumed(self, origin: Origin, si: str, values: np.ndarray) -> None:
         span = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0

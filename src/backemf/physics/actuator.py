@@ -118,7 +118,7 @@ class Actuator(q_.Part):
         start = {name: 0.0 for name in self.states}
         if self.motor.thermal is not None:
             for name in self.motor.thermal.nodes:
-                start[name] = float(self.motor.thermal.ambient)
+                start[name] = self.motor.thermal.ambient
         for name in given:
             if name not in start:
                 raise UnknownName("state", name, start)

@@ -196,7 +196,7 @@ class Drive(Part):
 
     def memory_at_start(self, velocity: float) -> dict[str, float]:
         """It looks at once, and has moved steadily so far."""
-        T = self.period or 0.0
+        T = 0.0 if self.period is None else self.period
         travel = {name: velocity * T * (k + 1) for k, name in enumerate(self.memory[2:])}
         return {**dict.fromkeys(self.memory, 0.0), **travel}
 

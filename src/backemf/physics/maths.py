@@ -43,6 +43,10 @@ def log1p(x: Scalar) -> Scalar:
     return _library(x).log1p(x)
 
 
+def floor(x: Scalar) -> Scalar:
+    return _library(x).floor(x)
+
+
 def sin(x: Scalar) -> Scalar:
     return _library(x).sin(x)
 

@@ -167,30 +167,16 @@ def otherwise(
 ) -> dict[str, str]:
     """For each number that stays untold, the other setting that tells most of it, in words with the error
     that is left of what is expected without, `errors` by path."""
-    x, p = look.problem.first, look.problem
-    first = told_alone(look, x, picked)
+    first = told_alone(look, look.problem.first, picked)
     known = before[np.ix_(look.own, look.own)]
     once = _relative(look, known + first)
     again = _relative(look, known + 2.0 * first)  # the same twice takes as long
     best: dict[str, tuple[float, str]] = {}
     for one in settings(look):
-        motions = [replace(look.motions[k], name=f"{n}") for n, k in enumerate(picked)]
-        other = outlook(
-            one.actuator,
-            one.bench,
-            motions,
-            sensing=one.sensing,
-            prior=look.prior,
-            joint=look.joint,
-            settings=look.settings,
-            rig=look.rig,
-        )
-        if [other.problem.free.names[k] for k in other.own] != [p.free.names[k] for k in look.own]:
+        more = _told_with(look, one, picked, limits)
+        if more is None:
             continue
-        kept = [int(k) for k in np.flatnonzero(within(extremes(other), limits))]
-        if not kept:
-            continue
-        both = _relative(look, known + first + told_alone(other, other.problem.first, kept))
+        both = _relative(look, known + first + more)
         for path, old, new, plain in zip(errors, again, both, once, strict=True):
             left = errors[path] * new / plain
             if path in untold and new < WORTH * old and left < best.get(path, (np.inf, ""))[0]:
@@ -201,6 +187,28 @@ def otherwise(
         if path in untold and path not in best and left <= DETERMINED:
             best[path] = (left, f"{LONGER} times as long: {number(100 * left, 2)} %")
     return {path: best[path][1] if path in best else NOTHING for path in untold}
+
+
+def _told_with(
+    look: Outlook, setting: Setting, picked: Sequence[int], limits: SafetyLimits
+) -> np.ndarray | None:
+    """What the same motions tell with another setting; None where they leave the limits or other numbers
+    are free."""
+    other = outlook(
+        setting.actuator,
+        setting.bench,
+        [replace(look.motions[k], name=f"{n}") for n, k in enumerate(picked)],
+        sensing=setting.sensing,
+        prior=look.prior,
+        joint=look.joint,
+        settings=look.settings,
+        rig=look.rig,
+    )
+    names = [look.problem.free.names[k] for k in look.own]
+    if [other.problem.free.names[k] for k in other.own] != names:
+        return None
+    kept = [int(k) for k in np.flatnonzero(within(extremes(other), limits))]
+    return told_alone(other, other.problem.first, kept) if kept else None
 
 
 def told_alone(look: Outlook, x: np.ndarray, picked: Sequence[int]) -> np.ndarray:

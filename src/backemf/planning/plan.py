@@ -149,42 +149,26 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     Raises:
         InvalidValue: where nothing can be planned: no servo, no bench that moves, an option of robots.
     """
-    joint, target, after, friction = options.joint, options.target, options.after, options.friction
-    seconds = options.seconds
-    actuator, after = (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, after)
+    actuator, after = (
+        (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, options.after)
+    )
     if after is not None:
-        after = _of_joint(after, joint)
+        after = _of_joint(after, options.joint)
         actuator = after.actuator
-    if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
-        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
-        raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
-    if not 2.0 <= seconds <= 3600.0:
-        raise InvalidValue(f"seconds is {seconds:g}; expected from 2 to 3600")
-    if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
-        raise InvalidValue(
-            f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
-            f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
-        )
-    on_a_robot = isinstance(bench, Robot)
-    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
+    _check_given(actuator, bench, options)
     others: dict[str, Track] = {}
-    rig = isinstance(bench, Bench)
-    limits, findings = options.limits or SafetyLimits(), list[Finding]()
+    limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), isinstance(bench, Bench)
     if isinstance(bench, Robot):
-        bench, limits, others, told = on_robot(bench, joint, options.posture, limits)
+        bench, limits, others, told = on_robot(bench, options.joint, options.posture, limits)
         findings += told
-    if bench.locked or bench.series:
-        raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
-    if after is None and friction is None and actuator.friction.name == "coulomb":
-        friction = PLANNED
-    if friction is not None and law(friction) != actuator.friction.name:
-        actuator = with_friction(actuator, friction)
+    _check_bench(bench)
+    actuator = _with_planned_friction(actuator, options.friction, fitted=after is not None)
     limits = positions(limits)
     look, feasible, heat = _candidates(
         actuator,
         bench,
         limits,
-        joint or EVERY,
+        options.joint or EVERY,
         sensing=options.sensing or Sensing(),
         prior=options.prior,
         settings=dict(options.settings or {}),
@@ -192,19 +176,62 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     )
     before = _known(look, after)
     xs = look.draws(N_DRAWS, options.seed)
-    wanted = _wanted(look, target)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
-    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
-    picked = _chosen(look, feasible, xs, before, wanted, budget)
+    budget = Budget(costs, np.array([options.seconds, *[heat.most] * len(heat.of)]))
+    picked = _chosen(look, feasible, xs, before, _wanted(look, options.target), budget)
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
-    known = look.relative(look.problem.first, inverse(before))
-    rows = _expected(look, errors, known)
+    rows = _expected(look, errors, look.relative(look.problem.first, inverse(before)))
     untold = [p.path for p in rows if not p.determined]
     if untold:
         found = otherwise(look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits)
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
+    return _plan_of(look, picked, rows, findings, limits, others, options.target)
+
+
+plan = takes(PlanOptions)(run_plan)
+
+
+def _check_given(actuator: Any, bench: Any, options: PlanOptions) -> None:
+    """Refuse what nothing can be planned for."""
+    if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
+        given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
+        raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
+    if not 2.0 <= options.seconds <= 3600.0:
+        raise InvalidValue(f"seconds is {options.seconds:g}; expected from 2 to 3600")
+    if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
+        raise InvalidValue(
+            f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
+            f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
+        )
+    on_a_robot = isinstance(bench, Robot)
+    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
+
+
+def _with_planned_friction(actuator: Actuator, friction: str | None, *, fitted: bool) -> Actuator:
+    """With the friction that the logs shall tell: a richer one than Coulomb's, unless somebody says."""
+    if not fitted and friction is None and actuator.friction.name == "coulomb":
+        friction = PLANNED
+    other = friction is not None and law(friction) != actuator.friction.name
+    return with_friction(actuator, friction) if friction and other else actuator
+
+
+def _check_bench(bench: Bench) -> None:
+    if bench.locked or bench.series:
+        raise InvalidValue(f"nothing can be planned on {bench.kind}; expected a bench that moves by itself")
+
+
+def _plan_of(
+    look: Outlook,
+    picked: Sequence[int],
+    rows: Sequence[Expected],
+    findings: Sequence[Finding],
+    limits: SafetyLimits,
+    others: Mapping[str, Track],
+    target: str | Sequence[str],
+) -> Plan:
+    """The chosen motions by number and kind, with tracks that hold the other joints."""
     motions = [
         replace(look.motions[k], name=f"{n + 1:02d}-{kind(look.motions[k])}") for n, k in enumerate(picked)
     ]
@@ -216,11 +243,8 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         findings=tuple(findings),
         foreseen=tuple(_foreseen(look, k, one.name) for k, one in zip(picked, motions, strict=True)),
         actuator=look.problem.actuator,
-        bench=bench,
+        bench=look.bench,
     )
-
-
-plan = takes(PlanOptions)(run_plan)
 
 
 def _of_joint(fit: Fit, joint: str) -> Fit:

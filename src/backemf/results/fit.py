@@ -236,22 +236,18 @@ class Fit(Displayed, store.Noun):
         rows = []
         for name, p in self.parameters.items():
             stated = "-" if p.prior is None else f"{number(p.prior[0])} +- {number(p.prior[1], 2)}"
-            rows.append(
-                (
-                    name,
-                    number(p.value),
-                    number(p.error, 2),
-                    interval(p.low, p.high),
-                    p.unit,
-                    stated,
-                    p.told_by,
-                )
-            )
+            between = interval(p.low, p.high)
+            rows.append((name, number(p.value), number(p.error, 2), between, p.unit, stated, p.told_by))
         header = ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by")
         text = table(rows, header, drop=("stated before", "told by"))
         if "told by" not in text:  # there was no room for the column
             by = [p.path for p in self.parameters.values() if p.told_by == "prior"]
             text += f"\n\nLeft where they were stated: {', '.join(by)}." if by else ""
+        notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
+        head = f"Friction {self.friction}. {self._errors_in_words()}\n\n{text}"
+        return head + (f"\n\nFindings:{notes}" if notes else "")
+
+    def _errors_in_words(self) -> str:
         unit = "mrad" if self.actuator.motion == "rotary" else "mm"
         logs = f"{len(self.training)} log{'s' * (len(self.training) != 1)}"
         errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {logs}"
@@ -267,8 +263,7 @@ class Fit(Displayed, store.Noun):
         moved = [one for one in self.bench if abs(one.pull) > 1.0 and one.path.startswith("bench.")]
         if moved:
             errors += f"\nThe bench as found: {'; '.join(str(one) for one in moved[:6])}."
-        notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
-        return f"Friction {self.friction}. {errors}\n\n{text}" + (f"\n\nFindings:{notes}" if notes else "")
+        return errors
 
     def write(self, path: Path | str, *, force: bool = False) -> Path:
         """Store as versioned JSON; an existing file is kept unless `force`."""

@@ -73,24 +73,31 @@ def _alike(fit: Fit, files: Sequence[Path], map: Any) -> list[tuple[list[Path], 
 
 def _as_before(fit: Fit, log: Log, told_here: Mapping[str, bool]) -> Log:
     own = next((one for one in fit.logs if one.name == log.name), None)
-    benches = [one.bench for one in fit.logs]
     if not told_here["bench"]:
-        bench, whose = (own.bench, "as in the fit") if own is not None else (None, "")
-        if own is None and log.bench is None and benches and all(b == benches[0] for b in benches):
-            bench, whose = benches[0], "as every log of the fit has it"
-        if bench is not None and bench != log.bench:
-            kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
-            words = (*log.conversions, f"bench {whose}: {bench}")
-            log = replace(log, bench=bench, findings=kept, conversions=words)
-    if own is not None and not told_here["settings"] and dict(own.settings) != dict(log.settings):
+        log = _with_bench(fit, log, own)
+    if own is None:
+        return log
+    if not told_here["settings"] and dict(own.settings) != dict(log.settings):
         said = ", ".join(f"{path} = {value:g}" for path, value in own.settings.items()) or "none"
         words = (*log.conversions, f"settings as in the fit: {said}")
         log = replace(log, settings=dict(own.settings), conversions=words)
-    if own is not None and not told_here["command"]:
-        for name, words in own.commands.items():
-            if name not in log.commands:
-                log = log.commanded(read_command(words), name, by="as in the fit")
+    for name, command in own.commands.items():
+        if not told_here["command"] and name not in log.commands:
+            log = log.commanded(read_command(command), name, by="as in the fit")
     return log
+
+
+def _with_bench(fit: Fit, log: Log, own: FittedLog | None) -> Log:
+    """The log on the bench that it had in the fit, or that all logs of the fit had."""
+    benches = [one.bench for one in fit.logs]
+    bench, whose = (own.bench, "as in the fit") if own is not None else (None, "")
+    if own is None and log.bench is None and benches and all(b == benches[0] for b in benches):
+        bench, whose = benches[0], "as every log of the fit has it"
+    if bench is None or bench == log.bench:
+        return log
+    kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
+    words = (*log.conversions, f"bench {whose}: {bench}")
+    return replace(log, bench=bench, findings=kept, conversions=words)
 
 
 def stored_logs(fit: Fit, beside: Path | None = None) -> list[Path]:

@@ -132,7 +132,8 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
     """
     module = module_of(export.target)
     if getattr(module, "run", None) is None:
-        raise NotAvailable(f"{export.target} is not run here: {module.why_not_run}")
+        why = getattr(module, "why_not_run", "it names no simulator")
+        raise NotAvailable(f"{export.target} is not run here: {why}")
     simulator = module.simulator()
     if getattr(module, "check_version", None):
         module.check_version(export.version)

@@ -13,7 +13,7 @@ import pytest
 import scipy.io
 
 from backemf.errors import BackemfError, NotAvailable
-from backemf.kits.frc.mechanism_log import mechanism_logs
+from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.logs.read import read
 from backemf.logs.readers import mat
 

@@ -8,8 +8,7 @@ import pytest
 
 from backemf.errors import UnknownName
 from backemf.kits.frc import wpilog
-from backemf.kits.frc.mechanism_log import mechanism_logs
-from backemf.kits.frc.wpilog_runs import LOGGERS, name_of, windows_of
+from backemf.kits.frc.wpilog_runs import LOGGERS, mechanism_logs, name_of, windows_of
 from backemf.logs.recording import ReadError
 
 TEST_NAMES = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")

@@ -17,7 +17,7 @@ import pytest
 import backemf as be
 from backemf.engine.compile.dialects import c as in_c, warp as in_warp
 from backemf.engine.compile.lower import LoweredHosted, lower_hosted
-from backemf.engine.hosted import Beginning, HostedSystem, hosted_system
+from backemf.engine.hosted import HostedSystem, hosted_system
 
 from ...conftest import unavailable
 from ...model.variants import variants
@@ -142,9 +142,9 @@ def take(real):
 def test_warp_takes_the_step(wp: Any, cases, name, tmp_path):
     one = cases[name]
     passed = "".join(f", U[{2 + t}, c]" for t in range(one.inputs.shape[1] - 2))
-    text = in_warp.emit_live(one.lowered, Beginning()) + TAKE.replace("ASKED", passed)
+    text = in_warp.emit_live(one.lowered) + TAKE.replace("ASKED", passed)
     module = loaded(f"step_{name.replace('-', '_')}", text, tmp_path)
-    (n, n_states), at = one.states.shape, in_warp.rows(one.lowered, Beginning())
+    (n, n_states), at = one.states.shape, in_warp.rows(one.lowered)
     assert n == N
 
     def array(x: np.ndarray) -> Any:
@@ -155,6 +155,6 @@ def test_warp_takes_the_step(wp: Any, cases, name, tmp_path):
     memory[:n_states], memory[at.place] = one.states.T, 1.0
     remembered, U, effort = array(memory), array(one.inputs.T), array(np.zeros(n))
     prepare, step = module.take(wp.float64)
-    for kernel, given in ((prepare, [P, H, 1, kept]), (step, [kept, remembered, U, effort])):
+    for kernel, given in ((prepare, [P, H, kept]), (step, [kept, remembered, U, effort])):
         wp.launch(kernel, dim=n, inputs=given, device="cpu")
     assert_same(name, one, np.column_stack([remembered.numpy()[:n_states].T, effort.numpy()]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.report.figures.runs import planned as figure
+from backemf.apps.report.figures.runs import plan_figure as figure
 from backemf.planning.choose import Budget, Choice, bounded, choose
 from backemf.planning.family import INSIDE, Extremes, Reach, extremes, family, heat_of, positions, within
 from backemf.planning.motions import Motions, SafetyLimits

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.check import identifiability_problem
 from backemf.identify.inspect import remedies, remedies as mend
 from backemf.identify.inspect.remedies import REMEDIES, faults_of
 from backemf.identify.inspect.samples import Track, lost, odd_ones, repeated
+from backemf.identify.plants.bench import identifiability_problem
 
 from ..recordings import (
     SERVO,

@@ -12,7 +12,6 @@ import pytest
 
 from backemf.errors import InvalidValue
 from backemf.findings import Finding, finding
-from backemf.identify.check import identifiability_problem
 from backemf.identify.inspect import remedies
 from backemf.identify.inspect.remedies import (
     _half,
@@ -26,6 +25,7 @@ from backemf.identify.inspect.remedies import (
     on_trial,
     tried,
 )
+from backemf.identify.plants.bench import identifiability_problem
 
 from ..recordings import SERVO, in_degrees, record, with_values
 from .hand_made import log

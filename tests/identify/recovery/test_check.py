@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.check import identifiability, identifiability_problem
+from backemf.identify.check import identifiability
+from backemf.identify.plants.bench import identifiability_problem
 
 from ..recordings import SERVO, changed, clean, record, sines
 

@@ -230,3 +230,20 @@ def test_a_stated_mass_may_be_off_by_eight_tolerances_and_never_vanishes():
     assert (mass.low, mass.high) == (pytest.approx(0.025), pytest.approx(0.9))
     place = _parameter(Unknown("hand.centre_x", 0.02, 0.01, "m"))
     assert (place.low, place.high) == (pytest.approx(-0.06), pytest.approx(0.1))
+
+
+def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(robot):
+    short = [recording(robot, k, 5.0) for k in (1, 2, 4)]
+    climbed = be.ladder(START, short, rungs=("coulomb", "stribeck"), hold_out="run 4")
+    poor, rich = climbed.rungs
+    assert rich.n_numbers == poor.n_numbers + 6  # static friction and its velocity, of three joints
+    assert [rung.name for rung in climbed.rungs if rung.fit is not None] == [climbed.chosen]
+    assert climbed.held_out == "the coupled simulation of the logs held out"
+    fit = climbed.fit
+    assert fit.friction == climbed.chosen
+    assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
+        (name, name == climbed.chosen) for name in ("coulomb", "stribeck")
+    ]
+    assert fit.score is not None
+    assert fit.score.held_out
+    assert fit.score.rms <= 1.03 * min(poor.held_out, rich.held_out)

@@ -135,8 +135,8 @@ def test_more_delay_than_there_is_room_for_is_refused():
     late = dataclasses.replace(servo(), drive=dataclasses.replace(SERVO, delay=0.006))
     motors = be.attach(pendulum(), {"hinge": late})
     said = (
-        "drive.delay is 0.05 s, and a line of 16 commands in steps of 0.001 s holds 0.0145 s at most; expected a"
-        " shorter delay, a longer step, or to attach anew at this timestep"
+        "drive.delay is 0.05 s, and a line of 16 commands in steps of 0.001 s holds 0.0145 s at most;"
+        " expected a shorter delay, a longer step, or to attach anew at this timestep"
     )
     with pytest.raises(be.BackemfError, match=f"^{re.escape(said)}$"):
         motors.put("hinge", late.replace(**{"drive.delay": 0.05}))

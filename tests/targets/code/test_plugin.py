@@ -16,6 +16,7 @@ import pytest
 from mujoco import rollout
 
 import backemf as be
+from backemf.engine.hosted import live_system
 from backemf.errors import NotAvailable
 from backemf.targets.code import cc, plugin as target
 from backemf.targets.export import export
@@ -105,7 +106,7 @@ def test_joints_may_share_an_instance():
 
 
 def _armature(one: be.Actuator) -> float:
-    system = be.engine.hosted.live(one)
+    system = live_system(one)
     return float(system.armature([*system.parameters.values()]))
 
 

@@ -100,7 +100,7 @@ def _parameter(name: str, one: Option) -> inspect.Parameter:
     default = None if one.parse is not None or one.default == () else one.default
     default = inspect.Parameter.empty if one.required else one.typed if one.typed is not None else default
     names = (one.cli or one.spelled).split() if one.cli or wanted is bool else ()
-    more = {} if one.writes is None else {"parser": parse_place}
+    more: dict[str, Any] = {} if one.writes is None else {"parser": parse_place}
     if one.cli and not one.cli.startswith("-"):
         shown: Any = typer.Argument(help=one.help)
     else:
@@ -150,10 +150,10 @@ class Verb(TyperCommand):
 
     def describe(self) -> Verb:
         """This command with every help text whole."""
-        kind = getattr(self.callback, "options", None)
-        if kind is None:
+        known = getattr(self.callback, "__dict__", {})
+        if "options" not in known:
             return self
-        names = {_name(one): one.choices for one in options_of(kind)} | self.callback.choices
+        names = {_name(one): one.choices for one in options_of(known["options"])} | known["choices"]
         for one in self.params:
             text = getattr(one, "help", None) or ""
             if "{choices}" in text:

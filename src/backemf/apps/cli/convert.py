@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets
+from .inputs import SOURCE, Control, Firmware, Motors, Ratio, Sets
 from .terminal import Json, Strict, answer, finding_lines, option, under
 
 app = typer.Typer(

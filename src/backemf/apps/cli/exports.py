@@ -1,5 +1,5 @@
-"""`backemf export`, `backemf replay` and `backemf explain`:
-an actuator for a simulator, what was lost, and the proof."""
+"""`backemf export`, `replay`, `explain` and `conform`: an actuator for a simulator, what was lost, and the
+proof."""
 
 from __future__ import annotations
 
@@ -15,11 +15,22 @@ import typer
 from ...errors import InvalidValue
 from ...targets.options import DRAWING, ExportOptions, scopes_of, target_names
 from .commands import command
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.joints import all_of, by_joint, robot_of
-from .inputs.recordings import read_logs
-from .inputs.sources import SOURCE, Control, Firmware, Motors, Ratio, Sets, Voltage, parts_of
+from .inputs import (
+    SOURCE,
+    Bench,
+    Control,
+    Firmware,
+    Motors,
+    Named,
+    Ratio,
+    Sets,
+    Voltage,
+    all_of,
+    by_joint,
+    parts_of,
+    read_logs,
+    robot_of,
+)
 from .terminal import (
     Force,
     Json,
@@ -394,3 +405,34 @@ def explain(
     findings = [f for row in rows for f in row.findings]
     width = max(shutil.get_terminal_size().columns, 60)
     answer(json, lambda: summary(rows), lambda: text(rows, width), findings, strict)
+
+
+def conform(
+    model: Annotated[Path, typer.Argument(help="An MJCF file with dcmotors on hinges or slides.")],
+    steps: Annotated[int, option("Time steps to compare.")] = 500,
+    json: Json = False,
+) -> None:
+    """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
+
+    Example: backemf conform arm.xml
+    """
+    from ...mujoco.arrays import load_mujoco
+    from ...mujoco.conform import conform as run
+
+    compared = run(model, steps=steps)
+
+    def content() -> dict[str, Any]:
+        rows = [picked(c, "actuator joint worst differences note") for c in compared]
+        return {"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}
+
+    answer(json, content, lambda: _conform_text(compared))
+
+
+def _conform_text(compared: Any) -> str:
+    from ...tables import table
+
+    rows = []
+    for c in compared:
+        worst = "-" if c.worst is None else f"{c.worst:.1e}"
+        rows.append((c.actuator, c.joint, worst, " ".join(c.differences) or "nothing", c.note))
+    return table(rows, ["actuator", "joint", "worst difference", "compared", "note"])

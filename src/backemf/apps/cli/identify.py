@@ -11,10 +11,7 @@ import typer
 
 from ...identify.options import BENCH, LADDER, ROBOT, FitOptions, parse_paths
 from .commands import command
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.recordings import fit_of, read_logs, with_sets
-from .inputs.sources import Sets
+from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
 from .terminal import (
     Force,
     Json,
@@ -55,7 +52,7 @@ def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dic
     """(actuator, its datasheet or None, numbers of the user's own in it) for what --start and --set say."""
     from ...datasheets import parts
     from ...targets.sourcing import set_values
-    from .inputs.sources import actuator_of
+    from .inputs import actuator_of
 
     is_sheet = name.endswith(".toml") or name.lower() in parts.names()
     actuator = actuator_of(name)[0]
@@ -82,7 +79,7 @@ def check(
     """
     from ...identify.check import check as run
     from ...identify.frictions import with_friction
-    from .missing import commands
+    from .plan import commands
 
     actuator, sheet, numbers = named_start(start, set)
     recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
@@ -157,7 +154,7 @@ def fit(
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
     from ...identify.fit import build_plant, run_fit
-    from ...identify.ladder import run_ladder
+    from ...identify.ladder import climb_ladder
 
     output = inside(output, "fit.json")
     keep(output, force)
@@ -178,7 +175,7 @@ def fit(
     with working("fitting", not json) as say:
         options = replace(options, progress=best_so_far(say))
         if robot is None and options.friction == LADDER:
-            steps = run_ladder(build_plant(actuator, recordings, options))
+            steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
             fitted = steps.fit
         else:
             fitted = run_fit(actuator, recordings, replace(options, apply=False))
@@ -240,7 +237,7 @@ def _without_delay(paths: Sequence[str]) -> list[str]:
 
 def _mended(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
     """(the logs as they are fitted, what mending did to each)."""
-    from ...identify.check import inspection
+    from ...identify.plants.bench import inspection
     from ...logs.log import actuator_and_logs
 
     given = actuator_and_logs("fit", actuator, logs)

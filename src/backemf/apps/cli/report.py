@@ -1,4 +1,4 @@
-"""`backemf report` and `backemf playground`: HTML pages for people, a stored fit or parts to play with."""
+"""`backemf report`, `playground`, `render` and `plot`: pages, films and figures for people."""
 
 from __future__ import annotations
 
@@ -7,10 +7,39 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.benches import Bench
-from .inputs.commands import Named
-from .inputs.recordings import Settings, settings_of, told_of
-from .terminal import Force, Json, Maps, Strict, answer, inside, keep, making, option, place, working
+from .inputs import (
+    SOURCE,
+    ActuatorFrom,
+    Bench,
+    Control,
+    Firmware,
+    Motors,
+    Named,
+    Ratio,
+    Sets,
+    Settings,
+    Voltage,
+    fit_of,
+    read_logs,
+    settings_of,
+    told_of,
+)
+from .terminal import (
+    Force,
+    Json,
+    Maps,
+    Strict,
+    answer,
+    drawable,
+    finding_lines,
+    inside,
+    keep,
+    making,
+    option,
+    place,
+    under,
+    working,
+)
 
 Recordings = Annotated[
     list[str] | None,
@@ -143,3 +172,185 @@ def with_robot(fit: Any, path: Path) -> Any:
             f" {', '.join(there.names)}"
         )
     return replace(fit, robot=there.on(fit.robot.ground))
+
+
+def _size(text: str) -> tuple[int, int]:
+    """ "960x540" -> (960, 540)."""
+    from ...errors import InvalidValue
+
+    width, cross, height = text.lower().partition("x")
+    if not (cross and all(side.isdecimal() and len(side) < 6 for side in (width, height))):
+        raise InvalidValue(f"--size is {text!r}; expected width x height in pixels, as in 960x540")
+    return int(width), int(height)
+
+
+def _fit_or_actuator(text: str, sets: list[str] | None) -> Any:
+    """A stored fit as it is (its bench is known better), anything else as an actuator; with numbers of the
+    user's own."""
+    from dataclasses import replace
+
+    from ...targets.sourcing import set_values
+    from .inputs import actuator_of
+
+    actuator = actuator_of(text)[0]
+    actuator = actuator.replace(**set_values(actuator, sets))
+    fit = fit_of(text)
+    return actuator if fit is None else replace(fit, actuator=actuator)
+
+
+def render(
+    source: ActuatorFrom,
+    output: Annotated[Path, place("The film: a file that ends in .mp4 or .gif.")],
+    recording: Annotated[
+        str | None, typer.Argument(help="The recording, of any format that can be read.")
+    ] = None,
+    log: Annotated[str | None, option("The same as an option.")] = None,
+    robot: Annotated[
+        Path | None, option("A robot's model, where it is not where its fit found it (MJCF).")
+    ] = None,
+    engine: Annotated[
+        str, option("Where the model's motion comes from: backemf, or mujoco to replay its export.")
+    ] = "backemf",
+    speed: Annotated[float, option("1 is real time, 0.5 half of it.")] = 1.0,
+    fps: Annotated[float | None, option("Pictures per second; without it 30, or 20 in a gif.")] = None,
+    size: Annotated[str, option("Width x height in pixels, both even.")] = "960x540",
+    between: Annotated[
+        tuple[float, float] | None, option("Show only this part of the recording [s].")
+    ] = None,
+    bench: Bench = None,
+    set: Sets = None,
+    command: Named = None,
+    map: Maps = None,
+    force: Annotated[bool, option("Overwrite the film if it exists.", "--force")] = False,
+    json: Json = False,
+) -> None:
+    """Film a bench or a robot: the model in motion, the recording as a ghost behind it, and their curves.
+
+    Example: backemf render fit.json logs/lift.json -o lift.mp4 --speed 0.5
+    """
+    from ...errors import InvalidValue, MissingValue
+    from ..film.film import film, writable
+
+    pass
+
+    if (recording is None) == (log is None):
+        raise MissingValue("render needs one recording; expected: backemf render SOURCE RECORDING -o FILM")
+    log = recording or log or ""
+    keep(output, force)
+    writable(output, force)
+    wanted = _size(size)
+    fit = fit_of(source)
+    if robot is not None and (fit is None or not fit.joints):
+        raise InvalidValue(f"--robot is {str(robot)!r}, and {source} is not the fit of a robot; leave it out")
+    if fit is not None and fit.joints:
+        if engine != "backemf" or set:
+            word = "--set" if set else "--engine"
+            raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
+        shown = fit if robot is None else with_robot(fit, robot)
+    else:
+        shown = _fit_or_actuator(source, set)
+    logs = read_logs([log], map, not json, bench, command, source=source, between=between)
+    if len(logs) != 1:
+        names = ", ".join(one.name for one in logs[:8])
+        raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")
+    looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": wanted}
+    looks["name"] = Path(source).name if source.endswith((".json", ".toml")) else source
+    with working("drawing", not json) as say:
+
+        def note(done: int, total: int) -> None:
+            say("drawing", done / total)
+
+        made = film(shown, logs[0], output, force=force, progress=note, **looks)
+    unit = "mrad" if logs[0].motion == "rotary" else "mm"
+    told = (
+        f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
+        f" {1e3 * made.rms:.3g} {unit}"
+    )
+    answer(json, made.to_dict, lambda: told)
+
+
+WHAT = (
+    "torque-speed, envelope, power, no-load, friction, hysteresis, heating, heating-power, drive, frequency"
+    " or pipeline; several with commas, or repeated. Without it: all that the actuator knows enough for."
+)
+
+
+def plot(
+    sources: Annotated[list[str], typer.Argument(help=f"{SOURCE} Several share one figure.")],
+    what: Annotated[list[str] | None, option(WHAT, "--what", "-w")] = None,
+    output: Annotated[Path | None, place("The picture (png, svg, pdf) or page (html) to write.")] = None,
+    data: Annotated[Path | None, place("Write the curves' numbers into this file (csv).", "--data")] = None,
+    inertia: Annotated[
+        float, option("Inertia of a load at the output [kg m^2, or kg], for frequency and hysteresis.")
+    ] = 0.0,
+    set: Sets = None,
+    voltage: Voltage = None,
+    firmware: Firmware = None,
+    control: Control = None,
+    ratio: Ratio = 1.0,
+    motors: Motors = 1,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Draw an actuator: torque, power, friction, hysteresis, heating, drive law, frequency response.
+
+    Example: backemf plot mx-106/m6 mx-64/m6 --what torque-speed,friction -o both.png
+    """
+    from ...errors import InvalidValue, MissingValue
+    from ...files import write_all
+    from ...targets.sourcing import choose_actuator
+    from ..report.figures import draw, show as plots
+
+    if inertia < 0:
+        raise InvalidValue(f"--inertia is {inertia:g}; expected at least 0")
+    names = [name for words in what or () for name in words.replace(",", " ").split()]
+    if output is None and data is None and not json:
+        raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
+    drawable(output, force)
+    keep(data, force)
+    sources = [*dict.fromkeys(sources)]
+    given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
+    found = {
+        _name(source, sources): choose_actuator(source, **given, ratio=ratio, motors=motors)
+        for source in sources
+    }
+    shown = [
+        plots.Shown(name, one.actuator, inertia=inertia, **_rated(source))
+        for (name, one), source in zip(found.items(), sources, strict=True)
+    ]
+    with working("drawing", not json):
+        figure = plots.figure(shown, names)
+        if output is not None:
+            notes = "; ".join(note for one in found.values() for note in one.notes)
+            draw.save(figure, output, note=f"{notes}.", force=force)
+        if data is not None:
+            write_all({data: plots.table(figure)}, force=force)
+    findings = [f for one in found.values() for f in one.findings]
+
+    def content() -> dict[str, Any]:
+        told = {name: one.notes for name, one in found.items()}
+        return {"sources": told, "panels": plots.plain(figure), "findings": findings, "file": output}
+
+    def text() -> str:
+        panels = [panel.title for panel in figure.panels]
+        return "\n\n".join(
+            part for part in (under(figure.title, panels), under("Findings", finding_lines(findings))) if part
+        )
+
+    answer(json, content, text, written=(output, data))
+
+
+def _name(source: str, sources: list[str]) -> str:
+    """What a legend calls a source: the shortest that tells it from the others."""
+    short = Path(source).name if source.endswith((".json", ".toml")) or ".xml" in source else source
+    return source if any(other != source and Path(other).name == short for other in sources) else short
+
+
+def _rated(source: str) -> dict[str, Any]:
+    """What a part's sheet says of its limits in heat."""
+    from ...datasheets import parts
+    from ..report.figures.show import Shown
+
+    if not parts.is_part(source):
+        return {}
+    return Shown.rated(parts.sheet(source if source.endswith(".toml") else source.partition("/")[0]))

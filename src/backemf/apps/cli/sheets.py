@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .inputs.sources import Firmware, Sets
+from .inputs import Firmware, Sets
 from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
 
 

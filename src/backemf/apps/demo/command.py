@@ -179,7 +179,7 @@ def _plan_and_record(output: Path) -> list[Path]:
     from ... import tables
     from ...errors import BackemfError
     from ..report.figures.draw import save
-    from ..report.figures.runs import planned
+    from ..report.figures.runs import plan_figure
     from . import loop
 
     say, bus = typer.echo, loop.bus()
@@ -211,7 +211,7 @@ def _plan_and_record(output: Path) -> list[Path]:
     say("What was expected knows the encoder, not how busy this machine was while it played the servo.\n")
     made = output / "recorded-fit.json"
     done.fit.write(made, force=True)
-    return [output / "recorded" / "plan.json", save(planned(done.plan), output / "plan.png"), made]
+    return [output / "recorded" / "plan.json", save(plan_figure(done.plan), output / "plan.png"), made]
 
 
 def _export(fit: Fit, fitted: list[Log], judged: list[Log], output: Path) -> list[Path]:

@@ -77,7 +77,20 @@ def closed(
     speed: float = SPEED,
     seed: int = 0,
 ) -> Closed:
-    """Plan, record, check and fit; the fit sees the logs and the start only."""
+    """Plan, record, check and fit; the fit sees the logs and the start only.
+
+    Args:
+        folder: Where plan, servo and logs are written.
+        bus: What the servo is spoken to through.
+        say: Is told what is done.
+        truth: The servo that is recorded.
+        start: What is known of it before.
+        speed: Times real time at which the virtual servo runs.
+        seed: Of its noise.
+
+    Returns:
+        Plan, logs, what was checked, and the fit beside the truth.
+    """
     folder.mkdir(exist_ok=True)
     planned = plan(
         start,

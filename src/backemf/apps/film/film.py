@@ -75,6 +75,9 @@ def film(
         size: width and height [pixels], both even.
         force: overwrite the film if it exists.
         progress: is told how many of how many pictures are done.
+
+    Returns:
+        The written film.
     """
     path = Path(path)
     ending = writable(path, force)

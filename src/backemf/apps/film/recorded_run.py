@@ -71,6 +71,9 @@ def recorded_run(source: Fit | Actuator, log: Log, *, engine: str = "backemf", n
         engine: 'backemf' for its prediction, 'mujoco' for the export replayed there.
         name: of the model, in words.
 
+    Returns:
+        The recording and the model's motion on the same samples.
+
     Raises:
         MissingValue, InvalidValue: there is nothing to draw, or the log is not of this model's kind.
     """
@@ -104,7 +107,7 @@ def _bench_run(source: Fit | Actuator, log: Log, engine: str, name: str) -> Reco
         motion=log.motion,
         time=log.time,
         recorded={"": log["position"]},
-        predicted={"": _replayed(actuator, log) if engine == "mujoco" else _predicted(source, log)},
+        predicted={"": _replay(actuator, log) if engine == "mujoco" else _predict(source, log)},
         asked=asked,
     )
 
@@ -130,7 +133,7 @@ def _check_drawable(log: Log, actuator: Actuator) -> None:
         )
 
 
-def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
+def _predict(source: Fit | Actuator, log: Log) -> np.ndarray:
     from ...identify.parameters import FreeParameters
     from ...identify.problem import fitted_drive, problem
 
@@ -140,7 +143,7 @@ def _predicted(source: Fit | Actuator, log: Log) -> np.ndarray:
     return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
 
 
-def _replayed(actuator: Actuator, log: Log) -> np.ndarray:
+def _replay(actuator: Actuator, log: Log) -> np.ndarray:
     from ...identify.problem import fitted_drive
     from ...targets.export import export
     from ...targets.replay import replay

@@ -40,7 +40,17 @@ class Scene:
 
 def scene(bench: Bench, motion: str, low: float, high: float) -> Scene:
     """The scene of a bench whose positions run from low to high.
-    A pendulum is seen in the plane it swings in, whatever its tilt."""
+    A pendulum is seen in the plane it swings in, whatever its tilt.
+
+    Args:
+        bench: What the output carried.
+        motion: 'rotary' or 'linear'.
+        low: Smallest position [rad or m].
+        high: Greatest position [rad or m].
+
+    Returns:
+        MJCF to draw, and how its joints follow a position.
+    """
     kinds = type(bench).__mro__
     draw = next(SCENES[cls, motion] for cls in kinds if (cls, motion) in SCENES)
     return draw(bench, low, high)

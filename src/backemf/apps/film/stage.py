@@ -85,7 +85,7 @@ class Stage:
                 for words, positions in self.motions.items():
                     self.place(float(moment), positions)
                     shot = drawing.draw(self.state, self.camera).copy()
-                    shots.append(self._labelled(shot, words, positions) if words else shot)
+                    shots.append(self._label(shot, words, positions) if words else shot)
                 together = np.concatenate(shots, axis=0)
                 if self.beside:  # what is left of an odd height is white
                     left = self.size[1] - len(together)
@@ -96,7 +96,7 @@ class Stage:
     def _prepare(self, drawing: Offscreen) -> None:
         """What the renderer is told before the first picture: nothing."""
 
-    def _labelled(self, shot: np.ndarray, words: str, positions: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _label(self, shot: np.ndarray, words: str, positions: Mapping[str, np.ndarray]) -> np.ndarray:
         from PIL import Image, ImageDraw
 
         image = Image.fromarray(shot)

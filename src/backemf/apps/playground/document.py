@@ -36,7 +36,21 @@ def document(
     style: str = "",
     without_script: str = "The figures need JavaScript, which this browser does not run;\nthe tables do not.",
 ) -> str:
-    """A whole page. `data` becomes JSON under its keys' names, which the scripts read."""
+    """A whole page.
+
+    Args:
+        title: Of the page.
+        note: Where it came from, under the title.
+        inside: HTML between header and scripts.
+        data: By name, what the scripts read, as JSON.
+        scripts: Texts that the page may run; no others run.
+        version: Of backemf.
+        style: CSS beyond the common one.
+        without_script: What to say where no script runs.
+
+    Returns:
+        The text of the file.
+    """
     told = "\n".join(
         f'<script type="application/json" id="{escaped(key)}">{dumps(value)}</script>'
         for key, value in data.items()

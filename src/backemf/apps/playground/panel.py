@@ -91,8 +91,17 @@ class Live(Block):
 
 
 def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> Live | None:
-    """The sliders of a fit; None where there is nothing to move or to run. `stated` are values that `who`
-    said before."""
+    """The sliders of a fit; None where there is nothing to move or to run.
+
+    Args:
+        fit: Whose numbers move.
+        runs: Recordings that may follow, in the order in which they are drawn.
+        stated: By path, what was said of a number before.
+        who: Said so.
+
+    Returns:
+        Sliders and the runs that follow, or None.
+    """
     sliders = tuple(
         slider(fit, path, p, stated.get(path), who) for path, p in fit.parameters.items() if p.path == path
     )
@@ -176,7 +185,16 @@ def _ends(fit: Fit, path: str, p: Fitted, ticks: Sequence[float]) -> tuple[float
 
 
 def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:
-    """What the page's script reads: sliders and logs; `plots` names the figure of each log."""
+    """What the page's script reads: sliders and logs.
+
+    Args:
+        one: The panel.
+        plots: Names of the figures of its runs.
+        kernels: Of the page, which the panel adds to.
+
+    Returns:
+        Plain data, under the names that the script reads.
+    """
     paths = [s.path for s in one.sliders]
     return {
         "unit": one.unit,

@@ -118,7 +118,16 @@ def everything() -> Iterator[str]:
 
 
 def write(path: Path | str, names: Sequence[str] = (), *, force: bool = False) -> Path:
-    """Write the page, whole or not at all; an existing file is kept unless `force`."""
+    """Write the page, whole or not at all; an existing file is kept unless `force`.
+
+    Args:
+        path: Of the page.
+        names: Parts of the catalogue; all of them unless given.
+        force: Overwrite the page if it exists.
+
+    Returns:
+        The written file.
+    """
     return write_all({Path(path): page(playground(names))}, force=force)[0]
 
 

@@ -93,6 +93,17 @@ class Scene:
 
 
 def panel(title: str, x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """One of the figures of a playground.
+
+    Args:
+        title: Above it.
+        x: Its axis: a signal with label, unit and scale.
+        y: Likewise.
+        more: What else the script knows of a figure: `only`, `target`, `curve`.
+
+    Returns:
+        The figure as the script reads it.
+    """
     return {"title": title, "x": x, "y": y, **more}
 
 

@@ -83,6 +83,7 @@ def friction(report: Report, joint: JointReport) -> Iterator[Block]:
 
 
 def envelope(report: Report, servo: JointReport) -> Iterator[Block]:
+    """Torque over speed in all quadrants, with the points that the logs visited."""
     actuator = servo.fit.actuator
     supplies = [float(np.nanmedian(r.log["supply"])) for r in report.runs if "supply" in r.log]
     stated = actuator.drive.supply or (report.sheet.voltage if report.sheet is not None else None)
@@ -119,6 +120,7 @@ def _points(report: Report) -> Iterator[Curve]:
 
 
 def hysteresis(report: Report, servo: JointReport) -> Iterator[Block]:
+    """The loop that slow reversals make."""
     figure = loops(report.fit.actuator, servo.usual_load, "Hysteresis")
     if figure is None:
         yield missing(
@@ -138,6 +140,7 @@ def hysteresis(report: Report, servo: JointReport) -> Iterator[Block]:
 
 
 def thermal(report: Report, servo: JointReport) -> Iterator[Block]:
+    """How long torque can be held, and how the winding warms."""
     actuator = servo.fit.actuator
     heat, limits = actuator.motor.thermal, actuator.motor.limits
     if heat is None:
@@ -189,6 +192,7 @@ def _both_errors(report: Report) -> Block | None:
 
 
 def identifiability(report: Report) -> Iterator[Block]:
+    """How sure each number is, and which are known only together."""
     both = _both_errors(report)
     if both is not None:
         yield both

@@ -164,6 +164,9 @@ def report(
         used: the target that a servo's verdict leads with.
         name: of the fit's file.
         progress: is told what is being done, and how much of it all is done.
+
+    Returns:
+        Everything there is to say, as data; `html.write` makes a page of it.
     """
     if not fit.name and sheet is not None:
         fit = replace(fit, name=sheet.name)

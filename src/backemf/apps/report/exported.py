@@ -64,7 +64,16 @@ def n_steps(n_logs: int) -> int:
 
 def exports(fit: Fit, logs: Sequence[Log], progress: Callable[[str], None]) -> tuple[Exported, ...]:
     """Every target. Those that can be run here are replayed on some logs,
-    or without any on the reference motions."""
+    or without any on the reference motions.
+
+    Args:
+        fit: A servo's.
+        logs: To replay on, the first few.
+        progress: Is told what is done next.
+
+    Returns:
+        One result for each target.
+    """
     return tuple(_exported(fit, target, logs, progress) for target in TARGETS)
 
 

@@ -66,7 +66,16 @@ def _document(title: str, note: str, inside: str, drawn: Drawn) -> str:
 
 
 def write(report: Report | Page, path: Path | str, *, force: bool = False) -> Path:
-    """Write a report, or any page, whole or not at all; an existing file is kept unless `force`."""
+    """Write a report, or any page, whole or not at all.
+
+    Args:
+        report: Of a fit; or any page.
+        path: Of the file.
+        force: Overwrite the file if it exists.
+
+    Returns:
+        The written file.
+    """
     text = page_of(report) if isinstance(report, Page) else page(report)
     return write_all({Path(path): text}, force=force)[0]
 
@@ -81,6 +90,7 @@ class Drawn:
         self._of: dict[int, str] = {}
 
     def add(self, plot: dict[str, Any]) -> str:
+        """Keep a plot, and give the place where it will be drawn."""
         self.plots.append(plot)
         height, kind = plot["layout"]["height"], plot["data"][0]["type"]
         square = f";max-width:{height + 190}px" if kind == "heatmap" else ""

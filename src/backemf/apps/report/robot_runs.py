@@ -147,6 +147,9 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
         logs: recordings of that robot; those whose end was held out are cut.
         report_progress: is told what is done next.
 
+    Returns:
+        Every recording, before and after, and the scores.
+
     Raises:
         MissingValue: the fit has no robot.
     """
@@ -160,7 +163,9 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
     runs = []
     for motion in predict_logs(fit, [*chosen.values()]):
         report_progress(f"{motion.log.name} as shipped")
-        runs.append(RobotRun(motion=motion, shipped=_shipped(fit, motion), held_out=motion.log.name in held))
+        runs.append(
+            RobotRun(motion=motion, shipped=_shipped_positions(fit, motion), held_out=motion.log.name in held)
+        )
     judged = [run for run in runs if run.held_out] or runs
     before = None
     if judged:
@@ -181,6 +186,6 @@ def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[s
     )
 
 
-def _shipped(fit: Fit, motion: PredictedMotion) -> dict[str, np.ndarray] | None:
+def _shipped_positions(fit: Fit, motion: PredictedMotion) -> dict[str, np.ndarray] | None:
     old = as_shipped(fit, motion.log, motion.recording.motion)
     return None if old is None or fit.robot is None else dict(zip(fit.robot.names, old.T, strict=True))

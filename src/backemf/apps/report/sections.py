@@ -1,5 +1,5 @@
 """The sections of a fit's report, and those that speak of logs, numbers and exports; `behaviour` has those
-that draw an actuator, `joints` those of a robot."""
+that draw an actuator, `robot_sections` those of a robot."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...findings import Finding
 from ...identify.predict import ROLES
 from ...registry import Registry
 from ...tables import interval, number
-from . import joints
+from . import robot_sections
 from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
 from .contents import JointReport, LogRow, Report
 from .exported import Exported
 from .figures.fit import ladder_bars
-from .joints import GIVE_LOGS
+from .robot_sections import GIVE_LOGS
 from .stated import StatedValue
 
 
@@ -331,23 +331,23 @@ SECTIONS: Registry[ReportSection] = Registry(
     "report section",
     {
         "verdict": ReportSection("Verdict", verdict),
-        "together": ReportSection("All joints together", joints.together, of="robot"),
+        "together": ReportSection("All joints together", robot_sections.joints_together, of="robot"),
         "logs": ReportSection("What was measured", measured, of="servo"),
-        "recordings": ReportSection("Recordings", joints.recordings, of="robot"),
-        "contact": ReportSection("Contact", joints.contact, of="robot"),
+        "recordings": ReportSection("Recordings", robot_sections.recordings, of="robot"),
+        "contact": ReportSection("Contact", robot_sections.contact, of="robot"),
         "parameters": ReportSection("Parameters", numbers, of="servo"),
-        "shared": ReportSection("What the joints share", joints.shared, of="robot"),
+        "shared": ReportSection("What the joints share", robot_sections.shared_numbers, of="robot"),
         "findings": ReportSection("Findings", findings),
         "predictions": ReportSection("Measured against predicted", predictions, of="servo"),
         "friction": ReportSection("Friction", friction, of="servo"),
         "envelope": ReportSection("Torque and speed", envelope, of="servo"),
         "hysteresis": ReportSection("Hysteresis", hysteresis, of="servo"),
         "thermal": ReportSection("Heat", thermal, of="servo"),
-        "joint": ReportSection("Joint", joints.joint, of="joint"),
+        "joint": ReportSection("Joint", robot_sections.joint, of="joint"),
         "identifiability": ReportSection("How sure: errors and correlations", identifiability),
         "ladder": ReportSection("Friction ladder", ladder),
         "exports": ReportSection("Exports", exports, of="servo"),
-        "file": ReportSection("The robot's own file", joints.file, of="robot"),
+        "file": ReportSection("The robot's own file", robot_sections.robot_file, of="robot"),
     },
     group="backemf.report_sections",
 )

@@ -89,7 +89,16 @@ def level(fit: Fit, used: Deployed | None = None) -> str:
 
 
 def verdict(fit: Fit, used: Deployed | None = None, attached: Deployed | None = None) -> tuple[str, ...]:
-    """Two sentences about the model; before them, where an export was run on recordings, one about that."""
+    """Two sentences about the model; before them, where an export was run on recordings, one about that.
+
+    Args:
+        fit: A servo's.
+        used: The export that is to be used, as it ran on recordings.
+        attached: The whole model, attached to the simulator, likewise.
+
+    Returns:
+        Sentences, the most important first.
+    """
     word = WORDS[level(fit, used)]
     unit = "mrad" if fit.actuator.motion == "rotary" else "mm"
     about = _model(fit, unit)
@@ -151,7 +160,16 @@ def _n_told(fit: Fit) -> str:
 
 def level_together(fit: Fit, score: Score, shipped: Score | None) -> str:
     """Of a robot: 'good' near the noise, 'poor' where little is gained over the model as shipped, else
-    'fair'."""
+    'fair'.
+
+    Args:
+        fit: A robot's.
+        score: As identified.
+        shipped: As its own model has it, where that was run.
+
+    Returns:
+        'good', 'fair' or 'poor'.
+    """
     if not np.isfinite(score.rms) or (shipped is not None and score.rms > BETTER * shipped.rms):
         return "poor"
     near = score.held_out and score.rms_free < 1.25 * GOOD * fit.noise_floor  # RMS against mean absolute
@@ -159,7 +177,17 @@ def level_together(fit: Fit, score: Score, shipped: Score | None) -> str:
 
 
 def verdict_together(fit: Fit, score: Score, shipped: Score | None, edited: Any) -> tuple[str, ...]:
-    """Three sentences about a robot, how far off all joints together are first."""
+    """Three sentences about a robot, how far off all joints together are first.
+
+    Args:
+        fit: A robot's.
+        score: As identified.
+        shipped: As its own model has it, where that was run.
+        edited: The robot's own file with the fit in it, where that was made.
+
+    Returns:
+        Sentences, the most important first.
+    """
     unit, n = "mrad" if fit.actuator.motion == "rotary" else "mm", len(score.logs)
     some = "a recording" if n == 1 else f"{n} recordings"
     on = f"{some} {'it never saw' if score.held_out else 'it was fitted to'}"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ...identify.options import LADDER, FitOptions
+from ...kits.frc.commands import CharacterizeOptions
+from ...kits.recorder.commands import RecordWords
 from . import others
-from .lines import CONTROLLERS, MECHANISMS, UNITS, buses, frictions
+from .lines import choices_of
 from .names import MODELS, kinds, recordings
 
 
@@ -25,12 +28,12 @@ def choices() -> dict[str, Any]:
         "entries": {name: {"unit": kind.unit, "what": kind.text} for name, kind in ENTRIES.items()},
         "signals": [{"name": name, "unit": SI.get(name, "s")} for name in SIGNALS],
         "units": OF_SIGNALS,
-        "frictions": [*frictions()],
+        "frictions": [name for name in choices_of(FitOptions, "friction") if name != LADDER],
         "targets": {name: row.what for name, row in TARGETS.items()},
-        "mechanisms": [*MECHANISMS],
-        "mechanism_units": [*UNITS],
-        "controllers": [*CONTROLLERS],
-        "buses": [*buses()],
+        "mechanisms": choices_of(CharacterizeOptions, "mechanism"),
+        "mechanism_units": choices_of(CharacterizeOptions, "units"),
+        "controllers": choices_of(CharacterizeOptions, "controller"),
+        "buses": choices_of(RecordWords, "bus"),
         "commands": others.offered(),
         "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},
     }

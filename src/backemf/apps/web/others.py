@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..cli.main import other_commands
 
 if TYPE_CHECKING:
-    from .lines import Asked, Made
+    from .form import FormReader
+    from .lines import Made
 
 ASIDE = ("json", "help", "output")
 """Options that no form has."""
@@ -40,7 +41,7 @@ def _kind(parameter: Any) -> str:
     return "flag" if parameter.is_flag else "text"
 
 
-def words(name: str, asked: Asked) -> Made:
+def words(name: str, asked: FormReader) -> Made:
     """The command line of a form.
 
     Args:
@@ -50,7 +51,7 @@ def words(name: str, asked: Asked) -> Made:
     Raises:
         InvalidValue: a value is no source, file or word.
     """
-    from .lines import WORD
+    from .form import WORD
 
     made: list[str] = []
     for p in other_commands()[name].params:

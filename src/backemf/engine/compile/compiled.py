@@ -147,16 +147,18 @@ def stepper(structure: Structure) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def called(structure: Structure) -> types.ModuleType:
-    """The functions of a step that is called without Python: `prepare`, `step.address`, WIDTH."""
+    """The functions of a step that is called without Python: `prepare`, `step.address`, `begin.address`,
+    WIDTH."""
 
     def write() -> str:
         from .dialects.numba import callable_source
-        from .lower import lower
+        from .lower import lower, lower_begin
 
-        return callable_source(lower(structure.system))
+        lowered = lower(structure.system)
+        return callable_source(lowered, lower_begin(cast("HostedSystem", structure.system), lowered.graph))
 
     structure = structure.of_states()
-    module = _load(structure.name("called"), write)
+    module = _load(structure.name("called", "begin"), write)
     if isinstance(module, NotLowered):
         raise module
     return module

@@ -10,7 +10,7 @@ from ...physics.actuator import signals
 from ..hosted import HostedSystem
 from ..rows import DELAY
 from ..system import System
-from .ir import Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes
+from .ir import FAST, Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes
 from .passes import change, tidy, without
 from .trace import trace, trace_with_tangents
 
@@ -111,12 +111,23 @@ class LoweredHosted:
     load_seen: list[Node]
     """Of the inputs and the leaves v_before, v and effort."""
     armature: list[Node]
+    begin: list[Node]
+    """The states to begin with, of the leaves p, of position and velocity among s, and of targets g."""
+    lag: list[Node]
+    """Whole steps by which commands come late, and the part of one after them; none where they do not."""
     summed: tuple[bool, ...]
     """For each state, whether it is a sum of changes, so that what one addition rounds away belongs to the
     next. A state that a branch sets outright, as sticking sets the velocity to exactly 0, is not."""
     parameters: tuple[str, ...]
     states: tuple[str, ...]
     inputs: tuple[str, ...]
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """States that begin where the joint is, as fast as it is, or at the first targets."""
+        own = ("position", "velocity")
+        pairs = zip(self.states, self.begin, strict=True)
+        return tuple(name for name, node in pairs if name not in own and node.level in FAST)
 
 
 def lower_hosted(system: HostedSystem) -> LoweredHosted:
@@ -137,6 +148,7 @@ def lower_hosted(system: HostedSystem) -> LoweredHosted:
     load = traced(
         lambda *x: (system.load_seen(x[:n_p], x[n_p : n_p + n_u], *x[n_p + n_u :]),), *p, *u, *seen, h
     )
+    late = DELAY in system.parameters and bool(system.targets)
     changes = [change(graph, node, leaf) for node, leaf in zip(after, s, strict=True)]
     differences = [c or graph.apply("sub", a, b) for a, b, c in zip(after, s, changes, strict=True)]
     v = system.states.index("velocity")
@@ -145,11 +157,28 @@ def lower_hosted(system: HostedSystem) -> LoweredHosted:
         advance=tidy(graph, [*differences, effort]),
         load_seen=load,
         armature=traced(lambda *x: (system.armature(x),), *p),
+        begin=lower_begin(system, graph),
+        lag=traced(lambda *x: system.lag(x[:-1], x[-1]), *p, h) if late else [],
         summed=tuple(c is not None and a.op != "select" for a, c in zip(after, changes, strict=True)),
         parameters=tuple(system.parameters),
         states=system.states,
         inputs=system.inputs,
     )
+
+
+def lower_begin(system: HostedSystem, graph: Graph) -> list[Node]:
+    """Trace and lower the states that a hosted system begins with: of the leaves p, of position and velocity
+    among s, and of the targets g."""
+    n_p = len(system.parameters)
+    leaves = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
+    places = [system.states.index(name) for name in ("position", "velocity")]
+    leaves += [graph.leaf(f"s{i}", Level.STATE) for i in places]
+    leaves += [graph.leaf(f"g{i}", Level.INPUT) for i in range(len(system.targets))]
+
+    def begin(*x: Any) -> Sequence[Any]:
+        return system.begin(x[:n_p], x[n_p], x[n_p + 1], x[n_p + 2 :])
+
+    return tidy(graph, nodes(evaluate(trace(begin, len(leaves)), leaves, Tangents(graph))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -187,6 +187,23 @@ def unit_findings(log: Log, actuator: Actuator) -> Iterator[Finding]:
     limit, fast = greatest_speed(log, actuator), fastest(track)
     if len(track) < 40 or track.span == 0:
         return
+    by_travel = _by_travel(log, track, fast, limit)
+    if by_travel is not None:
+        yield by_travel
+        return
+    asked = [name for name in ("position", "position_target") if name in log]
+    if fast > BEYOND * limit and math.isfinite(limit):
+        for unit in _fitting(track, fast, limit):
+            why = f"it would turn at {fast:.4g} rad/s, and the motor reaches {limit:.3g} rad/s at most"
+            yield _said(unit, dict.fromkeys(asked, RADIANS[unit]), why, 1.0)
+            return
+    if track.span > FAR_OFF and fast <= BEYOND * limit and fast * RADIANS["degrees"] > 1e-3:
+        why = f"it would go through {track.span / math.tau:.1f} turns"
+        yield _said("degrees", dict.fromkeys(asked, RADIANS["degrees"]), why, 0.0)
+
+
+def _by_travel(log: Log, track: Track, fast: float, limit: float) -> Finding | None:
+    """The unit that explains why the position goes farther, or less far, than what was asked."""
     ratio = _travel(log, track)
     for unit in sorted(RADIANS, key=lambda u: _apart(ratio, RADIANS[u], track)):
         radian, sure = RADIANS[unit], unit != "turns"
@@ -196,20 +213,9 @@ def unit_findings(log: Log, actuator: Actuator) -> Iterator[Finding]:
             odd = "position" if larger else "position_target"
             if sure and odd == "position" and fast * radian > WITHIN * limit:
                 continue
-            yield _said(
-                unit, {odd: radian}, f"it goes {ratio:.3g} times as far as what was asked", float(sure)
-            )
-            return
-    if fast > BEYOND * limit and math.isfinite(limit):
-        both = {name: 1.0 for name in ("position", "position_target") if name in log}
-        for unit in _fitting(track, fast, limit):
-            why = f"it would turn at {fast:.4g} rad/s, and the motor reaches {limit:.3g} rad/s at most"
-            yield _said(unit, dict.fromkeys(both, RADIANS[unit]), why, 1.0)
-            return
-    if track.span > FAR_OFF and fast <= BEYOND * limit and fast * RADIANS["degrees"] > 1e-3:
-        both = {name: RADIANS["degrees"] for name in ("position", "position_target") if name in log}
-        why = f"it would go through {track.span / math.tau:.1f} turns"
-        yield _said("degrees", both, why, 0.0)
+            why = f"it goes {ratio:.3g} times as far as what was asked"
+            return _said(unit, {odd: radian}, why, float(sure))
+    return None
 
 
 def _fitting(track: Track, fast: float, limit: float) -> list[str]:

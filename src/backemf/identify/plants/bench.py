@@ -32,7 +32,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
-from ..inspect.remedies import jumps_of, merged
+from ..inspect.remedies import Build, Inspection, inspected, jumps_of, merged
 from ..optimize import Minimum, Stage, levenberg_marquardt, observed
 from ..options import FitOptions
 from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized
@@ -118,39 +118,49 @@ class BenchPlant:
 
     def problem(self) -> Problem:
         """What is searched, without what tolerances can move."""
-        logs, asked, actuator = self.logs, self.options, self.start
-        actuator, guessed = fitted_drive(actuator, logs)
-        actuator, registers = with_registers(actuator, asked.prior)
+        logs, asked = self.logs, self.options
+        actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
-        usual = asked.free_paths is None
         wanted = default_paths(actuator) if asked.free_paths is None else list(asked.free_paths)
         # 0 stays 0 where the caller did not free it, unless nothing else would have an inertia.
         freed = "motor.rotor_inertia" in (*wanted, *asked.also)
         if actuator.motor.rotor_inertia == 0.0 and (freed or weightless(logs)):
             actuator = with_some_inertia(actuator, logs)
         stated = priors(actuator, asked.prior)
-        gain = usual and (guessed or "drive.firmware_gain" in stated)
-        more = [*(["drive.firmware_gain"] if gain else []), *(registers if usual else []), *asked.also]
-        if usual and actuator.friction.loaded and actuator.gearbox.efficiency is not None:
-            more.append(EFFICIENCY)
-        more += ["drive.delay"] if asked.delay else []
+        more = self._called_for(actuator, registers, stated)
         wanted += [path for path in dict.fromkeys(more) if path not in wanted]
-        extra = {"bench.hanging": 0.0} if "bench.hanging" in wanted else {}
-        beside: list[Parameter] = []
-        if asked.offset and usual and all(log.bench is not None and log.bench.hangs for log in logs):
-            beside = [] if extra else numbers.angles(logs)
-            if not any(parameters(log.bench)["arm_mass"] for log in logs) and "bench.arm_mass" not in wanted:
-                # Nobody weighed the arm; it is found along, starting from next to nothing.
-                light = 0.03 * min(parameters(log.bench)["mass"] for log in logs)
-                arm = free(actuator, ["bench.arm_mass"], {"bench.arm_mass": light}).parameters[0]
-                beside.append(replace(arm, beside=True))
-        actuator = sized(actuator, wanted)
         if not wanted:
             raise MissingValue("no parameter is free; name at least one")
+        extra = {"bench.hanging": 0.0} if "bench.hanging" in wanted else {}
+        beside = self._mounting(actuator, wanted)
+        actuator = sized(actuator, wanted)
         core = free(actuator, wanted, extra, prior=stated, bounds=asked.bounds)
         return problem(actuator, logs, core.with_(beside), substeps=asked.substeps)
+
+    def _called_for(self, actuator: Actuator, registers: list[str], stated: Mapping[str, Any]) -> list[str]:
+        """Paths to free beside the usual ones: what is a guess, what was stated, what was asked for."""
+        usual, more = self.options.free_paths is None, list[str]()
+        if usual and (self.guessed_gain or "drive.firmware_gain" in stated):
+            more.append("drive.firmware_gain")
+        more += [*(registers if usual else ()), *self.options.also]
+        if usual and actuator.friction.loaded and actuator.gearbox.efficiency is not None:
+            more.append(EFFICIENCY)
+        return [*more, "drive.delay"] if self.options.delay else more
+
+    def _mounting(self, actuator: Actuator, wanted: Sequence[str]) -> list[Parameter]:
+        """Where arms hang, and what an arm weighs that nobody weighed."""
+        hangs = all(log.bench is not None and log.bench.hangs for log in self.logs)
+        if not self.options.offset or self.options.free_paths is not None or not hangs:
+            return []
+        beside = [] if "bench.hanging" in wanted else numbers.angles(self.logs)
+        weighed = any(parameters(log.bench)["arm_mass"] for log in self.logs)
+        if not weighed and "bench.arm_mass" not in wanted:  # found along, from next to nothing
+            light = 0.03 * min(parameters(log.bench)["mass"] for log in self.logs)
+            arm = free(actuator, ["bench.arm_mass"], {"bench.arm_mass": light}).parameters[0]
+            beside.append(replace(arm, beside=True))
+        return beside
 
     def first_weights(self, p: Problem) -> Weights:
         return Weights(p.sigma)
@@ -221,13 +231,30 @@ class BenchPlant:
             read_from_held_out=tuple(f"{one.path} of {one.group}" for one in judgement.read),
         )
 
-    def simulate(
-        self, actuators: Mapping[str, Actuator], log: Log, delays: Mapping[str, float]
-    ) -> dict[str, np.ndarray]:
-        actuator, _ = fitted_drive(actuators[""], [log])
-        late = replace(actuator, drive=replace(actuator.drive, delay=delays[""])) if delays else actuator
-        p = problem(late, [log], FreeParameters(()), outputs=("position",))
-        return {"": p.predictions(np.zeros(0))[0]}
+
+def inspection(
+    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
+) -> tuple[Build, Inspection]:
+    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
+
+    def build(some: Sequence[Log]) -> Problem:
+        return identifiability_problem(some, actuator, free_paths, prior)
+
+    return build, inspected(build, actuator, logs)
+
+
+def identifiability_problem(
+    logs: Sequence[Log], actuator: Actuator, free_paths: Sequence[str] | None, prior: Any
+) -> Problem:
+    """The fit's own problem at the start parameters."""
+    actuator, guessed = fitted_drive(actuator, logs)
+    usual = default_paths(actuator) + (["drive.firmware_gain"] if guessed else [])
+    paths = usual if free_paths is None else list(free_paths)
+    if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
+        actuator = with_some_inertia(actuator, logs)
+    actuator = sized(actuator, paths)
+    core = free(actuator, paths, prior=prior)
+    return problem(actuator, logs, core.with_(numbers.measured(logs) + numbers.supplies(actuator, logs)))
 
 
 def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
@@ -268,14 +295,7 @@ def residual_weights(p: Problem, x: np.ndarray) -> Weights:
 def settle(found: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optimum:
     """The optimum with finer steps, and with everything free that a tolerance allows to move; data weighed by
     the errors that are left."""
-    p, best = found.problem, dict(found.best.values)
-    if best.get(EFFICIENCY, 0.0) > NO_LOSS and p.actuator.friction.loaded:
-        del best[EFFICIENCY]
-        lossless = replace(p.actuator, gearbox=replace(p.actuator.gearbox, efficiency=None))
-        kept = FreeParameters(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
-        simpler = problem(lossless, logs, kept, outputs=p.outputs, substeps=p.substeps)
-        simpler.sigma, simpler.sigma_noise = p.sigma, p.sigma_noise
-        p = simpler
+    p, best = _without_lossless(found, logs)
     more = numbers.within_tolerance(p.actuator, logs, p.free.paths) if tolerances else []
     values = best | {q.name: q.start for q in more}
     q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=2 * p.substeps)
@@ -287,13 +307,7 @@ def settle(found: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optimu
         weights = residual_weights(q, x)
         q.sigma, robust = weights.sigma, weights.robust
     if robust < np.inf and more and _scale(q) < NEAR:
-        # Perhaps it is only the bench that is wrong, and with its numbers free the noise explains the rest.
-        before, q.sigma = q.sigma, q.sigma_noise
-        end = _slid(q, x, np.inf, p.substeps)
-        if math.isfinite(end.cost) and residual_weights(q, end.x).robust == np.inf:
-            x, robust = end.x, np.inf
-        else:
-            q.sigma = before
+        x, robust = _bench_alone(q, x, robust, p.substeps)
     if robust < np.inf:
         x = _slid(q, x, robust, p.substeps).x
         weights = residual_weights(q, x)
@@ -302,6 +316,31 @@ def settle(found: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optimu
     if len(found.ends) > 1:  # the first start did not lead to the noise
         end = _kicked(q, end, robust, p.substeps)
     return Optimum(plant=found.plant, problem=q, end=end, robust=robust, found=found)
+
+
+def _without_lossless(found: SearchResult, logs: Sequence[Log]) -> tuple[Problem, dict[str, float]]:
+    """(the problem, its best values), without an efficiency of gears that lose nothing beside a friction that
+    knows the load."""
+    p, best = found.problem, dict(found.best.values)
+    if best.get(EFFICIENCY, 0.0) <= NO_LOSS or not p.actuator.friction.loaded:
+        return p, best
+    del best[EFFICIENCY]
+    lossless = replace(p.actuator, gearbox=replace(p.actuator.gearbox, efficiency=None))
+    kept = FreeParameters(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
+    simpler = problem(lossless, logs, kept, outputs=p.outputs, substeps=p.substeps)
+    simpler.sigma, simpler.sigma_noise = p.sigma, p.sigma_noise
+    return simpler, best
+
+
+def _bench_alone(q: Problem, x: np.ndarray, robust: float, substeps: int) -> tuple[np.ndarray, float]:
+    """(where it stands, what counts less): perhaps it is only the bench that is wrong, and with its numbers
+    free the noise explains the rest."""
+    before, q.sigma = q.sigma, q.sigma_noise
+    end = _slid(q, x, np.inf, substeps)
+    if math.isfinite(end.cost) and residual_weights(q, end.x).robust == np.inf:
+        return end.x, np.inf
+    q.sigma = before
+    return x, robust
 
 
 def _kicked(q: Problem, end: Minimum, robust: float, substeps: int) -> Minimum:

@@ -268,7 +268,3 @@ class Plant(Protocol):
     def make_fit(self, optimum: Any, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The result, without what the caller knows: logs, rungs, time."""
         ...
-
-    def simulate(self, actuators: Mapping[str, Actuator], log: Log, delays: Mapping[str, float]) -> Any:
-        """Positions by joint, all joints together [rad or m]."""
-        ...

@@ -17,7 +17,6 @@ from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot.coupled import coupled
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
 from .. import bench_numbers as numbers
@@ -161,24 +160,23 @@ class RobotPlant:
         """The union of shared and own parameters, and each joint's moment at which a command counts."""
         several = len(self.groups) > 1
         rows: list[Parameter] = []
-        step = numbers.median_step(logs)
+        places = {joint: tuple(k for k, j in enumerate(joint_of) if j == joint) for joint in self.joints}
         for group, joints in self.groups.items():
             first = self.starts[joints[0]]
             for path in self._paths(first):
                 if self.shared(path):
                     one = self._parameter(first, path)
-                    places = tuple(k for k, j in enumerate(joint_of) if j in joints)
-                    rows.append(replace(one, logs=places, group=group) if several else one)
+                    mine = tuple(sorted(k for joint in joints for k in places[joint]))
+                    rows.append(replace(one, logs=mine, group=group) if several else one)
                     continue
                 for joint in joints:
-                    places = tuple(k for k, j in enumerate(joint_of) if j == joint)
                     one = self._parameter(self.starts[joint], path)
                     like = 0.0 if one.stated or one.signed is not None else ALIKE
-                    rows.append(replace(one, logs=places, group=joint, alike=like, family=group))
+                    rows.append(replace(one, logs=places[joint], group=joint, alike=like, family=group))
+        step = numbers.median_step(logs)
         for joint in self.joints:
-            places = tuple(k for k, j in enumerate(joint_of) if j == joint)
             late = numbers.latency(step, self.starts[joint].drive.delay or 0.0)
-            rows.append(replace(late, logs=places, group=joint))
+            rows.append(replace(late, logs=places[joint], group=joint))
         return FreeParameters(tuple(rows))
 
     def _paths(self, actuator: Actuator) -> list[str]:
@@ -276,12 +274,6 @@ class RobotPlant:
 
     def make_fit(self, optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         return robot_result.robot_fit(optimum, judgement, uncertainties)
-
-    def simulate(
-        self, actuators: Mapping[str, Actuator], log: Log, delays: Mapping[str, float]
-    ) -> dict[str, np.ndarray]:
-        q = coupled(self.robot, actuators, log, delays=delays, ground=self.ground)
-        return dict(zip(self.robot.names, q.T, strict=True))
 
 
 def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPlant:

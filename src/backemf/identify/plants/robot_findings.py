@@ -124,7 +124,11 @@ def of_scale(s: Optimum[RobotPlant], joints: Mapping[str, Fit]) -> Iterator[Find
                 " joint is free."
             )
             yield finding("scale_collapse", text, 'let them share a motor: share=["motor"]', **known)
-    errors = scale_errors(s)
+    yield from _of_borrowers(scale_errors(s))
+
+
+def _of_borrowers(errors: Mapping[str, float]) -> Iterator[Finding]:
+    """Joints that tell how strong their motor is, and those that do not, by the relative error of that."""
     if len(errors) > 1:
         tell = [name for name, e in errors.items() if e <= TELLS]
         borrow = [name for name in errors if name not in tell]

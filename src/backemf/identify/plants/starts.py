@@ -52,6 +52,21 @@ def starts(
     wanted = given if isinstance(given, Mapping) else {".*": given}
     usual = [joint.name for joint in robot.joints if not joint.tool]
     chosen = [robot.joint(name).name for name in joints] if joints else usual
+    driven = _driven(chosen, logs)
+    by_joint = gains_of(robot, gains, logs)
+    found: dict[str, Actuator] = {}
+    for name in driven:
+        matching = [p for p in wanted if p == name] or [p for p in wanted if re.fullmatch(p, name)]
+        if matching:
+            found[name] = _actuator(robot.joint(name), wanted[matching[0]], firmware, by_joint.get(name))
+    if not found:
+        raise UnknownName("joint", next(iter(wanted)), driven)
+    prior = _sheet(wanted, firmware) if prior is None else prior
+    return Starts(found, prior, _not_fitted(robot, found, logs))
+
+
+def _driven(chosen: Sequence[str], logs: Sequence[Log]) -> list[str]:
+    """Those of the chosen joints that were commanded."""
     driven = [name for name in chosen if any(_commanded(log, name) for log in logs)]
     if not driven:
         there = sorted({name for log in logs for name in log.joints})
@@ -59,24 +74,16 @@ def starts(
             f"no joint has both a position and a command; the logs have {', '.join(there)}: record what each"
             " joint was told"
         )
-    by_joint = gains_of(robot, gains, logs)
-    found: dict[str, Actuator] = {}
-    for name in driven:
-        pattern = next((p for p in wanted if p == name), None) or next(
-            (p for p in wanted if re.fullmatch(p, name)), None
-        )
-        if pattern is not None:
-            found[name] = _actuator(robot.joint(name), wanted[pattern], firmware, by_joint.get(name))
-    if not found:
-        raise UnknownName("joint", next(iter(wanted)), driven)
-    if prior is None:
-        prior = _sheet(wanted, firmware)
-    left = [j.name for j in robot.joints if j.name not in found and any(j.name in log.joints for log in logs)]
-    findings = []
-    if left:
-        text = f"{', '.join(left)} moves as recorded and is not fitted: a gripper's load is what it holds."
-        findings.append(finding("not_fitted", text, "name it to fit it: --joints"))
-    return Starts(found, prior, tuple(findings))
+    return driven
+
+
+def _not_fitted(robot: Robot, found: Mapping[str, Actuator], logs: Sequence[Log]) -> tuple[Finding, ...]:
+    recorded = {name for log in logs for name in log.joints}
+    left = [joint.name for joint in robot.joints if joint.name not in found and joint.name in recorded]
+    if not left:
+        return ()
+    text = f"{', '.join(left)} moves as recorded and is not fitted: a gripper's load is what it holds."
+    return (finding("not_fitted", text, "name it to fit it: --joints"),)
 
 
 def _commanded(log: Log, name: str) -> bool:
@@ -164,6 +171,18 @@ def _by_joint(word: str, values: Any, order: Sequence[str]) -> dict[str, float]:
     return dict(zip(order, map(float, np.broadcast_to(row, len(order))), strict=True))
 
 
+def _likeness(log: Log, loop: Any) -> float:
+    """Correlation of a recorded torque with what a PD law asks for."""
+    law = loop.proportional * (log["position_target"] - log["position"])
+    if "velocity" in log:
+        law = law - loop.derivative * log["velocity"]
+    if "velocity_target" in log:
+        law = law + loop.derivative * log["velocity_target"]
+    torque = log["torque_target"]
+    good = np.isfinite(law) & np.isfinite(torque)
+    return float(np.corrcoef(law[good], torque[good])[0, 1]) if good.sum() > 10 else 0.0
+
+
 def without_echo(logs: Sequence[Log], actuators: Mapping[str, Actuator]) -> tuple[list[Log], list[Finding]]:
     """Logs without a torque that is no command but what the drive's own law makes of position and velocity:
     added to the law it would count twice."""
@@ -176,15 +195,7 @@ def without_echo(logs: Sequence[Log], actuators: Mapping[str, Actuator]) -> tupl
                 continue
             if "torque_target" not in one or "position_target" not in one:
                 continue
-            law = loop.proportional * (one["position_target"] - one["position"])
-            if "velocity" in one:
-                law = law - loop.derivative * one["velocity"]
-            if "velocity_target" in one:
-                law = law + loop.derivative * one["velocity_target"]
-            torque = one["torque_target"]
-            good = np.isfinite(law) & np.isfinite(torque)
-            like = float(np.corrcoef(law[good], torque[good])[0, 1]) if good.sum() > 10 else 0.0
-            if like > 0.9:
+            if _likeness(one, loop) > 0.9:
                 signals = {n: s for n, s in one.signals.items() if n != "torque_target"}
                 joints[name] = replace(one, signals=signals)
                 said.add(name)

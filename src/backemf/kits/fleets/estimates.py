@@ -101,12 +101,8 @@ def _gathered(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ..
     knee, signed, above, unit = np.zeros(p), np.zeros(p, bool), [""] * p, [""] * p
     for i, row in enumerate(rows):
         own, there = list(row["parameters"]), row["coordinates"]
-        full = np.zeros((len(own), len(own)))
-        full[np.tril_indices(len(own))] = there["covariance"]
-        full = np.tril(full) + np.tril(full, -1).T
-        at = [(own.index(path), k) for k, path in enumerate(paths) if path in own]
-        at = [(j, k) for j, k in at if row["parameters"][own[j]]["told_by"] != "prior"]
-        j, k = (np.array(side, int) for side in zip(*at, strict=True)) if at else (np.zeros(0, int),) * 2
+        full, at = _covariance(row), _places(row, paths)
+        j, k = np.array(at, int).reshape(-1, 2).T
         x[i, k], told[i, k] = np.array(there["x"])[j], True
         V[i][np.ix_(k, k)] = full[np.ix_(j, j)]
         for a, b in at:
@@ -134,6 +130,21 @@ def _gathered(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ..
         excess=np.log(np.maximum(misfit, 1e-12) / np.maximum(noise, 1e-12)),
         left_out=left_out,
     )
+
+
+def _covariance(row: Row) -> np.ndarray:
+    """Of a fit's own numbers; a row keeps the lower half."""
+    n = len(row["parameters"])
+    full = np.zeros((n, n))
+    full[np.tril_indices(n)] = row["coordinates"]["covariance"]
+    return np.tril(full) + np.tril(full, -1).T
+
+
+def _places(row: Row, paths: Sequence[str]) -> list[tuple[int, int]]:
+    """(place in the row, place among the paths) of what its logs tell."""
+    own = list(row["parameters"])
+    told = [path for path, one in row["parameters"].items() if one["told_by"] != "prior"]
+    return [(own.index(path), k) for k, path in enumerate(paths) if path in told]
 
 
 def _number(x: float | None) -> float:

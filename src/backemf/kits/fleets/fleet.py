@@ -109,18 +109,6 @@ def fleet(
     """
     several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
     actuator = start if isinstance(start, Actuator) else SERVICES.sources.read(start).actuator
-    if (by == "joint") != (robot is not None):
-        raise InvalidValue(
-            f"by is {by!r} and robot {robot!r}; expected by='joint' with a robot, and only then"
-        )
-    for name, given, least in (("seed", seed, 0), ("starts", starts, 1)):
-        if given < least:
-            raise InvalidValue(f"{name} is {given}; expected {least} or more")
-    if friction is not None:
-        with_friction(actuator, friction)
-    if bench is not None:
-        bench_of(bench)
-    mapping(list(map))
     asked = FleetRequest(
         logs=tuple(_absolute(log) for log in several),
         by=by,
@@ -139,7 +127,24 @@ def fleet(
         seed=seed,
         version=__version__,
     )
+    _check(asked)
     return run(asked, Path(into), on=on, jobs=jobs, progress=progress)
+
+
+def _check(asked: FleetRequest) -> None:
+    """Refuse what no unit could be fitted with."""
+    if (asked.by == "joint") != (asked.robot is not None):
+        raise InvalidValue(
+            f"by is {asked.by!r} and robot {asked.robot!r}; expected by='joint' with a robot, and only then"
+        )
+    for name, given, least in (("seed", asked.seed, 0), ("starts", asked.starts, 1)):
+        if given < least:
+            raise InvalidValue(f"{name} is {given}; expected {least} or more")
+    if asked.friction is not None:
+        with_friction(asked.actuator, asked.friction)
+    if asked.bench is not None:
+        bench_of(asked.bench)
+    mapping(list(asked.map))
 
 
 def _absolute(log: Any) -> str:

@@ -38,7 +38,7 @@ def fleet_page(fleet: Fleet, name: str = "") -> Page:
     lost = list(failures(fleet.folder))
     parts = [
         _summary(told, status),
-        _shared(told.population),
+        _shared_section(told.population),
         _distributions(told),
         _pairs(told),
         _worst(told, lost),
@@ -65,7 +65,7 @@ def _summary(told: FleetSummary, status: FleetStatus) -> Section:
     return Section(key="summary", title="Summary", blocks=blocks)
 
 
-def _shared(shared: Population) -> Section:
+def _shared_section(shared: Population) -> Section:
     rows = []
     for path, p in shared.parameters.items():
         k = 100 * p.as_share

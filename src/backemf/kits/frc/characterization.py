@@ -15,7 +15,7 @@ from ... import store
 from ...errors import MissingValue, UnknownName
 from ...findings import Finding
 from ...tables import Displayed, Overview, digits_apart, number, table
-from .trial_set import Segment
+from .trials import Segment
 
 UNITS = {
     "radians": (1.0, "rad"),

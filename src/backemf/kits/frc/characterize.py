@@ -23,13 +23,11 @@ from .characterization import (
     Shown as Shown,
     Z,
 )
-from .errors import fit_findings
-from .feedforward import LoopRequest, loops_of, slow_loop
-from .findings import gain_findings, mended, motion_findings, recording_findings
-from .fit import Interval, MechanismFit, fit_mechanism, gains_of, parts_of
-from .regression import one_step, sysid
-from .trial_set import Segment, segments_of
-from .trials import CONTROLS, MECHANISMS, Trial, of_one, runs_from, tests_in
+from .gain_fit import Interval, MechanismFit, fit_mechanism, gains_of, parts_of
+from .loop_gains import LoopRequest, loops_of, slow_loop
+from .mechanism_findings import fit_findings, gain_findings, mended, motion_findings, recording_findings
+from .sysid_regression import one_step, sysid
+from .trials import CONTROLS, MECHANISMS, Segment, Trial, of_one, runs_from, segments_of, tests_in
 
 METHODS = ("simulation", "sysid", "one-step")
 LONG = 100.0

@@ -27,14 +27,14 @@ def unit_names() -> list[str]:
 
 def controller_names() -> list[str]:
     """Controllers that feedback gains are for."""
-    from .feedback import PRESETS
+    from .loop_gains import PRESETS
 
     return list(PRESETS)
 
 
 def language_names() -> Sequence[str]:
     """Languages that constants are printed in."""
-    from .wpilib import LANGUAGES
+    from .mechanism_constants import LANGUAGES
 
     return LANGUAGES
 
@@ -135,8 +135,8 @@ def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
     """
     from .characterize import characterize as run
     from .figures import test_runs
-    from .mechanism_log import mechanism_logs
-    from .physics import physics
+    from .mechanism_constants import physics
+    from .wpilog_runs import mechanism_logs
 
     o, motor, ratio = options, options.motor, options.ratio
     if motor is not None and ratio is None:
@@ -193,7 +193,7 @@ def _simulation(back: Any, ratio: float) -> dict[str, tuple[float, str]]:
 
 def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
     """The gains as source text to paste."""
-    from .wpilib import constants
+    from .mechanism_constants import constants
 
     values = {name: gain.value for name, gain in gains.gains.items()}
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}

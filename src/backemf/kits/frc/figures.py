@@ -10,7 +10,7 @@ import numpy as np
 
 from ...figure import Curve, Figure, Panel, over_time
 from .characterize import UNITS, Characterization
-from .feedback import Feedback, step_response
+from .loop_gains import Feedback, step_response
 
 _LEVEL = 0.5
 """Share of what the input can reach that a step asks for, where none was told."""

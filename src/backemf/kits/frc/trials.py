@@ -1,19 +1,283 @@
-"""The tests of a mechanism that are in logs, tables and rows, each as a Trial: input and motion, each on its
-own clock."""
+"""Trial: one test of a mechanism, input and motion each on its own clock, from logs, tables and rows;
+Segment: the part of it that tells about motion."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ...codec import Noun
 from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
 from ...logs.log import Log
-from .trial_set import Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Noun):
+    """One test: the input holds from each of its times to the next; position and velocity are samples."""
+
+    test: str
+    time: np.ndarray
+    input: np.ndarray
+    """Volts, or amperes of each motor."""
+    velocity_time: np.ndarray
+    velocity: np.ndarray
+    position_time: np.ndarray
+    position: np.ndarray
+    """May be empty."""
+    supply: np.ndarray = field(default_factory=lambda: np.empty(0))
+    part: str = ""
+    """Of a drivetrain: left, right or angular; left and right with " turning" where the sides ran against
+    each other."""
+    name: str = ""
+    motion: str = ""
+    """rotary or linear; empty where nobody said."""
+    mechanism: str = ""
+    """What was tested, where the file names it."""
+
+    @property
+    def slow(self) -> bool:
+        return self.test.startswith("quasistatic")
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment(Noun):
+    """What is compared with a simulation."""
+
+    run: Trial
+    time: np.ndarray
+    input: np.ndarray
+    velocity_time: np.ndarray
+    velocity: np.ndarray
+    position_time: np.ndarray
+    position: np.ndarray
+    rests: bool
+    """Begins at rest; otherwise in motion, with an unknown first velocity."""
+    onset: float
+    """When the input begins to act [s]."""
+    start_position: float
+    noise_velocity: float
+    noise_position: float
+    smooth: np.ndarray
+    """Velocity averaged over as many samples as it takes to see motion."""
+    resolution: float = 0.0
+    """Step of the position's grid, where that is coarser than its noise."""
+    derived: bool = False
+    """Whether velocity is nothing but differences of position."""
+    breakaway: float = math.nan
+    """Input of a slow test when it was seen to move."""
+    clear: float = 0.0
+    """Velocity from which a slow test is seen to move."""
+    width: int = 1
+    """Samples over which velocity is averaged for that."""
+    stopped: float = math.nan
+    """When it ran into something [s]."""
+    stale: float = 0.0
+    """Share of samples that repeat the one before."""
+
+
+_STALE = 0.3
+"""A run is stale where more than this share of its fast samples repeats the one before."""
+
+
+def scatter_of(x: np.ndarray) -> float:
+    """Scatter of single samples, from third differences (motion is smooth over four samples),
+    at least that of the resolution."""
+    if len(x) < 8:
+        return float(np.std(x)) if len(x) else 0.0
+    d = np.diff(x, 3)
+    scatter = 1.4826 * float(np.median(np.abs(d))) / math.sqrt(20.0)
+    return max(scatter, resolution_of(x) / math.sqrt(12.0))
+
+
+def resolution_of(x: np.ndarray) -> float:
+    """The step of a grid on which all values lie; 0 where there is none."""
+    steps = np.abs(np.diff(x))
+    steps = steps[steps > 1e-9 * float(np.max(np.abs(x), initial=0.0))]
+    if len(steps) < 4:
+        return 0.0
+    least = float(steps.min())
+    return least if len(np.unique(np.round(steps / least, 3))) < 0.2 * len(steps) else 0.0
+
+
+def is_derived(t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray) -> bool:
+    """Whether velocity is position's change over a step, sample by sample:
+    the last step, or the one it lies in the middle of."""
+    if len(v) < 8 or len(p) not in (len(v), len(v) + 1):
+        return False
+    step = np.diff(t_p)
+    ends, shown = (t_p[1:], v[1:]) if len(p) == len(v) else (t_p[:-1] + 0.5 * step, v)
+    if not np.allclose(t_v[-len(shown) :], ends, rtol=0.0, atol=1e-9 + 1e-3 * float(np.min(step))):
+        return False
+    return bool(np.mean(np.abs(np.diff(p) / step - shown) <= 1e-6 * np.max(np.abs(v))) > 0.9)
+
+
+def segment(run: Trial) -> Segment | None:
+    """The usable part of a run; None where nothing moves."""
+    u = run.input
+    acting = np.flatnonzero(np.abs(u) > 1e-9)
+    if len(acting) == 0 or len(run.velocity) < 8:
+        return None
+    onset, end = float(run.time[acting[0]]), float(run.time[acting[-1]])
+    t_v, v, t_p, p = run.velocity_time, run.velocity, run.position_time, run.position
+    noise = scatter_of(v)
+    top = float(np.percentile(np.abs(calm(v)[0]), 98))
+    stale = _stale_share(run, top)
+    if stale > _STALE:
+        fresh = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
+        t_v, v = t_v[fresh], v[fresh]
+        if len(p):
+            fresh = np.concatenate([[True], np.diff(p) != 0])
+            t_p, p = t_p[fresh], p[fresh]
+        noise = scatter_of(v)
+    inside = (t_v <= end + 1e-9) & (t_v >= onset - 0.05)
+    t_v, v = t_v[inside], v[inside]
+    if len(v) < 8:
+        return None
+    smooth, calm_noise, width = calm(v)
+    derived = is_derived(run.velocity_time, run.velocity, run.position_time, run.position)
+    # Differences of a coarse position see motion only where it crosses a few of its steps while they are
+    # averaged.
+    coarse = 3 * resolution_of(p) / (width * float(np.median(np.diff(t_v)))) if derived else 0.0
+    clear = max(4 * calm_noise, 0.02 * (max(top, 50 * coarse) if run.slow else top))
+    first = moving(smooth, clear)
+    if first is None or top <= 5 * calm_noise or top <= 0:
+        return None
+    stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
+    if math.isfinite(stopped):
+        inside = t_v < stopped
+        t_v, v, smooth = t_v[inside], v[inside], smooth[inside]
+        if len(v) < 8:
+            return None
+    before = v[: max(1, int(np.searchsorted(t_v, onset + 1e-9, side="right")))]  # the input has not acted yet
+    still = abs(float(np.mean(before))) <= min(4 * noise / math.sqrt(len(before)), 0.2 * top) + 0.02 * top
+    rests = not run.slow and still
+    first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
+    breakaway = input_before(run, t_v[first]) if run.slow else math.nan
+    if not rests:
+        t_v, v, smooth = t_v[first:], v[first:], smooth[first:]
+    if len(v) < 8:
+        return None
+    inside = (t_p >= t_v[0] - 1e-9) & (t_p <= t_v[-1] + 1e-9)
+    start = float(np.interp(t_v[0], t_p, p)) if len(p) else 0.0
+    t_p, p = t_p[inside], p[inside]
+    if rests and len(p):  # at rest a coarse position errs alike in every sample: one of them says it all
+        moves = np.flatnonzero(np.diff(p))
+        begins = int(moves[0]) if len(moves) else 0
+        t_p, p = t_p[begins:], p[begins:]
+    if len(p) < 8:
+        t_p, p = t_p[:0], p[:0]
+    return Segment(
+        run=run,
+        time=run.time,
+        input=run.input,
+        velocity_time=t_v,
+        velocity=v,
+        position_time=t_p,
+        position=p,
+        rests=rests,
+        onset=onset,
+        start_position=start,
+        noise_velocity=max(noise, 1e-9 * top),
+        noise_position=scatter_of(p),
+        smooth=smooth,
+        resolution=resolution_of(p),
+        derived=derived,
+        breakaway=breakaway,
+        clear=clear,
+        width=width,
+        stopped=stopped,
+        stale=stale,
+    )
+
+
+def _stale_share(run: Trial, top: float) -> float:
+    """Share of samples in motion that repeat the one before:
+    of position where there is one, because that always moves on."""
+    v = run.velocity
+    fast = np.abs(calm(v)[0][1:]) > 0.2 * top
+    same = np.diff(v) == 0
+    if np.array_equal(run.velocity_time, run.position_time):
+        step = resolution_of(run.position)
+        moves = np.abs(calm(v)[0][1:]) * np.diff(run.position_time)
+        fast = fast & (moves > (step if step < 0.1 * np.ptp(run.position) else 0))
+        same = np.diff(run.position) == 0
+    elif len(np.unique(v)) < 0.02 * len(v) and len(v) > 200:  # few levels: coarse resolution, not repetition
+        return 0.0
+    return float(np.mean(same[fast])) if fast.sum() >= 10 else 0.0
+
+
+def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
+    """(velocity averaged, scatter left, width): over as few samples as it takes for noise and resolution to
+    fall below 1 % of the range."""
+    smooth, noise, width = v, scatter_of(v), 1
+    for width in (1, 3, 7, 15, 31, 61):
+        if width > len(v) // 8:
+            break
+        smooth = averaged(v, width)
+        noise = scatter_of(smooth[::width])
+        if noise < 0.01 * float(np.max(np.abs(smooth))):
+            break
+    return smooth, noise, width
+
+
+def averaged(v: np.ndarray, width: int) -> np.ndarray:
+    """Each sample with its neighbours, as many as there are."""
+    ends = np.concatenate([np.full(width // 2, v[0]), v, np.full(width // 2, v[-1])])
+    return np.convolve(ends, np.full(width, 1.0 / width), mode="valid")
+
+
+def moving(v: np.ndarray, clear: float) -> int | None:
+    """The first sample from which the mechanism keeps moving,
+    clear of noise and of the creep before it breaks away."""
+    steady = np.convolve(np.abs(v) > clear, np.ones(4), mode="full")[3:] >= 3
+    where = np.flatnonzero(steady)
+    return int(where[0]) if len(where) else None
+
+
+def input_before(run: Trial, time: float) -> float:
+    """The input in force just before a moment."""
+    return float(run.input[np.clip(np.searchsorted(run.time, time) - 1, 0, len(run.input) - 1)])
+
+
+def _hard_stop(run: Trial, t_v: np.ndarray, v: np.ndarray, top: float, noise: float) -> float:
+    """When motion ended although the input went on: the start of the fall to rest;
+    NaN where there was none."""
+    if len(v) < 20:
+        return math.nan
+    width = 5
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(v, width, mode="edge"), 2 * width + 1)
+    smooth = np.median(windows, axis=1)
+    still = np.abs(smooth) < max(0.03 * top, 2 * noise)
+    if not still[-1] or still.all():
+        return math.nan
+    last = int(np.flatnonzero(~still)[-1])
+    if len(v) - last < 8 or np.max(np.abs(smooth[: last + 1])) < 0.3 * top:
+        return math.nan
+    held = np.abs(np.interp(t_v, run.time, run.input))
+    before = max(1, int(np.argmax(np.abs(smooth[: last + 1]))))
+    if held[-1] < 0.7 * held[min(before, len(held) - 1)]:
+        return math.nan
+    peak = abs(smooth[last]) if last < 30 else float(np.max(np.abs(smooth[last - 30 : last + 1])))
+    falling = last
+    while falling > 0 and abs(smooth[falling]) < 0.9 * peak:
+        falling -= 1
+    return float(t_v[max(falling - width, 1)])
+
+
+def segments_of(runs: Sequence[Trial]) -> tuple[list[Segment], list[Trial]]:
+    """(segments, runs that never move)."""
+    pairs = [(run, segment(run)) for run in runs]
+    return [s for _, s in pairs if s is not None], [run for run, s in pairs if s is None]
+
 
 TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
 MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")

@@ -125,18 +125,7 @@ def briefing(
 ) -> str:
     """What is there, what will move, within which limits, and where it is written. `places`: motion -> (its
     log, whether that is done already)."""
-    rows = []
-    for said in survey["servos"]:
-        seen, gains = said["seen"] or {}, said["settings"]
-        pid = " ".join(f"{SHORT.get(k, k)} {v:g}" for k, v in gains.items())
-        here = _here(said, zero)
-        rows.append(
-            (
-                *(said["name"], said["id"], said["model"], said["firmware"], pid or "-"),
-                *("-" if here is None else f"{here:.3f} rad", _shown(seen, "supply", "V")),
-                _shown(seen, "temperature", "degC"),
-            )
-        )
+    rows = [_servo_row(said, zero) for said in survey["servos"]]
     there = table(rows, ("joint", "id", "model", "firmware", "gains", "position", "supply", "temperature"))
     moves = []
     for motion in motions.motions:
@@ -147,12 +136,10 @@ def briefing(
             (motion.name, f"{motion.duration:g} s", f"{low:.2f} .. {high:.2f} rad", "done" if done else place)
         )
     played = table(moves, ("motion", "lasts", "goes", "log"))
+    units = {"velocity": "rad/s", "current": "A", "temperature": "degC", "silence": "s"}
     kept = [
         f"position {number(limits.position_low or 0.0)} .. {number(limits.position_high or 0.0)} rad",
-        *([f"velocity {limits.velocity:g} rad/s"] if limits.velocity else []),
-        *([f"current {limits.current:g} A"] if limits.current else []),
-        *([f"temperature {limits.temperature:g} degC"] if limits.temperature else []),
-        f"silence {limits.silence:g} s",
+        *(f"{name} {most:g} {unit}" for name, unit in units.items() if (most := getattr(limits, name))),
     ]
     dog = "armed" if survey["watchdog"] else "none: keep a hand at the supply's switch"
     return (
@@ -160,6 +147,15 @@ def briefing(
         f"Each motion starts with a ramp of {limits.approach:g} rad/s from where the joints are, and ends"
         f" there. The servos' own bus watchdog: {dog}."
     )
+
+
+def _servo_row(said: Mapping[str, Any], zero: Any) -> tuple[Any, ...]:
+    """A servo as it says it is, and where it stands."""
+    seen, here = said["seen"] or {}, _here(said, zero)
+    gains = " ".join(f"{SHORT.get(k, k)} {v:g}" for k, v in said["settings"].items())
+    position = "-" if here is None else f"{here:.3f} rad"
+    about = (said["name"], said["id"], said["model"], said["firmware"], gains or "-", position)
+    return (*about, _shown(seen, "supply", "V"), _shown(seen, "temperature", "degC"))
 
 
 def _shown(seen: Mapping[str, float], signal: str, unit: str) -> str:

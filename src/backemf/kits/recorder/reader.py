@@ -103,25 +103,7 @@ def _joint(
     _, first = np.unique(table[:, 0], return_index=True)
     table = table[first]
     time = table[:, 0]
-    channels = []
-    for k, column in enumerate(joint["columns"]):
-        values = column["factor"] * (table[:, 1 + k] - column["zero"]) - column.get("offset", 0.0)
-        known = column["name"] in SIGNALS
-        channels.append(
-            Channel.of(
-                column["name"],
-                values,
-                unit=column["unit"] if known else "",
-                signal=column["name"] if known else "none",
-                time=time,
-            )
-        )
-    for kind, name, unit in ((GOAL, "position_target", "rad"), (SWITCH, "enabled", "")):
-        steps = np.array([row[1:2] + row[3:4] for row in mine if row[0] == kind], float)
-        if len(steps):
-            _, last = np.unique(steps[::-1, 0], return_index=True)
-            steps = steps[::-1][last]
-            channels.append(Channel.of(name, steps[:, 1], unit=unit, signal=name, time=steps[:, 0]))
+    channels = [*_columns(joint, table), *_steps(mine)]
     n_lost = sum(row[0] == LOST for row in mine)
     single = len(head["joints"]) == 1
     return Recording.of(
@@ -135,6 +117,30 @@ def _joint(
         findings=tuple(_findings(end, time, n_lost)),
         where="sample {}".format,
     )
+
+
+def _columns(joint: dict[str, Any], table: np.ndarray) -> Iterator[Channel]:
+    """What a servo said, in SI, by its own clock."""
+    for k, column in enumerate(joint["columns"]):
+        values = column["factor"] * (table[:, 1 + k] - column["zero"]) - column.get("offset", 0.0)
+        known = column["name"] in SIGNALS
+        yield Channel.of(
+            column["name"],
+            values,
+            unit=column["unit"] if known else "",
+            signal=column["name"] if known else "none",
+            time=table[:, 0],
+        )
+
+
+def _steps(rows: list[list[Any]]) -> Iterator[Channel]:
+    """What it was told and when its torque was switched."""
+    for kind, name, unit in ((GOAL, "position_target", "rad"), (SWITCH, "enabled", "")):
+        steps = np.array([row[1:2] + row[3:4] for row in rows if row[0] == kind], float)
+        if len(steps):
+            _, last = np.unique(steps[::-1, 0], return_index=True)
+            steps = steps[::-1][last]
+            yield Channel.of(name, steps[:, 1], unit=unit, signal=name, time=steps[:, 0])
 
 
 def _notes(

@@ -4,6 +4,7 @@ hold while something moves, and sentences say which was broken."""
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -143,14 +144,13 @@ class Session:
             told[id] = self.bus.given(id, starts[id])
             journal.goal(0.0, k, told[id] - self.offsets[id])
         while (t := (time.monotonic() - begin) * self.speed) < motion.duration:
-            goals = {}
-            for id, (track, at) in players.items():
-                if track.coast is not None and t >= track.coast:
-                    if id in self._on:
-                        self._release(id)
-                        journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
-                    continue
-                goals[id] = at(t) + self.offsets[id]
+            for id in [
+                id for id, (track, _) in players.items() if track.coast is not None and t >= track.coast
+            ]:
+                del players[id]
+                self._release(id)
+                journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
+            goals = {id: at(t) + self.offsets[id] for id, (_, at) in players.items()}
             if goals:
                 sent = (self.bus.ask(goals) - begin) * self.speed
                 for id, goal in goals.items():
@@ -158,21 +158,26 @@ class Session:
                     if given != told[id]:
                         told[id] = given
                         journal.goal(sent, number[id], given - self.offsets[id])
-            replies = self.bus.sample(self.ids)
-            for reply in replies:
-                stamp = (reply.time - begin) * self.speed
-                journal.sample(stamp, number[reply.id], reply.values)
-                counted.add(reply.id, stamp)
-            for id in set(self.ids) - {reply.id for reply in replies}:
-                now = (time.monotonic() - begin) * self.speed
-                journal.lost(now, number[id], "no answer")
-                counted.lost[id] += 1
+            replies = self._sample(journal, counted, begin)
             self._watch(replies)
             if time.monotonic() - shown > SHOWN:
                 shown = time.monotonic()
                 self._still_on()
                 self._show(motion, t, counted.rate(t), replies, told)
             pace()
+
+    def _sample(self, journal: RecordingJournal, counted: _Counted, begin: float) -> list[Reply]:
+        """What all servos say now, written down with what is lost; `begin` is when the motion did [s]."""
+        replies = self.bus.sample(self.ids)
+        number = {id: k for k, id in enumerate(self.ids)}
+        for reply in replies:
+            stamp = (reply.time - begin) * self.speed
+            journal.sample(stamp, number[reply.id], reply.values)
+            counted.add(reply.id, stamp)
+        for id in set(self.ids) - {reply.id for reply in replies}:
+            journal.lost((time.monotonic() - begin) * self.speed, number[id], "no answer")
+            counted.lost[id] += 1
+        return replies
 
     def _still_on(self) -> None:
         """One joint after another: a servo that started anew says nothing of it, and no longer follows."""
@@ -323,12 +328,14 @@ def over(name: str, seen: Mapping[str, float], limits: SafetyLimits, servo: BusS
     hottest = [t for t in (limits.temperature, servo.temperature_limit) if t]
     if hottest and seen.get("temperature", 0.0) > min(hottest):
         return f"{name} is at {seen['temperature']:.0f} degC, above its limit of {min(hottest):g}"
-    low, high = servo.supply or (None, None)
-    low = limits.supply_low if limits.supply_low is not None else low
-    high = limits.supply_high if limits.supply_high is not None else high
-    volts = seen.get("supply")
-    if volts is not None and low is not None and volts < low:
+    return _supply_beyond(name, seen["supply"], limits, servo) if "supply" in seen else ""
+
+
+def _supply_beyond(name: str, volts: float, limits: SafetyLimits, servo: BusServo) -> str:
+    """Which limit of its supply a servo is beyond, in words; what is stated comes before its own."""
+    low, high = servo.supply or (-math.inf, math.inf)
+    low = low if limits.supply_low is None else limits.supply_low
+    high = high if limits.supply_high is None else limits.supply_high
+    if volts < low:
         return f"the supply of {name} is {volts:.1f} V, below its limit of {low:g}"
-    if volts is not None and high is not None and volts > high:
-        return f"the supply of {name} is {volts:.1f} V, above its limit of {high:g}"
-    return ""
+    return f"the supply of {name} is {volts:.1f} V, above its limit of {high:g}" if volts > high else ""

@@ -93,22 +93,7 @@ def is_comment(line: str) -> bool:
 def layout(lines: list[str]) -> Layout:
     """The layout that makes the most of the last of these lines."""
     rows = [k for k, line in enumerate(lines) if line.strip() and not is_comment(line)]
-    best: tuple[float, str | None, str, int] = (0.0, None, ".", 0)
-    for separator, decimal in DIALECTS:
-        split = [cells(lines[k], separator) for k in rows[-200:]]
-        widths = Counter(len(c) for c in split if any(kind(x, decimal) == "number" for x in c))
-        width = max(widths, key=lambda w: (widths[w], w), default=0)
-        if width < 2:
-            continue
-        flat = [kind(x, decimal) for c in split if len(c) == width for x in c]
-        counted = sum(k in ("number", "boolean") for k in flat)
-        filled = sum(k != "empty" for k in flat)
-        score = counted / width * counted / max(1, filled)  # rows, by the share of cells that are numbers
-        if score > best[0] * 1.001:
-            best = (score, separator, decimal, width)
-    score, separator, decimal, width = best
-    if score == 0.0:
-        separator, decimal, width = _single(lines, rows)
+    separator, decimal, width = _dialect(lines, rows)
     table = {k: c for k in rows if len(c := _trimmed(cells(lines[k], separator), width)) == width}
     kinds = _kinds(list(table.values())[-200:], width, decimal)
     numeric = [j for j in range(width) if kinds[j] == "number"]
@@ -122,6 +107,24 @@ def layout(lines: list[str]) -> Layout:
     header, units, line = _header(lines, first, separator, width)
     named = {"header": header, "units": units, "header_line": line, "kinds": kinds}
     return Layout(separator=separator, decimal=decimal, first=first, **named)
+
+
+def _dialect(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
+    """(separator, decimal sign, cells of a row) that make the most numbers of the last rows."""
+    best: tuple[float, str | None, str, int] = (0.0, None, ".", 0)
+    for separator, decimal in DIALECTS:
+        split = [cells(lines[k], separator) for k in rows[-200:]]
+        widths = Counter(len(c) for c in split if any(kind(x, decimal) == "number" for x in c))
+        width = max(widths, key=lambda w: (widths[w], w), default=0)
+        if width < 2:
+            continue
+        flat = [kind(x, decimal) for c in split if len(c) == width for x in c]
+        counted = sum(k in ("number", "boolean") for k in flat)
+        filled = sum(k != "empty" for k in flat)
+        score = counted / width * counted / max(1, filled)  # rows, by the share of cells that are numbers
+        if score > best[0] * 1.001:
+            best = (score, separator, decimal, width)
+    return best[1:] if best[0] else _single(lines, rows)
 
 
 def _is_row(kinds: list[str]) -> bool:
@@ -159,9 +162,7 @@ def _header(
     above = [k for k in range(first - 1, -1, -1) if lines[k].strip(" \t\r\n,;")]
     units: tuple[str, ...] = ()
     for n, k in enumerate(above[:2]):
-        text = lines[k].strip()
-        for mark in COMMENTS:
-            text = text.removeprefix(mark).lstrip() if text.startswith(mark) else text
+        text = _uncommented(lines[k])
         row = _trimmed(cells(_GLUE.sub("", text) if separator is None else text, separator), width)
         if len(row) != width or not any(kind(c, ".") == "text" for c in row):
             break
@@ -170,6 +171,13 @@ def _header(
             continue
         return _unique(row), units or ("",) * width, k
     return tuple(str(j + 1) for j in range(width)), units or ("",) * width, None
+
+
+def _uncommented(line: str) -> str:
+    text = line.strip()
+    for mark in COMMENTS:
+        text = text.removeprefix(mark).lstrip() if text.startswith(mark) else text
+    return text
 
 
 def _are_units(row: list[str]) -> bool:

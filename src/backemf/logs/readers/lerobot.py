@@ -72,19 +72,12 @@ def in_radians(
     one = _Set(folder=folder, states=states, joints={n: robot.joint(found[n]) for n in states}, robot=robot)
     if not states or (strange and len(states) < len(robot.joints)):
         return list(recordings), tuple(told)  # the names will be asked for
-    spoken = {o.channel.removesuffix(".pos") for o in told if not o.calibrated and o.signal == "position"}
-    known = {n for n in states if n in spoken or _named(one.joints[n], told)}
     ranges = _ranges(one, told)
     findings: list[Finding] = []
     unit = _unit(one, told, ranges, findings)
-    made = [
-        origin
-        for name in states
-        if name not in known
-        for origin in _origins(
-            one, name, unit, ranges.get(name), told, findings, ACTION in _channels(recordings)
-        )
-    ]
+    asks = ACTION in _channels(recordings)
+    unknown = [name for name in states if not _is_told(name, one.joints[name], told)]
+    made = [o for name in unknown for o in _origins(one, name, unit, ranges.get(name), told, findings, asks)]
     rest = [o for o in told if not o.calibrated]
     fresh = [replace(r, findings=(*_others(r), *findings), optional=False) for r in recordings]
     return fresh, (*rest, *made)
@@ -98,8 +91,11 @@ def _channels(recordings: Sequence[Recording]) -> set[str]:
     return {c.name for r in recordings for c in r.channels}
 
 
-def _named(joint: Joint, told: Sequence[Origin]) -> bool:
-    return any(o.joint == joint.name and o.signal == "position" for o in told)
+def _is_told(name: str, joint: Joint, told: Sequence[Origin]) -> bool:
+    """Whether somebody said what a joint's position is, under either name."""
+    positions = [o for o in told if o.signal == "position"]
+    spoken = {o.channel.removesuffix(".pos") for o in positions if not o.calibrated}
+    return name in spoken or any(o.joint == joint.name for o in positions)
 
 
 def _all(recordings: Sequence[Recording], joint: str) -> np.ndarray:
@@ -369,6 +365,20 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     files = [path] if path.is_file() else sorted((folder / "data").rglob("*.parquet"))
     if not files:
         raise ReadError(f"no data/**/*.parquet in {folder}: has the dataset been downloaded whole?")
+    joined = _join(files, features, report)
+    unit, why = _unit_of_names(joined[STATE].reshape(len(joined["timestamp"]), -1), features)
+    recordings = []
+    episodes = np.unique(joined["episode_index"]).astype(int)
+    empty = _empty(content, episodes) if path.is_dir() else ()
+    for episode in episodes:
+        rows = joined["episode_index"] == episode
+        columns = {name: values[rows] for name, values in joined.items()}
+        recordings += _joints(folder, features, columns, episode, unit, why)
+    return [replace(r, findings=(*r.findings, *empty)) for r in recordings] if empty else recordings
+
+
+def _join(files: Sequence[Path], features: dict[str, Any], report: Report) -> dict[str, np.ndarray]:
+    """The columns of all data files."""
     parts: dict[str, list[np.ndarray]] = {}
     for k, file in enumerate(files):
         for name, values in _table(file, features).items():
@@ -382,15 +392,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError("the data files differ in their columns")
     if not len(joined["timestamp"]):
         raise ReadError("the data files have no rows")
-    unit, why = _unit_of_names(joined[STATE].reshape(len(joined["timestamp"]), -1), features)
-    recordings = []
-    episodes = np.unique(joined["episode_index"]).astype(int)
-    empty = _empty(content, episodes) if path.is_dir() else ()
-    for episode in episodes:
-        rows = joined["episode_index"] == episode
-        columns = {name: values[rows] for name, values in joined.items()}
-        recordings += _joints(folder, features, columns, episode, unit, why)
-    return [replace(r, findings=(*r.findings, *empty)) for r in recordings] if empty else recordings
+    return joined
 
 
 def _empty(content: dict[str, Any], episodes: np.ndarray) -> tuple[Finding, ...]:

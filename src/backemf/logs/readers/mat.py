@@ -118,20 +118,26 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
         raise ValueError(f"its size is {shape}")
     kind, complex_numbers, count = flags & 0xFF, flags & 0x800, math.prod(shape)
     if kind in NUMERIC and not complex_numbers:
-        values = _numbers(next(parts), order)
-        if len(values) != count:
-            size = " x ".join(map(str, shape))
-            raise ValueError(f"{name!r} has {len(values)} numbers, but its size is {size}")
-        return name, values.astype(float).reshape(shape, order="F")
+        return name, _array(name, _numbers(next(parts), order), shape)
     if kind == STRUCT and 0 < count <= WIDEST:
-        length = int(_numbers(next(parts), order)[0])
-        text = bytes(next(parts)[1])
-        if length < 1:
-            raise ValueError(f"{name!r} has names of fields of length {length}")
-        padded = (text[k : k + length] for k in range(0, len(text), length))
-        fields = [word.split(b"\0")[0].decode("utf-8", "replace") for word in padded]
+        fields = _fields(name, int(_numbers(next(parts), order)[0]), bytes(next(parts)[1]))
         each = [{field: inner() for field in fields} for _ in range(count)]
         return name, each[0] if count == 1 else {str(k): value for k, value in enumerate(each)}
     if kind == CELL and 0 < count <= WIDEST:
         return name, {str(k): inner() for k in range(count)}
     return name, None
+
+
+def _array(name: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    if len(values) != math.prod(shape):
+        size = " x ".join(map(str, shape))
+        raise ValueError(f"{name!r} has {len(values)} numbers, but its size is {size}")
+    return values.astype(float).reshape(shape, order="F")
+
+
+def _fields(name: str, length: int, text: bytes) -> list[str]:
+    """Names of a struct's fields, each padded to a length."""
+    if length < 1:
+        raise ValueError(f"{name!r} has names of fields of length {length}")
+    padded = (text[k : k + length] for k in range(0, len(text), length))
+    return [word.split(b"\0")[0].decode("utf-8", "replace") for word in padded]

@@ -53,22 +53,11 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         left = [f.name for f in file.schema_arrow if f.name not in kinds]
         titles = _titles(file, kinds)
         wanted = set(keep([title for title, _, _ in titles]))
-        kept = dict.fromkeys(column for title, column, _ in titles if title.name in wanted)
-        blocks: dict[str, list[np.ndarray]] = {column: [] for column in kept}
-        done, total = 0, file.metadata.num_rows
-        try:
-            for batch in file.iter_batches(columns=list(blocks)):
-                for name, parts in blocks.items():
-                    parts.append(values_of(pa, batch.column(name), kinds[name], name))
-                done += batch.num_rows
-                report(done / max(1, total))
-        except BROKEN as error:
-            raise ReadError(f"row {done} or later cannot be read: {reason(error)}") from None
-    if blocks and done != total:
-        raise ReadError(f"{done} rows were found where {total} are announced")
+        kept = list(dict.fromkeys(column for title, column, _ in titles if title.name in wanted))
+        total = file.metadata.num_rows
+        joined = _join_batches(pa, file, {column: kinds[column] for column in kept}, report)
     if not titles or not total:
         raise ReadError(f"no rows of numbers; found: {', '.join([*kinds, *left]) or 'nothing'}")
-    joined = {name: np.concatenate(parts) for name, parts in blocks.items()}
     channels = []
     for title, column, j in titles:
         if title.name in wanted:
@@ -78,6 +67,23 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
             channels.append(replace(title, n=total))
     notes = (f"no numbers, not used: {', '.join(left)}",) if left else ()
     return [Recording.of(path, FORMAT, channels, notes=notes)]
+
+
+def _join_batches(pa: Any, file: Any, kinds: dict[str, str], report: Report) -> dict[str, np.ndarray]:
+    """The columns of these kinds, batch by batch."""
+    blocks: dict[str, list[np.ndarray]] = {column: [] for column in kinds}
+    done, total = 0, file.metadata.num_rows
+    try:
+        for batch in file.iter_batches(columns=list(blocks)):
+            for name, parts in blocks.items():
+                parts.append(values_of(pa, batch.column(name), kinds[name], name))
+            done += batch.num_rows
+            report(done / max(1, total))
+    except BROKEN as error:
+        raise ReadError(f"row {done} or later cannot be read: {reason(error)}") from None
+    if blocks and done != total:
+        raise ReadError(f"{done} rows were found where {total} are announced")
+    return {name: np.concatenate(parts) if parts else np.empty(0) for name, parts in blocks.items()}
 
 
 def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | None]]:

@@ -5,7 +5,7 @@ torque_enable, beside mass, length, kp and vin."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,24 @@ def walk(content: Any) -> Iterable[Item]:
 
 def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording]:
     """The one recording that the items make."""
+    facts, tables = _collect(items)
+    if not tables:
+        there = ", ".join(repr(k) for k in facts) or "nothing"
+        wanted = "expected 'entries' with one object a sample"
+        raise ReadError(f"no entries and no lists of numbers; {wanted}, found: {there}")
+    if "entries" in tables and is_one(facts):
+        return [recording(path, facts, tables["entries"])]
+    channels, notes = _channels(tables)
+    command, said = commanded(facts)
+    notes += said
+    if facts:
+        notes.append(f"single values, not signals: {', '.join(f'{k} = {v!r:.40}' for k, v in facts.items())}")
+    where = "entry {}".format
+    return [Recording.of(path, format, channels, notes=tuple(notes), where=where, command=command)]
+
+
+def _collect(items: Iterable[Item]) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """(single facts, columns by the list they stand in)."""
     facts: dict[str, Any] = {}
     tables: dict[str, Columns] = {}
     for key, value, element in items:
@@ -159,13 +177,11 @@ def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording
                     facts[f"{key}.{name}"] = inner
         else:
             facts[key] = value
-    tables = {key: table for key, table in tables.items() if table.n}
-    if not tables:
-        there = ", ".join(repr(k) for k in facts) or "nothing"
-        wanted = "expected 'entries' with one object a sample"
-        raise ReadError(f"no entries and no lists of numbers; {wanted}, found: {there}")
-    if "entries" in tables and is_one(facts):
-        return [recording(path, facts, tables["entries"])]
+    return facts, {key: table for key, table in tables.items() if table.n}
+
+
+def _channels(tables: Mapping[str, Columns]) -> tuple[list[Channel], list[str]]:
+    """(channels, what to note of those that are left out or have gaps)."""
     rows = [key for key, table in tables.items() if "" not in table.columns]  # the others are of numbers
     channels, notes = [], []
     for key, table in tables.items():
@@ -176,12 +192,7 @@ def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording
             notes.append(f"channel {name or key!r} holds text ({text!r:.30}) and is not used")
         for name, (n, first) in table.missing.items():
             notes.append(f"{n} entries have no {name!r}, first entry {first}")
-    command, said = commanded(facts)
-    notes += said
-    if facts:
-        notes.append(f"single values, not signals: {', '.join(f'{k} = {v!r:.40}' for k, v in facts.items())}")
-    where = "entry {}".format
-    return [Recording.of(path, format, channels, notes=tuple(notes), where=where, command=command)]
+    return channels, notes
 
 
 def commanded(facts: dict[str, Any]) -> tuple[Command | None, list[str]]:

@@ -48,7 +48,8 @@ class _Table:
         places = (system.states.index("position"), system.states.index("velocity"))
         late = len(system.actuator.drive.targets)
         sizes = (len(system.states), len(system.inputs) - 3)
-        self.numbers[at : at + ROW] = [number, functions.step.address, *sizes, *places, late]
+        step, begin = functions.step.address, functions.begin.address
+        self.numbers[at : at + ROW] = [number, step, *sizes, *places, late, begin]
         self.known[number] = functions
         self.numbers[self.n_layout] = len(self.known)  # last: another thread may be stepping
 

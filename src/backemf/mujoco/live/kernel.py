@@ -37,7 +37,19 @@ from __future__ import annotations
 
 import numba
 
-from backemf.mujoco.live.memory import allocate, call, keep, on_stack, put, real, refuse, solve, whole, word
+from backemf.mujoco.live.memory import (
+    allocate,
+    begin,
+    call,
+    keep,
+    on_stack,
+    put,
+    real,
+    refuse,
+    solve,
+    whole,
+    word,
+)
 from backemf.mujoco.live.places import (
     ACT,
     ACT_DOT,
@@ -54,10 +66,8 @@ from backemf.mujoco.live.places import (
     ERROR,
     FIRST,
     FREE,
-    HIGH,
     JOINT,
     LONG_DELAY,
-    LOW,
     MAGIC,
     MAIN,
     MARK,
@@ -85,6 +95,8 @@ from backemf.mujoco.live.places import (
 
 CACHE = globals().get("CACHE", False)
 """Whether the machine code is kept beside this text; said by whoever runs it."""
+EXACT = {"error_model": "numpy", "fastmath": {"contract"}}
+"""Divisions by 0 give infinity; products and sums may be one."""
 
 
 @numba.njit("int64(int64, int64)", cache=CACHE)
@@ -132,7 +144,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
     at = whole(word(m + word(table, ADDRESS), 0), i)
     act, ctrl = word(d + word(table, ACT), 0) + 8 * at, word(d + word(table, CTRL), 0)
-    channels = settings + 8 * (N_SETTINGS + 3 * n_states)
+    channels = settings + 8 * (N_SETTINGS + n_states)
     inputs, line = n_states + 1, n_states + 4 + n_targets
     begun = real(act, word(row, 4)) > 0.5
     lag = real(settings, DELAY) / h + 0.5
@@ -153,23 +165,17 @@ def ask(table, m, d, i, row, settings, dot, h):
         put(dot, inputs + 3 + k, (1.0 - part) * new + part * old if k < word(row, 6) else now)
 
 
-@numba.njit("void(int64, int64, int64, int64, int64, int64, int64, float64, float64)", cache=CACHE)
-def state(table, d, row, settings, act, dot, begun, q, v):
+@numba.njit("void(int64, int64, int64, int64, int64, float64, float64)", cache=CACHE)
+def state(row, terms, settings, act, dot, q, v):
     """Put an actuator's state before the step where the step finds it."""
-    n_states, n_targets = word(row, 2), word(row, 3)
-    starts = settings + 8 * N_SETTINGS
-    if begun:
-        for k in range(n_states):
-            put(dot, k, real(act, k) + real(starts, k))
-    else:
-        first = real(dot, n_states + 4) if n_targets > 0 else 0.0
-        low, high = real(settings, LOW), real(settings, HIGH)
-        first = low if first < low else (high if first > high else first)
-        for k in range(n_states):
-            followed = real(starts, n_states + k) * q + real(starts, 2 * n_states + k) * first
-            put(dot, k, real(starts, k) + followed)
+    n_states, starts = word(row, 2), settings + 8 * N_SETTINGS
+    begun = real(act, word(row, 4)) > 0.5
+    for k in range(n_states):
+        put(dot, k, real(act, k) + real(starts, k))
     put(dot, word(row, 4), q)
     put(dot, word(row, 5), v)
+    if not begun:
+        begin(word(row, 7), terms, dot + 8 * (n_states + 4), dot)
 
 
 @numba.njit("void(int64, int64, int64, int64, int64, int64, int64, float64, float64)", cache=CACHE)
@@ -179,7 +185,7 @@ def rates(table, m, d, i, row, settings, act, v, h):
     at = whole(word(m + word(table, ADDRESS), 0), i)
     dot, ctrl = word(d + word(table, ACT_DOT), 0) + 8 * at, word(d + word(table, CTRL), 0)
     starts = settings + 8 * N_SETTINGS
-    channels = starts + 8 * 3 * n_states
+    channels = starts + 8 * n_states
     inputs, line = n_states + 1, n_states + 4 + n_targets
     begun = real(act, word(row, 4)) > 0.5
     for k in range(n_states):
@@ -198,40 +204,20 @@ def rates(table, m, d, i, row, settings, act, v, h):
             put(dot, place, (before - real(act, place)) / h)
 
 
-@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, error_model="numpy", fastmath={"contract"})
-def advance(table, m, d, i):
-    """Write the rates of the activations of all actuators of i's tree, if i is their last; gives 0, or NaN
-    where a structure is not known in this process."""
-    heading = heading_of(table, m, i)
-    if real(heading, 0) != word(table, MAGIC):
-        return 0.0
-    settings = numbers_of(table, m, i, heading) + 8 * int(real(heading, 4))
-    n, n_dofs, sweeps = int(real(settings, N_TREE)), int(real(settings, N_DOFS)), int(real(settings, SWEEPS))
-    h = real(m + word(table, TIMESTEP), 0)
-    if n == 0:
-        return 0.0
-    on_stack(word(table, MARK), d)
-    units = allocate(word(table, ALLOCATE), d, n * (2 * n_dofs + n + 4 + MEMBER))
-    inverse = units + 8 * n * n_dofs
-    mobility, efforts = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n)
-    changes, seen, members = efforts + 8 * n, efforts + 16 * n, efforts + 24 * n
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
+def gather(table, m, d, i, n, n_dofs, units, members):
+    """Who the actuators of a tree are: where each one's numbers are, and its joint's, and its unit torque; 1,
+    or 0 where a structure is not known in this process."""
+    acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
     for k in range(n * n_dofs):
         put(units, k, 0.0)
-
-    # Who they are, once: where each one's numbers are, and its joint's.
-    acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
-    one = int(i)
     for k in range(n):
-        heading = heading_of(table, m, one)
-        row, mine = structure(table, heading), numbers_of(table, m, one, heading)
+        heading = heading_of(table, m, i)
+        row, mine = structure(table, heading), numbers_of(table, m, i, heading)
         if row == 0:
-            on_stack(word(table, FREE), d)
-            return numba.float64(0.0) / 0.0
-        at, joint, member = (
-            whole(word(m + word(table, ADDRESS), 0), one),
-            joint_of(table, m, one),
-            members + 8 * MEMBER * k,
-        )
+            return 0
+        at, joint = whole(word(m + word(table, ADDRESS), 0), i), joint_of(table, m, i)
+        member = members + 8 * MEMBER * k
         dof = whole(word(m + word(table, DOF_AT), 0), joint)
         settings = mine + 8 * int(real(heading, 4))
         keep(member, 0, row)
@@ -241,11 +227,18 @@ def advance(table, m, d, i):
         keep(member, 4, dots + 8 * at)
         keep(member, 5, dof)
         keep(member, 6, whole(word(m + word(table, QPOS_AT), 0), joint))
-        keep(member, 7, one)
+        keep(member, 7, i)
         put(units, k * n_dofs + dof, 1.0)
-        one = int(real(settings, NEXT))
-    solve(word(table, SOLVE), m, d, inverse, units, numba.int32(n))
+        i = int(real(settings, NEXT))
+    return 1
 
+
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, float64)", cache=CACHE, **EXACT)
+def look(table, m, d, n, n_dofs, inverse, members, h):
+    """What is known before the rounds: commands, how joints move each other, what acted and what was seen;
+    the least number of rounds."""
+    mobility, efforts = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n)
+    changes, seen, sweeps = efforts + 8 * n, efforts + 16 * n, 1
     for k in range(n):
         member = members + 8 * MEMBER * k
         row, act, dof = word(member, 0), word(member, 3), word(member, 5)
@@ -262,38 +255,66 @@ def advance(table, m, d, i):
             known = 0.0
             for j in range(n_dofs):
                 known += real(inverse, k * n_dofs + j) * (real(passive, j) - real(bias, j))
-            sweeps = max(sweeps, FIRST)
+            sweeps = FIRST
             put(efforts, k, 0.0)
             put(changes, k, real(bias, dof) - real(passive, dof))
             put(seen, k, known)
+    return sweeps
 
+
+@numba.njit("float64(int64, int64, int64, int64, int64, int64, float64)", cache=CACHE, **EXACT)
+def sweep(table, m, d, n, mobility, members, h):
+    """One round, in which every actuator of a tree answers in turn; the largest change of a velocity."""
+    efforts = mobility + 8 * n * n
+    changes, seen, moved = efforts + 8 * n, efforts + 16 * n, 0.0
+    for k in range(n):
+        member = members + 8 * MEMBER * k
+        row, terms, settings = word(member, 0), word(member, 1), word(member, 2)
+        act, dot, dof, n_states = word(member, 3), word(member, 4), word(member, 5), word(row, 2)
+        q = real(word(d + word(table, QPOS), 0), word(member, 6))
+        v = real(word(d + word(table, QVEL), 0), dof)
+        acceleration = real(seen, k)
+        for j in range(n):
+            acceleration += real(mobility, n * k + j) * real(changes, j)
+        own = real(mobility, n * k + k)
+        above = 1.0 / own - real(word(m + word(table, ARMATURE), 0), dof)
+        before = real(efforts, k) + real(changes, k)
+        put(dot, n_states + 1, max(above, 0.0))
+        put(dot, n_states + 2, acceleration)
+        put(dot, n_states + 3, before)
+        state(row, terms, settings, act, dot, q - 0.5 * h * v, v)
+        substeps = int(real(settings, SUBSTEPS))
+        call(word(row, 1), substeps, terms, dot, dot + 8 * (n_states + 1), h / substeps, dot)
+        new = real(dot, n_states)
+        moved = max(moved, abs(new - before) * own * h)
+        put(changes, k, new - real(efforts, k))
+    return moved
+
+
+@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, **EXACT)
+def advance(table, m, d, i):
+    """Write the rates of the activations of all actuators of i's tree, if i is their last; gives 0, or NaN
+    where a structure is not known in this process."""
+    heading = heading_of(table, m, i)
+    if real(heading, 0) != word(table, MAGIC):
+        return 0.0
+    settings = numbers_of(table, m, i, heading) + 8 * int(real(heading, 4))
+    n, n_dofs, sweeps = int(real(settings, N_TREE)), int(real(settings, N_DOFS)), int(real(settings, SWEEPS))
+    h = real(m + word(table, TIMESTEP), 0)
+    if n == 0:
+        return 0.0
+    on_stack(word(table, MARK), d)
+    units = allocate(word(table, ALLOCATE), d, n * (2 * n_dofs + n + 4 + MEMBER))
+    inverse = units + 8 * n * n_dofs
+    mobility, members = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n + 3)
+    if gather(table, m, d, i, n, n_dofs, units, members) == 0:
+        on_stack(word(table, FREE), d)
+        return numba.float64(0.0) / 0.0
+    solve(word(table, SOLVE), m, d, inverse, units, numba.int32(n))
+    sweeps = max(sweeps, look(table, m, d, n, n_dofs, inverse, members, h))
     for _ in range(sweeps):
-        moved = 0.0
-        for k in range(n):
-            member = members + 8 * MEMBER * k
-            row, settings, act, dot = word(member, 0), word(member, 2), word(member, 3), word(member, 4)
-            n_states, dof = word(row, 2), word(member, 5)
-            q = real(word(d + word(table, QPOS), 0), word(member, 6))
-            v = real(word(d + word(table, QVEL), 0), dof)
-            acceleration = real(seen, k)
-            for j in range(n):
-                acceleration += real(mobility, n * k + j) * real(changes, j)
-            own = real(mobility, n * k + k)
-            above = 1.0 / own - real(word(m + word(table, ARMATURE), 0), dof)
-            before = real(efforts, k) + real(changes, k)
-            put(dot, n_states + 1, max(above, 0.0))
-            put(dot, n_states + 2, acceleration)
-            put(dot, n_states + 3, before)
-            begun = 1 if real(act, word(row, 4)) > 0.5 else 0
-            state(table, d, row, settings, act, dot, begun, q - 0.5 * h * v, v)
-            substeps = int(real(settings, SUBSTEPS))
-            call(word(row, 1), substeps, word(member, 1), dot, dot + 8 * (n_states + 1), h / substeps, dot)
-            new = real(dot, n_states)
-            moved = max(moved, abs(new - before) * own * h)
-            put(changes, k, new - real(efforts, k))
-        if moved < STILL:
+        if sweep(table, m, d, n, mobility, members, h) < STILL:
             break
-
     for k in range(n):
         member = members + 8 * MEMBER * k
         v = real(word(d + word(table, QVEL), 0), word(member, 5))
@@ -302,7 +323,7 @@ def advance(table, m, d, i):
     return 0.0
 
 
-@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, error_model="numpy", fastmath={"contract"})
+@numba.cfunc("float64(int64, int64, int64, int32)", cache=CACHE, **EXACT)
 def effort(table, m, d, i):
     """What actuator i puts on its joint over the step whose rates `advance` wrote."""
     heading = heading_of(table, m, i)

@@ -93,6 +93,12 @@ def call(context: Any, at: Any, n: Any, terms: Any, states: Any, inputs: Any, h:
 
 
 @intrinsic
+def begin(context: Any, at: Any, terms: Any, targets: Any, states: Any) -> Any:
+    """A structure's states as they begin."""
+    return types.void(_I, _I, _I, _I), _calling(ir.VoidType(), None, _P, _P, _P)
+
+
+@intrinsic
 def on_stack(context: Any, at: Any, d: Any) -> Any:
     """mj_markStack or mj_freeStack."""
     return types.void(_I, _I), _calling(ir.VoidType(), None, _P)

@@ -17,22 +17,21 @@ LAYOUT = (*OF_DATA, *OF_MODEL, *FUNCTIONS, "timestep", "n_dynprm", "n_trnid", "m
 """What `table` begins with: offsets of pointers in mjData and mjModel [bytes], addresses of MuJoCo's own
 functions, the time step's offset, widths of two arrays, the number by which our actuators are known, and the
 address of what is said of a delay that is too long."""
-ROW = 7
+ROW = 8
 """Numbers of a structure: its hash, its step's address, how many states and targets, where among the states
-position and velocity are, and how many targets come late; what follows them is a switch."""
+position and velocity are, how many targets come late (what follows them is a switch), and the address of how
+it begins."""
 HEADING = ("magic", "hash", "width", "user", "n_terms")
 """What `actuator_dynprm` begins with: our mark, the structure's hash, numbers of an actuator in
 `actuator_user`, the first of ours among them, and how many terms precede the settings."""
 SETTINGS = (
-    *("sweeps", "substeps", "delay", "n_line", "low", "high", "n_tree", "next", "n_dofs"),
-    *("main", "ctrl_low", "ctrl_high"),
+    *("sweeps", "substeps", "delay", "n_line", "n_tree", "next", "n_dofs", "main", "ctrl_low", "ctrl_high"),
 )
-"""What follows the terms in `actuator_user`; then for each state what it starts from, its share of the
-position
-in that, and its share of the first target; then for each target which element of ctrl holds it. The last of a
+"""What follows the terms in `actuator_user`; then for each state what it is at rest at 0; then for
+each target which element of ctrl holds it. The last of a
 tree's actuators knows how many they are, and each the `next`; the others have `n_tree` 0. The element of ctrl
 called `main` is held within its range, as MuJoCo holds those of its own actuators."""
-N_SETTINGS = 12
+N_SETTINGS = 10
 MEMBER = 8
 """Numbers noted of every actuator while a step is taken."""
 FIRST = 100
@@ -46,4 +45,4 @@ DYNPRM, USER, ADDRESS, JOINT, QPOS_AT, DOF_AT, ARMATURE = range(7, 14)
 MARK, ALLOCATE, FREE, SOLVE, ERROR = range(14, 19)
 TIMESTEP, N_DYNPRM, N_TRNID, MAGIC, LONG_DELAY = range(19, 24)
 STRUCTURES = 24
-SWEEPS, SUBSTEPS, DELAY, N_LINE, LOW, HIGH, N_TREE, NEXT, N_DOFS, MAIN, CTRL_LOW, CTRL_HIGH = range(12)
+SWEEPS, SUBSTEPS, DELAY, N_LINE, N_TREE, NEXT, N_DOFS, MAIN, CTRL_LOW, CTRL_HIGH = range(10)

@@ -30,7 +30,7 @@ def size(system: LiveSystem, n_line: int) -> int:
 
 def width(functions: Any, system: LiveSystem) -> int:
     """Numbers of an actuator in `actuator_user`."""
-    return functions.WIDTH + len(SETTINGS) + 3 * len(system.states) + len(system.inputs) - 3
+    return functions.WIDTH + len(SETTINGS) + len(system.states) + len(system.inputs) - 3
 
 
 def trees(model: Any, actuators: Mapping[str, str]) -> dict[str, dict[str, int]]:
@@ -54,27 +54,9 @@ def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels:
     """An actuator's numbers in `actuator_user`; see `kernel.py`."""
     actuator, terms = system.actuator, np.empty((1, functions.WIDTH))
     functions.prepare(np.array([[*system.parameters.values()]], float), terms)
-    drive = actuator.drive
-    low = -math.inf if drive.command_low is None else float(drive.command_low)
-    high = math.inf if drive.command_high is None else float(drive.command_high)
-    settings = {**kept, "delay": drive.delay or 0.0, "low": low, "high": high}
-    return np.concatenate([terms[0], [settings[k] for k in SETTINGS], *_starts(actuator), channels])
-
-
-def _starts(actuator: Actuator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each state starts from: a number, its share of the joint's position, and of the first target."""
-
-    def start(position: float, target: float | None = None) -> np.ndarray:
-        followed = actuator.drive.followed
-        asked = None if target is None or not followed else {followed: target}
-        return np.array([*actuator.initial_state(asked, position=position).values()], float)
-
-    drive, plain = actuator.drive, start(0.0)
-    low = -1.0 if drive.command_low is None else max(-1.0, float(drive.command_low))
-    high = 1.0 if drive.command_high is None else min(1.0, float(drive.command_high))
-    of_target = (start(0.0, high) - start(0.0, low)) / (high - low) if high > low else 0.0 * plain
-    of_position = start(1.0, 0.5 * (low + high)) - start(0.0, 0.5 * (low + high))
-    return plain, of_position, of_target
+    settings = {**kept, "delay": actuator.drive.delay or 0.0}
+    rest = [*actuator.initial_state().values()]
+    return np.concatenate([terms[0], [settings[k] for k in SETTINGS], rest, channels])
 
 
 def settings_of(model: Any, index: int) -> dict[str, float]:
@@ -84,7 +66,7 @@ def settings_of(model: Any, index: int) -> dict[str, float]:
 
 def channels_of(model: Any, index: int, system: LiveSystem) -> list[int]:
     """Which elements of ctrl an actuator in a model reads."""
-    at, n = len(SETTINGS) + 3 * len(system.states), len(system.inputs) - 3
+    at, n = len(SETTINGS) + len(system.states), len(system.inputs) - 3
     return [int(x) for x in _behind_terms(model, index)[at : at + n]]
 
 

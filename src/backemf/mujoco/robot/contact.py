@@ -300,16 +300,21 @@ def ground_of(
         height, slopes, scatter = tilted
     scatter = max(scatter, _touches(felt, points, height, slopes, FLAT * span), BENDING)
     ground = Ground(height=height, x_slope=float(slopes[0]), y_slope=float(slopes[1]), error=scatter)
-    gap = points[:, 2] - ground.under(points)
-    on, above, below = gap < 0.0, gap > 4.0 * scatter, gap < -6.0 * scatter - 0.5 * FLAT * span
-    close = np.abs(gap) < 3.0 * scatter
-    if scatter > FLAT * span or (pushed & close).sum() < least or below.mean() > BELOW:
+    if scatter > FLAT * span:
         return None
+    gap = points[:, 2] - ground.under(points)
+    return ground if _is_touched(gap, pushed, scatter, least, 0.5 * FLAT * span) else None
+
+
+def _is_touched(gap: np.ndarray, pushed: np.ndarray, scatter: float, least: float, deep: float) -> bool:
+    """Whether something pushes on a plane, and next to nowhere else, by the gaps above it [m]."""
+    on, above, below = gap < 0.0, gap > 4.0 * scatter, gap < -6.0 * scatter - deep
+    close = np.abs(gap) < 3.0 * scatter
+    if (pushed & close).sum() < least or below.mean() > BELOW:
+        return False
     often = float(pushed[on].mean()) if on.any() else 0.0
     elsewhere = float(pushed[above].mean()) if above.any() else 0.0
-    if often < OFTEN or elsewhere > SELDOM * often:
-        return None
-    return ground
+    return often >= OFTEN and elsewhere <= SELDOM * often
 
 
 def _touches(

@@ -41,11 +41,7 @@ def coupled(
     `restarts` every joint is put where it was recorded.
     """
     mujoco = load_mujoco()
-    for name in actuators:
-        if name not in log.joints:
-            raise MissingValue(
-                f"{log.name} has no joint {name}, which has an actuator; it has: {[*log.joints]}"
-            )
+    _check_joints(actuators, log)
     motion = motion_of(robot, log) if motion is None else motion
     motors = _motors(robot.model, ground, step, tuple(_on_time(actuators, delays or {}).items()))
     model, t = motors.model, motion.time
@@ -77,6 +73,14 @@ def coupled(
                 stepped(model, data)
     found[:, led] = motion.position[:, led]
     return found
+
+
+def _check_joints(actuators: Mapping[str, Actuator], log: Log) -> None:
+    for name in actuators:
+        if name not in log.joints:
+            raise MissingValue(
+                f"{log.name} has no joint {name}, which has an actuator; it has: {[*log.joints]}"
+            )
 
 
 def _on_time(actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> dict[str, Actuator]:

@@ -223,14 +223,19 @@ def _left_out(mujoco: Any, model: Any) -> Iterator[tuple[str, str]]:
                 one, two = (int(model.site_bodyid[s]) for s in (one, two))
             for j in sorted(_above(model, one) ^ _above(model, two)):
                 yield named[j], "it is part of a closed chain"
+    for j in _pulled(mujoco, model):
+        yield named[j], "a tendon pulls on it"
+
+
+def _pulled(mujoco: Any, model: Any) -> Iterator[int]:
+    """Joints that tendons pull on."""
     for t in range(model.ntendon):
         begin, n = int(model.tendon_adr[t]), int(model.tendon_num[t])
         for w in range(begin, begin + n):
             if model.wrap_type[w] == mujoco.mjtWrap.mjWRAP_JOINT:
-                yield named[int(model.wrap_objid[w])], "a tendon pulls on it"
+                yield int(model.wrap_objid[w])
             elif model.wrap_type[w] == mujoco.mjtWrap.mjWRAP_SITE:
-                for j in _above(model, int(model.site_bodyid[int(model.wrap_objid[w])])):
-                    yield named[j], "a tendon pulls on it"
+                yield from _above(model, int(model.site_bodyid[int(model.wrap_objid[w])]))
 
 
 def _above(model: Any, body: int) -> set[int]:

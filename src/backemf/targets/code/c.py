@@ -214,7 +214,7 @@ def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, lin
         "asked": "".join(f", {real} {target}" for target in targets),
         "passed": "".join(f", {target}" for target in targets),
         "listed": ", ".join(targets),
-        "unused": "\n".join(f"    (void){target};" for target in targets),
+        "given": ", ".join(targets) or ("0.0f" if real == "float" else "0.0"),
         "POSITION": macro(name, "s", "position"),
         "VELOCITY": macro(name, "s", "velocity"),
         "DELAY": macro(name, "p", "drive.delay"),
@@ -243,8 +243,6 @@ def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, lin
         numbers=array(
             [*system.parameters.values()], remarks=[f"{a} [{b}]" for a, b in zip(paths, units, strict=True)]
         ),
-        starts=_starts(actuator, name, real),
-        follows=_follows(actuator, name, real),
         arrives=f"    {name}_arrive(a, given, a->u + 2);" if late else "\n".join(plain),
         step=c.emit(name, lowered, real),
         signals=c.emit_signals(name, shown, real),
@@ -257,37 +255,3 @@ def line_for(actuator: Actuator, timestep: float, room: int = 1) -> int:
     """Commands that are under way at once, with room for a shorter step or a longer delay."""
     delay = actuator.drive.delay
     return 0 if delay is None else max(room * math.ceil(delay / timestep) + 2, ROOM)
-
-
-def _starts(actuator: Actuator, name: str, real: str) -> str:
-    """States that do not start at 0: what is warm is as warm as its surroundings."""
-    thermal = actuator.motor.thermal
-    nodes = () if thermal is None else thermal.nodes
-    ambient = macro(name, "p", "motor.thermal.ambient")
-    return "\n".join(f"    a->s[{macro(name, 's', node)}] = ({real})a->p[{ambient}];" for node in nodes)
-
-
-def _follows(actuator: Actuator, name: str, real: str) -> str:
-    """States that start where the joint is, or at what is asked first."""
-    drive, states, known = actuator.drive, actuator.states, actuator.parameters
-    position, velocity = macro(name, "s", "position"), macro(name, "s", "velocity")
-    begin = ["rotor_position", *(["setpoint"] if drive.error_of == "position" else [])]
-    here = [state for state in begin if state in states]
-    lines = [f"a->s[{macro(name, 's', state)}] = a->s[{position}];" for state in here]
-    if "lagged_setpoint" in states:
-        lagged = f"a->s[{macro(name, 's', 'lagged_setpoint')}]"
-        if "setpoint" in states:
-            lines.append(f"{lagged} = a->s[{macro(name, 's', 'setpoint')}];")
-        elif drive.target:
-            lines.append(f"{lagged} = {drive.target};")
-            for path, sign in (("drive.command_low", "<"), ("drive.command_high", ">")):
-                if path in known:
-                    limit = f"({real})a->p[{macro(name, 'p', path)}]"
-                    lines.append(f"{lagged} = {lagged} {sign} {limit} ? {limit} : {lagged};")
-    if drive.period is not None:
-        period = macro(name, "p", "drive.period")
-        for state, travel in drive.memory_at_start(1.0).items():
-            if travel:  # it has moved steadily so far
-                time = f"({real}){round(travel / drive.period)} * ({real})a->p[{period}]"
-                lines.append(f"a->s[{macro(name, 's', state)}] = a->s[{velocity}] * {time};")
-    return "\n".join(f"    {line}" for line in lines)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.hosted import LEAD, LONG_DELAY, LiveSystem, live_system
+from ...engine.rows import DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...mujoco.arrays import engine_of, load_mujoco
 from ...mujoco.live import safe
@@ -37,7 +38,6 @@ from ..mujoco.into import JOINT, KEPT, Edited, Model, escaped, inserted, model_o
 from ..mujoco.run import simulator as mujoco_named
 from ..spec import whole_rows
 from ..template import fill
-from ..training.tables import beginning
 from . import cc
 from .c import findings_of
 from .names import array, comment, harmless, identifier, literal, quoted
@@ -172,13 +172,12 @@ def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
     from ...engine.compile.lower import lower
 
     system, name = live_system(actuator, switched=True), identifier(joint)
-    lowered, (armature,) = lower(system), lowered_hosted(system).armature
+    lowered, hosted = lower(system), lowered_hosted(system)
+    (armature,) = hosted.armature
     paths, states = [*system.parameters], system.states
     known = {path: (field.metadata, path) for path, field, _ in quantities(actuator)}
     targets, drive = system.inputs[3:], actuator.drive
     attributes = [*paths, *targets[1 if drive.targets else 0 :], *STEPPING]
-    begin = beginning(actuator, system)
-    follows = [1 if s in begin.follows else 2 if s in begin.asked else 0 for s in states]
     lows = [_low(known[path][0]) for path in paths]
     highs = [known[path][0]["most"] for path in paths]
     remarks = [f"{path} [{actuator.unit(path)}]" for path in paths]
@@ -206,18 +205,14 @@ def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
         "velocity": states.index("velocity"),
         "substeps": substeps_of(actuator, float(_armature(system)), timestep),
         "slides": int(actuator.motion == "linear"),
-        "delay": place(begin.delay),
-        "command_low": place("drive.command_low"),
-        "command_high": place("drive.command_high"),
+        "delay": place(DELAY),
         "numbers": array([*system.parameters.values()], remarks=remarks),
         "attributes": ",\n".join(f"    {quoted(one)}" for one in attributes),
         "low": _listed(literal(-math.inf if x is None else x) for x in lows),
         "high": _listed(literal(math.inf if x is None else x) for x in highs),
         "above": _listed(str(int(known[path][0]["above"] is not None)) for path in paths),
         "over": _listed(str(beside(path)) for path in paths),
-        "start": _listed(str(place(begin.start.get(s))) for s in states),
-        "follows": _listed(map(str, follows)),
-        "step": c_live.emit_live(name, lowered, armature),
+        "step": c_live.emit_live(name, lowered, armature, hosted.begin),
     }
     return Written(fill("plugin_row.c", **words), fill("plugin_kind.c", **words), system)
 

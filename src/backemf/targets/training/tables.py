@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine.hosted import LONG_DELAY, Beginning, HostedSystem
+from ...engine.hosted import LONG_DELAY, HostedSystem
+from ...engine.rows import DELAY
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ...results.spread import Spread
 from ..template import fill
+
+if TYPE_CHECKING:
+    from ...engine.compile.lower import LoweredHosted
 
 FLOOR = 0.05
 """Share of its value that a parameter keeps which must stay above a bound:
@@ -65,13 +69,13 @@ def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     return findings
 
 
-def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, summed: Iterable[str]) -> str:
+def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: LoweredHosted) -> str:
     """The tables at the top of the file, each with where it came from."""
     known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
     ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
     errors = {path: error for path, error in spread.errors.items() if error > 0}
     kept = Spread(errors=errors, correlation=_rows(spread, errors))
-    begin, by_position = beginning(actuator, system), follows_position(actuator)
+    by_position = follows_position(actuator)
     held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
     origin = "the fit's standard errors" if errors else "none was given"
     assumed = "an assumption of backemf, not a measurement: give your own"
@@ -101,39 +105,19 @@ def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, summed: It
         f"HELD_OUT = {held!r}",
         f"ORDERED = {_ordered(actuator)!r}",
         (
-            "# States, those that are sums of small changes, what they start from, and which start where the"
-            " joint is, or at the first target within these limits."
+            "# States, those that are sums of small changes, and those that begin where the joint is, as fast"
+            " as it is, or at the first targets."
         ),
         f"STATES = {system.states!r}",
-        f"SUMMED = {_set(summed)}",
-        f"START = {begin.start!r}",
-        f"FOLLOWS = {begin.follows!r}",
-        f"ASKED = {begin.asked!r}",
-        f"DELAY = {begin.delay!r}",
+        f"SUMMED = {_set(name for name, sums in zip(system.states, lowered.summed, strict=True) if sums)}",
+        f"FOLLOWS = {lowered.follows!r}",
+        f"DELAY = {DELAY if lowered.lag else None!r}",
     ]
     long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
     return (
         "\n".join(lines)
         + "\n"
         + fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
-    )
-
-
-def beginning(actuator: Actuator, system: HostedSystem) -> Beginning:
-    """Where states begin after a reset, and how late commands come."""
-    thermal = actuator.motor.thermal
-    begin = ("rotor_position", "setpoint") if follows_position(actuator) else ("rotor_position",)
-    follows = tuple(name for name in begin if name in system.states)
-    paths = ("drive.command_low", "drive.command_high")
-    limits = tuple(path if path in actuator.parameters else None for path in paths)
-    asked = {"lagged_setpoint": limits} if "lagged_setpoint" in system.states else {}
-    if "setpoint" in follows:  # which follows what is asked at its own pace
-        follows, asked = (*follows, *asked), {}
-    return Beginning(
-        start={} if thermal is None else dict.fromkeys(thermal.nodes, "motor.thermal.ambient"),
-        follows=follows,
-        asked=asked,
-        delay=None if actuator.drive.delay is None else "drive.delay",
     )
 
 

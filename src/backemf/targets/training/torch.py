@@ -12,7 +12,7 @@ which is what tests compare with the engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ..motions import Clocked
 from ..spec import whole_rows
 from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
+
+if TYPE_CHECKING:
+    from ...engine.compile.lower import LoweredHosted
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -125,11 +128,10 @@ def write(actuator: Actuator, request: Request) -> Export:
         "Use: actuator = Actuator(n_envs, n_joints, inertia=...); torque ="
         f" actuator.compute({', '.join([*system.inputs[2:3], 'position', 'velocity', 'dt'])})"
     )
-    summed = [name for name, sums in zip(system.states, lowered.summed, strict=True) if sums]
     body = (
-        numbers(actuator, spread, system, summed)
+        numbers(actuator, spread, system, lowered)
         + emit(lowered)
-        + _class(actuator, system, spread)
+        + _class(actuator, system, lowered, spread)
         + _flavour(actuator, request, system)
     )
     files = {
@@ -141,7 +143,7 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files=files, findings=found, **same)
 
 
-def _class(actuator: Actuator, system: HostedSystem, spread: Spread) -> str:
+def _class(actuator: Actuator, system: HostedSystem, lowered: LoweredHosted, spread: Spread) -> str:
     """The class, with the drive's own targets as arguments: the first by place, the others by name."""
     targets = system.inputs[2:]
     first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
@@ -153,7 +155,14 @@ def _class(actuator: Actuator, system: HostedSystem, spread: Spread) -> str:
         for name in targets
     )
     what = f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
-    return fill("torch.py", what=what, asked=asked, moving=moving, given=given)
+    return fill(
+        "torch.py",
+        what=what,
+        lag=", prepare_lag" if lowered.lag else "",
+        asked=asked,
+        moving=moving,
+        given=given,
+    )
 
 
 def _flavour(actuator: Actuator, request: Request, system: HostedSystem) -> str:

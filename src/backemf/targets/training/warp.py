@@ -27,7 +27,7 @@ from ..export import Export, Request, complete, hash_comment, header
 from ..motions import Clocked
 from ..spec import whole_rows
 from ..template import fill
-from .tables import SAME, beginning, check_targets, class_name, findings, follows_position, numbers
+from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
 from .torch import UNITS
 
 rows = whole_rows(
@@ -141,8 +141,8 @@ def write(actuator: Actuator, request: Request) -> Export:
     system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
-    lowered, begin = lowered_hosted(system), beginning(actuator, system)
-    at, targets = rows(lowered, begin), system.inputs[2:]
+    lowered = lowered_hosted(system)
+    at, targets = rows(lowered), system.inputs[2:]
     shift = _shifted(actuator, targets, spread)
     found = findings(actuator, spread)
     usage = (
@@ -150,8 +150,8 @@ def write(actuator: Actuator, request: Request) -> Export:
         f" actuator.compute({', '.join(['position', 'velocity', *targets[:1]])})"
     )
     body = (
-        numbers(actuator, spread, system, at.summed)
-        + emit_live(lowered, begin)
+        numbers(actuator, spread, system, lowered)
+        + emit_live(lowered)
         + fill(
             "warp.py",
             what=f"a {actuator.drive.kind} with {actuator.friction.kind} friction",

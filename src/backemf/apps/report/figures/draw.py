@@ -51,6 +51,9 @@ def save(
         panel_height: of each panel of a picture [inches]; without it, by their number.
         note: on a page, where the figure came from.
         force: overwrite the file if it exists.
+
+    Returns:
+        The written file.
     """
     path = drawable(path, force=force)
     if path.suffix.lower() == PAGE:
@@ -65,7 +68,16 @@ def save(
 
 
 def drawn(figure: Figure, *, width: float = 8.0, panel_height: float | None = None) -> Any:
-    """A figure as matplotlib has it; no window opens."""
+    """A figure as matplotlib has it; no window opens.
+
+    Args:
+        figure: What to draw.
+        width: Of one column [inches].
+        panel_height: Of each panel [inches]; without it, by their number.
+
+    Returns:
+        A matplotlib figure.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Picture
 

@@ -21,7 +21,16 @@ TOLD = {"data": 0, "both": 4, "prior": 1}
 
 
 def prediction(fit: Fit, log: Log, title: str) -> Figure:
-    """One log: what was asked, recorded and predicted, and the error below."""
+    """One log: what was asked, recorded and predicted, and the error below.
+
+    Args:
+        fit: Whose prediction.
+        log: The recording.
+        title: Above the figure.
+
+    Returns:
+        Positions, errors, and the current where it was recorded.
+    """
     return measured_and_predicted(run(fit, log), title)
 
 
@@ -53,7 +62,16 @@ SHOWN = 6
 
 
 def predictions(fit: Fit, logs: Sequence[Log], title: str) -> Figure:
-    """What a fit makes of its logs: one in full, several a panel each."""
+    """What a fit makes of its logs: one in full, several a panel each.
+
+    Args:
+        fit: Whose predictions.
+        logs: The recordings.
+        title: Above the figure.
+
+    Returns:
+        One log in full, or a panel for each of several.
+    """
     runs = sorted((run(fit, log) for log in logs), key=lambda one: (one.role != "held out", -one.error))
     if len(runs) == 1:
         return measured_and_predicted(runs[0], f"{title}: {_off(runs[0])}")
@@ -72,7 +90,18 @@ def _off(one: Prediction) -> str:
 def friction_curves(
     actuator: Actuator, truth: Actuator | None, loads: list[float], speed: float, title: str
 ) -> Figure:
-    """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth."""
+    """Friction torque over speed while the motor holds a load, as found and, where it is known, in truth.
+
+    Args:
+        actuator: As found.
+        truth: As it is, where that is known.
+        loads: Carried at the output [N m].
+        speed: Greatest at the output [rad/s].
+        title: Above the figure.
+
+    Returns:
+        One panel.
+    """
     w = np.linspace(-speed, speed, 801)
     lines = []
     for k, load in enumerate(loads):
@@ -112,7 +141,16 @@ def correlations(fit: Fit, title: str) -> Figure | None:
 
 
 def ladder_bars(rungs: Sequence[Tried], unit: str, title: str) -> Figure | None:
-    """Held-out error of every rung; the chosen one stands out."""
+    """Held-out error of every rung; the chosen one stands out.
+
+    Args:
+        rungs: Of the ladder.
+        unit: Of small positions: mrad or mm.
+        title: Above the figure.
+
+    Returns:
+        Bars, or None where no rung was judged.
+    """
     judged = [r for r in rungs if r.held_out_mae is not None]
     if not judged:
         return None
@@ -142,8 +180,17 @@ def usual_speed(actuator: Actuator) -> float:
 
 
 def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figure:
-    """Friction over speed without and with a load carried, with the 95 % band;
-    beyond `seen`, the fastest that the logs went, it is shaded."""
+    """Friction over speed without and with a load carried, with the 95 % band.
+
+    Args:
+        fit: Whose friction, with its uncertainty.
+        load: Carried at the output [N m or N].
+        seen: The fastest that the logs went at the output [rad/s or m/s]; faster is shaded.
+        title: Above the figure.
+
+    Returns:
+        One panel.
+    """
     _, speed, torque = units(fit.actuator)
     top = 1.25 * seen if seen else usual_speed(fit.actuator)
     w = np.linspace(-top, top, 402)  # an even number: no point at rest, where friction is a range
@@ -168,7 +215,16 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
 
 def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
     """Friction along slow reversals, over position and over velocity;
-    None where no dry friction makes a loop."""
+    None where no dry friction makes a loop.
+
+    Args:
+        actuator: What is drawn.
+        load: Carried at the output [N m or N].
+        title: Above the figure.
+
+    Returns:
+        Two panels, over position and over velocity, or None.
+    """
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
@@ -186,7 +242,16 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
 
 
 def loop_curve(label: str, loop: Reversals, color: int) -> Curve:
-    """A loop over milliradians, with what a cycle loses."""
+    """A loop over milliradians, with what a cycle loses.
+
+    Args:
+        label: What the reversals are.
+        loop: Along the reversals.
+        color: Place in the palette.
+
+    Returns:
+        The curve, its label with the energy of a cycle.
+    """
     label = f"{label}: {_joules(loop.lost)} a cycle"
     return Curve(x=1e3 * loop.position, y=loop.torque, label=label, color=color)
 
@@ -213,6 +278,7 @@ def _sliding_loops(actuator: Actuator, load: float) -> list[tuple[str, Reversals
 
 
 def carrying(load: float, unit: str) -> str:
+    """A load in words."""
     return f"carrying {load:.3g} {unit}" if load else "no load"
 
 

@@ -22,7 +22,16 @@ MOST = 2 * COLORS
 
 
 def run(trajectory: Trajectory, title: str, note: str = "") -> Figure:
-    """One run: position, torque, current, temperature where it warms, and where the energy went."""
+    """One run: position, torque, current, temperature where it warms, and where the energy went.
+
+    Args:
+        trajectory: What was simulated.
+        title: Above the figure.
+        note: Under it.
+
+    Returns:
+        Panels over time.
+    """
     place, *others = motion(trajectory, title).panels
     panels = [place, *_asked(trajectory), *others]
     if trajectory.energy:
@@ -53,7 +62,17 @@ def _clear(panel: Panel) -> Panel:
 
 
 def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, note: str = "") -> Figure:
-    """Several runs over each other: position against its target, current, energy taken in, temperature."""
+    """Several runs over each other: position against its target, current, energy taken in, temperature.
+
+    Args:
+        trajectories: What was simulated.
+        labels: Of each.
+        title: Above the figure.
+        note: Under it.
+
+    Returns:
+        Panels over time, a curve for each run.
+    """
     if len(trajectories) > MOST:
         raise InvalidValue(
             f"{len(trajectories)} runs are too many for one picture; expected {MOST} at most: vary less"
@@ -122,7 +141,16 @@ def replayed(run: Replay, title: str) -> Figure:
 
 
 def motion(trajectory: Trajectory, title: str, bands: Sequence[Band] = ()) -> Figure:
-    """Position against its target, torque and current, and temperature over time."""
+    """Position against its target, torque and current, and temperature over time.
+
+    Args:
+        trajectory: What was simulated.
+        title: Above the figure.
+        bands: Stretches of time to shade.
+
+    Returns:
+        Panels over time.
+    """
     s: Any = trajectory.signals
     t, rotary = trajectory.time, trajectory.actuator.motion == "rotary"
     scale, unit, effort = (180.0 / np.pi, "deg", "torque [N m]") if rotary else (1.0, "m", "force [N]")
@@ -186,7 +214,7 @@ MOST_ERROR = 150.0
 """Where the bars of errors end [%]."""
 
 
-def planned(plan: Plan) -> Figure:
+def plan_figure(plan: Plan) -> Figure:
     """Positions and currents of all motions, one after the other; below, the errors to expect."""
     t, target, position, current, bands = [], [], [], [], []
     start = 0.0

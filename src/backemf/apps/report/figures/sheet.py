@@ -26,7 +26,16 @@ def _speeds(actuator: Actuator, v: float) -> np.ndarray:
 
 def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
     """Torque over speed at the full voltage and below (MuJoCo's DC-motor note, figures 1 and 3), first
-    quadrant."""
+    quadrant.
+
+    Args:
+        actuator: What is drawn.
+        voltage: Over the winding [V].
+        title: Above the figure.
+
+    Returns:
+        One panel.
+    """
     lines, (_, label) = [], speed_axis(actuator)
     for k, share in enumerate((1.0, 0.75, 0.5, 0.25)):
         v = share * voltage
@@ -41,7 +50,17 @@ def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
 
 
 def torque_curves(actuator: Actuator, voltage: float, label: str, color: int) -> list[Curve]:
-    """Torque over speed before losses (dashed) and after them, each down to nothing."""
+    """Torque over speed before losses (dashed) and after them, each down to nothing.
+
+    Args:
+        actuator: What is drawn.
+        voltage: Over the winding [V].
+        label: In the legend.
+        color: Place in the palette.
+
+    Returns:
+        Curves over speed.
+    """
     scale, _ = speed_axis(actuator)
     ends = ideal_speed(actuator, voltage), no_load_speed(actuator, voltage)
     ideal, real = (operation(actuator, voltage, np.linspace(0.0, end, 300)) for end in ends)
@@ -58,6 +77,7 @@ def speed_axis(actuator: Actuator, rpm: bool = True) -> tuple[float, str]:
 
 
 def torque_label(actuator: Actuator) -> str:
+    """What stands beside an axis of torque or force."""
     return "torque at the output [N m]" if actuator.motion == "rotary" else "force at the output [N]"
 
 
@@ -73,6 +93,17 @@ def envelope(
     note, figures 2 and 3).
 
     `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
+
+    Args:
+        actuator: What is drawn.
+        voltage: Over the winding [V].
+        title: Above the figure.
+        points: Where recordings were.
+        reach: How far the axis of speed goes, in no-load speeds.
+        rpm: Speed in rpm, not rad/s.
+
+    Returns:
+        One panel.
     """
     top = ideal_speed(actuator, voltage)
     scale, label = speed_axis(actuator, rpm)
@@ -119,7 +150,16 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
 
 
 def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
-    """How the winding warms at a few constant currents, or None where nothing is known of its heating."""
+    """How the winding warms at a few constant currents, or None where nothing is known of its heating.
+
+    Args:
+        actuator: What is drawn.
+        title: Above the figure.
+        most: A limit of the winding to mark [degC].
+
+    Returns:
+        One panel, or None where nothing is known of its heating.
+    """
     thermal = actuator.motor.thermal
     if thermal is None:
         return None
@@ -144,7 +184,16 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
 
 def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None:
     """How long a standstill torque can be held from cold until the winding is at its limit;
-    None without a thermal model."""
+    None without a thermal model.
+
+    Args:
+        actuator: What is drawn.
+        limit: Of the winding [degC].
+        title: Above the figure.
+
+    Returns:
+        One panel, or None where it never gets there.
+    """
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None or limit <= thermal.ambient:
         return None
@@ -182,7 +231,18 @@ def regions(
     nominal_current: float | None = None,
 ) -> Figure | None:
     """Continuous and intermittent operation in the torque-speed plane,
-    or None where no continuous current is known."""
+    or None where no continuous current is known.
+
+    Args:
+        actuator: What is drawn.
+        voltage: Over the winding [V].
+        title: Above the figure.
+        most: Greatest winding temperature [degC].
+        nominal_current: That it may carry for ever [A].
+
+    Returns:
+        One panel.
+    """
     if nominal_current is None and (actuator.motor.thermal is None or most is None):
         return None
     i_c = nominal_current if nominal_current is not None else continuous_current(actuator, most or 0.0)
@@ -210,7 +270,18 @@ def overview(
     most: float | None = None,
     nominal_current: float | None = None,
 ) -> Figure:
-    """All of the above that the actuator knows enough for, on one sheet."""
+    """All of the above that the actuator knows enough for, on one sheet.
+
+    Args:
+        actuator: What is drawn.
+        voltage: Over the winding [V].
+        title: Above the figure.
+        most: Greatest winding temperature [degC].
+        nominal_current: That it may carry for ever [A].
+
+    Returns:
+        Panels beside each other.
+    """
     parts = [
         ("Torque and speed by voltage", torque_speed(actuator, voltage, "")),
         ("Envelope in all quadrants", envelope(actuator, voltage, "")),

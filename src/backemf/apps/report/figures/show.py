@@ -41,13 +41,23 @@ class Drawn(NamedTuple):
     figure: Figure
 
     def draw(self, path: Path | str | None = None) -> Any:
+        """As matplotlib has it; with a path, into that file too."""
         if path is not None:
             draw.save(self.figure, path)
         return draw.drawn(self.figure)
 
 
 def drawing(noun: Any, *what: str, **more: Any) -> Drawn:
-    """The drawing of a noun; of an actuator what is named, or an overview."""
+    """The drawing of a noun; of an actuator what is named, or an overview.
+
+    Args:
+        noun: Anything with `.plot()`.
+        what: Of an actuator, names of figures.
+        more: Of an actuator, what else is known of it, such as its name.
+
+    Returns:
+        A figure that can be drawn.
+    """
     if isinstance(noun, Actuator):
         name = more.pop("name", "") or f"{noun.drive.kind}, {noun.friction.kind}"
         return Drawn(figure([Shown(name, noun, **more)], what))
@@ -112,7 +122,7 @@ FIGURES: dict[type, Callable[[Any], Figure | None]] = {
 }
 
 
-class Kind(NamedTuple):
+class PlotKind(NamedTuple):
     """One thing to draw."""
 
     panels: Callable[[All], list[Panel]]
@@ -168,24 +178,35 @@ def _frequency(one: Shown) -> str | None:
     return _loop(one)
 
 
-KINDS: dict[str, Kind] = {
-    "torque-speed": Kind(draws.torque_speed, _voltage, "torque over speed, and what it holds for ever"),
-    "envelope": Kind(draws.envelope, _voltage, "all four quadrants", usual=False),
-    "power": Kind(draws.power, _turns, "power and efficiency over torque"),
-    "no-load": Kind(draws.no_load, _voltage, "speed and current over voltage", usual=False),
-    "friction": Kind(draws.friction, _friction, "friction over speed, and over load where it grows with it"),
-    "hysteresis": Kind(draws.hysteresis, _bristle, "the loop of a bristle that bends to and fro"),
-    "heating": Kind(draws.heating, _thermal, "temperature at constant currents"),
-    "heating-power": Kind(draws.heating_power, _thermal, "temperature at constant power", usual=False),
-    "drive": Kind(draws.drive, _loop, "voltage and torque over the error"),
-    "frequency": Kind(draws.frequency, _frequency, "the loop's magnitude and phase"),
-    "pipeline": Kind(draws.pipeline, lambda one: None, "a block diagram with its numbers", usual=False),
+KINDS: dict[str, PlotKind] = {
+    "torque-speed": PlotKind(draws.torque_speed, _voltage, "torque over speed, and what it holds for ever"),
+    "envelope": PlotKind(draws.envelope, _voltage, "all four quadrants", usual=False),
+    "power": PlotKind(draws.power, _turns, "power and efficiency over torque"),
+    "no-load": PlotKind(draws.no_load, _voltage, "speed and current over voltage", usual=False),
+    "friction": PlotKind(
+        draws.friction, _friction, "friction over speed, and over load where it grows with it"
+    ),
+    "hysteresis": PlotKind(draws.hysteresis, _bristle, "the loop of a bristle that bends to and fro"),
+    "heating": PlotKind(draws.heating, _thermal, "temperature at constant currents"),
+    "heating-power": PlotKind(draws.heating_power, _thermal, "temperature at constant power", usual=False),
+    "drive": PlotKind(draws.drive, _loop, "voltage and torque over the error"),
+    "frequency": PlotKind(draws.frequency, _frequency, "the loop's magnitude and phase"),
+    "pipeline": PlotKind(draws.pipeline, lambda one: None, "a block diagram with its numbers", usual=False),
 }
 """Everything that can be drawn, by name."""
 
 
 def figure(shown: All, what: Sequence[str] = (), title: str = "") -> Figure:
-    """Panels of what was asked for, or of all that an overview has and every actuator knows."""
+    """Panels of what was asked for, or of all that an overview has and every actuator knows.
+
+    Args:
+        shown: Actuators that share the panels.
+        what: Names of `KINDS`; without any, an overview.
+        title: Above the figure; without it, their names.
+
+    Returns:
+        Panels in two columns.
+    """
     for name in what:
         if name not in KINDS:
             raise UnknownName("figure", name, KINDS)
@@ -198,7 +219,7 @@ def figure(shown: All, what: Sequence[str] = (), title: str = "") -> Figure:
             groups.append(kind.panels(shown))
         elif what:
             raise InvalidValue(f"{name} cannot be drawn of {why}")
-    panels = _paired(groups)
+    panels = _pair_panels(groups)
     if not panels:
         raise InvalidValue(f"{shown[0].name} has nothing that an overview draws; expected --what pipeline")
     columns = 1 if sum(panel.diagram is None for panel in panels) < 2 else 2
@@ -206,16 +227,16 @@ def figure(shown: All, what: Sequence[str] = (), title: str = "") -> Figure:
     return Figure(title=title, panels=panels, shared_x=False, columns=columns)
 
 
-def _lacks(name: str, kind: Kind, shown: All) -> str | None:
+def _lacks(name: str, kind: PlotKind, shown: All) -> str | None:
     """Why something cannot be drawn of these actuators; None where it can."""
     for one in shown:
         why = kind.lacks(one)
         if why is not None:
             return f"{one.name}: {why}"
-    return _apart(name, shown)
+    return _why_apart(name, shown)
 
 
-def _paired(groups: list[list[Panel]]) -> list[Panel]:
+def _pair_panels(groups: list[list[Panel]]) -> list[Panel]:
     """Panels in two columns, those that belong together side by side: a single one is moved up to fill."""
     panels, waiting = [], groups
     while waiting:
@@ -233,7 +254,7 @@ def _motion(shown: All) -> None:
         raise InvalidValue(f"{said}: they share no axes; expected a figure for each")
 
 
-def _apart(name: str, shown: All) -> str | None:
+def _why_apart(name: str, shown: All) -> str | None:
     """Why actuators cannot share a panel: one regulates a position, another a velocity."""
     if name not in ("drive", "frequency"):
         return None

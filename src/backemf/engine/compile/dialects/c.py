@@ -100,6 +100,14 @@ def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
             f" {real} effort)",
             "/* The load over the last step, in which an effort took the joint from v_before to v. */",
         ),
+        "rest": (
+            f"void {name}_rest(const double *p, {real} *s)",
+            "/* The states at rest at 0, as cold as the surroundings. */",
+        ),
+        "begin": (
+            f"void {name}_begin(const double *p, const {real} *g, {real} *s)",
+            "/* States that begin where the joint is, as fast as it is, or at the targets `g`. */",
+        ),
         "armature": (
             f"double {name}_armature(const double *p)",
             "/* Inertia that whoever moves the joint must add to it [kg m^2]. */",
@@ -118,10 +126,35 @@ def emit(name: str, lowered: LoweredHosted, real: str = "double") -> str:
     with _function(source, heads["load_seen"]):
         _computed(source, load, kept(load, SLOW), ("u",), words(real), real)
         source.add(f"return {words(real).text(load[0])};")
+    _rest(source, heads["rest"], lowered.begin, real)
+    _begin(source, heads["begin"], lowered.begin, real)
     with _function(source, heads["armature"]):
         _slow(source, lowered.armature)
         source.add(f"return {words('double').text(lowered.armature[0])};")
     return str(source)
+
+
+def _rest(source: Source, head: str, states: Sequence[Node], real: str) -> None:
+    """States that only parameters decide; the others are 0 until the joint is known."""
+    still = {i: x for i, x in enumerate(states) if x.level in SLOW}
+    text = words("double").text
+    with _function(source, head):
+        _slow(source, [*still.values()])
+        for i in range(len(states)):
+            source.add(f"s[{i}] = ({real}){text(still[i]) if i in still else 0.0};")
+
+
+def _begin(source: Source, head: str, states: Sequence[Node], real: str) -> None:
+    """The others, in double."""
+    moving = {i: x for i, x in enumerate(states) if x.level in FAST and x.value != f"s{i}"}
+    results, double = [*moving.values()], words("double")
+    with _function(source, head):
+        source.add(*declared(results, (*SLOW, *FAST), "double", double))
+        used = sorted(leaves(results), key=lambda x: (x[0], int(x[1:])))
+        source.add(*(f"const double {x} = (double){x[0]}[{x[1:]}];" for x in used))
+        source.add(*(f"(void){letter};" for letter in "pgs" if not any(x[0] == letter for x in used)))
+        source.add(*double.statements(results, *SLOW, *FAST))
+        source.add(*(f"s[{i}] = ({real}){double.text(x)};" for i, x in moving.items()))
 
 
 def signal_declarations(name: str, lowered: LoweredSignals, real: str = "double") -> str:
@@ -245,11 +278,13 @@ def kept_terms(lowered: Lowered) -> int:
     return len(kept(lowered.step.values, SLOW))
 
 
-def emit_live(name: str, lowered: Lowered, armature: Node) -> str:
-    """Three functions in double:
+def emit_live(name: str, lowered: Lowered, armature: Node, begin: Sequence[Node]) -> str:
+    """Functions in double:
 
     NAME_prepare(p, h, kept)     what parameters and the length of a part [s] decide
     NAME_step(n, kept, u, s)     n parts of a step; the states move on, and behind them goes the mean effort
+    NAME_rest(p, s)              the states at rest at 0
+    NAME_begin(p, g, s)          those that begin where the joint is or at the targets
     NAME_armature(p)             inertia that the joint must have besides its own
     """
     source, double, n_states = Source(), words("double"), len(lowered.states)
@@ -264,6 +299,8 @@ def emit_live(name: str, lowered: Lowered, armature: Node) -> str:
             source.add(*[f"s[{i}] = {double.text(x)};" for i, x in enumerate(values[:n_states])])
             source.add(f"effort += {double.text(values[n_states])} / n;")
         source.add(f"s[{n_states}] = effort;")
+    _rest(source, f"static void {name}_rest(const double *p, double *s)", begin, "double")
+    _begin(source, f"static void {name}_begin(const double *p, const double *g, double *s)", begin, "double")
     with _function(source, f"static double {name}_armature(const double *p)"):
         _slow(source, [armature])
         source.add(f"return {double.text(armature)};")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..ir import Level, Node
 from ..lower import Lowered
-from ..passes import kept
+from ..passes import kept, leaves
 from ..source import Source, Words
 
 FASTMATH = "{'contract'}"
@@ -116,12 +116,12 @@ def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:
     return str(source)
 
 
-def callable_source(lowered: Lowered, *, fastmath: bool = True) -> str:
+def callable_source(lowered: Lowered, begin: Sequence[Node], *, fastmath: bool = True) -> str:
     """The same for callers without Python: `prepare(P, H)`, and `step`, whose address takes n, pointers to
-    one
-    row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself, if
-    need be."""
-    source, slow_terms = _prepared(lowered, fastmath)
+    one row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself,
+    if need be. The address of `begin` takes pointers to one row each of H, of targets G, and of states S with
+    position and velocity, where all states go as they begin."""
+    source, slow_terms = _prepared(lowered, fastmath, begin)
     source.add("from numba import carray, cfunc", "", 'step_body = body("""')
     with source.block("def step(n, H, S, U, h, after):"), source.block("for c in range(S.shape[0]):"):
         _write_step(source, lowered, slow_terms)
@@ -132,13 +132,30 @@ def callable_source(lowered: Lowered, *, fastmath: bool = True) -> str:
     source.add(f'@cfunc("void(int64, {pointer}, {pointer}, {pointer}, float64, {pointer})", **CALLED)')
     with source.block("def step(n, H, S, U, h, after):"):
         source.add(f"step_body((n, {rows[0]}, {rows[1]}, {rows[2]}, h, {rows[3]}))")
+    _write_begin(source, begin, slow_terms)
+    source.add("", "", f'@cfunc("void({pointer}, {pointer}, {pointer})", **CALLED)')
+    with source.block("def begin(H, G, S):"):
+        source.add(f"begin_body(({rows[0]}, carray(G, (1, {len(lowered.inputs)})), {rows[1]}))")
     return str(source)
 
 
-def _prepared(lowered: Lowered, fastmath: bool) -> tuple[Source, list[Node]]:
+def _write_begin(source: Source, states: Sequence[Node], slow_terms: Sequence[Node]) -> None:
+    """States as they begin, one row of them."""
+    letters = {"s": "S", "g": "G"}
+    used = sorted(x for x in leaves(states) if x[0] in letters)
+    source.add("", "", 'begin_body = body("""')
+    with source.block("def begin(H, G, S):"), source.block("for c in range(S.shape[0]):"):
+        source.add(*[f"{NUMBA.text(x)} = H[c, {i}]" for i, x in enumerate(slow_terms)])
+        source.add(*[f"{x} = {letters[x[0]]}[c, {x[1:]}]" for x in used])
+        source.add(*NUMBA.statements(states, Level.INPUT, Level.STATE))
+        source.add(*[f"S[c, {i}] = {NUMBA.text(x)}" for i, x in enumerate(states)])
+    source.add('""")')
+
+
+def _prepared(lowered: Lowered, fastmath: bool, more: Sequence[Node] = ()) -> tuple[Source, list[Node]]:
     """A source that begins with `prepare`, and the terms that it gives."""
     slow = (Level.CONSTANT, Level.PARAMETER)
-    slow_terms = kept(lowered.step.values, slow)
+    slow_terms = kept([*lowered.step.values, *more], slow)
     source = Source()
     source.add(opening(fastmath), "CALLED = {k: FLAGS[k] for k in ('cache', 'error_model', 'fastmath')}")
     source.add(f"WIDTH = {len(slow_terms)}")

@@ -64,14 +64,17 @@ TORCH = Words(
 
 
 def emit(lowered: LoweredHosted) -> str:
-    """Five functions; p, s and u are lists in the order of the system's names, `kept` is what the `prepare`
+    """Functions; p, s, u and g are lists in the order of the system's names, `kept` is what the `prepare`
     of the same kind gave.
 
     prepare(p, h, dtype)           what parameters and step length decide
     advance(kept, s, u)            [change of every state, then the effort]
     prepare_load(p, h, dtype)
     load_seen(kept, u, v_before, v, effort)
+    prepare_begin(p, h, dtype)
+    begin(kept, s, g)              every state as it begins, of position and velocity in s and of targets g
     prepare_armature(p, h, dtype)  [1.0, armature]
+    prepare_lag(p, h, dtype)       [1.0, whole steps that commands are late by, the part of one after them]
     """
     source = Source()
     step, load = lowered.advance, lowered.load_seen
@@ -81,6 +84,12 @@ def emit(lowered: LoweredHosted) -> str:
     _prepare(source, "prepare_load", "The same for `load_seen`.", kept(load, SLOW))
     about = "The load that acted over the last step."
     _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept(load, SLOW), ("u",))
+    begin = lowered.begin
+    _prepare(source, "prepare_begin", "The same for `begin`.", kept(begin, SLOW))
+    about = "States as they begin, where the joint is and at the first targets."
+    _function(source, "begin(kept, s, g)", about, begin, kept(begin, SLOW), ("s", "g"))
+    if lowered.lag:
+        _prepare(source, "prepare_lag", "Steps that commands are late by, whole and a part.", lowered.lag)
     _prepare(
         source, "prepare_armature", "Inertia that the simulator must add to the joint.", lowered.armature
     )

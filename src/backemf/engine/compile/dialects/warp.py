@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...hosted import Beginning
 from ..ir import FAST, SLOW, Node
 from ..lean import DECAY, FLIP, POWER
 from ..lower import LoweredHosted
-from ..passes import kept, leaves
+from ..passes import kept, leaves, number
 from ..source import Source, Words
 from .numba import NUMBA
 
@@ -187,8 +186,6 @@ class Rows:
     states: tuple[str, ...]
     summed: tuple[str, ...]
     terms: list[Node]
-    parameters: tuple[str, ...]
-    """Those that are kept as they are."""
     delayed: bool
 
     @property
@@ -210,13 +207,10 @@ class Rows:
         """The first row of the delay line."""
         return self.place + 1 + len(self.summed)
 
-    def parameter(self, path: str) -> int:
-        return len(self.terms) + self.parameters.index(path)
-
     @property
     def lag(self) -> int:
         """Whole steps that a command is late by, then the part of one."""
-        return len(self.terms) + len(self.parameters)
+        return len(self.terms)
 
     @property
     def armature(self) -> int:
@@ -227,75 +221,65 @@ class Rows:
         return self.armature + 1
 
 
-def rows(lowered: LoweredHosted, beginning: Beginning) -> Rows:
+def rows(lowered: LoweredHosted) -> Rows:
     """Where everything stands."""
-    limits = [path for pair in beginning.asked.values() for path in pair if path is not None]
     return Rows(
         states=lowered.states,
         summed=tuple(n for n, sums in zip(lowered.states, lowered.summed, strict=True) if sums),
-        terms=kept([*lowered.advance, *lowered.load_seen], SLOW),
-        parameters=tuple(dict.fromkeys([*beginning.start.values(), *limits])),
-        delayed=beginning.delay is not None and len(lowered.inputs) > 2,
+        terms=kept([*lowered.advance, *lowered.load_seen, *lowered.begin], SLOW),
+        delayed=bool(lowered.lag),
     )
 
 
-def emit_live(lowered: LoweredHosted, beginning: Beginning) -> str:
+def emit_live(lowered: LoweredHosted) -> str:
     """A function `kernels(real)` that makes, for wp.float32 or wp.float64,
 
-    prepare(P, h, length, kept)    what parameters and step length decide, in 64 bits, rounded once
+    prepare(P, h, kept)            what parameters and step length decide, in 64 bits, rounded once
     begin(c, k, kept, memory)      a reset of one column, as a function for kernels
     moved(c, k, kept, memory, length, own, inertia, position, velocity, loaded, load, *targets)
                                    one step of one column, as a function for kernels; gives the mean effort
     """
-    at, source = rows(lowered, beginning), Source()
+    at, source = rows(lowered), Source()
     for kind in (_DOUBLE, "wp.float32"):
         source.add(*HELPERS.format(real=kind).splitlines())
     source.add("", "")
     with source.block("def kernels(real):"):
         source.add('"""The actuator\'s own kernels for numbers of this kind: wp.float32 or wp.float64."""')
         source.add("many = wp.array2d(dtype=real)")
-        _prepare(source, lowered, beginning, at)
-        _begin(source, beginning, at)
-        _moved(source, lowered, beginning, at)
+        _prepare(source, lowered, at)
+        _begin(source, lowered, at)
+        _moved(source, lowered, at)
         source.add("", "return prepare, begin, moved")
     return str(source)
 
 
-def _prepare(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Rows) -> None:
+def _prepare(source: Source, lowered: LoweredHosted, at: Rows) -> None:
     double = words(_DOUBLE)
-    results = [*at.terms, *lowered.armature]
+    results = [*at.terms, *lowered.lag, *lowered.armature]
     source.add("", '@wp.kernel(enable_backward=False, module="unique")')
-    with source.block(
-        "def prepare(P: wp.array2d(dtype=wp.float64), h: wp.float64, length: int, kept: many):"
-    ):
+    with source.block("def prepare(P: wp.array2d(dtype=wp.float64), h: wp.float64, kept: many):"):
         source.add("c = wp.tid()", *[f"{x} = P[{x[1:]}, c]" for x in _used(results, "p")])
         source.add(*double.statements(results, *SLOW))
-        source.add(*[f"kept[{i}, c] = real({double.text(x)})" for i, x in enumerate(at.terms)])
-        for path in at.parameters:
-            source.add(f"kept[{at.parameter(path)}, c] = real(P[{lowered.parameters.index(path)}, c])")
-        if at.delayed and beginning.delay is not None:
-            source.add(
-                f"lag = P[{lowered.parameters.index(beginning.delay)}, c] / h",
-                "whole = wp.min(wp.floor(lag + wp.float64(1e-9)), wp.float64(length - 2))",
-                f"kept[{at.lag}, c] = real(whole)",
-                f"kept[{at.lag + 1}, c] = real(wp.clamp(lag - whole, wp.float64(0.0), wp.float64(1.0)))",
-            )
-        source.add(f"kept[{at.armature}, c] = real({double.text(lowered.armature[0])})")
+        source.add(*[f"kept[{i}, c] = real({double.text(x)})" for i, x in enumerate(results)])
 
 
-def _begin(source: Source, beginning: Beginning, at: Rows) -> None:
+def _begin(source: Source, lowered: LoweredHosted, at: Rows) -> None:
+    places, own = {node.index: i for i, node in enumerate(at.terms)}, words("real")
     source.add("", "@wp.func")
     with source.block("def begin(c: int, k: int, kept: many, memory: many):"):
         with source.block(f"for i in range({at.line}):"):
             source.add("memory[i, c] = real(0.0)")
-        for state, path in beginning.start.items():
-            source.add(f"memory[{at.states.index(state)}, c] = kept[{at.parameter(path)}, k]")
+        for i, node in enumerate(lowered.begin):
+            if node.index in places:
+                source.add(f"memory[{i}, c] = kept[{places[node.index]}, k]")
+            elif node.level not in FAST and number(node) != 0.0:
+                source.add(f"memory[{i}, c] = {own.text(node)}")
 
 
-def _moved(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Rows) -> None:
+def _moved(source: Source, lowered: LoweredHosted, at: Rows) -> None:
     own, targets = words("real"), range(len(lowered.inputs) - 2)
     q, v = at.states.index("position"), at.states.index("velocity")
-    given = "".join(f", given{t}: real" for t in targets)
+    given = "".join(f", g{t}: real" for t in targets)
     source.add("", "@wp.func", "def moved(", "    c: int, k: int, kept: many, memory: many, length: int,")
     source.add("    own: int, inertia: real, position: real, velocity: real, loaded: int, load: real" + given)
     with source.block("):"):
@@ -303,15 +287,18 @@ def _moved(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Row
         source.add(f"v_before = memory[{v}, c]", f"effort = memory[{at.acted}, c]")
         source.add(f"s{q} = wp.where(own == 1, memory[{q}, c], position)")
         source.add(f"s{v} = wp.where(own == 1, v_before, velocity)")
-        for i, state in enumerate(at.states):
-            if i not in (q, v):
-                source.add(f"s{i} = {_state(i, state, beginning, at, q)}")
         source.add(*[f"{own.text(x)} = kept[{i}, k]" for i, x in enumerate(at.terms)])
+        source.add(*own.statements(lowered.begin, *FAST))
+        for i, (state, node) in enumerate(zip(at.states, lowered.begin, strict=True)):
+            if state in lowered.follows:  # after a reset it begins where the joint is, or at what is asked
+                source.add(f"s{i} = wp.where(fresh, {own.text(node)}, memory[{i}, c])")
+            elif i not in (q, v):
+                source.add(f"s{i} = memory[{i}, c]")
         source.add("u0 = inertia")
         if at.delayed:
             _delayed(source, at, targets)
         else:
-            source.add(*[f"u{2 + t} = given{t}" for t in targets], f"memory[{at.place}, c] = real(1.0)")
+            source.add(*[f"u{2 + t} = g{t}" for t in targets], f"memory[{at.place}, c] = real(1.0)")
         source.add(f"v = s{v}", *own.statements(lowered.load_seen, *FAST))
         seen = own.text(lowered.load_seen[0])
         source.add(f"u1 = wp.where(loaded == 1, load, wp.where(fresh, real(0.0), {seen}))")
@@ -319,25 +306,13 @@ def _moved(source: Source, lowered: LoweredHosted, beginning: Beginning, at: Row
         _written(source, lowered, at, own.text)
 
 
-def _state(i: int, state: str, beginning: Beginning, at: Rows, q: int) -> str:
-    """A state before the step; after a reset, what follows something begins there."""
-    if state in beginning.follows:
-        return f"wp.where(fresh, s{q}, memory[{i}, c])"
-    if state not in beginning.asked:
-        return f"memory[{i}, c]"
-    first = "given0"
-    for path, bound in zip(beginning.asked[state], ("max", "min"), strict=True):
-        first = first if path is None else f"wp.{bound}({first}, kept[{at.parameter(path)}, k])"
-    return f"wp.where(fresh, {first}, memory[{i}, c])"
-
-
 def _delayed(source: Source, at: Rows, targets: range) -> None:
     """The command as it arrives: late, and mixed where it changes inside a step; a ring of commands."""
     n = len(targets)
     with source.block("if fresh:"), source.block("for i in range(length):"):
-        source.add(*[f"memory[{at.line + t} + {n} * i, c] = given{t}" for t in targets])
+        source.add(*[f"memory[{at.line + t} + {n} * i, c] = g{t}" for t in targets])
     source.add("slot = place % length", f"memory[{at.place}, c] = real(slot + 1)")
-    source.add(*[f"memory[{at.line + t} + {n} * slot, c] = given{t}" for t in targets])
+    source.add(*[f"memory[{at.line + t} + {n} * slot, c] = g{t}" for t in targets])
     source.add(f"late = (slot - int(kept[{at.lag}, k]) + length) % length")
     source.add("earlier = (late - 1 + length) % length", f"part = kept[{at.lag + 1}, k]")
     for t in targets:

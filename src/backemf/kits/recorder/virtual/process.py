@@ -61,8 +61,7 @@ def run_virtual(source: str | os.PathLike[str], options: VirtualOptions) -> Virt
         InvalidValue: what the process said where it could not start.
     """
     options.check(virtual_scopes(options), options.protocol)
-    ids = options.ids if isinstance(options.ids, Mapping) else {str(id): id for id in options.ids}
-    given = {**options.given(), "ids": dict(ids), "seconds": options.seconds or LONGEST}
+    given = {**options.given(), "ids": named_ids(options), "seconds": options.seconds or LONGEST}
     paths = [str(Path(__file__).resolve().parents[4]), os.environ.get("PYTHONPATH", "")]
     process = subprocess.Popen(
         [sys.executable, "-m", "backemf.kits.recorder.virtual", str(source), json.dumps(given, default=str)],
@@ -94,10 +93,10 @@ def serve_options(source: str, options: VirtualOptions, ready: Callable[[str, li
         source: what holds the actuator.
         ready: is told the device's name and the ids once they answer.
     """
-    servos = {str(id): id for id in options.ids} if not isinstance(options.ids, Mapping) else options.ids
+    servos = named_ids(options)
     robot, joints = None, list[str]()
     if options.robot:
-        robot, joints, servos = _robot(Path(options.robot), dict(servos))
+        robot, joints, servos = _robot(Path(options.robot), servos)
     if options.seconds is not None and not 0 < options.seconds < 1e9:
         raise InvalidValue(f"seconds is {options.seconds:g}; expected a number above 0")
     chosen = choose_actuator(
@@ -123,6 +122,13 @@ def serve_options(source: str, options: VirtualOptions, ready: Callable[[str, li
         joints=joints,
         ready=lambda device: ready(device, list(servos.values())),
     )
+
+
+def named_ids(options: VirtualOptions) -> dict[str, int]:
+    """Ids by the names of their servos; a number is its own name."""
+    if isinstance(options.ids, Mapping):
+        return {str(name): int(id) for name, id in options.ids.items()}
+    return {str(id): id for id in options.ids}
 
 
 def _registers(options: VirtualOptions) -> dict[str, int]:

@@ -260,36 +260,38 @@ class SerialLine:
             os.write(self.master, bytes([0xFF, 0xFF, 1, 4, 2, 56, 2, 0xBE]))
 
     def handle(self, packet: Packet) -> None:
-        n, devices = self.framing.address_size, self.devices
-        mine = [devices[packet.id]] if packet.id in devices else []
-        if packet.id == BROADCAST:
-            mine = [devices[i] for i in sorted(devices)]
-        content = packet.content
-        if packet.instruction == PING:
-            for device in mine:
+        """Do what a packet says, and answer."""
+        n, content = self.framing.address_size, packet.content
+        if packet.instruction in (SYNC_READ, SYNC_WRITE):
+            if len(content) >= 2 * n:
+                self._synchronous(
+                    packet.instruction, _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
+                )
+            return
+        everybody = packet.id == BROADCAST
+        for id in sorted(self.devices) if everybody else {packet.id} & self.devices.keys():
+            device = self.devices[id]
+            if packet.instruction == PING:
                 self.reply(device, self.framing.ping(device.number, device.get("firmware")))
-        elif packet.instruction == READ and len(content) == 2 * n:
-            for device in mine:
+            elif packet.instruction == READ and len(content) == 2 * n:
                 self.reply(device, device.read(_int(content[:n]), _int(content[n:])))
-        elif packet.instruction == WRITE and len(content) > n:
-            for device in mine:
+            elif packet.instruction == WRITE and len(content) > n:
                 device.write(_int(content[:n]), content[n:])
-                if packet.id != BROADCAST:
+                if not everybody:
                     self.reply(device, b"")
-        elif packet.instruction == SYNC_READ and len(content) >= 2 * n:
-            address, length = _int(content[:n]), _int(content[n : 2 * n])
-            for id in content[2 * n :]:
-                if id in devices and devices[id].table.sync_read:
-                    self.reply(devices[id], devices[id].read(address, length))
-        elif packet.instruction == SYNC_WRITE and len(content) >= 2 * n:
-            address, length = _int(content[:n]), _int(content[n : 2 * n])
-            rest = content[2 * n :]
-            for start in range(0, len(rest) - length, length + 1):
-                if rest[start] in devices:
-                    devices[rest[start]].write(address, rest[start + 1 : start + 1 + length])
-        elif packet.instruction == REBOOT:
-            for device in mine:
+            elif packet.instruction == REBOOT:
                 self.reply(device, b"")
+
+    def _synchronous(self, instruction: int, address: int, length: int, rest: bytes) -> None:
+        """Read or write the same registers of several servos."""
+        if instruction == SYNC_READ:
+            for id in rest:
+                if id in self.devices and self.devices[id].table.sync_read:
+                    self.reply(self.devices[id], self.devices[id].read(address, length))
+            return
+        for start in range(0, len(rest) - length, length + 1):
+            if rest[start] in self.devices:
+                self.devices[rest[start]].write(address, rest[start + 1 : start + 1 + length])
 
     def reply(self, device: Device, content: bytes) -> None:
         """A status packet, after the return delay and the time that it takes on the wire."""

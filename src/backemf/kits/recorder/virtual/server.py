@@ -50,23 +50,10 @@ def serve(
     """Serve virtual servos of one kind, for ever or for some `seconds`; `ready` is told the device's name
     once they answer. `registers` are set before, by name, as somebody may have left them. With a `robot` the
     ids are those of its `joints`, in their order, and they move together."""
-    if protocol not in PROTOCOLS:
-        raise UnknownName("protocol", protocol, PROTOCOLS)
-    if not ids or len(set(ids)) < len(ids) or not all(0 <= i <= 252 for i in ids):
-        raise InvalidValue(f"ids are {', '.join(map(str, ids))}; expected different ones from 0 to 252")
-    if not 0 < speed <= 1e3:
-        raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real time")
-    if not 0 <= noise <= 1e3:
-        raise InvalidValue(f"noise is {noise:g}; expected a number from 0 on, 1 for a usual servo")
-    if seed < 0 or not abs(position) < 1e3:
-        raise InvalidValue(f"seed is {seed} and position {position:g}; expected 0 or more, and an angle")
-    if not 1 <= baud <= 10_000_000:
-        raise InvalidValue(f"baud is {baud}; expected a rate such as 1000000")
+    _check(protocol, ids, noise, speed, position, baud, seed, robot)
     faults = faults or Faults()
     go_first()
     if robot is not None:
-        if protocol not in SERIAL:
-            raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {protocol} was asked for")
         from .plants import RobotPlant
 
         plant: Any = RobotPlant(actuator, robot, joints, faults)
@@ -82,20 +69,46 @@ def serve(
         for device in devices.values():
             for name, value in (registers or {}).items():
                 device.put(name, value)
-        line = SerialLine(SERIAL[protocol], plant, devices, faults, speed, baud)
-        ready(line.name)
-        line.run(seconds)
+        line: Any = SerialLine(SERIAL[protocol], plant, devices, faults, speed, baud)
     elif protocol == "lines":
         _posix()
         from .serial_line import VirtualBoard
 
-        lines = VirtualBoard(plant, faults, speed, noise, seed)
-        ready(lines.name)
-        lines.run(seconds)
+        line = VirtualBoard(plant, faults, speed, noise, seed)
     else:
         from .can_bus import serve as serve_can
 
         serve_can(protocol, plant, ids, part, faults, speed, channel, seconds, ready)
+        return
+    ready(line.name)
+    line.run(seconds)
+
+
+def _check(
+    protocol: str,
+    ids: Sequence[int],
+    noise: float,
+    speed: float,
+    position: float,
+    baud: int,
+    seed: int,
+    robot: Robot | None,
+) -> None:
+    """Refuse what no virtual servo can be."""
+    if protocol not in PROTOCOLS:
+        raise UnknownName("protocol", protocol, PROTOCOLS)
+    if not ids or len(set(ids)) < len(ids) or not all(0 <= i <= 252 for i in ids):
+        raise InvalidValue(f"ids are {', '.join(map(str, ids))}; expected different ones from 0 to 252")
+    if not 0 < speed <= 1e3:
+        raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real time")
+    if not 0 <= noise <= 1e3:
+        raise InvalidValue(f"noise is {noise:g}; expected a number from 0 on, 1 for a usual servo")
+    if seed < 0 or not abs(position) < 1e3:
+        raise InvalidValue(f"seed is {seed} and position {position:g}; expected 0 or more, and an angle")
+    if not 1 <= baud <= 10_000_000:
+        raise InvalidValue(f"baud is {baud}; expected a rate such as 1000000")
+    if robot is not None and protocol not in SERIAL:
+        raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {protocol} was asked for")
 
 
 def table_of(part: str, protocol: str) -> tuple[Map, int]:

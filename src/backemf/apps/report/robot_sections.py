@@ -37,7 +37,8 @@ def _milli(x: float | None) -> str:
     return "-" if x is None else f"{1e3 * x:.3g}"
 
 
-def together(report: Report, robot: RobotRuns) -> Iterator[Block]:
+def joints_together(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    """How far off all joints are when they are simulated together, before and after."""
     score, shipped, unit = robot.score, robot.shipped, report.unit
     rows = []
     for name, one in report.fit.joints.items():
@@ -82,6 +83,7 @@ def _bars(robot: RobotRuns, unit: str) -> Figure:
 
 
 def recordings(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    """Each recording, and how far off it is."""
     rows = []
     for run in robot.runs:
         span = float(run.time[-1] - run.time[0])
@@ -98,6 +100,7 @@ def recordings(report: Report, robot: RobotRuns) -> Iterator[Block]:
 
 
 def contact(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    """The ground, and when and where the robot touched something."""
     ground = robot.robot.ground
     if ground is None:
         yield Paragraph(text="No table or floor was told or found.")
@@ -153,7 +156,8 @@ def _common(fit: Fit) -> list[str]:
     return [name for name in fit.parameters if not name.startswith(owned)]
 
 
-def shared(report: Report, robot: RobotRuns) -> Iterator[Block]:
+def shared_numbers(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    """Numbers that several joints have in common."""
     rows = [
         (path, number(p.value), number(p.error, 2), interval(p.low, p.high), p.unit, p.told_by)
         for path, p in ((path, report.fit.parameters[path]) for path in _common(report.fit))
@@ -220,7 +224,8 @@ def before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
     return Figure(title=name, panels=panels)
 
 
-def file(report: Report, robot: RobotRuns) -> Iterator[Block]:
+def robot_file(report: Report, robot: RobotRuns) -> Iterator[Block]:
+    """What the robot's own model does with these actuators in it."""
     edited = robot.edited
     if edited is None:
         yield missing(f"Not made: {robot.no_file}.")

@@ -1,5 +1,5 @@
-"""What is wrong with the recordings of a mechanism or with its gains, or worth knowing:
-signs, units, motion, stops, supply; each with its remedy."""
+"""What is wrong with the recordings of a mechanism or with its gains, or worth knowing: signs, units, motion,
+stops, supply, and what the fit shows; each with its remedy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from ...findings import Finding, finding
-from ...tables import number
+from ...tables import interval, number
 from .characterization import Gain
+from .gain_fit import UNSURE, Interval, MechanismFit, slow_ways
 from .mechanism import motion
-from .model import DELAY_ASSUMED
-from .trial_set import Segment, averaged, input_before, moving
-from .trials import Trial, tests_in
+from .trials import Segment, Trial, averaged, input_before, moving, tests_in
+from .unknowns import DELAY_ASSUMED
 
 _FACTORS = {
     2 * math.pi: "radians against rotations",
@@ -324,3 +324,83 @@ def missing_test(gain: str, mechanism: str, runs: Sequence[Trial]) -> str:
             " over a wide range of angles" if mechanism == "arm" else ""
         )
     return "a longer quasistatic test, recorded with less noise"
+
+
+EARLY = 0.01
+"""Motion that is seen earlier than this before its cause is told: half a cycle of a robot's program [s]."""
+_OTHER = "a slope, a spring, a worn gear, or how the voltage is logged; or use the gains of each"
+PARTS = {
+    "directions": ("directions_disagree", "forward", "in reverse", f"look for what differs: {_OTHER}"),
+    "sides": ("sides_disagree", "left", "right", f"look for what differs: {_OTHER}"),
+    "steps": (
+        "model_error",
+        "by the beginning of the steps",
+        "by the rest of them",
+        "slip, a soft chain, a current limit or a sagging battery do this: use a smaller step, log the"
+        " voltage that was applied, and trust the interval, not the digits",
+    ),
+}
+"""Where two parts of the data disagree: the finding's code, what the parts are, and the remedy."""
+CLEARLY = 0.03
+"""Parts that disagree by less than this share of a gain are not worth a word."""
+LEFT = 0.01
+"""What the model leaves is told where it is worth more than this share of the largest input."""
+
+
+def fit_findings(
+    fit: MechanismFit,
+    parts: Mapping[str, Mapping[str, tuple[Interval, Interval, str]]],
+    gains: Mapping[str, Interval],
+    segments: Sequence[Segment],
+) -> Iterator[Finding]:
+    """What the fit shows: motion before its cause, parts that disagree, what no gains explain."""
+    named = fit.early > EARLY
+    if named:
+        text = (
+            f"the motion is seen {1e3 * fit.early:.0f} ms before the input that causes it. The delay was"
+            " taken to be 0, and the intervals allow for as much."
+        )
+        remedy = (
+            "the input was stamped late, or the model is wrong at the steps' beginning: log the applied"
+            " voltage and the motion in the same cycle and on one clock"
+        )
+        yield finding("effect_before_cause", text, remedy, lead=fit.early)
+    for name, told in parts.items():
+        code, one, other, remedy = PARTS[name]
+        clear = {g: t for g, t in told.items() if _clearly(t)}
+        named = named or bool(clear)
+        if clear:
+            said = "; ".join(
+                f"{g} is {_spelled(a)} {one} and {_spelled(b)} {other} [{unit}]"
+                for g, (a, b, unit) in clear.items()
+            )
+            text = f"{said}. The intervals hold both."
+            numbers = {f"{g}_{k}": part[0] or 0.0 for g, t in clear.items() for k, part in enumerate(t[:2])}
+            yield finding(code, text, remedy, **numbers)
+    effort = max(float(np.max(np.abs(s.input))) for s in segments)
+    if fit.unexplained > LEFT * effort and not named:
+        text = (
+            f"an input of {fit.unexplained:.2g} is left that no gains explain: the mechanism is not quite"
+            " what its model says. The intervals allow for it."
+        )
+        remedy = "look at the residuals with --plot: slip, play, a sagging supply, or another mechanism"
+        yield finding("unexplained", text, remedy, input=fit.unexplained)
+    up, down = slow_ways(segments)
+    if "kG" in fit.names and up != down and gains["kS"][0] is not None:
+        text = (
+            "kS and kG are told apart only by comparing slow tests one way with fast ones the other way; the"
+            f" fast ones' input is taken to be sure to {100 * UNSURE:g} %."
+        )
+        yield finding("rests_on_model", text, f"add quasistatic-{'reverse' if up else 'forward'}")
+
+
+def _clearly(told: tuple[Interval, Interval, str]) -> bool:
+    (a, _, _), (b, _, _), _ = told
+    return a is not None and b is not None and abs(a - b) > CLEARLY * max(abs(a), abs(b))
+
+
+def _spelled(told: Interval) -> str:
+    value, low, high = told
+    if value is None or low is None or high is None:
+        return "unknown"
+    return f"{number(value)} ({interval(low, high, 'to')})"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .mechanism import Sampled, motion, positions, sensitive_motion
-from .trial_set import Segment
+from .trials import Segment
 
 FLOOR = 1e-4
 """No recording is taken for better than this share of its range."""

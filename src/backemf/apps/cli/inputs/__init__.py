@@ -1,1 +1,0 @@
-"""What a command was given: actuators, benches, commands."""
