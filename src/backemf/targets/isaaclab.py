@@ -36,7 +36,7 @@ from .spec import (
     NO_INTEGRAL_ROW,
     UNLIMITED,
     Filling,
-    Losses,
+    Loss,
     TargetLaw,
     TargetSpec,
     absorb,
@@ -113,8 +113,8 @@ def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[
         delayed = _late(actuator, chosen, rich, motions, request)
         if delayed.left.rms < left.rms:  # a delay matters more than the torque-speed line
             chosen = delayed
-            losses = Losses(loss for loss in losses if loss.path != "drive.delay")
-            losses.keep("motor.back_emf_constant", "the torque limit does not fall with speed")
+            losses = [loss for loss in losses if loss.path != "drive.delay"]
+            losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
     costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
     return chosen, costs
 
