@@ -336,7 +336,7 @@ def mapping(target: str) -> str:
     from backemf.targets.export import module_of
 
     found = module_of(target)
-    rows = [row[:3] for row in found.rows] if hasattr(found, "rows") else [*found.MAPPING]
+    rows = [row[:3] for row in found.rows]
     for version, spec in getattr(found, "versions", {}).items():
         if spec.template != found.template:
             rows += [(row.ours, f"{version}: {row.theirs}", row.remarks) for row in spec.rows]

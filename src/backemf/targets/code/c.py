@@ -22,6 +22,7 @@ from ...findings import Finding
 from ...physics.actuator import Actuator
 from ..export import Export, Request, complete, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
 from . import cc
 from .names import array, comment, enumeration, identifier, literal, macro
@@ -31,7 +32,7 @@ UNITS = (
 )
 OWN_STEP = True
 """It takes the engine's own steps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "`p[KNEE_P_...]`", "by path, in double, with every digit"),
     ("the engine's time step", "knee_prepare, knee_advance", "traced, so the physics is the engine's"),
     ("every state", "`s[KNEE_S_...]`", "by name; position and velocity are yours in knee_torque"),

@@ -22,6 +22,7 @@ from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
 
@@ -33,7 +34,7 @@ UNITS = (
 )
 OWN_STEP = True
 """It takes the engine's own steps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
     ("the engine's time step", "prepare, advance", "traced, so the physics is the engine's"),
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),

@@ -25,11 +25,12 @@ from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
 from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
 from .torch import UNITS
 
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
     ("the engine's time step", "kernels(real)", "traced, so the physics is the engine's; one kernel a step"),
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
