@@ -229,9 +229,7 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
     if not (is_number(dt) and np.isfinite(dt) and dt > 0):
         raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
     if duration is None:
-        lengths = [
-            len(v) for v in (command.values() if isinstance(command, Mapping) else [command]) if _is_series(v)
-        ]
+        lengths = [len(v) for v in _named(command).values() if _is_series(v)]
         if not lengths:
             raise MissingValue("simulate needs a duration in seconds (or the sample times as time=...)")
         return np.arange(lengths[0]) * float(dt)
@@ -242,7 +240,7 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
 
 def _clock(times: np.ndarray, command: Any) -> tuple[np.ndarray, np.ndarray]:
     """(the sample times with every moment between them at which a command jumps, where the samples are)."""
-    given = command.values() if isinstance(command, Mapping) else [command]
+    given = _named(command).values()
     jumps = np.unique(np.concatenate([times[:0], *(moments(one, times[0], times[-1]) for one in given)]))
     after = np.clip(np.searchsorted(times, jumps), 1, len(times) - 1)
     step = times[after] - times[after - 1]
@@ -257,9 +255,14 @@ def _on(
     """Inputs over a finer clock: a command that knows its jumps as it is, anything else held."""
     if len(clock) == len(times):
         return inputs
-    given = command if isinstance(command, Mapping) else {actuator.drive.followed: command}
+    given = _named(command, actuator.drive.followed)
     owner = np.searchsorted(times, clock, side="right") - 1
     return {n: given[n](clock) if isinstance(given[n], Command) else x[owner] for n, x in inputs.items()}
+
+
+def _named(command: Any, followed: str = "") -> dict[str, Any]:
+    """What is asked, by input: a mapping as it is, or one command for what the drive follows."""
+    return dict(command) if isinstance(command, Mapping) else {followed: command}
 
 
 def _is_series(value: Any) -> bool:
@@ -269,15 +272,11 @@ def _is_series(value: Any) -> bool:
 def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, Any]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
-    if command is not None and not isinstance(command, Mapping) and not drive.followed:
+    given = {} if command is None else _named(command, drive.followed)
+    if "" in given:
         raise InvalidValue(
             f"{drive.kind} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'"
         )
-    given = (
-        dict(command)
-        if isinstance(command, Mapping)
-        else ({} if command is None else {drive.followed: command})
-    )
     valid = {"enabled", "supply", *bench.series, *drive.targets, *drive.optional_inputs}
     for name in given:
         if name not in valid:
@@ -337,7 +336,7 @@ def _rows(
         return held(values[:-1], np.diff(times)), inputs
     dt = float(np.median(np.diff(times)))
     before = times[0] + dt * np.arange(-int(np.ceil(delay / dt)) - 1, 0)
-    given = dict(command) if isinstance(command, Mapping) else {actuator.drive.followed: command}
+    given = _named(command, actuator.drive.followed)
     past = [
         given[n](before) if callable(given.get(n)) else np.full(len(before), inputs[n][0]) for n in inputs
     ]

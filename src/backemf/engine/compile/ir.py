@@ -256,8 +256,8 @@ def nodes(results: Sequence[Node | Form]) -> list[Node]:
 
 def _needed(flat: Flat) -> tuple[set[Value], Counter]:
     """The values that the results depend on, and how often each is used."""
-    needed = {x for x in flat.results if isinstance(x, Value)}
     uses: Counter = Counter(x for x in flat.results if isinstance(x, Value))
+    needed = set(uses)
     for operation in reversed(flat.operations):
         if operation.result in needed:
             operands = {x for x in operation.operands if isinstance(x, Value)}
@@ -270,14 +270,15 @@ def _linear(operation: Operation, operands: list[Node | Form], tangents: Tangent
     """An operation on tangents. They only ever appear linearly, so few operations can meet one."""
     graph, name = tangents.graph, operation.name
     a, b = operands[0], operands[-1]
-    if name == "neg" and isinstance(a, Form):
-        return tangents.scaled(a, graph.constant(-1.0))
-    if name == "mul" and isinstance(a, Form) and isinstance(b, Node):
-        return tangents.scaled(a, b)
-    if name == "mul" and isinstance(a, Node) and isinstance(b, Form):
-        return tangents.scaled(b, a)
-    if name == "div" and isinstance(a, Form) and isinstance(b, Node):
-        return tangents.scaled(a, graph.apply("div", graph.constant(1.0), b))
+    match name, a, b:
+        case "neg", Form(), _:
+            return tangents.scaled(a, graph.constant(-1.0))
+        case "mul", Form(), Node():
+            return tangents.scaled(a, b)
+        case "mul", Node(), Form():
+            return tangents.scaled(b, a)
+        case "div", Form(), Node():
+            return tangents.scaled(a, graph.apply("div", graph.constant(1.0), b))
     if name in ("add", "sub", "select"):
         a, b = (as_form(x, tangents) for x in operands[-2:])
         if name == "select" and isinstance(operands[0], Node):

@@ -82,10 +82,7 @@ def characterize(
         )
     runs = of_one(runs_from(logs_or_tests, control), name)
     units = _units(units, mechanism, runs)
-    if method != "sysid" and (median != 1 or (threshold is not None and method != "one-step")):
-        raise InvalidValue(
-            "median and threshold are settings of the classic regression; give method='sysid' with them"
-        )
+    _check_regression(method, median, threshold)
     if limit is None:
         limit = 12.0 if control == "voltage" else max(float(np.max(np.abs(r.input))) for r in runs)
     wanted = LoopRequest(controller, max_error, max_velocity_error, max_effort, period, delay)
@@ -94,6 +91,21 @@ def characterize(
     settling = None if settling_time is None or step is None else (settling_time, step, loop)
     if mechanism != "drivetrain":
         return _one(runs, mechanism, units=units, settling=settling, **how)
+    return _drivetrain(runs, units, settling, how)
+
+
+def _check_regression(method: str | None, median: int, threshold: float | None) -> None:
+    """Refuse settings of the classic regression where another method is asked for."""
+    if method != "sysid" and (median != 1 or (threshold is not None and method != "one-step")):
+        raise InvalidValue(
+            "median and threshold are settings of the classic regression; give method='sysid' with them"
+        )
+
+
+def _drivetrain(
+    runs: Sequence[Trial], units: str, settling: tuple[float, float, str] | None, how: Mapping[str, Any]
+) -> Characterization:
+    """Driving straight and turning, so far as there are tests of them."""
     linear = [r for r in runs if r.part != "angular" and not r.part.endswith("turning")]
     angular = [r for r in runs if r.part == "angular"]
     if not linear and not angular:
@@ -102,8 +114,8 @@ def characterize(
             " it, or drive straight"
         )
     if not linear:
-        return _one(angular, mechanism, units="radians", settling=settling, **how)
-    straight = _one(linear, mechanism, units=units, settling=settling, **how)
+        return _one(angular, "drivetrain", units="radians", settling=settling, **how)
+    straight = _one(linear, "drivetrain", units=units, settling=settling, **how)
     if not angular:
         return straight
     return _with_turning(straight, _one(angular, "simple", units="radians", settling=None, **how), runs)
@@ -148,23 +160,24 @@ def _with_turning(
 def track_width(runs: Sequence[Trial]) -> tuple[float, float] | None:
     """(width, error) between the wheels [m]: what both sides rolled, against each other,
     over the angle turned meanwhile."""
-    widths = []
-    for run in runs:
-        if run.part != "angular" or len(run.position) < 2:
-            continue
-        sides = [r for r in runs if r.part.endswith(" turning") and r.test == run.test]
-        sides = [r for r in sides if abs(r.time[0] - run.time[0]) < 0.1]
-        if len(sides) != 2 or any(len(s.position) < 2 for s in sides):
-            continue
-        three = (run, *sides)
-        ends = max(r.position_time[0] for r in three), min(r.position_time[-1] for r in three)
-        ways = [abs(float(np.diff(np.interp(ends, r.position_time, r.position))[0])) for r in three]
-        if ways[0] > 0:
-            widths.append(sum(ways[1:]) / ways[0])
+    turned = [run for run in runs if run.part == "angular" and len(run.position) >= 2]
+    widths = [width for run in turned if (width := _width_of(run, runs)) is not None]
     if not widths:
         return None
     spread = float(np.std(widths, ddof=1)) / math.sqrt(len(widths)) if len(widths) > 1 else 0.05 * widths[0]
     return float(np.mean(widths)), spread
+
+
+def _width_of(run: Trial, runs: Sequence[Trial]) -> float | None:
+    """The same of one test; None where the sides were not recorded, or nothing turned."""
+    sides = [r for r in runs if r.part.endswith(" turning") and r.test == run.test]
+    sides = [r for r in sides if abs(r.time[0] - run.time[0]) < 0.1]
+    if len(sides) != 2 or any(len(s.position) < 2 for s in sides):
+        return None
+    three = (run, *sides)
+    ends = max(r.position_time[0] for r in three), min(r.position_time[-1] for r in three)
+    ways = [abs(float(np.diff(np.interp(ends, r.position_time, r.position))[0])) for r in three]
+    return sum(ways[1:]) / ways[0] if ways[0] > 0 else None
 
 
 def _one(

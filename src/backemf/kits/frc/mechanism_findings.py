@@ -354,31 +354,10 @@ def fit_findings(
     segments: Sequence[Segment],
 ) -> Iterator[Finding]:
     """What the fit shows: motion before its cause, parts that disagree, what no gains explain."""
-    named = fit.early > EARLY
-    if named:
-        text = (
-            f"the motion is seen {1e3 * fit.early:.0f} ms before the input that causes it. The delay was"
-            " taken to be 0, and the intervals allow for as much."
-        )
-        remedy = (
-            "the input was stamped late, or the model is wrong at the steps' beginning: log the applied"
-            " voltage and the motion in the same cycle and on one clock"
-        )
-        yield finding("effect_before_cause", text, remedy, lead=fit.early)
-    for name, told in parts.items():
-        code, one, other, remedy = PARTS[name]
-        clear = {g: t for g, t in told.items() if _clearly(t)}
-        named = named or bool(clear)
-        if clear:
-            said = "; ".join(
-                f"{g} is {_spelled(a)} {one} and {_spelled(b)} {other} [{unit}]"
-                for g, (a, b, unit) in clear.items()
-            )
-            text = f"{said}. The intervals hold both."
-            numbers = {f"{g}_{k}": part[0] or 0.0 for g, t in clear.items() for k, part in enumerate(t[:2])}
-            yield finding(code, text, remedy, **numbers)
+    causes = [*_too_early(fit), *_disagreements(parts)]
+    yield from causes
     effort = max(float(np.max(np.abs(s.input))) for s in segments)
-    if fit.unexplained > LEFT * effort and not named:
+    if fit.unexplained > LEFT * effort and not causes:
         text = (
             f"an input of {fit.unexplained:.2g} is left that no gains explain: the mechanism is not quite"
             " what its model says. The intervals allow for it."
@@ -392,6 +371,35 @@ def fit_findings(
             f" fast ones' input is taken to be sure to {100 * UNSURE:g} %."
         )
         yield finding("rests_on_model", text, f"add quasistatic-{'reverse' if up else 'forward'}")
+
+
+def _too_early(fit: MechanismFit) -> Iterator[Finding]:
+    """Motion before its cause."""
+    if fit.early > EARLY:
+        text = (
+            f"the motion is seen {1e3 * fit.early:.0f} ms before the input that causes it. The delay was"
+            " taken to be 0, and the intervals allow for as much."
+        )
+        remedy = (
+            "the input was stamped late, or the model is wrong at the steps' beginning: log the applied"
+            " voltage and the motion in the same cycle and on one clock"
+        )
+        yield finding("effect_before_cause", text, remedy, lead=fit.early)
+
+
+def _disagreements(parts: Mapping[str, Mapping[str, tuple[Interval, Interval, str]]]) -> Iterator[Finding]:
+    """Parts of the data that give different gains."""
+    for name, told in parts.items():
+        code, one, other, remedy = PARTS[name]
+        clear = {g: t for g, t in told.items() if _clearly(t)}
+        if clear:
+            said = "; ".join(
+                f"{g} is {_spelled(a)} {one} and {_spelled(b)} {other} [{unit}]"
+                for g, (a, b, unit) in clear.items()
+            )
+            text = f"{said}. The intervals hold both."
+            numbers = {f"{g}_{k}": part[0] or 0.0 for g, t in clear.items() for k, part in enumerate(t[:2])}
+            yield finding(code, text, remedy, **numbers)
 
 
 def _clearly(told: tuple[Interval, Interval, str]) -> bool:
