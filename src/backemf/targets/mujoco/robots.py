@@ -19,9 +19,8 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import installed_era, load_mujoco, without_log
 from ...mujoco.models import Loaded
-from ...mujoco.robot.dynamics import add_ground
+from ...mujoco.robot.dynamics import add_ground, excerpts
 from ...mujoco.robot.motion import Motion, motion_of
-from ...mujoco.robot.single_joint import excerpts
 from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
