@@ -269,6 +269,7 @@ def entries() -> str:
 def rows() -> str:
     """Every registry with its entry points, its rows and what they are."""
     from backemf.apps.cli.main import COMMANDS
+    from backemf.apps.report.sections import SECTIONS
     from backemf.kits.recorder.buses import BUSES
     from backemf.logs.readers import READERS
     from backemf.physics.bench import BENCHES
@@ -277,15 +278,17 @@ def rows() -> str:
     from backemf.targets.sources import SOURCES
     from backemf.targets.table import TARGETS
 
-    kinds = (READERS, SOURCES, FRICTIONS, DRIVES, BENCHES, TARGETS, BUSES, COMMANDS)
+    kinds = (READERS, SOURCES, FRICTIONS, DRIVES, BENCHES, TARGETS, BUSES, COMMANDS, SECTIONS)
     cells = [(one.kind, f"`{name}`", _about(one[name])) for one in kinds for name in one]
     return markdown(("registry", "row", "what it is"), cells)
 
 
 def _about(row: Any) -> str:
-    """What a row says of itself: a target's text, a reader's format, the first sentence of a docstring."""
+    """What a row says of itself: a target's text, a reader's format, a section's title, or the first sentence
+    of a docstring; of a command as data, that of what it runs."""
     said = getattr(row, "what", "") or getattr(row, "FORMAT", "") or ", ".join(getattr(row, "suffixes", ()))
-    text = said or getattr(getattr(row, "info", row), "help", "") or row.__doc__ or ""
+    said = said or getattr(row, "title", "") or getattr(getattr(row, "info", row), "help", "")
+    text = said or getattr(row, "run", row).__doc__ or ""
     return " ".join(re.split(r"\.\s|\n\n", text.strip())[0].split()).rstrip(".").replace("<", "\\<")
 
 
@@ -333,7 +336,7 @@ def mapping(target: str) -> str:
     from backemf.targets.export import module_of
 
     found = module_of(target)
-    rows = [row[:3] for row in found.rows] if hasattr(found, "rows") else [*found.MAPPING]
+    rows = [row[:3] for row in found.rows]
     for version, spec in getattr(found, "versions", {}).items():
         if spec.template != found.template:
             rows += [(row.ours, f"{version}: {row.theirs}", row.remarks) for row in spec.rows]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import backemf as be
+from backemf.apps.cli import exports, identify, sheets
+from backemf.apps.cli.commands import Verb
 from backemf.errors import InvalidValue
 from backemf.identify.options import FitOptions
 from backemf.kits.recorder import recorder
@@ -17,6 +21,8 @@ from backemf.options import Options, Scope, option, options, options_of, takes
 from backemf.planning.motions import usual
 from backemf.planning.options import PlanOptions
 from backemf.targets.options import ExportOptions
+
+from .cli.runner import invoked, runner
 
 OTHER: dict[str, Any] = {
     "bool": lambda one: not one.default,
@@ -175,3 +181,42 @@ def test_every_option_is_a_sentence_and_known_to_json(kind):
     required = {one.name: "x" for one in options_of(kind) if one.required}
     told = kind(**required).to_dict()
     assert {one.name for one in options_of(kind) if one.cli != ""} <= set(told)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("--plot fit.png", "--only motor.resistance", "--starts 3", "--on gpu", "--apply"),
+        *("--bench pendulum", "--set drive.supply=7V", "--command step"),
+    ],
+)
+def test_the_command_line_refuses_what_a_robot_has_no_use_for(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = words.partition(" ")[0]
+    given = ("run.csv", "--start", "mx-106", "--robot", "arm.xml", *words.split())
+    with pytest.raises(
+        InvalidValue, match=f"{name} is .*, and these logs are of a robot; it applies to an act"
+    ):
+        runner(identify.fit)(*given)
+
+
+@pytest.mark.parametrize("words", ["--share load", "--firmware lerobot", "--joints a", "--free-inertia 10%"])
+def test_the_command_line_refuses_what_only_robots_have(words):
+    name = words.partition(" ")[0]
+    with pytest.raises(
+        InvalidValue, match=f"{name} is .*, and these logs are of a bench; .* give --robot FILE"
+    ):
+        runner(identify.fit)("run.csv", "--start", "mx-106", *words.split())
+
+
+def test_json_says_with_which_options(tmp_path):
+    app = typer.Typer(add_completion=False)
+    app.command(cls=Verb)(sheets.datasheet)
+    out = json.loads(invoked(app, "mx-106", "--voltage", "11", "--json"))
+    assert out["options"]["voltage"] == 11.0
+    assert set(out["options"]) == {"voltage", "plot", "control", "output", "firmware", "set"}
+    app = typer.Typer(add_completion=False)
+    app.command(cls=Verb)(exports.export)
+    words = ("mx-106/m4", "--to", "mujoco", "--method", "formula", "--no-replay", "--json")
+    out = json.loads(invoked(app, *words))
+    assert (out["options"]["method"], out["options"]["replay"]) == ("formula", False)

@@ -133,7 +133,7 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
         keys = f"an object with the keys {', '.join(given)}" if type(content) is dict else ""
         what = keys or {list: "a list", str: "a text"}.get(type(content), f"{content!r:.40}")
         raise StoreError(f"{where}: expected an object with the key 'part' or 'noun', got {what:.90}")
-    cls = kind if tag is None else _class_of(tag, given[tag], where, kind)
+    cls: Any = kind if tag is None else _class_of(tag, given[tag], where, kind)
     values = {k: v for k, v in given.items() if k not in (tag, *getattr(cls, "also_shown", ()))}
     _check_names(cls, values, where)
     hints = _hints(cls)

@@ -198,19 +198,8 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
     if match is None:
         raise UnitError(f"{entry} is {text!r}; expected a number and a unit of {_kind(unit)}")
     low, digit = _number(match["low"], text, entry)
-    spelled, _, behind = match["unit"].partition(
-        "+-"
-    )  # "12 V +- 10 %": the tolerance may also stand behind the unit
-    spelled, behind, own = spelled.strip(), behind.strip(), None
-    if behind.endswith("%"):
-        tolerance = behind if tolerance is None else tolerance
-    elif behind:
-        own = re.fullmatch(rf"({_NUMBER})\s*(.*)", behind)
-        if own is None or own[2] != spelled:
-            raise UnitError(
-                f"{entry} is {text!r}, whose tolerance is {behind!r}; expected a share or the same unit, such"
-                f" as '10 %' or '0.5 {spelled}'"
-            )
+    spelled, share, own = _behind_the_unit(match["unit"], text, entry)
+    tolerance = share if tolerance is None else tolerance
     if unit != "1" and not spelled:
         raise UnitError(
             f'{entry} is {text!r}, without a unit; expected {_kind(unit)}, such as "{match["low"]}'
@@ -223,8 +212,8 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
     if match["tol"] is not None:
         tol, _ = _number(match["tol"], text, entry)
         half = max(half, abs(value) * tol / 100.0 if match["percent"] else tol)
-    if own is not None:
-        half = max(half, _number(own[1], text, entry)[0])
+    if own:
+        half = max(half, _number(own, text, entry)[0])
     if tolerance is not None:
         half = max(half, abs(value) * parse(tolerance, "1", f"{entry} tolerance").value)
     reciprocal = _RECIPROCAL_SPEED.match(spelled)
@@ -235,6 +224,20 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
         return Printed(text=text, value=speed, half=speed * half / value, unit=unit)
     factor = _factor(spelled, unit, text, entry)
     return Printed(text=text, value=value * factor, half=half * abs(factor), unit=unit)
+
+
+def _behind_the_unit(unit: str, text: str, entry: str) -> tuple[str, str | None, str]:
+    """(unit, tolerance as a share, tolerance as a number) of "V +- 10 %": it may stand behind the unit."""
+    spelled, _, behind = (part.strip() for part in unit.partition("+-"))
+    if not behind or behind.endswith("%"):
+        return spelled, behind or None, ""
+    own = re.fullmatch(rf"({_NUMBER})\s*(.*)", behind)
+    if own is None or own[2] != spelled:
+        raise UnitError(
+            f"{entry} is {text!r}, whose tolerance is {behind!r}; expected a share or the same unit, such"
+            f" as '10 %' or '0.5 {spelled}'"
+        )
+    return spelled, None, own[1]
 
 
 _ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")

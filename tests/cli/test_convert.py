@@ -176,4 +176,5 @@ def test_a_flywheel_is_a_mechanism_of_its_own_name():
         json.loads(run("gains", "neo", "--mechanism", kind, "--inertia", "0.004 kg m^2", "--json"))
         for kind in ("flywheel", "simple")
     ]
+    assert [one.pop("options")["mechanism"] for one in told] == ["flywheel", "simple"]
     assert told[0] == told[1]

@@ -130,21 +130,19 @@ def test_heating_times_are_those_of_the_closed_form():
     """One node without temperature effects: t = -t_T ln(1 - dT / (R_T R i^2))."""
     thermal = be.motor.Thermal(resistance=10.0, capacitance=5.0, resistance_coefficient=0.0)
     actuator = be.Actuator(motor=replace(MOTOR, thermal=thermal), drive=be.drive.Voltage(supply=12.0))
-    figure = sheet_figures.time_to_limit(actuator, 85.0, "")
-    assert figure is not None
-    reached, for_ever = figure.panels[0].lines
+    panel = sheet_figures.time_to_limit(actuator, 85.0)
+    assert panel is not None
+    reached, for_ever = panel.lines
     i = np.asarray(reached.y) / 0.9
     expected = -50.0 * np.log(1.0 - 60.0 / (10.0 * 4.0 * i**2))
     assert np.asarray(reached.x) == pytest.approx(expected, rel=5e-3)
     assert for_ever.y[0] == pytest.approx(0.9 * math.sqrt(60.0 / 40.0))
-    assert sheet_figures.time_to_limit(be.Actuator(motor=MOTOR), 85.0, "") is None
+    assert sheet_figures.time_to_limit(be.Actuator(motor=MOTOR), 85.0) is None
 
 
 def test_the_envelope_speaks_of_metres_on_a_linear_axis():
     actuator = be.Actuator(motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=100.0), motion="linear")
-    panel = sheet_figures.envelope(
-        actuator, 12.0, "", points=[Curve(x=[0.05], y=[3.0], style="dots")]
-    ).panels[0]
+    panel = sheet_figures.envelope(actuator, 12.0, points=[Curve(x=[0.05], y=[3.0], style="dots")])
     assert (panel.x_label, panel.y_label) == ("speed at the output [m/s]", "force at the output [N]")
     assert panel.lines[-1].x[0] == 0.05
 

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from backemf.apps.playground import kernels
+from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
+from backemf.physics.bench import Recorded
 from backemf.targets import template
 from backemf.targets.code import c, fmi, plugin
 from backemf.targets.export import export
@@ -104,6 +107,20 @@ def test_python_has_nothing_that_ruff_minds(target, tmp_path):
 def test_no_place_is_left(target):
     for path, text in written(LATE, target).items():
         assert not PLACE.search(text), path
+
+
+def test_the_scripts_of_a_page_are_javascript(tmp_path):
+    if shutil.which("node") is None:
+        unavailable("node")
+    found = kernels.Kernels()
+    for name in SOME:
+        inputs = ("inertia", "load", *VARIANTS[name].drive.targets)
+        found.place(ActuatorSystem(actuator=VARIANTS[name], bench=Recorded(), inputs=inputs))
+    (tmp_path / "page.js").write_text(kernels.rows_script() + found.script())
+    done = subprocess.run(
+        ["node", "--check", "page.js"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_template_of_code_is_filled_by_somebody():

@@ -242,8 +242,7 @@ def load(
     volts = control == "voltage"
     back = at.behind_voltage(measured) if volts else at.behind_current(measured)
     weight = None if g is None else g * (at.torque_per_volt if volts else at.K_t)
-    arm = None if linear else r
-    mass = None if weight is None else weight / GRAVITY / (1.0 if linear else arm or float("nan"))
+    lever = 1.0 if linear else r
     return Load(
         inertia=back.inertia,
         load_inertia=_rest(back.inertia, rotors),
@@ -251,7 +250,7 @@ def load(
         load_friction=_rest(back.friction, at.dry),
         viscous=back.viscous,
         gravity=weight,
-        mass=mass if mass is None or mass == mass else None,
+        mass=weight / GRAVITY / lever if weight is not None and lever else None,
         assumptions=tuple(_assumed(actuator, control, rotors)),
         lost=("gravity: no kG is given",) if kG is None and mechanism in ("arm", "elevator") else (),
         findings=tuple(_odd(measured, back, at, rotors, volts)),

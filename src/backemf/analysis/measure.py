@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
+from ..physics.maths import is_number
 from ..tables import Displayed, Overview, number
 from . import electrical, torque, transients
 from .measured import Measured, estimate, known
@@ -134,16 +135,16 @@ def _scale(spelled: str | None, unit: str, entry: str) -> float:
 
 def argument(name: str, given: Any) -> Any:
     """What a reading's function is given, from what a file or a command line says."""
-    if name in COLUMNS and isinstance(given, str):
-        return column(given, COLUMNS[name], name)
-    if name in KNOWN and isinstance(given, str):
-        return known_number(given, KNOWN[name], name)
-    if name in KNOWN and isinstance(given, list):
-        return tuple(given)
-    if name in PLAIN and isinstance(given, str):
-        value = known_number(given, PLAIN[name], name)
-        return value[0] if isinstance(value, tuple) else value
-    if name == "angle" and not isinstance(given, bool) and isinstance(given, (int, float)):
+    match given:
+        case str() if name in COLUMNS:
+            return column(given, COLUMNS[name], name)
+        case str() if name in KNOWN:
+            return known_number(given, KNOWN[name], name)
+        case list() if name in KNOWN:
+            return tuple(given)
+        case str() if name in PLAIN:
+            return float(np.ravel(known_number(given, PLAIN[name], name))[0])
+    if name == "angle" and is_number(given):
         raise InvalidValue(f"angle is {given!r}, without a unit; expected text such as '{given:g} deg'")
     return given
 
@@ -370,14 +371,15 @@ def _stated(constant: str, given: Any) -> Measured:
     if constant not in CONSTANTS:
         raise UnknownName("constant", constant, CONSTANTS)
     unit = CONSTANTS[constant]
-    if isinstance(given, Measured):
-        return given
-    if isinstance(given, str):
-        given = known_number(given, unit, constant)
-    if isinstance(given, list):
-        given = tuple(given)
+    match given:
+        case Measured():
+            return given
+        case str():
+            given = known_number(given, unit, constant)
+        case list():
+            given = tuple(given)
     m = known(constant, given, zero=True)
-    if not isinstance(given, tuple):
+    if type(given) is not tuple:
         return Measured(name=constant, unit=unit, value=m.value)
     return estimate(constant, unit, float(m.value or 0.0), float(m.error or 0.0) ** 2)
 

@@ -209,11 +209,7 @@ def through(function: Callable[..., float], *numbers: Measured, covariance: Any 
     intervals add as errors do, each with its own Student's t: never too narrow, whichever of them dominates.
     """
     x = np.array([m.value for m in numbers], float)
-    slopes = np.zeros(len(x))
-    for k in range(len(x)):
-        h = 1e-4 * max(abs(x[k]), numbers[k].error or 0.0, 1e-12)
-        up, down = (function(*(x + s * h * np.eye(len(x))[k])) for s in (1.0, -1.0))
-        slopes[k] = (up - down) / (2.0 * h)
+    slopes = _slopes(function, x, [m.error or 0.0 for m in numbers])
     n = 0 if covariance is None else len(covariance)
     C = np.zeros((0, 0)) if covariance is None else np.asarray(covariance)
     with np.errstate(all="ignore"):
@@ -225,6 +221,16 @@ def through(function: Callable[..., float], *numbers: Measured, covariance: Any 
         raise InvalidValue("the readings give no finite answer; expected ones of ordinary size, in SI")
     spares = [m.spare for part, m in parts if m.spare is not None and (part > 0 or m.spare == 0)]
     return Through(float(value), float(variance), float(far), min(spares) if spares else None)
+
+
+def _slopes(function: Callable[..., float], x: np.ndarray, errors: Sequence[float]) -> np.ndarray:
+    """Central differences, each over a small part of its number or of its error."""
+    slopes = np.zeros(len(x))
+    for k, error in enumerate(errors):
+        h = 1e-4 * max(abs(x[k]), error, 1e-12)
+        up, down = (function(*(x + s * h * np.eye(len(x))[k])) for s in (1.0, -1.0))
+        slopes[k] = (up - down) / (2.0 * h)
+    return slopes
 
 
 def derived(

@@ -181,19 +181,19 @@ def solve_exactly(known: Mapping[str, float]) -> SolvedConstants:
             values["I_0"], how["I_0"] = 0.0, "tau_f / K_t"
             continue
         # a constant that is printed itself tells the drag; torque per ampere at stall has lost some of it
-        if not drags and {"V", "w_0"} <= {*values} and "K_e" not in values and "K_t" not in known:
+        by_speed = {"V", "w_0"} <= {*values} and "K_e" not in values and "K_t" not in known
+        if by_speed and not drags:
             values["I_0"], how["I_0"] = 0.0, "taken as 0"
             assumed.append(NO_DRAG)
             continue
         if _fill_in(values, how, _IDEAL):
-            if ONE_CONSTANT not in assumed:
-                assumed.append(ONE_CONSTANT)
+            assumed.append(ONE_CONSTANT)
             continue
         if not drags and {"V", "K_e"} <= {*values}:
             values["I_0"], how["I_0"] = 0.0, "taken as 0"
             assumed.append(NO_DRAG)
             continue
-        return SolvedConstants(values, how, tuple(assumed))
+        return SolvedConstants(values, how, tuple(dict.fromkeys(assumed)))
 
 
 STEP = 1e-6

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -44,15 +45,11 @@ def _mean(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
     knows counts only where there is no other."""
     valued = [m for m in ways.values() if m.value is not None and not m.secondary]
     sure = [m for m in valued if m.error]
+    if len(sure) == 1 or len(valued) < 2:
+        return next(iter(sure or valued), None)
     if not sure:
-        alone = valued[0] if valued else None
-        if alone is None or len(valued) == 1:
-            return alone
-        return Measured(
-            name=constant, unit=alone.unit, value=float(np.mean([m.value or 0.0 for m in valued]))
-        )
-    if len(sure) == 1:
-        return sure[0]
+        mean = float(np.mean([m.value or 0.0 for m in valued]))
+        return Measured(name=constant, unit=valued[0].unit, value=mean)
     # an error of few readings is a small sample's: as wide as its 95 % interval says
     errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
     mean, variance, ratio = weigh([m.value or 0.0 for m in sure], errors)
@@ -130,18 +127,8 @@ def compare_motor_constants(
     below it is a loss. Where static loads fall short, the friction that explains it."""
     torques = {k: m for k, m in routes.get(K_T, {}).items() if not m.secondary}
     volts = {k: m for k, m in routes.get(K_E, {}).items() if not m.secondary}
-    above = [
-        (a, b)
-        for a, t in torques.items()
-        for b, e in volts.items()
-        if _apart(t, e) and span(t)[0] > span(e)[1]
-    ]
-    below = [
-        (a, b)
-        for a, t in torques.items()
-        for b, e in volts.items()
-        if _apart(t, e) and span(t)[1] < span(e)[0]
-    ]
+    above = _pairs(torques, volts, lambda t, e: span(t)[0] > span(e)[1])
+    below = _pairs(torques, volts, lambda t, e: span(t)[1] < span(e)[0])
     findings = []
     if above:
         a, b = above[0]
@@ -173,6 +160,16 @@ def compare_motor_constants(
         remedy = "fit a load-dependent friction (M3 to M6) from logs with several loads"
         findings.append(finding("load_friction", text, remedy, **numbers))
     return findings
+
+
+def _pairs(
+    torques: Mapping[str, Measured],
+    volts: Mapping[str, Measured],
+    contradicts: Callable[[Measured, Measured], bool],
+) -> list[tuple[str, str]]:
+    """Routes to K_t and to K_e that contradict each other in one way."""
+    both = itertools.product(torques.items(), volts.items())
+    return [(a, b) for (a, t), (b, e) in both if _apart(t, e) and contradicts(t, e)]
 
 
 def _load_friction(

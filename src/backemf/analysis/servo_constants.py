@@ -459,7 +459,9 @@ def servo(
     model = servo_actuator(**motor, volts_per_degree=gain * math.radians(1.0))
     full = None if most is None else at._replace(V=float(most))
     return ServoModel(
-        **motor,
+        torque_constant=at.K_t,
+        back_emf_constant=at.K_e,
+        resistance=at.R,
         voltage_gain=gain,
         a=model.a,
         b_1=model.b_1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ..units import GRAVITY
@@ -102,18 +102,24 @@ def judge(sheet: Datasheet) -> Verdict:
 def _slips(sheet: Datasheet, rows: list[Relation], broken: list[Relation]) -> list[Slip]:
     """Single entries that, multiplied by one of the usual factors,
     would make every relation they stand in hold."""
-    mending: list[tuple[int, Slip]] = []
-    for entry in {id(e): e for r in broken for e in r.entries if e.kind != "assumed"}.values():
-        mine = [r for r in rows if r.has(entry)]
-        n_broken = sum(r.has(entry) for r in broken)
-        # Where gears leave a range, a small factor always fits somewhere and proves nothing.
-        loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
-        for words, usual in SLIPS.items():
-            if usual.happens(sheet, entry) and (usual.factor > 5 or not loose):
-                factors = (f for f in (usual.factor, 1 / usual.factor) if _mends(mine, entry, f))
-                mending += [(n_broken, Slip(entry, f, words)) for f in factors]
+    suspects = {id(e): e for r in broken for e in r.entries if e.kind != "assumed"}
+    mending = [
+        (sum(r.has(entry) for r in broken), slip)
+        for entry in suspects.values()
+        for slip in _slips_of(sheet, entry, [r for r in rows if r.has(entry)], broken)
+    ]
     most = max((n for n, _ in mending), default=0)  # the slip that explains most of what is broken
     return [slip for n, slip in mending if n == most]
+
+
+def _slips_of(sheet: Datasheet, entry: Entry, mine: list[Relation], broken: list[Relation]) -> Iterator[Slip]:
+    """The usual factors that mend every relation of one entry."""
+    # Where gears leave a range, a small factor always fits somewhere and proves nothing.
+    loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
+    for words, usual in SLIPS.items():
+        if usual.happens(sheet, entry) and (usual.factor > 5 or not loose):
+            factors = (f for f in (usual.factor, 1 / usual.factor) if _mends(mine, entry, f))
+            yield from (Slip(entry, f, words) for f in factors)
 
 
 def _mends(relations: list[Relation], entry: Entry, factor: float) -> bool:
@@ -166,21 +172,26 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
     if exact.agrees:
         return Agreement(exact)
     ordinary = problem.solve()
-    two = verdict.two_constants and sheet.kind == "motor"
-    whole = ConstantsProblem(sheet, apart=True).solve() if two else None
+    whole = _with_two_constants(sheet, verdict)
     if ordinary.agrees:
-        return Agreement(whole if whole is not None and whole.agrees else ordinary)
+        return Agreement(whole if whole and whole.agrees else ordinary)
     slip = [k for k, e in enumerate(problem.equations) if e is verdict.left_out]
     if slip and (alone := problem.solve(frozenset(slip))).agrees:
         return _finished(alone)
     tried, found = _singles(problem, ordinary)
-    if whole is not None and whole.agrees:  # every printed number is kept
+    if whole and whole.agrees:  # every printed number is kept
         said = [_said(s) for s in found]
         return Agreement(whole, (), _conceivable(said, said))
     if not found and whole is not None and whole.minimum.cost < ordinary.minimum.cost:
         ordinary = whole
         tried, found = _singles(whole.problem, whole)
     return _with_some_left_out(ordinary, tried, found, verdict)
+
+
+def _with_two_constants(sheet: Datasheet, verdict: Verdict) -> Solution | None:
+    """The solution that keeps torque and back-EMF constant apart, where they must be."""
+    apart = verdict.two_constants and sheet.kind == "motor"
+    return ConstantsProblem(sheet, apart=True).solve() if apart else None
 
 
 def _with_some_left_out(

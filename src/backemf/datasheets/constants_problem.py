@@ -176,6 +176,12 @@ class Solution:
         return spread(found.slopes, widening(found.cost, used - len(self.problem.names)))
 
 
+def _counted_teeth(sheet: Datasheet, ratio: Entry) -> dict[str, float]:
+    """The gear ratio as a constant, unless it is printed with a tolerance or twice."""
+    doubted = ratio.toleranced or len(sheet.all("gear_ratio")) > 1
+    return {} if doubted else {"N": abs(ratio.value)}
+
+
 def _tells_efficiency(sheet: Datasheet, has: Collection[str]) -> bool:
     """Whether a sheet tells, or leaves open within its equations, what the gears lose."""
     names = set(has)
@@ -198,14 +204,13 @@ class ConstantsProblem:
         self.geared = sheet.kind != "motor" or bool(has & {"gear_ratio", "gear_efficiency"})
         self.extra = _conditions(sheet, self.geared, self._rough(frozenset()))
         ratio = sheet.get("gear_ratio")
-        exact = ratio is not None and not (ratio.toleranced or unlike or len(sheet.all("gear_ratio")) > 1)
-        self.fixed = {"N": abs(ratio.value)} if ratio is not None and exact else {}
+        self.fixed = {} if ratio is None or unlike else _counted_teeth(sheet, ratio)
         """Constants that are no unknowns: a ratio counts teeth."""
         efficiency = _tells_efficiency(sheet, has)
         self.inertia = bool(has & {"rotor_inertia", "mechanical_time_constant", "reflected_inertia"})
         self.viscous, self.negative_drag = _viscous(sheet, self._rough(frozenset()))
         optional = {
-            "N": ratio is not None and not exact,
+            "N": ratio is not None and not self.fixed,
             "eta": efficiency,
             "kappa": apart,
             "J": self.inertia,

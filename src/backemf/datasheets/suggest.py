@@ -145,9 +145,9 @@ class _Planner:
         current is printed."""
         rated = self.sheet.get("nominal_current")
         most, time = self.take("peak_current"), self.take("peak_time")
-        lasting = None if rated is None or rated.kind == "peak" else rated.value
-        if rated is not None and rated.kind == "peak" and most is None:
-            most = rated.value
+        is_peak = rated is not None and rated.kind == "peak"
+        lasting = None if rated is None or is_peak else rated.value
+        most = rated.value if rated is not None and is_peak and most is None else most
         most = self._lower_peak(most)
         lasting = lasting or self.current_for("nominal_torque")
         if most is None:
@@ -162,13 +162,17 @@ class _Planner:
             )
             self.used -= {"peak_time"} if time is not None else set()
         fields["current_rate"] = self.take("current_rate")
-        derating = ("derating_start", "derating_end", "safe_current")
-        if thermal is not None and all(self.sheet.value(name) is not None for name in derating):
-            fields |= {name: self.take(name) for name in derating}
-        elif thermal is not None:
-            needs = "derating needs derating_start, derating_end and safe_current"
-            self.reasons |= dict.fromkeys(derating, needs)
+        if thermal is not None:
+            fields |= self._derating()
         return Limits(**fields)
+
+    def _derating(self) -> dict[str, float | None]:
+        """How the limit falls with heat, where all of it is printed."""
+        names = ("derating_start", "derating_end", "safe_current")
+        if all(self.sheet.value(name) is not None for name in names):
+            return {name: self.take(name) for name in names}
+        self.reasons |= dict.fromkeys(names, "derating needs derating_start, derating_end and safe_current")
+        return {}
 
     def _lower_peak(self, most: float | None) -> float | None:
         """The lower of the printed peak current and the current of the peak torque."""

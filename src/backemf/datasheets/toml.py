@@ -188,18 +188,17 @@ class _Reader:
         needed = ("torque", "speed") if point else ("value",)
         self._check_words(key, table, _POINT if point else _ENTRY, needed)
         # Entries of the rotor alone are at the rotor whatever the sheet's side; electrical ones have no side.
-        alone = name in ("rotor_inertia", "iron_loss")
-        said: dict[str, Any] = {"side": "rotor" if alone else side, "voltage": voltage}
+        side = "rotor" if name in ("rotor_inertia", "iron_loss") else side
+        said: dict[str, Any] = {"side": side, "voltage": voltage}
         said |= {word: str(table[word]) for word in _WORDS if word in table}
         said |= {word: self.choice(word, table[word], _CHOICES[word]) for word in _CHOICES if word in table}
-        for word, unit in (("voltage", "V"), ("temperature", "degC")):
-            if word in table:
-                said[word] = self.number(key, table[word], unit).value
+        units = {word: unit for word, unit in (("voltage", "V"), ("temperature", "degC")) if word in table}
+        said |= {word: self.number(key, table[word], unit).value for word, unit in units.items()}
         if point:
             said["speed"] = self.number(key, table["speed"], "rad/s")
         text = table["torque" if point else "value"]
         printed = self.number(key, text, ENTRIES[name].unit, table.get("tolerance"))
-        if "tolerance" in table or (isinstance(text, str) and _TOLERANCED.search(text)):
+        if "tolerance" in table or _TOLERANCED.search(str(text)):
             said["toleranced"] = True
         return Entry(name=name, printed=printed, **said)
 

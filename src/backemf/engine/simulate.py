@@ -70,11 +70,7 @@ def simulate(
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
     states = states[samples]
-    shown: dict[str, Any] = {name: states[:, k] for k, name in enumerate(system.states)}
-    with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is said below
-        shown.update(signals(actuator, shown, in_force))
-    shown = {name: np.broadcast_to(np.asarray(x, float), times.shape).copy() for name, x in shown.items()}
-    shown.update({name: value for name, value in inputs.items() if name not in shown})
+    shown = _shown(actuator, dict(zip(system.states, states.T, strict=True)), inputs, in_force)
     book = {}
     if books is not None:
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
@@ -213,25 +209,25 @@ def _run(
             coarse = fine
 
 
+def _shown(
+    actuator: Actuator, states: Mapping[str, np.ndarray], inputs: Mapping[str, Any], in_force: Any
+) -> dict[str, Any]:
+    """States, signals and inputs at every sample."""
+    shown: dict[str, Any] = dict(states)
+    with np.errstate(invalid="ignore", over="ignore"):  # of a motion that ran away, which is a finding
+        shown.update(signals(actuator, shown, in_force))
+    shape = next(iter(states.values())).shape
+    shown = {name: np.broadcast_to(np.asarray(x, float), shape).copy() for name, x in shown.items()}
+    return shown | {name: value for name, value in inputs.items() if name not in shown}
+
+
 def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.ndarray:
     if time is not None:
-        times = np.asarray(time, float)
-        if times.ndim != 1 or len(times) < 2:
-            raise SignalError(f"time has shape {times.shape}; expected at least two samples in one row")
-        if not np.isfinite(times).all():
-            raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
-        if np.any(np.diff(times) <= 0):
-            k = int(np.argmax(np.diff(times) <= 0))
-            raise SignalError(
-                f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s"
-            )
-        return times
+        return _checked_times(np.asarray(time, float))
     if not (is_number(dt) and np.isfinite(dt) and dt > 0):
         raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
     if duration is None:
-        lengths = [
-            len(v) for v in (command.values() if isinstance(command, Mapping) else [command]) if _is_series(v)
-        ]
+        lengths = [len(v) for v in _named(command).values() if _is_series(v)]
         if not lengths:
             raise MissingValue("simulate needs a duration in seconds (or the sample times as time=...)")
         return np.arange(lengths[0]) * float(dt)
@@ -240,9 +236,23 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
     return np.arange(round(duration / dt) + 1) * float(dt)
 
 
+def _checked_times(times: np.ndarray) -> np.ndarray:
+    """Sample times that are finite and increase."""
+    if times.ndim != 1 or len(times) < 2:
+        raise SignalError(f"time has shape {times.shape}; expected at least two samples in one row")
+    if not np.isfinite(times).all():
+        raise SignalError(f"time is not finite at sample {int(np.argmax(~np.isfinite(times)))}")
+    if np.any(np.diff(times) <= 0):
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise SignalError(
+            f"time does not increase at sample {k + 1}: {times[k]:g} s, then {times[k + 1]:g} s"
+        )
+    return times
+
+
 def _clock(times: np.ndarray, command: Any) -> tuple[np.ndarray, np.ndarray]:
     """(the sample times with every moment between them at which a command jumps, where the samples are)."""
-    given = command.values() if isinstance(command, Mapping) else [command]
+    given = _named(command).values()
     jumps = np.unique(np.concatenate([times[:0], *(moments(one, times[0], times[-1]) for one in given)]))
     after = np.clip(np.searchsorted(times, jumps), 1, len(times) - 1)
     step = times[after] - times[after - 1]
@@ -257,9 +267,14 @@ def _on(
     """Inputs over a finer clock: a command that knows its jumps as it is, anything else held."""
     if len(clock) == len(times):
         return inputs
-    given = command if isinstance(command, Mapping) else {actuator.drive.followed: command}
+    given = _named(command, actuator.drive.followed)
     owner = np.searchsorted(times, clock, side="right") - 1
     return {n: given[n](clock) if isinstance(given[n], Command) else x[owner] for n, x in inputs.items()}
+
+
+def _named(command: Any, followed: str = "") -> dict[str, Any]:
+    """What is asked, by input: a mapping as it is, or one command for what the drive follows."""
+    return dict(command) if isinstance(command, Mapping) else {followed: command}
 
 
 def _is_series(value: Any) -> bool:
@@ -269,15 +284,11 @@ def _is_series(value: Any) -> bool:
 def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, Any]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
-    if command is not None and not isinstance(command, Mapping) and not drive.followed:
+    given = {} if command is None else _named(command, drive.followed)
+    if "" in given:
         raise InvalidValue(
             f"{drive.kind} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'"
         )
-    given = (
-        dict(command)
-        if isinstance(command, Mapping)
-        else ({} if command is None else {drive.followed: command})
-    )
     valid = {"enabled", "supply", *bench.series, *drive.targets, *drive.optional_inputs}
     for name in given:
         if name not in valid:
@@ -337,7 +348,7 @@ def _rows(
         return held(values[:-1], np.diff(times)), inputs
     dt = float(np.median(np.diff(times)))
     before = times[0] + dt * np.arange(-int(np.ceil(delay / dt)) - 1, 0)
-    given = dict(command) if isinstance(command, Mapping) else {actuator.drive.followed: command}
+    given = _named(command, actuator.drive.followed)
     past = [
         given[n](before) if callable(given.get(n)) else np.full(len(before), inputs[n][0]) for n in inputs
     ]

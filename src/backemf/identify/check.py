@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..datasheets.datasheet import Datasheet
 from ..findings import Finding, finding
 from ..logs.log import Log, actuator_and_logs
+from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
 from .causes import causes, drifting
 from .inspect.remedies import apply, limits_of, merged
 from .inspect.signals import coverage
+from .options import CheckOptions
 from .parameters import WIDE
 from .plants.bench import inspection
 from .problem import Problem, long_enough
@@ -116,14 +117,14 @@ def _percent(x: float) -> str:
     return "open" if not math.isfinite(x) or x > 3 else f"{number(100 * x, 2)} %"
 
 
-def check(
-    actuator: Actuator,
-    logs: Sequence[Log],
-    *,
-    free_paths: Sequence[str] | None = None,
-    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
-) -> Check:
-    """Inspect recordings before anything is fitted, and say what they can tell of an actuator."""
+def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) -> Check:
+    """Inspect recordings before anything is fitted, and say what they can tell of an actuator.
+
+    Args:
+        actuator: where a fit would start.
+        logs: recordings of one bench or several.
+    """
+    free_paths, prior = options.free_paths, options.prior
     actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
@@ -157,6 +158,9 @@ def check(
         n_logs=len(logs),
         n_samples=sum(len(log) for log in logs),
     )
+
+
+check = takes(CheckOptions)(run_check)
 
 
 def diagnosis(

@@ -92,6 +92,11 @@ class Interrupted(KeyboardInterrupt):
         self.best = best
 
 
+def minimum_at(stop: KeyboardInterrupt) -> list[Minimum]:
+    """Where a minimisation was when the user stopped it; nothing where none was under way."""
+    return [stop.best] if isinstance(stop, Interrupted) else []
+
+
 Progress = Callable[[str, float, float], None]
 """Told what is done, what it costs now, and the share of the work that is done at most."""
 
@@ -203,10 +208,10 @@ def homotopy(
                 how = f"led by the recording, {k + 1} of {led}" if stage.bandwidth else "on its own"
                 note(how, end.cost, (k + 1) / len(stages))
         except KeyboardInterrupt as stop:  # what it costs where it stands, without the observer
-            if not minima and not isinstance(stop, Interrupted):
+            last = [*minima, *minimum_at(stop)][-1:]
+            if not last:
                 raise  # nothing was found yet
-            at = stop.best.x if isinstance(stop, Interrupted) else x
-            here = levenberg_marquardt(problem, at, robust=robust, most=0)
+            here = levenberg_marquardt(problem, last[0].x, robust=robust, most=0)
             raise Interrupted(replace(here, ended="interrupted")) from None
     return replace(minima[-1], n_evaluations=sum(m.n_evaluations for m in minima))
 

@@ -1,4 +1,4 @@
-"""What one may ask of `fit`: the keywords, the command line's words, the app's form and their docs."""
+"""What one may ask of `fit`, `ladder` and `check`: keywords, words of the command line, forms and docs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ BENCH = Scope(
 )
 
 
-def friction_names() -> list[str]:
-    """Every friction law by the name of its table, other names of it, and the ladder."""
+def law_names() -> list[str]:
+    """Every friction law by the name of its table, and other names of it."""
     from ..physics.friction import FRICTIONS
 
-    return [*FRICTIONS, *FRICTIONS.aliases, LADDER]
+    return [*FRICTIONS, *FRICTIONS.aliases]
+
+
+def friction_names() -> list[str]:
+    """The same, and the ladder."""
+    return [*law_names(), LADDER]
 
 
 def parse_paths(texts: list[str] | None) -> list[str] | None:
@@ -196,4 +201,35 @@ class LadderOptions(FitOptions):
     )
     rungs: Sequence[str] | None = option(
         default=None, help="Frictions to try, from poor to rich; the usual ones, unless given.", cli=HIDDEN
+    )
+
+
+@options
+class CheckOptions(Options):
+    """Keywords of `be.check`."""
+
+    free_paths: Sequence[str] | None = option(
+        default=None,
+        help="Exactly these are free, by path: a,b or given several times; nothing of the bench moves"
+        " either.",
+        more="Without it winding, rotor inertia, friction, and whatever the logs call for.",
+        parse=parse_paths,
+        cli="--only",
+    )
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = option(
+        default=None,
+        help="A datasheet, or path -> (value, standard error): combinations the data leaves open stay there.",
+        cli=HIDDEN,
+    )
+
+
+@options
+class CheckWords(CheckOptions):
+    """What the command line says beside that."""
+
+    friction: str | None = option(
+        default=None, help="Another friction model than the start's.", choices=law_names
+    )
+    apply: bool = option(
+        default=False, help="Mend what a check finds wrong with the recordings and has tried to mend."
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..logs.log import Log
 from ..physics.actuator import Actuator
-from .optimize import Interrupted, Minimum, Progress, Stage, homotopy, noted, screened
+from .optimize import Interrupted, Minimum, Progress, Stage, homotopy, minimum_at, noted, screened
 from .options import FitOptions
 from .parameters import spread
 from .plants.bench import BenchPlant
@@ -140,7 +140,7 @@ class FrictionSearch:
                 if schedule.also_plain:
                     ends.append(StartResult.of(p, schedule.settle.minimise(p, x, weights.robust)))
         except KeyboardInterrupt as stop:
-            ends += [StartResult.of(p, stop.best)] if isinstance(stop, Interrupted) else []
+            ends += [StartResult.of(p, end) for end in minimum_at(stop)]
             if not ends:
                 raise
             return replace(found, interrupted=True)
@@ -179,7 +179,7 @@ class FrictionSearch:
                     StartResult.of(p, homotopy(p, x, stages=stages, note=note, robust=weights.robust))
                 )
         except KeyboardInterrupt as stop:
-            ends += [StartResult.of(p, stop.best)] if isinstance(stop, Interrupted) else []
+            ends += [StartResult.of(p, end) for end in minimum_at(stop)]
             if not ends:
                 raise
             interrupted = True

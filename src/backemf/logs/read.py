@@ -6,7 +6,7 @@ import glob
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,7 @@ def read(
     told = _with_command(told, asked)
     logs: list[Log] = []
     broken: list[str] = []
-    several = (given if isinstance(given, (list, tuple)) else [given] for given in paths)
-    listed: list[Any] = [path for given in several for path in given]
-    files = find(*listed)
+    files = find(*_flat(paths))
     for path in files:
         try:
             if robot is not None:
@@ -86,6 +84,12 @@ def _say_what_is_broken(broken: Sequence[str], n_files: int, *, nothing: bool) -
     elif broken:
         said = "\n  ".join([f"{len(broken)} of {n_files} files cannot be read and are left out:", *broken])
         warnings.warn(BackemfWarning(said), stacklevel=3)
+
+
+def _flat(paths: Iterable[Any]) -> Iterator[Any]:
+    """Paths out of paths and lists of them."""
+    for given in paths:
+        yield from given if isinstance(given, (list, tuple)) else (given,)
 
 
 def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:

@@ -103,6 +103,13 @@ WIDEST = 64
 """A matrix, struct array or cell array with more columns or elements than this is not taken apart."""
 
 
+def _columns_of(name: str, matrix: np.ndarray) -> list[Channel]:
+    """The columns of a matrix, along its longer side."""
+    columns = matrix.T if matrix.shape[0] >= matrix.shape[1] else matrix
+    names = [f"{name}.{j}" for j in range(len(columns))] if len(columns) > 1 else [name]
+    return [Channel.of(each, column) for each, column in zip(names, columns, strict=True)]
+
+
 def of_arrays(path: Path, format: str, named: Iterable[tuple[str, Any]]) -> Recording:
     """A recording from arrays by name: vectors, and the columns of matrices, along their longer side.
     Single numbers and what is no array are noted."""
@@ -115,9 +122,7 @@ def of_arrays(path: Path, format: str, named: Iterable[tuple[str, Any]]) -> Reco
         elif value.ndim == 1 and len(value):
             channels.append(Channel.of(name, value))
         elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
-            columns = value.T if value.shape[0] >= value.shape[1] else value
-            names = [f"{name}.{j}" for j in range(len(columns))] if len(columns) > 1 else [name]
-            channels += [Channel.of(each, column) for each, column in zip(names, columns, strict=True)]
+            channels += _columns_of(name, value)
         else:
             left.append(name)
     if not channels:

@@ -1,5 +1,5 @@
 """A dcmotor to and from MuJoCo's compiled arrays, on a live model and its data
-(MuJoCo's DC-motor note, tables 17 and 18).
+(MuJoCo's DC-motor note, tables 17 and 18); and what any other actuator of a model does at its joint.
 
 gainprm  R K alpha T0 kp ki kd Vmax mode       (mode: era 1 only; era 2 keeps its inputs in actuator_ctrlspec)
 dynprm   te dimax RT C Ta sigma0 sigma1 slew Imax

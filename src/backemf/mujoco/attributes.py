@@ -207,13 +207,13 @@ def _constants(a: DcMotorAttributes, version: str) -> tuple[float, float]:
         )
     if v > 0 and w_0 > 0 and K_e <= 0:
         K_e = _nominal_back_emf(v, w_0, tau_0, R, B)
-    K = math.sqrt(K_t * K_e) if K_t > 0 and K_e > 0 else K_t if K_t > 0 else K_e
-    if K <= 0 and a.input == "none":
-        raise InvalidValue(
-            "motorconst is 0 with input 'none', which from 4.0 on means friction without a winding; expected"
-            " a motor constant above 0"
-        )
+    K = math.sqrt(K_t * K_e) if min(K_t, K_e) > 0 else K_t if K_t > 0 else K_e
     if K <= 0:
+        if a.input == "none":
+            raise InvalidValue(
+                "motorconst is 0 with input 'none', which from 4.0 on means friction without a winding;"
+                " expected a motor constant above 0"
+            )
         raise MissingValue(
             "a dcmotor needs its motor constant: give motorconst (Kt and/or Ke, above 0), or nominal with"
             " voltage and no_load_speed"
@@ -323,6 +323,17 @@ def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str
     return dataclasses.replace(child, **laid, input=base.input if child.input is None else child.input)
 
 
+def _laid_limits(
+    base: DcMotorAttributes, child: DcMotorAttributes, rate: float, given: tuple[int, ...]
+) -> Values:
+    """A child's saturation over that of its default."""
+    asked = child["saturation:torque"] or child["saturation:current"]
+    keep = base["saturation:torque"] if not asked and given < (4, 0) else child["saturation:torque"]
+    if rate == 0 and given < (3, 16):
+        rate = base["saturation:current_rate"]
+    return (keep, child["saturation:current"] if asked else 0.0, rate)
+
+
 def _laid_over(
     base: DcMotorAttributes, child: DcMotorAttributes, given: tuple[int, ...]
 ) -> dict[str, Values]:
@@ -335,12 +346,7 @@ def _laid_over(
         full[: len(over)] = over
         laid[name] = tuple(full)
     if child.saturation:
-        asked = child["saturation:torque"] or child["saturation:current"]
-        keep = base["saturation:torque"] if not asked and given < (4, 0) else child["saturation:torque"]
-        rate = (*laid["saturation"], 0.0, 0.0)[2]
-        if rate == 0 and given < (3, 16):
-            rate = base["saturation:current_rate"]
-        laid["saturation"] = (keep, child["saturation:current"] if asked else 0.0, rate)
+        laid["saturation"] = _laid_limits(base, child, (*laid["saturation"], 0.0, 0.0)[2], given)
     if len(child.inductance) == 1 and child.inductance[0] == 0 and given >= (4, 0):
         laid["inductance"] = ()
     if child.controller and child["controller:Vmax"] == 0 and base["controller:Vmax"] and given < (3, 16):

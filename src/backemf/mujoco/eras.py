@@ -132,12 +132,12 @@ def in_volts(dcmotor: DcMotor) -> Converted:
     the dcmotor as it is."""
     control, motor = dcmotor.controller, dcmotor.motor
     R, K = motor.resistance, motor.torque_constant
-    if isinstance(control.inputs, str) or len(control.inputs) != 1 or control.inputs == ("voltage",):
+    if control.inputs not in (("pos",), ("vel",), ("ff",)):
         return Converted(dcmotor, 1.0)
     least = K * K / R
     if abs(control.kd - least) <= PRINTED * least:
         control = dataclasses.replace(control, kd=least)
-    limit, given = control.voltage_limit, control.ctrlrange[0] if control.ctrlrange else None
+    limit, (given, *_) = control.voltage_limit, (*control.ctrlrange, None)
     raw = control.inputs == ("ff",) and control.kp == 0 and control.kd == least and control.slew is None
     if raw and limit is not None and motor.inductance is None:
         low, high = given or (-float("inf"), float("inf"))
@@ -149,7 +149,7 @@ def in_volts(dcmotor: DcMotor) -> Converted:
     except InvalidValue:
         return Converted(dcmotor, 1.0)
     law = made.dcmotor.controller
-    law = dataclasses.replace(law, kd=law.kd if abs(law.kd) > 1e-12 * K else 0.0)
+    law = law if abs(law.kd) > 1e-12 * K else dataclasses.replace(law, kd=0.0)
     if min(law.kp, law.kd, law.ki or 0.0) < 0:
         return Converted(dcmotor, 1.0)
     return Converted(dataclasses.replace(made.dcmotor, controller=law), made.ctrl_scale)

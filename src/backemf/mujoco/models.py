@@ -1,5 +1,5 @@
 """MJCF files with dcmotors in the installed MuJoCo, also those written for the other era:
-only the words for the inputs are exchanged."""
+only the words for the inputs are exchanged. Joints may be named by regular expressions."""
 
 from __future__ import annotations
 

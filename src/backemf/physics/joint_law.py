@@ -151,7 +151,10 @@ class JointLaw(NamedTuple):
         if law is not None:
             motor, ratio = {"torque_constant": abs(self.gain)}, math.copysign(1.0, self.gain)
             motor |= {} if law.hides_back_emf else {"back_emf_constant": NO_EMF}
-        gains = {"newton_metres_per_radian": self.stiffness, "newton_metre_seconds_per_radian": self.damping}
+        gains: dict[str, Any] = {
+            "newton_metres_per_radian": self.stiffness,
+            "newton_metre_seconds_per_radian": self.damping,
+        }
         return Actuator(
             motor=Motor(**motor, **base),
             gearbox=Gearbox(ratio=ratio),

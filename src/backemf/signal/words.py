@@ -56,33 +56,34 @@ def read(text: str, unit: str = "") -> Command:
     fields = {f.name: f for f in numbers_of(kind)}
     ends = ("from", "to") if name in SHAPES else ()
     valid = [*fields, *ends, *(["period"] if "frequency" in fields else [])]
-    for key in given:
-        if key not in valid:
-            raise UnknownName(f"word of {name}", key, valid)
+    if unknown := [key for key in given if key not in valid]:
+        raise UnknownName(f"word of {name}", unknown[0], valid)
     unit = unit or _said(kind, given)
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        of = fields.get(key)
-        sort = unit_of(of, unit) if of is not None else "s" if key == "period" else unit
-        values[key] = si(value, sort, f"{key} of {name}")
-    if "period" in values:
-        _only_one(name, given, "period", "frequency")
-        period = values.pop("period")
-        if period <= 0:
-            raise InvalidValue(f"period of {name} is {given['period']!r}; expected more than 0")
-        values["frequency"] = 1.0 / period
+    sorts = {**dict.fromkeys(ends, unit), "period": "s", **{k: unit_of(f, unit) for k, f in fields.items()}}
+    values: dict[str, Any] = {k: si(value, sorts[k], f"{k} of {name}") for k, value in given.items()}
+    _replace_period(name, given, values)
     if ends and (given.keys() & set(ends)):
         told = SHAPES[name](values.pop("from", 0.0), _needed(values, "to", name, valid))
         values.pop("to")
         for key in told:
             _only_one(name, given, "from/to", key)
         values |= told
-    for key, f in fields.items():
-        if f.default is dataclasses.MISSING:
-            _needed(values, key, name, valid)
+    for key in (f.name for f in fields.values() if f.default is dataclasses.MISSING):
+        _needed(values, key, name, valid)
     if "seed" in values and values["seed"] == round(values["seed"]):
         values["seed"] = int(values["seed"])
     return kind(unit=unit, **values)
+
+
+def _replace_period(name: str, given: Mapping[str, str], values: dict[str, Any]) -> None:
+    """A period is told as a frequency."""
+    if "period" not in values:
+        return
+    _only_one(name, given, "period", "frequency")
+    period = values.pop("period")
+    if period <= 0:
+        raise InvalidValue(f"period of {name} is {given['period']!r}; expected more than 0")
+    values["frequency"] = 1.0 / period
 
 
 def _needed(values: Mapping[str, Any], key: str, name: str, valid: list[str]) -> Any:

@@ -123,23 +123,35 @@ def _exported_parts(actuator: Any, target: str, options: ExportOptions) -> Expor
     """Fits, datasheets and actuators as actuators by joint."""
     joint, into = options.joint, options.into
     robot = actuator if isinstance(actuator, Fit) and actuator.joints else None
+    whole = into is not None or target in SEVERAL
     if robot is not None:
-        whole = into is not None or target in SEVERAL
         actuator = robot.actuators if whole else _of_joint(robot, joint, target)
-    given = dict(actuator) if isinstance(actuator, Mapping) else {joint: actuator}
+    several = isinstance(actuator, Mapping)
+    given = dict(actuator) if several else {joint: actuator}
+    if several and into is None and given:
+        joint = _first_of_several(given, target)
     sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
     actuators = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
     if not actuators:
         raise MissingValue("export got no actuators; expected joints and their actuators")
-    if isinstance(actuator, Mapping) and into is None:
-        if target not in SEVERAL:
-            raise InvalidValue(
-                "export got several actuators; expected one, or `into` for a model with their joints"
-            )
-        joint = next(iter(actuators))
+    return ExportedParts(actuators, robot, joint, *_known_of(sheets, options))
+
+
+def _known_of(
+    sheets: Mapping[str, Part], options: ExportOptions
+) -> tuple[tuple[Finding, ...], dict[str, Sequence[str]]]:
+    """(findings, paths that are not known by joint) of datasheets and of who asks."""
     findings = (*options.findings, *(f for sheet in sheets.values() for f in sheet.findings))
-    unknown = {**{k: sheet.unknown for k, sheet in sheets.items()}, **(options.unknown or {})}
-    return ExportedParts(actuators, robot, joint, findings, unknown)
+    return findings, {**{k: sheet.unknown for k, sheet in sheets.items()}, **(options.unknown or {})}
+
+
+def _first_of_several(given: Mapping[str, Any], target: str) -> str:
+    """The joint that names a file of several actuators."""
+    if target not in SEVERAL:
+        raise InvalidValue(
+            "export got several actuators; expected one, or `into` for a model with their joints"
+        )
+    return next(iter(given))
 
 
 def _check_parts(parts: ExportedParts, options: ExportOptions) -> None:

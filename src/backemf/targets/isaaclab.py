@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ from .spec import (
     NO_INTEGRAL_ROW,
     UNLIMITED,
     Filling,
-    Losses,
+    Loss,
     TargetLaw,
     TargetSpec,
     absorb,
@@ -113,8 +113,8 @@ def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[
         delayed = _late(actuator, chosen, rich, motions, request)
         if delayed.left.rms < left.rms:  # a delay matters more than the torque-speed line
             chosen = delayed
-            losses = Losses(loss for loss in losses if loss.path != "drive.delay")
-            losses.keep("motor.back_emf_constant", "the torque limit does not fall with speed")
+            losses = [loss for loss in losses if loss.path != "drive.delay"]
+            losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
     costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
     return chosen, costs
 
@@ -281,19 +281,24 @@ def _choose(
 ) -> tuple[str, str | None]:
     """(the configuration that is meant, the joint where it was named by one)."""
     word = name if name is not None else hint
-    chosen = [word] if word in calls else [key for key, call in calls.items() if call.drives(word)]
+    named = [key for key in calls if key == word]
+    chosen = named or [key for key, call in calls.items() if call.drives(word)]
     joint = word if chosen and word not in calls else None
     if not chosen and name is not None:
         patterns = [pattern for call in calls.values() for pattern in call.patterns]
         raise UnknownName(f"configuration or joint in {path.name}", name, dict.fromkeys([*calls, *patterns]))
-    chosen = chosen or [*calls]
+    return _the_one(chosen or [*calls], path, joint), joint
+
+
+def _the_one(chosen: Sequence[str], path: Path, joint: str | None) -> str:
+    """The only configuration of several that could be meant."""
     if len(chosen) != 1:
         raise MissingValue(
             f"{path.name} has {len(chosen)} actuator configurations{f' for {joint}' if joint else ''}"
             f" ({', '.join(chosen) or 'none'}); expected one, or say which, as"
             f" {path.name}#{next(iter(chosen), 'ACTUATOR')}"
         )
-    return chosen[0], joint
+    return chosen[0]
 
 
 def _matches(pattern: str, joint: str) -> bool:

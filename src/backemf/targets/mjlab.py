@@ -29,7 +29,7 @@ from .mujoco.dcmotor import attributes, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import LACKED, carried
 from .result import Effect, Request, hash_comment, number
-from .spec import Filling, Losses, Row, TargetLaw, TargetSpec, carry, check_direction, drop
+from .spec import Filling, Loss, Row, TargetLaw, TargetSpec, carry, check_direction, drop, lacking
 from .write import weighed
 
 PD_UNITS = (
@@ -85,15 +85,15 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
         return _settle_pd(actuator, request)
     made, costs = carried(actuator, request._replace(backlash=False), 1)
     joint_side, loss = at_output(made), 0.0
-    absent = Losses(loss for row in OF_JOINT for loss in row.lose(joint_side, request))
+    absent = [lost for row in OF_JOINT for lost in row.lose(joint_side, request)]
     friction, limits = joint_side.friction, joint_side.motor.limits
     if friction.dry and not friction.bristle:
         loss = friction.moving
         joint_side = replace(joint_side, friction=Viscous(viscous=friction.viscous))
     dcmotor = from_actuator(joint_side, 1).dcmotor
     if limits is not None and limits.current_rate is not None and actuator.motor.limits is not None:
-        slower = replace(actuator.motor.limits, current_rate=None)
-        absent.drop("motor.limits.current_rate", ABSENT, "motor", limits=slower)
+        slower = lacking("motor", limits=replace(actuator.motor.limits, current_rate=None))
+        absent.append(Loss("motor.limits.current_rate", ABSENT, False, without=slower))
     dropped = [*costs.dropped, *weighed(actuator, actuator, absent, request).dropped]
     if dcmotor.controller.ctrlrange:
         path = "drive.command_low, command_high, or a voltage drive's supply"

@@ -1,5 +1,6 @@
 """The motions over which an export is judged: reference motions of an operating range,
-or a user's own recordings."""
+or a user's own recordings; and each of them on a simulator's own clock, as every target's `run` is given
+it."""
 
 from __future__ import annotations
 

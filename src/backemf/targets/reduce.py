@@ -31,7 +31,6 @@ from .spec import (
     PERIOD_ROW,
     SENSOR_AT_GEAR,
     Loss,
-    Losses,
     Present,
     Row,
     absorb,
@@ -63,7 +62,7 @@ class Reduced(NamedTuple):
     """The actuator without what a `<dcmotor>` lacks, its numbers as they were."""
 
     actuator: Actuator
-    losses: Losses
+    losses: list[Loss]
     open_friction: bool
     """Whether the kind of its friction is still to be chosen."""
 

@@ -3,6 +3,7 @@ log and with backemf.
 
 What runs is the text that the user gets: each target's own file has a `run` that loads it. The bench's
 inertia sits on the exported joint, its load is applied step by step, and commands are held between samples.
+A file on disk, perhaps changed by hand, is an export that can be replayed too.
 """
 
 from __future__ import annotations

@@ -55,32 +55,6 @@ class Loss(NamedTuple):
     """Whether the stand-in has it, so that its error can be measured without the simulator itself."""
 
 
-class Losses(list[Loss]):
-    """Losses in the order in which they are found."""
-
-    def keep(self, path: str, text: str, touches: str = "", measured: bool = True) -> None:
-        """Something that other numbers make up for."""
-        self.append(Loss(path, text, True, touches, measured=measured))
-
-    def drop(self, path: str, text: str, part: str = "", **changes: Any) -> None:
-        """Something left out, and the change of one part that leaves it out, where its cost can be known."""
-        self.append(Loss(path, text, False, without=lacking(part, **changes) if part else None))
-
-    def drop_each(self, actuator: Actuator, part: str, **texts: str) -> dict[str, None]:
-        """Leave out those of a part's numbers that are there and not 0; the changes that do so."""
-        there = [name for name in texts if getattr(getattr(actuator, part), name, None)]
-        for name in there:
-            self.drop(f"{part}.{name}", texts[name], part, **{name: None})
-        return dict.fromkeys(there)
-
-    def drop_push(self, actuator: Actuator) -> dict[str, None]:
-        """Leave out the push that a D on the error gives a moving setpoint; the change that does so."""
-        change = actuator.drive.without_push
-        for name in change:
-            self.drop(f"drive.{name}", NO_PUSH, "drive", **change)
-        return change
-
-
 Value = Callable[[Any, Actuator], float | None]
 """Of a target's law and the actuator that it came from."""
 Lose = Callable[[Actuator, Request], Iterable[Loss]]
@@ -160,6 +134,11 @@ def _value_of(ours: str) -> Value:
 def header(ours: str, theirs: str, remarks: str, *, value: Value | None = None) -> Row:
     """A number that only a line of the file's header says; the arguments are those of `carry`."""
     return carry(ours, theirs, remarks, value=value)
+
+
+def whole_rows(*rows: tuple[str, str, str]) -> tuple[Row, ...]:
+    """Rows of a target that carries the whole actuator: ours, theirs, remarks."""
+    return tuple(Row(*row) for row in rows)
 
 
 def absorb(
@@ -276,12 +255,12 @@ def check_direction(actuator: Actuator) -> None:
         )
 
 
-def reduce_by(rows: Iterable[Row], actuator: Actuator, request: Request) -> tuple[Actuator, Losses]:
+def reduce_by(rows: Iterable[Row], actuator: Actuator, request: Request) -> tuple[Actuator, list[Loss]]:
     """(the actuator without what the rows lack, what was lost)."""
     rows, now = tuple(rows), actuator
     for row in rows:
         now = now if row.reduce is None else row.reduce(now, actuator, request)
-    return now, Losses(loss for row in rows for loss in row.lose(actuator, request))
+    return now, [loss for row in rows for loss in row.lose(actuator, request)]
 
 
 class TargetLaw(NamedTuple):
@@ -349,9 +328,9 @@ class TargetSpec:
     timestep_of: Callable[[Mapping[str, str]], float] | None = None
     our_step: Callable[..., Any] | None = None
 
-    def losses(self, actuator: Actuator, request: Request) -> Losses:
+    def losses(self, actuator: Actuator, request: Request) -> list[Loss]:
         """What is lost of an actuator, row by row."""
-        return Losses(loss for row in self.rows for loss in row.lose(actuator, request))
+        return [loss for row in self.rows for loss in row.lose(actuator, request)]
 
     def numbers(self, law: Any, actuator: Actuator) -> dict[str, float]:
         """The file's numbers by their own names; what is not there is left out.
@@ -359,11 +338,11 @@ class TargetSpec:
         Raises:
             InvalidValue: a number is negative or not finite, which must never be written.
         """
-        named = [row for row in self.rows if row.value is not None]
-        if isinstance(law, Mapping):
-            found = {row.name: law.get(row.name) for row in named}
-        else:
-            found = {row.name: row.value(law, actuator) for row in named if row.value is not None}
+        found: dict[str, Any] = {}
+        for row in self.rows:
+            if row.value is not None:
+                own = isinstance(law, Mapping)
+                found[row.name] = law.get(row.name) if own else row.value(law, actuator)
         numbers = {name: value for name, value in found.items() if is_number(value)}
         self.check_numbers(numbers)
         return numbers

@@ -15,7 +15,7 @@ from backemf.identify.holdout import divide
 from backemf.identify.options import parse_share
 from backemf.identify.plants.recordings import recording_of
 from backemf.identify.plants.robot import robot_of
-from backemf.identify.plants.robot_findings import of_falls
+from backemf.identify.plants.robot_result import of_falls
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.dynamics import bare_model
 from backemf.mujoco.robot.masses import changed

@@ -2,11 +2,12 @@
 
 from backemf.physics.actuator import Actuator
 from backemf.targets.export import Export, Request, complete, hash_comment, header, number
+from backemf.targets.spec import whole_rows
 from backemf.targets.table import Target
 
 TARGET = Target(__name__, ("any",), "any", "a table for Acme's controller")
 why_not_run = "the controller is a device"
-MAPPING = (("every number", "a line NAME = VALUE", "in SI"),)
+rows = whole_rows(("every number", "a line NAME = VALUE", "in SI"))
 
 
 def write(actuator: Actuator, request: Request) -> Export:

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from ...options import FOLDER, HIDDEN, Command, Option, options_of
-from .terminal import Json, Strict, answer, at_terminal, inside, keep, making, parse_place
+from .terminal import TYPED, Json, Strict, answer, at_terminal, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
     **{"bool": bool, "int": int, "float": float, "str": str, "Path": Path},
@@ -145,6 +145,10 @@ def from_data(one: Command, name: str) -> Callable[..., Any]:
     return command(one.options, " ".join([words, *behind]))(run)
 
 
+ASIDE = ("json", "force", "strict")
+"""Options that say nothing of the answer itself."""
+
+
 class Verb(TyperCommand):
     """A command whose help names the choices of its options, which are loaded for that alone."""
 
@@ -160,6 +164,17 @@ class Verb(TyperCommand):
                 listed = ", ".join(names[str(one.name)]())
                 one.help = text.replace("{choices}", listed)  # type: ignore[attr-defined]
         return self
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it, and let its answer say with which options."""
+        described = "options" in getattr(self.callback, "__dict__", {})
+        words = [p for p in self.params if p.param_type_name == "option" and not p.is_eager]
+        shown = [p.name for p in words if p.name not in ASIDE]
+        TYPED.update({} if described else {str(name): ctx.params.get(name) for name in shown})
+        try:
+            return super().invoke(ctx)
+        finally:
+            TYPED.clear()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super(Verb, self.describe()).format_help(ctx, formatter)

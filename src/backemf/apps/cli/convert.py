@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .commands import Verb
 from .inputs import SOURCE, Control, Firmware, Motors, Ratio, Sets
 from .terminal import Json, Strict, answer, finding_lines, option, under
 
@@ -85,7 +86,7 @@ def _show(made: Any, kind: str, json: bool, strict: bool, chosen: Any = None, **
     answer(json, content, text, findings, strict)
 
 
-@app.command()
+@app.command(cls=Verb)
 def gain(
     source: Source = None,
     of: Annotated[str, option("Which gain: proportional, integral or derivative.")] = "proportional",
@@ -152,7 +153,7 @@ def _bare(own: dict[str, str | None], V: float | None, ratio: float | None, duty
     return Actuator(motor=motor, gearbox=Gearbox(ratio=ratio or 1.0), drive=supplied)
 
 
-@app.command()
+@app.command(cls=Verb)
 def servo(
     source: Source = None,
     volts: Annotated[str | None, option("Gain of the controller, such as 12 V/deg.")] = None,
@@ -210,7 +211,7 @@ def _gain(volts: str | None, register: str | None, scale: str | None, V: float |
     return (positive(register, "1", "--register") or 0.0) * H * V
 
 
-@app.command()
+@app.command(cls=Verb)
 def gains(
     source: Source = None,
     mechanism: Annotated[str, option("simple, flywheel, elevator, arm or drivetrain.")] = "simple",
@@ -265,7 +266,7 @@ def gains(
     _show(made, "load", json, strict, chosen)
 
 
-@app.command()
+@app.command(cls=Verb)
 def isaac(
     source: Source = None,
     saturation_effort: Annotated[str | None, option("Stall torque at the joint, such as 3.2 N m.")] = None,
@@ -312,7 +313,7 @@ def isaac(
     _show(made, "motor", json, strict)
 
 
-@app.command()
+@app.command(cls=Verb)
 def constants(
     source: Source = None,
     voltage: Volts = None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...identify.options import BENCH, LADDER, ROBOT, FitOptions, parse_paths
+from ...identify.options import BENCH, LADDER, ROBOT, CheckWords, FitOptions
 from .commands import command
 from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
 from .terminal import (
@@ -30,13 +30,6 @@ from .terminal import (
     working,
 )
 
-Apply = Annotated[
-    bool, option("Mend what a check finds wrong with the recordings and has tried to mend.", "--apply")
-]
-Only = Annotated[
-    list[str] | None,
-    option("Exactly these are free, by path: a,b or given several times; nothing of the bench moves either."),
-]
 Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
 StartFrom = Annotated[
     str,
@@ -60,16 +53,15 @@ def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dic
     return actuator.replace(**values), parts.sheet(name) if is_sheet else None, values
 
 
+@command(CheckWords, order="logs start friction only bench set command map apply strict json")
 def check(
+    options: CheckWords,
     logs: Logs,
     start: StartFrom,
-    friction: Annotated[str | None, option("Another friction model than the start's.")] = None,
-    only: Only = None,
     bench: Bench = None,
     set: Sets = None,
     command: Named = None,
     map: Maps = None,
-    apply: Apply = False,
     strict: Annotated[bool, option("Exit with 1 if the verdict is not 'fit'.", "--strict")] = False,
     json: Json = False,
 ) -> None:
@@ -77,29 +69,29 @@ def check(
 
     Example: backemf check logs/*.json --start mx-106 --friction m4
     """
-    from ...identify.check import check as run
+    from ...identify.check import run_check
     from ...identify.frictions import with_friction
     from .plan import commands
 
     actuator, sheet, numbers = named_start(start, set)
     recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
-    if friction is not None:
-        actuator = with_friction(actuator, friction)
-    options: dict[str, Any] = {"prior": sheet, "free_paths": parse_paths(only)}
-    verdict = run(actuator, recordings, **options)
+    if options.friction is not None:
+        actuator = with_friction(actuator, options.friction)
+    known = replace(options, prior=sheet)
+    verdict = run_check(actuator, recordings, known)
     words = []
-    if apply:
+    if options.apply:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
-        verdict = run(actuator, mended, **options) if words else verdict
-    further = commands(start, recordings, verdict, friction=friction, sets=set)
+        verdict = run_check(actuator, mended, known) if words else verdict
+    further = commands(start, recordings, verdict, friction=options.friction, sets=set)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [picked(p, columns) for p in verdict.parameters]
         counts = picked(verdict, "verdict n_logs n_samples")
         told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
-        return told | ({"mended": words} if apply else {})
+        return told | ({"mended": words} if options.apply else {}) | {"options": options.to_dict()}
 
     def text() -> str:
         record = "\n".join(["To record what is missing:", *(f"  {line}" for line in further)])

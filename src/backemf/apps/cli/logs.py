@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...errors import InvalidValue
 from .inputs import Bench, Named, Settings, settings_of, told_of
 from .terminal import (
     Force,
@@ -68,6 +69,12 @@ def log(
     from ...logs.read import look
 
     keep(save, force)
+    for name, value in {"bench": bench, "set": set, "command": command}.items() if robot is not None else ():
+        if value:
+            raise InvalidValue(
+                f"--{name} is {str(value)!r:.60}, and these logs are of a robot; it applies to logs of an"
+                " actuator on a bench: leave --robot out"
+            )
     described = _robot(robot)
     names = () if described is None else described.names
     told = mapping.mapping(map, names)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .commands import Verb
 from .inputs import Bench
 from .terminal import Force, Json, Maps, Strict, answer, drawable, finding_lines, option, picked, place, under
 
@@ -528,4 +529,4 @@ for _command in (
         constants,
     ),
 ):
-    app.command(_command.__name__.replace("_", "-"))(_command)
+    app.command(_command.__name__.replace("_", "-"), cls=Verb)(_command)

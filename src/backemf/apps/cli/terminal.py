@@ -90,6 +90,10 @@ def finding_lines(findings: Iterable[Any]) -> list[str]:
     return [f"{f.code}: {f.text}\n    {f.remedy}" for f in findings]
 
 
+TYPED: dict[str, Any] = {}
+"""Options of the command that runs, as they were typed; nothing where it describes them itself."""
+
+
 def answer(
     json: bool,
     content: Callable[[], Mapping[str, Any]],
@@ -101,7 +105,7 @@ def answer(
     """How a command ends: one object or a text with the files that were written below it,
     then exit code 1 if the caller wanted no findings and there are some."""
     if json:
-        print_json(content())
+        print_json({**content(), **({"options": dict(TYPED)} if TYPED else {})})
     else:
         wrote = "\n".join(f"wrote {path}" for path in written if path is not None)
         typer.echo(for_people("\n\n".join(part for part in (text(), wrote) if part)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...figure import Block, Curve, Drawing, Paragraph, Table, missing, note
+from ...figure import Block, Curve, Drawing, Figure, Paragraph, Table, missing, note
 from ...identify.fit_numbers import TIED
 from ...identify.predict import ROLES
 from ...tables import number
@@ -95,7 +95,8 @@ def envelope(report: Report, servo: JointReport) -> Iterator[Block]:
         )
         return
     points = [*_points(report)]
-    figure = quadrants(actuator, voltage, "Torque and speed", points=points, reach=1.15, rpm=False)
+    panel = quadrants(actuator, voltage, points=points, reach=1.15, rpm=False)
+    figure = Figure(title="Torque and speed", panels=[panel])
     where = (
         f"Points: motor torque before friction, simulated along the logs ({N_POINTS} moments of each); the"
         " dashed lines bound what the voltage allows."
@@ -155,17 +156,17 @@ def thermal(report: Report, servo: JointReport) -> Iterator[Block]:
         limit, whose = printed.value, "the sheet's limit"
     elif limits is not None and limits.derating_end is not None:
         limit, whose = limits.derating_end, "where the drive has derated fully"
-    held = time_to_limit(actuator, limit, "Torque against time")
+    held = time_to_limit(actuator, limit)
     if held is not None:
         text = f"Torque held at standstill from {heat.ambient:.3g} degC until {limit:.3g} degC, {whose}."
-        yield Drawing(figure=held, text=text)
-    warm = thermal_rise(actuator, "Winding at constant current", limit)
+        yield Drawing(figure=Figure(title="Torque against time", panels=[held]), text=text)
+    warm = thermal_rise(actuator, limit)
     if warm is not None:
         text = (
             "Winding temperature at constant currents; the thermal numbers are the start's, unless they are"
             " among the fitted."
         )
-        yield Drawing(figure=warm, text=text)
+        yield Drawing(figure=Figure(title="Winding at constant current", panels=[warm]), text=text)
 
 
 def _both_errors(report: Report) -> Block | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ...identify.options import LADDER, FitOptions
+from ...identify.options import law_names
 from ...kits.frc.commands import CharacterizeOptions
 from ...kits.recorder.commands import RecordWords
 from . import others
@@ -28,7 +28,7 @@ def choices() -> dict[str, Any]:
         "entries": {name: {"unit": kind.unit, "what": kind.text} for name, kind in ENTRIES.items()},
         "signals": [{"name": name, "unit": SI.get(name, "s")} for name in SIGNALS],
         "units": OF_SIGNALS,
-        "frictions": [name for name in choices_of(FitOptions, "friction") if name != LADDER],
+        "frictions": law_names(),
         "targets": {name: row.what for name, row in TARGETS.items()},
         "mechanisms": choices_of(CharacterizeOptions, "mechanism"),
         "mechanism_units": choices_of(CharacterizeOptions, "units"),

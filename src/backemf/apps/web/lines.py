@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...identify.options import FitOptions
+from ...identify.options import CheckWords, FitOptions
 from ...kits.frc.commands import CharacterizeOptions
 from ...kits.recorder.commands import RecordWords, VirtualWords
 from ...options import options_of
@@ -233,7 +233,7 @@ def _record(form: FormReader, words: list[str]) -> Made:
 READING = "bench map set"
 COMMANDS: dict[str, Form] = {
     "log": Form("logs", READING, of_robots="map"),
-    "check": Form("logs", f"start {READING} friction only apply", FitOptions, needs="start"),
+    "check": Form("logs", f"start {READING} friction only apply", CheckWords, needs="start"),
     "fit": Form(
         "logs",
         f"start {READING} apply only starts friction hold_out",

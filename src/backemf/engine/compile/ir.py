@@ -91,6 +91,15 @@ class Graph:
     def apply(self, op: str, *operands: Node) -> Node:
         """The term `op(operands)`, rewritten only where that gives the same number,
         or saves a division in the loop."""
+        simpler = self._simpler(op, *operands) or (self._multiplied(*operands) if op == "div" else None)
+        if simpler is not None:
+            return simpler
+        if op in COMMUTE:
+            operands = tuple(sorted(operands, key=lambda n: n.index))
+        return self._node(op, operands, max(n.level for n in operands))
+
+    def _simpler(self, op: str, *operands: Node) -> Node | None:
+        """The operand that a term is equal to, if any."""
         a, b = operands[0], operands[-1]
         if op == "select" and (operands[1] is b or a.op == "constant"):
             return b if a.value else operands[1]
@@ -98,21 +107,17 @@ class Graph:
             return a
         if op == "mul" and a.is_constant(1.0):
             return b
-        if op == "neg" and a.op == "neg":
-            return a.operands[0]
+        return a.operands[0] if op == "neg" and a.op == "neg" else None
+
+    def _multiplied(self, a: Node, b: Node) -> Node | None:
+        """a / b as a product, where that saves a division in the loop."""
         # JAX divides by 1 or by 2 to share the derivative of max and min at a tie.
-        if (
-            op == "div"
-            and b.op == "select"
-            and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:])
-        ):
+        if b.op == "select" and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:]):
             inverse = [self.constant(1.0 / x.number) for x in b.operands[1:]]
             return self.apply("mul", a, self.apply("select", b.operands[0], *inverse))
-        if op == "div" and b.level < a.level and not a.is_constant(1.0):
+        if b.level < a.level and not a.is_constant(1.0):
             return self.apply("mul", a, self.apply("div", self.constant(1.0), b))
-        if op in COMMUTE:
-            operands = tuple(sorted(operands, key=lambda n: n.index))
-        return self._node(op, operands, max(n.level for n in operands))
+        return None
 
     # Coefficients of linear forms follow the algebra of derivatives, in which zero times anything is zero.
 
@@ -256,8 +261,8 @@ def nodes(results: Sequence[Node | Form]) -> list[Node]:
 
 def _needed(flat: Flat) -> tuple[set[Value], Counter]:
     """The values that the results depend on, and how often each is used."""
-    needed = {x for x in flat.results if isinstance(x, Value)}
     uses: Counter = Counter(x for x in flat.results if isinstance(x, Value))
+    needed = set(uses)
     for operation in reversed(flat.operations):
         if operation.result in needed:
             operands = {x for x in operation.operands if isinstance(x, Value)}
@@ -270,14 +275,15 @@ def _linear(operation: Operation, operands: list[Node | Form], tangents: Tangent
     """An operation on tangents. They only ever appear linearly, so few operations can meet one."""
     graph, name = tangents.graph, operation.name
     a, b = operands[0], operands[-1]
-    if name == "neg" and isinstance(a, Form):
-        return tangents.scaled(a, graph.constant(-1.0))
-    if name == "mul" and isinstance(a, Form) and isinstance(b, Node):
-        return tangents.scaled(a, b)
-    if name == "mul" and isinstance(a, Node) and isinstance(b, Form):
-        return tangents.scaled(b, a)
-    if name == "div" and isinstance(a, Form) and isinstance(b, Node):
-        return tangents.scaled(a, graph.apply("div", graph.constant(1.0), b))
+    match name, a, b:
+        case "neg", Form(), _:
+            return tangents.scaled(a, graph.constant(-1.0))
+        case "mul", Form(), Node():
+            return tangents.scaled(a, b)
+        case "mul", Node(), Form():
+            return tangents.scaled(b, a)
+        case "div", Form(), Node():
+            return tangents.scaled(a, graph.apply("div", graph.constant(1.0), b))
     if name in ("add", "sub", "select"):
         a, b = (as_form(x, tangents) for x in operands[-2:])
         if name == "select" and isinstance(operands[0], Node):

@@ -160,19 +160,8 @@ class Kernels:
         A candidate with NaN in it costs NaN. `on` a GPU the numbers have that precision.
         """
         logs = rows if isinstance(rows, Batch) else self.batch(rows)
-        n_p, n_s = self._n_parameters, self._n_states
-        p, s0 = np.asarray(p, float), np.asarray(s0, float)
-        if p.ndim not in (2, 3) or p.shape[-1] != n_p:
-            raise InvalidValue(
-                f"p has shape {p.shape}; expected (candidates, {n_p}), or (candidates, {logs.n_logs} logs,"
-                f" {n_p})"
-            )
-        n = len(p)
-        P = new_array(
-            "the parameters of all candidates", "give fewer candidates at a time", n, logs.n_logs, n_p
-        )
-        S = np.empty((n, logs.n_logs, n_s))
-        P[:], S[:] = p if p.ndim == 3 else p[:, None], s0[:, None] if s0.ndim == 2 else s0
+        P, S = self._candidates(np.asarray(p, float), np.asarray(s0, float), logs)
+        n, n_p, n_s = len(P), self._n_parameters, self._n_states
         case = _Case(
             P.reshape(-1, n_p),
             S.reshape(-1, n_s),
@@ -201,6 +190,20 @@ class Kernels:
             cost[:] = found.reshape(-1)
         cost[case.has_nan] = np.nan
         return cost if isinstance(rows, Held) else cost.reshape(n, logs.n_logs)
+
+    def _candidates(self, p: np.ndarray, s0: np.ndarray, logs: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters and start states of every candidate for every log."""
+        n_p = self._n_parameters
+        if p.ndim not in (2, 3) or p.shape[-1] != n_p:
+            raise InvalidValue(
+                f"p has shape {p.shape}; expected (candidates, {n_p}), or (candidates, {logs.n_logs} logs,"
+                f" {n_p})"
+            )
+        instead = "give fewer candidates at a time"
+        P = new_array("the parameters of all candidates", instead, len(p), logs.n_logs, n_p)
+        S = np.empty((len(p), logs.n_logs, self._n_states))
+        P[:], S[:] = p if p.ndim == 3 else p[:, None], s0[:, None] if s0.ndim == 2 else s0
+        return P, S
 
     @property
     def n_columns(self) -> int:

@@ -40,6 +40,16 @@ class Value(NamedTuple):
     is_: Any
     type: types.Type
 
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a number for each lane."""
+        return type(self.is_.type) is ir.VectorType
+
+
+def stored_names(tree: ast.AST) -> list[str]:
+    """Names that are given a value in a text, as often as they are."""
+    return [node.id for node in ast.walk(tree) if type(node) is ast.Name and type(node.ctx) is ast.Store]
+
 
 def body(text: str, writer: type[Writer] | None = None) -> Callable[..., None]:
     """What the function in this text does, to be called with a tuple of its arguments in one that numba
@@ -48,8 +58,7 @@ def body(text: str, writer: type[Writer] | None = None) -> Callable[..., None]:
     @intrinsic
     def run(context: Any, given: Any) -> Any:
         def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            (function,) = ast.parse(text).body
-            assert isinstance(function, ast.FunctionDef)
+            function: Any = ast.parse(text).body[0]
             names = [argument.arg for argument in function.args.args]
             named = {
                 name: Value(builder.extract_value(values[0], i), type_)
@@ -72,8 +81,8 @@ class Writer:
 
     def __init__(self, context: Any, builder: Any, named: dict[str, Value]):
         self.context, self.builder = context, builder
-        self.named = {k: v for k, v in named.items() if not isinstance(v.type, types.Array)}
         arrays: dict[str, Any] = {k: v for k, v in named.items() if isinstance(v.type, types.Array)}
+        self.named = {k: v for k, v in named.items() if k not in arrays}
         made = {k: context.make_array(v.type)(context, builder, v.is_) for k, v in arrays.items()}
         self.data = {k: x.data for k, x in made.items()}
         self.shapes = {k: cgutils.unpack_tuple(builder, x.shape) for k, x in made.items()}
@@ -83,16 +92,9 @@ class Writer:
         """Where a `break` goes."""
 
     def write(self, text: ast.FunctionDef) -> None:
-        often = Counter(
-            n.id for n in ast.walk(text) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        )
-        decided = {
-            n.id
-            for branch in ast.walk(text)
-            if isinstance(branch, ast.If)
-            for n in ast.walk(branch)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        often = Counter(stored_names(text))
+        branches = [node for node in ast.walk(text) if type(node) is ast.If]
+        decided = {name for branch in branches for name in stored_names(branch)}
         # What is given one value, on every way, needs no place in memory.
         self.once = {name for name, times in often.items() if times == 1} - decided
         self.block(text.body)
@@ -105,25 +107,24 @@ class Writer:
 
     def Assign(self, node: ast.Assign) -> None:
         (target,) = node.targets
-        if isinstance(target, ast.Tuple):
-            assert isinstance(node.value, ast.Tuple)
-            values = [self.value(x) for x in node.value.elts]  # all of them before the first is stored
-            for one, value in zip(target.elts, values, strict=True):
-                self.store(one, value)
-        elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
-            # kernels use plain names here:
-            self.fill(target.value.id, self.value(node.value))  # type: ignore[attr-defined]
-        else:
-            self.store(target, self.value(node.value))
+        match target, node.value:
+            case ast.Tuple(elts=targets), ast.Tuple(elts=given):
+                values = [self.value(x) for x in given]  # all of them before the first is stored
+                for one, value in zip(targets, values, strict=True):
+                    self.store(one, value)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()), _:
+                self.fill(name, self.value(node.value))
+            case _:
+                self.store(target, self.value(node.value))
 
     def AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            self.store(node.target, self.binary(node.op, self.Name(node.target), self.value(node.value)))
-        else:
-            assert isinstance(node.target, ast.Subscript)
-            place, type_ = self.place(node.target)
-            before = self.load(place, type_)
-            self.keep(place, type_, self.binary(node.op, before, self.value(node.value)))
+        match node.target:
+            case ast.Name():
+                self.store(node.target, self.binary(node.op, self.Name(node.target), self.value(node.value)))
+            case ast.Subscript():
+                place, type_ = self.place(node.target)
+                before = self.load(place, type_)
+                self.keep(place, type_, self.binary(node.op, before, self.value(node.value)))
 
     def For(self, node: ast.For) -> None:
         # kernels use plain names here:
@@ -163,13 +164,12 @@ class Writer:
 
     def decide(self, test: ast.expr, yes: Any, no: Any) -> None:
         """With `and`, what follows is only looked at where what precedes it holds."""
-        if isinstance(test, ast.BoolOp):
-            assert isinstance(test.op, ast.And)
-            for part in test.values[:-1]:
-                onward = self.builder.append_basic_block("and")
-                self.decide(part, onward, no)
-                self.builder.position_at_end(onward)
-            test = test.values[-1]
+        match test:
+            case ast.BoolOp(op=ast.And(), values=[*before, test]):
+                for part in before:
+                    onward = self.builder.append_basic_block("and")
+                    self.decide(part, onward, no)
+                    self.builder.position_at_end(onward)
         self.builder.cbranch(self.value(test).is_, yes, no)
 
     def Break(self, node: ast.Break) -> None:
@@ -178,21 +178,20 @@ class Writer:
     # Places
 
     def store(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Subscript):
-            self.keep(*self.place(target), value)
-            return
-        assert isinstance(target, ast.Name)
-        if target.id in self.once:
-            self.named[target.id] = value
-            return
-        if target.id not in self.places:
-            self.places[target.id] = cgutils.alloca_once(self.builder, value.is_.type), value.type
-        self.keep(*self.places[target.id], value)
+        match target:
+            case ast.Subscript():
+                self.keep(*self.place(target), value)
+            case ast.Name(id=name) if name in self.once:
+                self.named[name] = value
+            case ast.Name(id=name):
+                if name not in self.places:
+                    self.places[name] = cgutils.alloca_once(self.builder, value.is_.type), value.type
+                self.keep(*self.places[name], value)
 
     def place(self, node: ast.Subscript) -> tuple[Any, types.Type]:
         """Where an element of an array lies."""
         name = node.value.id  # type: ignore[attr-defined]  # kernels use plain names here
-        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = getattr(node.slice, "elts", [node.slice])
         at = None
         for extent, index in zip(self.shapes[name], indices, strict=True):
             found = self.value(index).is_
@@ -205,7 +204,7 @@ class Writer:
 
     def load(self, place: Any, type_: types.Type) -> Value:
         loaded = self.builder.load(place)
-        if isinstance(type_, types.Boolean) and loaded.type != ir.IntType(1):  # in an array it takes a byte
+        if type_ == types.boolean and loaded.type != ir.IntType(1):  # in an array it takes a byte
             loaded = self.builder.icmp_unsigned("!=", loaded, loaded.type(0))
         return Value(loaded, type_)
 
@@ -216,7 +215,6 @@ class Writer:
         self.builder.store(value.is_, place)
 
     def fill(self, name: str, value: Value) -> None:
-        assert isinstance(value.is_, ir.Constant)
         assert value.is_.constant == 0.0
         (n,) = self.shapes[name]
         cgutils.memset(self.builder, self.data[name], self.builder.mul(n, n.type(8)), 0)
@@ -243,17 +241,19 @@ class Writer:
         return self.Constant(ast.Constant(getattr(_MODULES[name], node.attr)))
 
     def Subscript(self, node: ast.Subscript) -> Value:
-        if isinstance(node.value, ast.Attribute):  # P.shape[0]
-            assert node.value.attr == "shape"
-            # kernels use plain names here:
-            return Value(self.shapes[node.value.value.id][node.slice.value], types.int64)  # type: ignore[attr-defined]
+        match node:
+            case ast.Subscript(
+                value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+                slice=ast.Constant(value=int(axis)),
+            ):
+                return Value(self.shapes[name][axis], types.int64)
         return self.load(*self.place(node))
 
     def UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
+        if type(node.op) is ast.Not:
             return Value(self.builder.not_(value.is_), types.boolean)
-        assert isinstance(node.op, ast.USub)
+        assert type(node.op) is ast.USub
         whole = value.type == types.int64
         return Value((self.builder.neg if whole else self.builder.fneg)(value.is_), value.type)
 
@@ -261,7 +261,7 @@ class Writer:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
-        if isinstance(op, ast.Pow):
+        if type(op) is ast.Pow:
             return self.called(operator.pow, types.float64, [a, b])
         whole, real = _BINARY[type(op)]
         if a.type == b.type and a.type != types.float64 and whole is not None:
@@ -289,17 +289,17 @@ class Writer:
 
     def Call(self, node: ast.Call) -> Value:
         given = [self.value(x) for x in node.args]
-        if isinstance(node.func, ast.Attribute):
-            # kernels use plain names here:
-            function = getattr(_MODULES[node.func.value.id], node.func.attr)  # type: ignore[attr-defined]
-            return self.called(function, types.boolean if function is math.isfinite else types.float64, given)
-        assert isinstance(node.func, ast.Name)
-        if node.func.id == "choose":
-            return self.chosen(*given)
-        if node.func.id in ("min", "max"):
-            a, b = (Value(self.number(x), types.float64) for x in given)
-            return self.chosen(self.compared("<" if node.func.id == "min" else ">", b, a), b, a)
-        assert node.func.id == "abs"
+        match node.func:
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                function = getattr(_MODULES[module], name)
+                kind = types.boolean if function is math.isfinite else types.float64
+                return self.called(function, kind, given)
+            case ast.Name(id="choose"):
+                return self.chosen(*given)
+            case ast.Name(id="min" | "max" as name):
+                a, b = (Value(self.number(x), types.float64) for x in given)
+                return self.chosen(self.compared("<" if name == "min" else ">", b, a), b, a)
+        assert ast.unparse(node.func) == "abs"
         return self.called(abs, types.float64, given)
 
     def chosen(self, condition: Value, yes: Value, no: Value) -> Value:

@@ -79,19 +79,21 @@ def tidy(graph: Graph, roots: Sequence[Node]) -> list[Node]:
     known: dict[int, Node] = {}
     for node in reachable(roots):
         operands = [known[x.index] for x in node.operands]
-        zero = [number(x) == 0 for x in operands]
-        if node.op == "mul" and any(zero):
-            made = graph.constant(0.0)
-        elif node.op == "add" and any(zero):
-            made = operands[zero.index(True) - 1]
-        elif node.op == "sub" and (zero[1] or operands[0] is operands[1]):
-            made = operands[0] if zero[1] else graph.constant(0.0)
-        elif node.op == "sub" and zero[0]:
-            made = graph.apply("neg", operands[1])
-        else:
-            made = graph.apply(node.op, *operands) if operands else node
-        known[node.index] = made
+        known[node.index] = _tidy_term(graph, node.op, operands) if operands else node
     return [known[root.index] for root in roots]
+
+
+def _tidy_term(graph: Graph, op: str, operands: list[Node]) -> Node:
+    zero = [number(x) == 0 for x in operands]
+    if op == "mul" and any(zero):
+        return graph.constant(0.0)
+    if op == "add" and any(zero):
+        return operands[zero.index(True) - 1]
+    if op == "sub" and (zero[1] or operands[0] is operands[1]):
+        return operands[0] if zero[1] else graph.constant(0.0)
+    if op == "sub" and zero[0]:
+        return graph.apply("neg", operands[1])
+    return graph.apply(op, *operands)
 
 
 def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
@@ -191,15 +193,17 @@ def branching(nodes: list[Node], roots: Iterable[Node], least: int = 1) -> list[
             if decided:
                 steps.append(Copy(node, node.operands[2 if decided[0] else 1]))
             elif node.op == "select" and worth & {(node.operands[0].index, way) for way in (True, False)}:
-                condition, no, yes = node.operands
-                ways = []
-                for way, operand in ((True, yes), (False, no)):
-                    own = [n for n in reachable([operand]) if n.index in inside]
-                    ways.append([*plan(own, given | {(condition.index, way)}), Copy(node, operand)])
-                steps.append(Branch(node, condition, *ways))
+                ways = [way_to(node, way, given) for way in (True, False)]
+                steps.append(Branch(node, node.operands[0], *ways))
             else:
                 steps.append(node)
         return steps
+
+    def way_to(node: Node, way: bool, given: frozenset[Decision]) -> list[Node | Branch | Copy]:
+        """One way of a decision, up to its value."""
+        operand = node.operands[2 if way else 1]
+        own = [n for n in reachable([operand]) if n.index in inside]
+        return [*plan(own, given | {(node.operands[0].index, way)}), Copy(node, operand)]
 
     return plan(nodes, frozenset())
 

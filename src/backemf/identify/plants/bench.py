@@ -34,11 +34,10 @@ from ..fit_numbers import (
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspected, jumps_of, merged
 from ..optimize import Minimum, Stage, levenberg_marquardt, observed
-from ..options import FitOptions
 from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
-from ..uncertainty import ErrorTerm, Uncertainty, correlation_time, inverse
-from .plant import Judgement, Optimum, Schedule, SearchResult, Weights
+from ..uncertainty import Uncertainty, correlation_time, inverse
+from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 
 SCHEDULE = Schedule(
     stages=observed(120.0, 60.0, 20.0, 6.0, 2.0, 0.0),
@@ -73,15 +72,12 @@ CLEARLY_LATE = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchPlant:
+class BenchPlant(Plant):
     """A bench, or several of one sort, with the logs to fit and those to judge on."""
 
     start: Actuator
     logs: Sequence[Log]
-    options: FitOptions
     held_out: Sequence[Log] = ()
-    given: Sequence[Log] = ()
-    """All logs, in the order in which they came."""
     faults: tuple[Finding, ...] = ()
     """Of the recordings themselves."""
     sound: bool = True
@@ -89,7 +85,6 @@ class BenchPlant:
     first: Actuator | None = None
     """The start before another friction was asked for."""
     kind = "bench"
-    joints = ("",)
     schedule = SCHEDULE
 
     @property
@@ -112,9 +107,6 @@ class BenchPlant:
         if self.options.free_paths is not None or name == self.start.friction.name:
             return ()
         return BELOW.get(name, ())
-
-    def first_part(self, seconds: float | None) -> BenchPlant:
-        return self
 
     def problem(self) -> Problem:
         """What is searched, without what tolerances can move."""
@@ -162,12 +154,6 @@ class BenchPlant:
             beside.append(replace(arm, beside=True))
         return beside
 
-    def first_weights(self, p: Problem) -> Weights:
-        return Weights(p.sigma)
-
-    def first_x(self, p: Problem, stage: Stage) -> tuple[np.ndarray, int]:
-        return p.first, 0
-
     def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
         known = parent.best.values | above(parent.actuators[""], name).parameters
         values = p.values(p.first) | {n: v for n, v in known.items() if n in p.free.names}
@@ -176,14 +162,8 @@ class BenchPlant:
     def weigh(self, p: Problem, x: np.ndarray) -> Weights:
         return residual_weights(p, x)
 
-    def find_contact(self, actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> BenchPlant:
-        return self
-
     def settle(self, found: SearchResult) -> Optimum:
         return settle(found, self.logs, self.options.tolerances)
-
-    def free_unknowns(self, optimum: Optimum) -> Optimum:
-        return optimum
 
     def judge(self, optimum: Optimum, step: float | None = None) -> Judgement:
         if not self.held_out:
@@ -195,9 +175,6 @@ class BenchPlant:
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         rigs = [numbers.words(one.log.bench) for one in p.logs if one.log.bench is not None]
         return rigs, [tuple(sorted(one.log.settings.items())) for one in p.logs]
-
-    def error_terms(self, optimum: Optimum) -> Sequence[ErrorTerm]:
-        return ()
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         p, x, options = optimum.problem, optimum.x, self.options

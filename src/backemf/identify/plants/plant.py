@@ -4,9 +4,10 @@ their schedules, which are data, and in what surrounds a joint, which the plant 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -182,89 +183,83 @@ class Judgement:
     """Of a robot: the logs, with the samples marked in which it touches something."""
 
 
-class Plant(Protocol):
-    """What carries the joints: a bench, or a robot. Immutable; it holds the logs to fit, and its starts."""
+@dataclass(frozen=True, kw_only=True)
+class Plant(ABC):
+    """What carries the joints: a bench, or a robot, with the logs to fit and the starts. What is said here
+    already holds for a joint that carries nothing else."""
+
+    options: FitOptions
+    given: Sequence[Log] = ()
+    """All logs, in the order in which they came."""
+    kind: ClassVar[str]
+    """'bench' or 'robot'."""
+    schedule: ClassVar[Schedule]
 
     @property
-    def kind(self) -> str:
-        """'bench' or 'robot'."""
-        ...
+    def joints(self) -> tuple[str, ...]:
+        return ("",)
 
     @property
-    def joints(self) -> tuple[str, ...]: ...
-
-    @property
-    def schedule(self) -> Schedule: ...
-
-    @property
-    def options(self) -> FitOptions: ...
-
-    @property
+    @abstractmethod
     def usual_friction(self) -> str:
         """The friction that is fitted where nobody says, or the ladder."""
-        ...
 
+    @abstractmethod
     def with_friction(self, name: str) -> Plant:
         """With starts of another friction."""
-        ...
 
+    @abstractmethod
     def rungs_below(self, name: str) -> tuple[str, ...]:
         """Frictions to search first."""
-        ...
 
     def first_part(self, seconds: float | None) -> Plant:
         """Of each recording; the same without seconds."""
-        ...
+        return self
 
+    @abstractmethod
     def problem(self) -> Problem:
         """Its joints' logs, with inertia and load along the recorded motion, and the free numbers."""
-        ...
 
     def first_weights(self, p: Problem) -> Weights:
         """Before any error is seen."""
-        ...
+        return Weights(p.sigma)
 
     def first_x(self, p: Problem, stage: Stage) -> tuple[np.ndarray, int]:
         """(where a search begins, simulations that it took to say)."""
-        ...
+        return p.first, 0
 
+    @abstractmethod
     def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
         """Where a poorer friction ended, as a start of a richer one."""
-        ...
 
+    @abstractmethod
     def weigh(self, p: Problem, x: np.ndarray) -> Weights:
         """By the scatter and correlation that the errors really have."""
-        ...
 
     def find_contact(self, actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> Plant:
         """With the samples marked in which it touches something, and its ground; a bench: itself."""
-        ...
+        return self
 
+    @abstractmethod
     def settle(self, found: SearchResult) -> Optimum:
         """With finer steps, weighed anew, and everything free that a tolerance allows to move."""
-        ...
 
     def free_unknowns(self, optimum: Any) -> Optimum:
         """With its own numbers free too, as far as that was asked for and `settle` has not done it."""
-        ...
+        return optimum
 
+    @abstractmethod
     def judge(self, optimum: Any, step: float | None = None) -> Judgement:
         """On the logs held out; `step` is the longest one of a quick look [s]."""
-        ...
 
+    @abstractmethod
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         """Which logs belong together when recordings disagree: by rig, by setting."""
-        ...
 
     def error_terms(self, optimum: Any) -> Iterable[ErrorTerm]:
         """What the way of simulating does to the numbers, beside noise."""
-        ...
+        return ()
 
-    @property
-    def given(self) -> Sequence[Log]:
-        """All logs, in the order in which they came."""
-        ...
-
+    @abstractmethod
     def make_fit(self, optimum: Any, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The result, without what the caller knows: logs, rungs, time."""
-        ...

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot import single_joint as alone
+from ...mujoco.robot import dynamics as alone
 from ...mujoco.robot.contact import (
     Clearance,
     Pushes,

@@ -27,9 +27,9 @@ from ..options import FitOptions
 from ..parameters import FreeParameters, Parameter, default_paths, free, priors, sized
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
-from . import robot_findings, robot_result
+from . import robot_result
 from .inertia import free_inertia
-from .plant import Judgement, Optimum, Schedule, SearchResult, Weights
+from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 from .recordings import RobotRecording, first_part, joint_log, recording_of, refine_ground, with_contact
 from .robot_result import coupling_terms, step_terms
 from .starts import starts, without_echo
@@ -82,19 +82,17 @@ factor of two, not of ten, and a joint that hardly tells its own has what the ot
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobotPlant:
+class RobotPlant(Plant):
     """A robot with its recordings: the joints to fit with their starts, and who shares what."""
 
     robot: Robot
     starts: Mapping[str, Actuator]
     """By joint; all of one structure."""
     recordings: Sequence[RobotRecording]
-    options: FitOptions
     prior: Datasheet | Mapping[str, tuple[float, float]] | None = None
     held_out: Sequence[RobotRecording] = ()
     ground: Ground | None = None
     """As it was told or found."""
-    given: Sequence[Log] = ()
     findings: tuple[Finding, ...] = ()
     """Of the robot, its recordings and starts."""
     kind = "robot"
@@ -252,7 +250,7 @@ class RobotPlant:
         before, after = (
             robot_result.score_of(s, s.plant.recordings, False, COARSE) for s in (optimum, freed)
         )
-        said = robot_findings.of_inertia(before, after)
+        said = robot_result.of_inertia(before, after)
         held = [recording_of(freed.plant.robot, one.log) for one in self.held_out]
         freed = replace(freed, plant=replace(freed.plant, held_out=held), findings=said)
         return refine_ground(freed)
@@ -307,7 +305,7 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         options=options,
         prior=begin.prior,
         given=logs,
-        findings=(*robot.findings, *robot_findings.of_reading(logs), *begin.findings, *echoed),
+        findings=(*robot.findings, *robot_result.of_reading(logs), *begin.findings, *echoed),
     )
 
 

@@ -1,2 +1,1 @@
-"""Fleets: thousands of fits on this machine or an existing scheduler, what units have in common, and how they
-age."""
+"""Thousands of fits, what units have in common, which do not belong, and how they age."""

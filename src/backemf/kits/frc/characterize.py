@@ -69,31 +69,42 @@ def characterize(
     that time within the `limit` of the input (12 V, or the largest current of the tests), beside the
     regulator's.
     """
-    for kind, given, valid in (
-        ("mechanism", mechanism, MECHANISMS),
-        ("control", control, CONTROLS),
-        ("method", method or "simulation", METHODS),
-    ):
-        if given not in valid:
-            raise UnknownName(kind, given, valid)
+    _check_names(mechanism, control, method or "simulation")
     if (settling_time is None) != (step is None):
         raise MissingValue(
             "a settling time and the step that is to settle go together; one of them is missing"
         )
-    runs = of_one(runs_from(logs_or_tests, control), name)
-    units = _units(units, mechanism, runs)
     if method != "sysid" and (median != 1 or (threshold is not None and method != "one-step")):
         raise InvalidValue(
             "median and threshold are settings of the classic regression; give method='sysid' with them"
         )
+    runs = of_one(runs_from(logs_or_tests, control), name)
+    units = _units(units, mechanism, runs)
     if limit is None:
         limit = 12.0 if control == "voltage" else max(float(np.max(np.abs(r.input))) for r in runs)
     wanted = LoopRequest(controller, max_error, max_velocity_error, max_effort, period, delay)
     how: dict[str, Any] = {"control": control, "method": method or "simulation", "regulator": wanted}
     how |= {"limit": limit, "median": median, "threshold": threshold}
     settling = None if settling_time is None or step is None else (settling_time, step, loop)
-    if mechanism != "drivetrain":
-        return _one(runs, mechanism, units=units, settling=settling, **how)
+    if mechanism == "drivetrain":
+        return _drivetrain(runs, units, settling, how)
+    return _one(runs, mechanism, units=units, settling=settling, **how)
+
+
+def _check_names(mechanism: str, control: str, method: str) -> None:
+    for kind, given, valid in (
+        ("mechanism", mechanism, MECHANISMS),
+        ("control", control, CONTROLS),
+        ("method", method, METHODS),
+    ):
+        if given not in valid:
+            raise UnknownName(kind, given, valid)
+
+
+def _drivetrain(
+    runs: Sequence[Trial], units: str, settling: tuple[float, float, str] | None, how: dict[str, Any]
+) -> Characterization:
+    """Driving straight, and turning where a gyro was recorded."""
     linear = [r for r in runs if r.part != "angular" and not r.part.endswith("turning")]
     angular = [r for r in runs if r.part == "angular"]
     if not linear and not angular:
@@ -102,8 +113,8 @@ def characterize(
             " it, or drive straight"
         )
     if not linear:
-        return _one(angular, mechanism, units="radians", settling=settling, **how)
-    straight = _one(linear, mechanism, units=units, settling=settling, **how)
+        return _one(angular, "drivetrain", units="radians", settling=settling, **how)
+    straight = _one(linear, "drivetrain", units=units, settling=settling, **how)
     if not angular:
         return straight
     return _with_turning(straight, _one(angular, "simple", units="radians", settling=None, **how), runs)
@@ -148,23 +159,25 @@ def _with_turning(
 def track_width(runs: Sequence[Trial]) -> tuple[float, float] | None:
     """(width, error) between the wheels [m]: what both sides rolled, against each other,
     over the angle turned meanwhile."""
-    widths = []
-    for run in runs:
-        if run.part != "angular" or len(run.position) < 2:
-            continue
-        sides = [r for r in runs if r.part.endswith(" turning") and r.test == run.test]
-        sides = [r for r in sides if abs(r.time[0] - run.time[0]) < 0.1]
-        if len(sides) != 2 or any(len(s.position) < 2 for s in sides):
-            continue
-        three = (run, *sides)
-        ends = max(r.position_time[0] for r in three), min(r.position_time[-1] for r in three)
-        ways = [abs(float(np.diff(np.interp(ends, r.position_time, r.position))[0])) for r in three]
-        if ways[0] > 0:
-            widths.append(sum(ways[1:]) / ways[0])
+    widths = [width for run in runs if (width := _width(run, runs)) is not None]
     if not widths:
         return None
     spread = float(np.std(widths, ddof=1)) / math.sqrt(len(widths)) if len(widths) > 1 else 0.05 * widths[0]
     return float(np.mean(widths)), spread
+
+
+def _width(run: Trial, runs: Sequence[Trial]) -> float | None:
+    """What one run of turning tells of the width; None where it does not turn, or a side is missing."""
+    if run.part != "angular" or len(run.position) < 2:
+        return None
+    sides = [r for r in runs if r.part.endswith(" turning") and r.test == run.test]
+    sides = [r for r in sides if abs(r.time[0] - run.time[0]) < 0.1]
+    if len(sides) != 2 or any(len(s.position) < 2 for s in sides):
+        return None
+    three = (run, *sides)
+    ends = max(r.position_time[0] for r in three), min(r.position_time[-1] for r in three)
+    ways = [abs(float(np.diff(np.interp(ends, r.position_time, r.position))[0])) for r in three]
+    return sum(ways[1:]) / ways[0] if ways[0] > 0 else None
 
 
 def _one(

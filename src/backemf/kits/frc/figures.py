@@ -10,7 +10,7 @@ import numpy as np
 
 from ...figure import Curve, Figure, Panel, over_time
 from .characterize import UNITS, Characterization
-from .loop_gains import Feedback, step_response
+from .loop_gains import Feedback, StepResponse, step_response
 
 _LEVEL = 0.5
 """Share of what the input can reach that a step asks for, where none was told."""
@@ -77,6 +77,20 @@ def step_panels(measured: Characterization) -> list[Panel]:
     return panels
 
 
+def _settled_run(
+    measured: Characterization, feedback: Feedback, gains: dict[str, float], step: float
+) -> StepResponse:
+    """A simulated step, long enough to see it come to rest."""
+    moving, duration = feedback.loop == "velocity", 1.0
+    if moving and math.isfinite(measured.timescale):
+        duration = float(np.clip(8 * measured.timescale, 0.3, 5.0))
+    run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
+    while not moving and run.velocity[-1] != 0 and run.settling_time > 0.7 * duration and duration < 8:
+        duration *= 2
+        run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
+    return run
+
+
 def _step(
     measured: Characterization, name: str, feedback: Feedback, gains: dict[str, float], short: str
 ) -> list[Panel]:
@@ -87,14 +101,7 @@ def _step(
     step = feedback.step
     if step is None:
         step = _LEVEL * top if moving else _LEVEL * measured.limit / max(feedback.volts_per_error, 1e-9)
-    duration = 1.0
-    if moving and math.isfinite(measured.timescale):
-        duration = float(np.clip(8 * measured.timescale, 0.3, 5.0))
-    run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
-    # Long enough to see it come to rest.
-    while not moving and run.velocity[-1] != 0 and run.settling_time > 0.7 * duration and duration < 8:
-        duration *= 2
-        run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
+    run = _settled_run(measured, feedback, gains, step)
     settled = "does not settle" if moving else "friction holds it off"
     if math.isfinite(run.settling_time):
         settled = f"settles in {run.settling_time:.2g} s"

@@ -218,21 +218,19 @@ def constants(
 
     A gain that is None was not determined: it becomes a comment, never a number.
     """
-    if language not in LANGUAGES:
-        raise UnknownName("language", language, LANGUAGES)
-    if mechanism not in _CLASSES:
-        raise UnknownName("mechanism", mechanism, _CLASSES)
-    if not any(value is not None for value in gains.values()):
+    for kind, given, valid in (("language", language, LANGUAGES), ("mechanism", mechanism, _CLASSES)):
+        if given not in valid:
+            raise UnknownName(kind, given, valid)
+    if set(gains.values()) <= {None}:
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
-    rows: list[Row] = [(name, value, (units or {}).get(name, "")) for name, value in gains.items()]
-    for loop, some in (feedback or {}).items():
-        rows += [
-            (f"{name}{loop.capitalize()}", value, f"{loop} loop") for name, value in some.items() if value
-        ]
-    rows += [(f"k_{name}", value, unit) for name, (value, unit) in (simulation or {}).items()]
+    units, simulation = units or {}, simulation or {}
+    rows: list[Row] = [(name, value, units.get(name, "")) for name, value in gains.items()]
+    loops = [(loop, name, value) for loop, some in (feedback or {}).items() for name, value in some.items()]
+    rows += [(f"{name}{loop.capitalize()}", value, f"{loop} loop") for loop, name, value in loops if value]
+    rows += [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
     mark = "#" if language == "python" else "//"
     lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)
-    plant = _plant(simulation or {}, mechanism, motor, n_motors, language)
+    plant = _plant(simulation, mechanism, motor, n_motors, language)
     lines += [f"{mark} {line}".rstrip() for line in plant]
     return "\n".join([*(f"{mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
 

@@ -315,14 +315,16 @@ def missing_test(gain: str, mechanism: str, runs: Sequence[Trial]) -> str:
     fast = [t for t in tests if t.startswith("dynamic")]
     ways = {t.rpartition("-")[2] for t in tests}
     other = "reverse" if ways == {"forward"} else "forward"
+    one_way = len(ways) == 1
     if not slow:
-        return f"quasistatic-{other if len(ways) == 1 and mechanism == 'elevator' else 'forward'}"
-    if gain in ("kS", "kG", "offset") and len(ways) == 1:
+        return f"quasistatic-{other if one_way and mechanism == 'elevator' else 'forward'}"
+    if one_way and gain in ("kS", "kG", "offset"):
         return f"quasistatic-{other}"
-    if not fast or mechanism == "arm":
-        return f"dynamic-{'forward' if 'dynamic-forward' not in tests else 'reverse'}" + (
-            " over a wide range of angles" if mechanism == "arm" else ""
-        )
+    way = "forward" if "dynamic-forward" not in tests else "reverse"
+    if mechanism == "arm":
+        return f"dynamic-{way} over a wide range of angles"
+    if not fast:
+        return f"dynamic-{way}"
     return "a longer quasistatic test, recorded with less noise"
 
 
@@ -354,8 +356,35 @@ def fit_findings(
     segments: Sequence[Segment],
 ) -> Iterator[Finding]:
     """What the fit shows: motion before its cause, parts that disagree, what no gains explain."""
-    named = fit.early > EARLY
-    if named:
+    causes = [*_too_early(fit), *_disagreements(parts)]
+    yield from causes
+    effort = max(float(np.max(np.abs(s.input))) for s in segments)
+    if fit.unexplained > LEFT * effort and not causes:
+        text = (
+            f"an input of {fit.unexplained:.2g} is left that no gains explain: the mechanism is not quite"
+            " what its model says. The intervals allow for it."
+        )
+        remedy = "look at the residuals with --plot: slip, play, a sagging supply, or another mechanism"
+        yield finding("unexplained", text, remedy, input=fit.unexplained)
+    yield from _rests_on_model(fit, gains, segments)
+
+
+def _rests_on_model(
+    fit: MechanismFit, gains: Mapping[str, Interval], segments: Sequence[Segment]
+) -> Iterator[Finding]:
+    """Friction and weight that only fast tests tell apart."""
+    up, down = slow_ways(segments)
+    if "kG" in fit.names and up != down and gains["kS"][0] is not None:
+        text = (
+            "kS and kG are told apart only by comparing slow tests one way with fast ones the other way; the"
+            f" fast ones' input is taken to be sure to {100 * UNSURE:g} %."
+        )
+        yield finding("rests_on_model", text, f"add quasistatic-{'reverse' if up else 'forward'}")
+
+
+def _too_early(fit: MechanismFit) -> Iterator[Finding]:
+    """Motion before its cause."""
+    if fit.early > EARLY:
         text = (
             f"the motion is seen {1e3 * fit.early:.0f} ms before the input that causes it. The delay was"
             " taken to be 0, and the intervals allow for as much."
@@ -365,10 +394,13 @@ def fit_findings(
             " voltage and the motion in the same cycle and on one clock"
         )
         yield finding("effect_before_cause", text, remedy, lead=fit.early)
+
+
+def _disagreements(parts: Mapping[str, Mapping[str, tuple[Interval, Interval, str]]]) -> Iterator[Finding]:
+    """Parts of the data that give different gains."""
     for name, told in parts.items():
         code, one, other, remedy = PARTS[name]
         clear = {g: t for g, t in told.items() if _clearly(t)}
-        named = named or bool(clear)
         if clear:
             said = "; ".join(
                 f"{g} is {_spelled(a)} {one} and {_spelled(b)} {other} [{unit}]"
@@ -377,21 +409,6 @@ def fit_findings(
             text = f"{said}. The intervals hold both."
             numbers = {f"{g}_{k}": part[0] or 0.0 for g, t in clear.items() for k, part in enumerate(t[:2])}
             yield finding(code, text, remedy, **numbers)
-    effort = max(float(np.max(np.abs(s.input))) for s in segments)
-    if fit.unexplained > LEFT * effort and not named:
-        text = (
-            f"an input of {fit.unexplained:.2g} is left that no gains explain: the mechanism is not quite"
-            " what its model says. The intervals allow for it."
-        )
-        remedy = "look at the residuals with --plot: slip, play, a sagging supply, or another mechanism"
-        yield finding("unexplained", text, remedy, input=fit.unexplained)
-    up, down = slow_ways(segments)
-    if "kG" in fit.names and up != down and gains["kS"][0] is not None:
-        text = (
-            "kS and kG are told apart only by comparing slow tests one way with fast ones the other way; the"
-            f" fast ones' input is taken to be sure to {100 * UNSURE:g} %."
-        )
-        yield finding("rests_on_model", text, f"add quasistatic-{'reverse' if up else 'forward'}")
 
 
 def _clearly(told: tuple[Interval, Interval, str]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ...physics.maths import is_number
 
 FORMAT = "SysId JSON"
 SUFFIXES = (".json",)
@@ -42,7 +43,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     if unit is None:
         raise ReadError(f"'units' is {word!r}; expected one of {', '.join(w.capitalize() for w in _UNITS)}")
     scale = content.get("unitsPerRotation", 1.0)
-    if not isinstance(scale, int | float) or isinstance(scale, bool) or scale == 0:
+    if not is_number(scale) or scale == 0:
         raise ReadError(f"'unitsPerRotation' is {scale!r}; expected a number other than 0")
     recordings: list[Recording] = []
     note = f"{word}, {scale:g} a rotation"

@@ -122,22 +122,16 @@ def is_derived(t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray) -
 
 def segment(run: Trial) -> Segment | None:
     """The usable part of a run; None where nothing moves."""
-    u = run.input
-    acting = np.flatnonzero(np.abs(u) > 1e-9)
+    acting = np.flatnonzero(np.abs(run.input) > 1e-9)
     if len(acting) == 0 or len(run.velocity) < 8:
         return None
     onset, end = float(run.time[acting[0]]), float(run.time[acting[-1]])
     t_v, v, t_p, p = run.velocity_time, run.velocity, run.position_time, run.position
-    noise = scatter_of(v)
     top = float(np.percentile(np.abs(calm(v)[0]), 98))
     stale = _stale_share(run, top)
     if stale > _STALE:
-        fresh = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
-        t_v, v = t_v[fresh], v[fresh]
-        if len(p):
-            fresh = np.concatenate([[True], np.diff(p) != 0])
-            t_p, p = t_p[fresh], p[fresh]
-        noise = scatter_of(v)
+        t_v, v, t_p, p = _fresh(t_v, v, t_p, p, top)
+    noise = scatter_of(v)
     inside = (t_v <= end + 1e-9) & (t_v >= onset - 0.05)
     t_v, v = t_v[inside], v[inside]
     if len(v) < 8:
@@ -152,29 +146,19 @@ def segment(run: Trial) -> Segment | None:
     if first is None or top <= 5 * calm_noise or top <= 0:
         return None
     stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
-    if math.isfinite(stopped):
-        inside = t_v < stopped
-        t_v, v, smooth = t_v[inside], v[inside], smooth[inside]
-        if len(v) < 8:
-            return None
-    before = v[: max(1, int(np.searchsorted(t_v, onset + 1e-9, side="right")))]  # the input has not acted yet
-    still = abs(float(np.mean(before))) <= min(4 * noise / math.sqrt(len(before)), 0.2 * top) + 0.02 * top
-    rests = not run.slow and still
+    before = t_v < stopped if math.isfinite(stopped) else slice(None)
+    t_v, v, smooth = t_v[before], v[before], smooth[before]
+    if len(v) < 8:
+        return None
+    rests = not run.slow and _is_still(t_v, v, onset, noise, top)
     first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
     breakaway = input_before(run, t_v[first]) if run.slow else math.nan
     if not rests:
         t_v, v, smooth = t_v[first:], v[first:], smooth[first:]
     if len(v) < 8:
         return None
-    inside = (t_p >= t_v[0] - 1e-9) & (t_p <= t_v[-1] + 1e-9)
     start = float(np.interp(t_v[0], t_p, p)) if len(p) else 0.0
-    t_p, p = t_p[inside], p[inside]
-    if rests and len(p):  # at rest a coarse position errs alike in every sample: one of them says it all
-        moves = np.flatnonzero(np.diff(p))
-        begins = int(moves[0]) if len(moves) else 0
-        t_p, p = t_p[begins:], p[begins:]
-    if len(p) < 8:
-        t_p, p = t_p[:0], p[:0]
+    t_p, p = _positions_within(t_p, p, t_v, rests)
     return Segment(
         run=run,
         time=run.time,
@@ -197,6 +181,34 @@ def segment(run: Trial) -> Segment | None:
         stopped=stopped,
         stale=stale,
     )
+
+
+def _fresh(
+    t_v: np.ndarray, v: np.ndarray, t_p: np.ndarray, p: np.ndarray, top: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities and positions without those that repeat the one before while it moves."""
+    fresh_v = np.concatenate([[True], np.diff(v) != 0]) | (np.abs(v) < 0.02 * top)
+    fresh_p = np.concatenate([[True], np.diff(p) != 0])[: len(p)]
+    return t_v[fresh_v], v[fresh_v], t_p[fresh_p], p[fresh_p]
+
+
+def _is_still(t: np.ndarray, v: np.ndarray, onset: float, noise: float, top: float) -> bool:
+    """Whether nothing moves until the input acts."""
+    before = v[: max(1, int(np.searchsorted(t, onset + 1e-9, side="right")))]
+    return abs(float(np.mean(before))) <= min(4 * noise / math.sqrt(len(before)), 0.2 * top) + 0.02 * top
+
+
+def _positions_within(
+    t: np.ndarray, p: np.ndarray, t_v: np.ndarray, rests: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions while velocities are used; none where they are too few."""
+    inside = (t >= t_v[0] - 1e-9) & (t <= t_v[-1] + 1e-9)
+    t, p = t[inside], p[inside]
+    if rests and len(p):  # at rest a coarse position errs alike in every sample: one of them says it all
+        moves = np.flatnonzero(np.diff(p))
+        begins = int(moves[0]) if len(moves) else 0
+        t, p = t[begins:], p[begins:]
+    return (t, p) if len(p) >= 8 else (t[:0], p[:0])
 
 
 def _stale_share(run: Trial, top: float) -> float:

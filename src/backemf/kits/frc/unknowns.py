@@ -52,19 +52,22 @@ class Model:
         self.n_all = at
         self.pieces = [np.zeros(1, int) for _ in segments]
         self.starts = [s.start_position for s in segments]
-        span = max(float(np.max(np.abs(s.smooth))) for s in segments)
-        self.span, self.effort = span, max(float(np.max(np.abs(s.input))) for s in segments)
-        self.floor_v = FLOOR * min(float(np.max(np.abs(s.smooth))) for s in segments)
-        self.scale_v = max(float(np.median([s.noise_velocity for s in segments])), self.floor_v)
-        self.scale_p = max((s.noise_position for s in segments if len(s.position)), default=1.0)
-        reach = min((float(np.ptp(s.position)) for s in segments if len(s.position)), default=1.0)
-        self.floor_p = max(FLOOR * reach, 1e-12)
+        self._set_scales(segments)
         # A ramp alone cannot tell a delay from friction: without a step, sensors are taken to be about as
         # late as they usually are.
         self.assumed = 0.0 if any(not s.run.slow for s in segments) else 1.0 / DELAY_ASSUMED
-        self.scale_p = max(self.scale_p, self.floor_p)
         self.held: dict[int, float] = {}
         """Unknowns that stay as they are, each with how unsure it is all the same."""
+
+    def _set_scales(self, segments: Sequence[Segment]) -> None:
+        """How large motion and input are, and the scatter of each channel to begin with."""
+        fastest = [float(np.max(np.abs(s.smooth))) for s in segments]
+        self.span, self.effort = max(fastest), max(float(np.max(np.abs(s.input))) for s in segments)
+        self.floor_v = FLOOR * min(fastest)
+        self.scale_v = max(float(np.median([s.noise_velocity for s in segments])), self.floor_v)
+        placed = [s for s in segments if len(s.position)]
+        self.floor_p = max(FLOOR * min((float(np.ptp(s.position)) for s in placed), default=1.0), 1e-12)
+        self.scale_p = max(max((s.noise_position for s in placed), default=1.0), self.floor_p)
 
     @property
     def delays(self) -> list[int]:

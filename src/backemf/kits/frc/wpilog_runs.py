@@ -4,7 +4,7 @@ when a test ran; and recordings of tests, whatever wrote the file, every run as 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -198,21 +198,9 @@ def find_runs(
     name, _, chosen = (preset or "").partition(":")
     if preset is not None and name not in LOGGERS:
         raise UnknownName("preset", name, LOGGERS)
-    known = {}
-    for logger in (LOGGERS[name],) if preset is not None else LOGGERS.values():
-        motors = motors_of(logged, logger)
-        if any(_complete(signals) for signals in motors.values()):
-            known[logger.name] = motors
-    presets = f"the presets: {listed()}; or name the entries with --map"
-    if preset is not None and not known:
-        without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
-        raise ReadError(f"{without}; {presets}")
-    if "sysid" in known:  # written for this very purpose
-        known = {"sysid": known["sysid"]}
-    if len(known) > 1:
-        return [], f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
-    if not known:
-        return [], f"no logger's entry names are known here; {presets}" if windows else ""
+    known = _loggers_of(logged, LOGGERS.values() if preset is None else (LOGGERS[name],))
+    if len(known) != 1:
+        return [], _unknown_logger(known, name if preset is not None else "", bool(windows))
     ((key, motors),) = known.items()
     if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
         windows, chosen = tests_of(chosen, windows), ""
@@ -221,14 +209,40 @@ def find_runs(
         return [], f"give --preset {key} to read its {', '.join(motors)}"
     if not windows:
         return [_whole(path, motors, LOGGERS[key])], ""
+    return _runs_of(path, logged, windows, motors, key, chosen)
+
+
+def _unknown_logger(known: Collection[str], name: str, tests: bool) -> str:
+    """What to say where no logger's names are there, or those of several."""
+    presets = f"the presets: {listed()}; or name the entries with --map"
+    if known:
+        return f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
+    if name:
+        without = f"no motor of the preset {name} ({LOGGERS[name].about}) has input and motion"
+        raise ReadError(f"{without}; {presets}")
+    return f"no logger's entry names are known here; {presets}" if tests else ""
+
+
+def _loggers_of(logged: Sequence[Series], loggers: Iterable[Logger]) -> dict[str, Motors]:
+    """Motors with input and motion, by the logger whose names they have."""
+    every = {logger.name: motors_of(logged, logger) for logger in loggers}
+    known = {name: motors for name, motors in every.items() if any(map(_complete, motors.values()))}
+    return {"sysid": known["sysid"]} if "sysid" in known else known  # written for this very purpose
+
+
+def _runs_of(
+    path: Path, logged: Sequence[Series], windows: Sequence[Window], motors: Motors, key: str, chosen: str
+) -> tuple[list[Recording], str]:
+    """(a recording for every run and motor of one logger, what is unclear)."""
     runs: list[Recording] = []
-    for some in {w.name: [x for x in windows if x.name == w.name] for w in windows}.values():
+    endings = {w.mechanism for w in windows_of(logged)}
+    for mechanism in dict.fromkeys(w.name for w in windows):
+        some = [w for w in windows if w.name == mechanism]
         mine = motors if chosen or key == "sysid" else _driven(motors, some)
         if len(mine) > 1 and not chosen and key != "sysid":
             first, *others = mine
             which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
             return [], f"several motors run during the tests; {which}"
-        endings = {w.mechanism for w in windows_of(logged)}
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
     return runs, ""
 
@@ -295,29 +309,33 @@ def _recordings(
     endings: Collection[str],
 ) -> list[Recording]:
     """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
-    mine = {}
-    for motor, signals in motors.items():
-        if logger.name != "sysid":
-            mine[motor] = signals
-        elif window.mechanism == _ending(motor, endings):
-            mine[motor.removesuffix(window.mechanism).rstrip("-") or window.mechanism] = signals
+    mine = motors if logger.name != "sysid" else _motors_of(motors, window, endings)
     clock = _cycles(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
-    words = {motor: "" for motor in cut}
     out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
-    left, right = (next((m for m in out if _is_side(m, side)), None) for side in ("left", "right"))
-    if left and right:
-        gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
-        turning = _turning(out[left], out[right], gyro)
-        if turning is not None:
-            words[left] = words[right] = " turning"
-            if turning:
-                out["angular"], words["angular"] = turning, ""
+    gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
+    words = _tell_turning(out, gyro)
     end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     note = (f"run {window.number} of {window.test}, read as {logger.name}",)
-    names = {motor: f"{window.test} {motor}{words[motor]} {end}" for motor in out}
+    names = {motor: f"{window.test} {motor}{words.get(motor, '')} {end}" for motor in out}
     more = {"notes": note, "mechanism": window.name}
     return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _tell_turning(out: dict[str, list[Channel]], gyro: Sequence[Channel]) -> dict[str, str]:
+    """What to add to the names of the sides where they turn; the turning itself joins `out`."""
+    left, right = (next((m for m in out if _is_side(m, side)), None) for side in ("left", "right"))
+    turning = _turning(out[left], out[right], gyro) if left and right else None
+    if turning:
+        out["angular"] = turning
+    return {} if turning is None else {side: " turning" for side in (left, right) if side}
+
+
+def _motors_of(motors: Motors, window: Window, endings: Collection[str]) -> Motors:
+    """The motors of SysIdRoutineLog's that are of a window's mechanism, without its name."""
+    mine = {m: signals for m, signals in motors.items() if window.mechanism == _ending(m, endings)}
+    end = window.mechanism
+    return {m.removesuffix(end).rstrip("-") or end: signals for m, signals in mine.items()}
 
 
 def _ending(motor: str, mechanisms: Collection[str]) -> str:

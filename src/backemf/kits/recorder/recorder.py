@@ -54,37 +54,24 @@ def run_record(options: RecordOptions) -> list[Log]:
         InvalidValue: of a number out of range, or where nobody said that things may move.
         RecordingStopped: where a motion ended before its time.
     """
-    bus, rate, speed = options.bus, options.rate, options.speed
-    port, to = options.port, options.to
-    if not hasattr(os, "pwrite"):
-        raise NotAvailable(
-            "recording needs processes and files as Linux and macOS have them; use one of these"
-        )
-    if bus not in BUSES:
-        raise UnknownName("bus", bus, BUSES)
-    if not 1.0 <= rate <= FASTEST:
-        raise InvalidValue(f"rate is {rate:g} Hz; expected from 1 to {FASTEST:g}")
-    if not speed > 0:
-        raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real servos")
-    options.check(scopes(options), bus)
+    _check(options)
     named = joints(options.ids)
     plan = _plan(options)
     plan.for_joints(list(named))
     zero, bench = _zero(options.zero), options.bench
     bench = bench_of(bench) if isinstance(bench, str) else bench
-    limits = options.limits or plan.limits
-    limits = limits if isinstance(limits, SafetyLimits) else with_limits(limits, plan.limits)
-    places = {one.name: _place(Path(to), one, named) for one in plan.motions}
+    limits = _limits(options, plan)
+    places = {one.name: _place(Path(options.to), one, named) for one in plan.motions}
     job = {
-        **{"bus": bus, "port": str(port), "baud": options.baud, "interface": options.interface, "zero": zero},
-        "gains": list(options.gains),
-        **{"ids": {str(id): name for name, id in named.items()}, "rate": rate, "speed": speed},
+        **{name: getattr(options, name) for name in ("bus", "baud", "interface", "rate", "speed")},
+        **{"port": str(options.port), "zero": zero, "gains": list(options.gains)},
+        "ids": {str(id): name for name, id in named.items()},
         "limits": plain(limits, inside=True),
     }
     with signals_as_interruptions() as again, Guardian(job) as guardian:
         survey = guardian.hear()
         kept = watched(limits, plan, survey, zero)
-        wrong = list(problems(survey, plan, limits, zero, str(port)))
+        wrong = list(problems(survey, plan, limits, zero, str(options.port)))
         if wrong:
             raise BusError("\n".join(wrong))
         text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
@@ -93,12 +80,9 @@ def run_record(options: RecordOptions) -> list[Log]:
         if options.dry_run:
             return []
         todo = [one for one in plan.motions if not places[one.name][1]]
-        if todo and not options.yes and not (options.confirm is not None and options.confirm(text)):
-            raise InvalidValue(
-                "nothing was moved: the first motion needs --yes (in Python: yes=True), or a person's"
-                " confirmation"
-            )
-        Path(to).mkdir(parents=True, exist_ok=True)
+        if todo:
+            _need_consent(options, text)
+        Path(options.to).mkdir(parents=True, exist_ok=True)
         guardian.send({"do": "limits", "limits": plain(kept, inside=True)})
         for one in todo:
             head = _head(job, survey, one, bench, kept, zero)
@@ -107,6 +91,36 @@ def run_record(options: RecordOptions) -> list[Log]:
 
 
 record = takes(RecordOptions)(run_record)
+
+
+def _check(options: RecordOptions) -> None:
+    """Refuse what cannot be recorded, before a port is opened."""
+    if not hasattr(os, "pwrite"):
+        raise NotAvailable(
+            "recording needs processes and files as Linux and macOS have them; use one of these"
+        )
+    if options.bus not in BUSES:
+        raise UnknownName("bus", options.bus, BUSES)
+    if not 1.0 <= options.rate <= FASTEST:
+        raise InvalidValue(f"rate is {options.rate:g} Hz; expected from 1 to {FASTEST:g}")
+    if not options.speed > 0:
+        raise InvalidValue(f"speed is {options.speed:g}; expected a number above 0, 1 for real servos")
+    options.check(scopes(options), options.bus)
+
+
+def _limits(options: RecordOptions, plan: Motions) -> SafetyLimits:
+    """What holds while something moves: as it is given, or in words on top of the plan's."""
+    given = options.limits or plan.limits
+    return given if isinstance(given, SafetyLimits) else with_limits(given, plan.limits)
+
+
+def _need_consent(options: RecordOptions, text: str) -> None:
+    """Nothing moves before somebody said so; `text` is what a person is shown."""
+    if not options.yes and not (options.confirm is not None and options.confirm(text)):
+        raise InvalidValue(
+            "nothing was moved: the first motion needs --yes (in Python: yes=True), or a person's"
+            " confirmation"
+        )
 
 
 def _play(

@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,8 +98,7 @@ def layout(lines: list[str]) -> Layout:
     kinds = _kinds(list(table.values())[-200:], width, decimal)
     numeric = [j for j in range(width) if kinds[j] == "number"]
     first = next((k for k, row in table.items() if _is_row([kind(row[j], decimal) for j in numeric])), None)
-    below = [k for k in rows if first is not None and k >= first]
-    if first is None or sum(k in table for k in below) < 0.5 * len(below):
+    if first is None or not _is_mostly_in(table, [k for k in rows if k >= first]):
         why = "most lines have no common number of cells; expected a table in text"
         raise ReadError(f"no table of numbers found: {why}")
     without_header = [row for k, row in table.items() if k >= first]
@@ -125,6 +124,10 @@ def _dialect(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
         if score > best[0] * 1.001:
             best = (score, separator, decimal, width)
     return best[1:] if best[0] else _single(lines, rows)
+
+
+def _is_mostly_in(table: Collection[int], lines: list[int]) -> bool:
+    return sum(k in table for k in lines) >= 0.5 * len(lines)
 
 
 def _is_row(kinds: list[str]) -> bool:

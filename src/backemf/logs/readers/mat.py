@@ -112,7 +112,7 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
         return _matrix(next(parts)[1], order, depth + 1)[1]
 
     flags = int(_numbers(next(parts), order)[0])
-    shape = tuple(int(n) for n in _numbers(next(parts), order))
+    shape = tuple(map(int, _numbers(next(parts), order)))
     name = bytes(next(parts)[1]).rstrip(b"\0").decode("utf-8", "replace")
     if len(shape) < 2 or min(shape) < 0:
         raise ValueError(f"its size is {shape}")
@@ -122,7 +122,7 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
     if kind == STRUCT and 0 < count <= WIDEST:
         fields = _fields(name, int(_numbers(next(parts), order)[0]), bytes(next(parts)[1]))
         each = [{field: inner() for field in fields} for _ in range(count)]
-        return name, each[0] if count == 1 else {str(k): value for k, value in enumerate(each)}
+        return name, each[0] if count == 1 else dict(zip(map(str, range(count)), each, strict=True))
     if kind == CELL and 0 < count <= WIDEST:
         return name, {str(k): inner() for k in range(count)}
     return name, None

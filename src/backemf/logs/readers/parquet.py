@@ -58,13 +58,14 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         joined = _join_batches(pa, file, {column: kinds[column] for column in kept}, report)
     if not titles or not total:
         raise ReadError(f"no rows of numbers; found: {', '.join([*kinds, *left]) or 'nothing'}")
-    channels = []
-    for title, column, j in titles:
-        if title.name in wanted:
-            values = joined[column] if j is None else joined[column][:, j]
-            channels.append(Channel.of(title.name, values, unit=title.unit))
-        else:
-            channels.append(replace(title, n=total))
+
+    def channel(title: Channel, column: str, j: int | None) -> Channel:
+        if title.name not in wanted:
+            return replace(title, n=total)
+        values = joined[column] if j is None else joined[column][:, j]
+        return Channel.of(title.name, values, unit=title.unit)
+
+    channels = [channel(*title) for title in titles]
     notes = (f"no numbers, not used: {', '.join(left)}",) if left else ()
     return [Recording.of(path, FORMAT, channels, notes=notes)]
 

@@ -15,6 +15,7 @@ from ... import signal
 from ...errors import BackemfError
 from ...findings import Finding, finding
 from ...physics.bench import Pendulum
+from ...physics.maths import is_number
 from ...signal import Command
 from ..recording import Channel, Columns, ReadError, Recording
 
@@ -120,7 +121,7 @@ def _number(facts: dict[str, Any], key: str) -> float | None:
     value = facts.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise ReadError(f"{key!r} is {value!r:.40}; expected a number")
     return float(value)
 
@@ -205,7 +206,7 @@ def commanded(facts: dict[str, Any]) -> tuple[Command | None, list[str]]:
         except BackemfError as error:
             return None, [f"the command {named!r:.40} is not used: {error}"]
     there = [facts.get(name) for name in ("A", "f", "w", "b", "t_0")]
-    numbers = [float(x) for x in there if isinstance(x, int | float) and not isinstance(x, bool)]
+    numbers = [float(x) for x in there if x is not None and is_number(x)]
     if len(numbers) < len(there):
         return None, []
     A, f, w, b, t_0 = numbers

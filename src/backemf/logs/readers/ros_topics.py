@@ -150,18 +150,26 @@ def sample_trajectories(
         times = np.union1d(np.arange(0.0, plan.after[-1], STEP), plan.after)
         times = times[start + times < until]
         for j, joint in enumerate(plan.joints[: plan.positions.shape[1]]):
-            before = out.setdefault(joint, ([], []))
-            values = _between(
-                plan, j, times, float(before[1][-1][-1]) if before[1] and len(before[1][-1]) else None
-            )
-            good = (
-                times >= plan.after[0] if not before[1] and plan.after[0] > 0 else np.ones(len(times), bool)
-            )
-            if good.any():
-                before[0].append(start + times[good])
-                before[1].append(values[good])
+            _append_sampled(out.setdefault(joint, ([], [])), plan, j, times, start)
     joined = {j: (np.concatenate(t), np.concatenate(v)) for j, (t, v) in out.items() if t}
     return {j: _increasing(*pair) for j, pair in joined.items()}
+
+
+def _append_sampled(
+    before: tuple[list[np.ndarray], list[np.ndarray]],
+    plan: SentTrajectory,
+    j: int,
+    times: np.ndarray,
+    start: float,
+) -> None:
+    """Add what a message makes of one joint to what those before it made."""
+    last = float(before[1][-1][-1]) if before[1] and len(before[1][-1]) else None
+    values = _between(plan, j, times, last)
+    late = not before[1] and plan.after[0] > 0  # nobody knows where it was until the first point
+    good = times >= plan.after[0] if late else np.ones(len(times), bool)
+    if good.any():
+        before[0].append(start + times[good])
+        before[1].append(values[good])
 
 
 def _increasing(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,5 @@
-"""What looks wrong about an actuator of a model, with the numbers that a real one has."""
+"""What looks wrong about an actuator of a model, with the numbers that a real one has; its bristle among
+them: how it rings, whether it is passive, and the time step that it bears."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ class Placed(NamedTuple):
     system: LiveSystem
     fit: Fit | None
     n_line: int
+    number: int
+    """By which models know its structure."""
     functions: Any
 
 
@@ -68,48 +70,65 @@ def attach(
     switch       also give every drive an element "NAME_disabled" there: at 1 it is off, as a servo is whose
                  torque is disabled, and at 0 it is on.
     """
-    mujoco = load_mujoco()
     wanted = dict(actuators) if isinstance(actuators, Mapping) else _of_all(actuators)
     if not wanted:
         raise MissingValue("attach got no actuators; expected joints and their actuators")
-    for word, n in (("substeps", substeps), ("sweeps", sweeps)):
-        if n is not None and not (isinstance(n, int) and n > 0):
-            raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
+    _check_counts(substeps=substeps, sweeps=sweeps)
     spec, name = edit.spec_of(model)
-    if spec.option.integrator == mujoco.mjtIntegrator.mjINT_RK4:
-        raise InvalidValue(
-            f"{name} asks for the integrator RK4, which asks actuators several times a step; expected Euler,"
-            " implicit or implicitfast: set the option's integrator"
-        )
+    _check_integrator(spec, name)
     before = edit.compiled(spec.copy(), name) if any(len(key.act) for key in spec.keys) else None
     known = {pattern: _actuator(given) for pattern, given in wanted.items()}
     findings: list[Finding] = []
-    first, numbers, placed = max([0, *(len(a.userdata) for a in spec.actuators)]), {}, {}
+    first, placed = max([0, *(len(a.userdata) for a in spec.actuators)]), {}
     for joint, pattern in edit.chosen(spec, wanted, name).items():
-        actuator, fit = known[pattern]
-        _same_motion(mujoco, spec, joint, actuator)
-        system, n_line = live_system(actuator, switched=switch), rows.line_of(actuator, spec.option.timestep)
-        numbers[joint], functions = callback.register(system)
-        taken, said = edit.take(spec, joint, actuator, float(system.armature([*system.parameters.values()])))
-        spec.actuator(taken).actdim = rows.size(system, n_line)
+        placed[joint], said = _placed(spec, joint, *known[pattern], switch)
         findings += said
-        placed[joint] = Placed(taken, system, fit, n_line, functions)
     _add_channels(spec, placed, feedforward)
     width = first + max(rows.width(one.functions, one.system) for one in placed.values())
     spec.nuser_actuator = width
-    for joint, one in placed.items():
-        heading = callback.heading(numbers[joint], width, first, one.functions.WIDTH)
+    for one in placed.values():
+        heading = callback.heading(one.number, width, first, one.functions.WIDTH)
         spec.actuator(one.name).dynprm[: len(heading)] = heading
     if before is not None:
         edit.keyframes(spec, before, {one.name for one in placed.values()})
     made = edit.compiled(spec, name)
-    for joint, J in _inertias(made, placed).items():
+    _check_inertias(made, placed, name)
+    return _filled(made, spec, placed, findings, substeps, sweeps)
+
+
+def _check_counts(**counts: int | None) -> None:
+    for word, n in counts.items():
+        if n is not None and not (isinstance(n, int) and n > 0):
+            raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
+
+
+def _check_inertias(model: Any, placed: Mapping[str, Placed], name: str) -> None:
+    for joint, J in _inertias(model, placed).items():
         if J < INERTIA_FLOOR:
             raise MissingValue(
                 f"joint {joint!r} of {name} moves nothing that has inertia, and its actuator brings none"
                 " (motor.rotor_inertia is 0, or backlash parts it from the joint); give the link a mass"
             )
-    return _filled(made, spec, placed, findings, substeps, sweeps)
+
+
+def _check_integrator(spec: Any, name: str) -> None:
+    if spec.option.integrator == load_mujoco().mjtIntegrator.mjINT_RK4:
+        raise InvalidValue(
+            f"{name} asks for the integrator RK4, which asks actuators several times a step; expected Euler,"
+            " implicit or implicitfast: set the option's integrator"
+        )
+
+
+def _placed(
+    spec: Any, joint: str, actuator: Actuator, fit: Fit | None, switch: bool
+) -> tuple[Placed, list[Finding]]:
+    """An actuator put onto a joint of a model, and what there is to say of that."""
+    _same_motion(load_mujoco(), spec, joint, actuator)
+    system, n_line = live_system(actuator, switched=switch), rows.line_of(actuator, spec.option.timestep)
+    number, functions = callback.register(system)
+    taken, said = edit.take(spec, joint, actuator, float(system.armature([*system.parameters.values()])))
+    spec.actuator(taken).actdim = rows.size(system, n_line)
+    return Placed(taken, system, fit, n_line, number, functions), said
 
 
 def _filled(

@@ -98,14 +98,18 @@ def take(spec: Any, joint: str, actuator: Actuator, armature: float) -> tuple[st
     mine.gaintype, mine.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_USER
     mine.dyntype = mujoco.mjtDyn.mjDYN_USER
     mine.gainprm[:] = 0.0
-    place = spec.joint(joint)
     if scale != 1.0:
         findings.append(_geared(mine.name, joint, scale))
     if not (by_position and was_position and scale == 1.0):  # the old range is that of something else
-        ranged = by_position and bool(place.limited) and place.range[1] > place.range[0]
-        mine.ctrllimited, mine.ctrlrange = int(ranged), list(place.range) if ranged else [0.0, 0.0]
-    _bare(place, armature)
+        _limit(mine, spec.joint(joint), by_position)
+    _bare(spec.joint(joint), armature)
     return mine.name, findings
+
+
+def _limit(actuator: Any, joint: Any, by_position: bool) -> None:
+    """The range of a joint's positions for an actuator that follows them, and none for another."""
+    ranged = by_position and bool(joint.limited) and joint.range[1] > joint.range[0]
+    actuator.ctrllimited, actuator.ctrlrange = int(ranged), list(joint.range) if ranged else [0.0, 0.0]
 
 
 def _replaced(mine: Any, joint: str, others: int) -> Finding:

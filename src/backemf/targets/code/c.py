@@ -22,6 +22,7 @@ from ...findings import Finding
 from ...physics.actuator import Actuator
 from ..export import Export, Request, complete, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
 from . import cc
 from .names import array, comment, enumeration, identifier, literal, macro
@@ -31,7 +32,7 @@ UNITS = (
 )
 OWN_STEP = True
 """It takes the engine's own steps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "`p[KNEE_P_...]`", "by path, in double, with every digit"),
     ("the engine's time step", "knee_prepare, knee_advance", "traced, so the physics is the engine's"),
     ("every state", "`s[KNEE_S_...]`", "by name; position and velocity are yours in knee_torque"),
@@ -196,31 +197,14 @@ def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, lin
 
     system, name = hosted_system(actuator), identifier(joint)
     lowered, shown = lowered_hosted(system), lowered_signals(system)
-    targets, drive = system.inputs[2:], actuator.drive
-    late = drive.delay is not None and bool(targets)
+    targets, late = system.targets, bool(lowered.lag)
     sizes, functions = c.declarations(name, lowered, real).split("\n\n", 1)
     signal_sizes, signal_functions = c.signal_declarations(name, shown, real).split("\n\n", 1)
     rows = [row.split() for row in f"{sizes}\n{signal_sizes}".splitlines()]
     count = {macro.removeprefix(f"{name.upper()}_").lower(): int(n) for _, macro, n in rows}
     paths = [*system.parameters]
     units = [actuator.unit(path) for path in paths]
-    words = {
-        "top": comment(top),
-        "name": name,
-        "NAME": name.upper(),
-        "real": real,
-        "zero": "0.0f" if real == "float" else "0.0",
-        "asked": "".join(f", {real} {target}" for target in targets),
-        "passed": "".join(f", {target}" for target in targets),
-        "listed": ", ".join(targets),
-        "given": ", ".join(targets) or ("0.0f" if real == "float" else "0.0"),
-        "POSITION": macro(name, "s", "position"),
-        "VELOCITY": macro(name, "s", "velocity"),
-        "DELAY": macro(name, "p", "drive.delay"),
-        "n_targets": len(targets),
-        "late": late,
-        "line": line,
-    }
+    words = {"top": comment(top), "late": late, "line": line, **_words(name, real, targets)}
     places = (
         enumeration([macro(name, "p", path) for path in paths], units)
         + enumeration([macro(name, "s", state) for state in system.states])
@@ -248,6 +232,24 @@ def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, lin
         **words,
     )
     return Framed(name, header, source, real, system, shown.names)
+
+
+def _words(name: str, real: str, targets: Sequence[str]) -> dict[str, object]:
+    """What stands at the places of both files."""
+    zero = "0.0f" if real == "float" else "0.0"
+    return {
+        "name": name,
+        "NAME": name.upper(),
+        "real": real,
+        "zero": zero,
+        "asked": "".join(f", {real} {target}" for target in targets),
+        "passed": "".join(f", {target}" for target in targets),
+        "given": ", ".join(targets) or zero,
+        "POSITION": macro(name, "s", "position"),
+        "VELOCITY": macro(name, "s", "velocity"),
+        "DELAY": macro(name, "p", "drive.delay"),
+        "n_targets": len(targets),
+    }
 
 
 def line_for(actuator: Actuator, timestep: float, room: int = 1) -> int:

@@ -26,6 +26,7 @@ from ...physics.actuator import Actuator
 from ..export import Export, Request, complete, header, xml_comment
 from ..motions import Clocked, reference_inertia
 from ..result import BROKEN, packed, unpacked
+from ..spec import whole_rows
 from . import cc
 from .c import UNITS, Framed, findings_of, framed, line_for
 from .fmi import Variable, build_description, description, functions, ordered, variables
@@ -33,7 +34,7 @@ from .names import comment, literal, macro, quoted
 
 OWN_STEP = True
 """It takes the engine's own steps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "parameters, by path", "tunable, with unit, range and every digit"),
     ("the drive's targets", "inputs position_target, ...", "held over a communication step"),
     ("the bench's load", "input load", "every other torque on the joint"),

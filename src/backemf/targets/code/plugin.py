@@ -36,6 +36,7 @@ from ..mujoco.dcmotor import attributes
 from ..mujoco.interface import Old, adapted, old_of
 from ..mujoco.into import JOINT, KEPT, Edited, Model, escaped, inserted, model_of, named_joints, of_joint
 from ..mujoco.run import simulator as mujoco_named
+from ..spec import whole_rows
 from ..template import fill
 from . import cc
 from .c import findings_of
@@ -46,7 +47,7 @@ OWN_STEP = True
 """It takes the engine's own steps."""
 STEPPING = ("substeps", "sweeps")
 """Attributes of a plugin besides parameters and targets."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     (
         "the whole actuator",
         "the plugin backemf.knee",

@@ -1,5 +1,5 @@
 """The actuator that a joint of a user's model has now, and a new one made to be commanded as the old one is:
-a position stays a position of the joint, a torque a torque."""
+a position stays a position of the joint, a torque a torque; and both moved by the same commands."""
 
 from __future__ import annotations
 

@@ -256,11 +256,7 @@ def _words(old: Old) -> str:
 
 def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) -> dict[str, str]:
     """Attributes of the new element: the old one's name, class and range, everything else the export's."""
-    taken = {e.attributes.get("name") for e in model.elements if e.parent == "actuator"}
-    kept = {k: v for k, v in given.items() if k in KEPT}
-    if not given and old.joint not in taken:
-        kept["name"] = old.joint
-    fresh = {**kept, "joint": old.joint}
+    fresh = {**_kept(given, old, model), "joint": old.joint}
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
     if fresh.get("input") == "pos vel ff" and (old.inputs or old.follows == "position_target"):
         fresh["input"] = " ".join(old.inputs) or "pos"  # as many inputs as before
@@ -270,6 +266,14 @@ def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) ->
     elif "saturation" not in fresh and _limited_by_default(model):
         fresh["saturation"] = number(NO_LIMIT)
     return fresh
+
+
+def _kept(given: Mapping[str, str], old: Old, model: Model) -> dict[str, str]:
+    """What the new element keeps of the old one; a new one is named after its joint, where that is free."""
+    taken = {e.attributes.get("name") for e in model.elements if e.parent == "actuator"}
+    if not given and old.joint not in taken:
+        return {"name": old.joint}
+    return {k: v for k, v in given.items() if k in KEPT}
 
 
 def _ctrlrange(mine: Element, fresh: Mapping[str, str], replaced: bool, old: Old) -> dict[str, str]:
@@ -364,6 +368,9 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
     )
 
 
+OF_LIMIT = ("actuator_forcelimited", "actuator_forcerange")
+
+
 def _differences(new: Any, one: Placed) -> list[str]:
     """Numbers of an actuator and its joint that are not the export's in a compiled model."""
     alone = load_mujoco().MjModel.from_xml_string(one.export.text)
@@ -372,7 +379,7 @@ def _differences(new: Any, one: Placed) -> list[str]:
     pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
     pairs.pop("actuator_ctrlspec", None)
     if now.limit is not None and now.limit >= NO_LIMIT:
-        pairs = {n: pair for n, pair in pairs.items() if "forcelimited" not in n and "forcerange" not in n}
+        pairs = {n: pair for n, pair in pairs.items() if n not in OF_LIMIT}
     wrong = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
     mine = int(alone.joint(one.export.joint).dofadr[0])
     for n in JOINT[:3]:

@@ -20,12 +20,13 @@ from ...physics.actuator import Actuator
 from ...store import content
 from ..motions import Clocked
 from ..result import Export, Request, complete, hash_comment, header
+from ..spec import whole_rows
 from .run import simulator as simulator
 
 Adjust = Callable[[Any], None]
 """A change of the attached motors."""
 UNITS = "SI at the joint, also in ctrl: rad, N m, V, A; on a linear axis m and N in the same places."
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("the whole actuator", "be.attach", "as compiled code that MuJoCo's engine calls at every step"),
     ("the drive's first target", "data.ctrl", "in the joint's units"),
     ("further targets, a switch", "data.ctrl", "behind the model's own, with `feedforward` and `switch`"),

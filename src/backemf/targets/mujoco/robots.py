@@ -19,9 +19,8 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import installed_era, load_mujoco, without_log
 from ...mujoco.models import Loaded
-from ...mujoco.robot.dynamics import add_ground
+from ...mujoco.robot.dynamics import add_ground, excerpts
 from ...mujoco.robot.motion import Motion, motion_of
-from ...mujoco.robot.single_joint import excerpts
 from ...mujoco.xml import compiled, parsed
 from ...physics.actuator import Actuator
 from ...results.fit import Fit
@@ -49,16 +48,22 @@ def parted(fit: Fit, logs: Sequence[Log]) -> Parted:
         logs = [_without_echo(log) for log in logs]
     held = fit.score.logs if fit.score is not None and fit.score.held_out else {}
     unseen = [log for log in logs if log.name in held]
-    for name in held:
-        part = PART.fullmatch(name)
-        for log in logs if part is not None else ():
-            if part is not None and log.name == part["log"]:
-                begin, end = float(log.time[0]), float(log.time[-1])
-                cut = begin + (1.0 - float(part["share"]) / 100.0) * (end - begin)
-                unseen.append(replace(log.between(cut, end), name=name))
+    unseen += [part for name in held for part in _held_parts(name, logs)]
     names = {log.name for log in unseen}
     seen = [log for log in logs if log.name not in names]
     return Parted(seen or list(logs), unseen or list(logs))
+
+
+def _held_parts(name: str, logs: Sequence[Log]) -> list[Log]:
+    """The end of a recording that was held out under a name such as "walk (last 30 %)"."""
+    part, ends = PART.fullmatch(name), []
+    if part is None:
+        return []
+    for log in (log for log in logs if log.name == part["log"]):
+        begin, end = float(log.time[0]), float(log.time[-1])
+        cut = begin + (1.0 - float(part["share"]) / 100.0) * (end - begin)
+        ends.append(replace(log.between(cut, end), name=name))
+    return ends
 
 
 def _without_echo(log: Log) -> Log:

@@ -4,16 +4,19 @@ came from, what is drawn from them, and where states begin."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...engine.hosted import LONG_DELAY, HostedSystem
 from ...engine.rows import DELAY
-from ...errors import InvalidValue
+from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ...results.spread import Spread
+from ..motions import Clocked
 from ..template import fill
 
 if TYPE_CHECKING:
@@ -71,8 +74,34 @@ def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
 
 def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: LoweredHosted) -> str:
     """The tables at the top of the file, each with where it came from."""
+    states = [
+        f"ORDERED = {_ordered(actuator)!r}",
+        (
+            "# States, those that are sums of small changes, and those that begin where the joint is, as fast"
+            " as it is, or at the first targets."
+        ),
+        f"STATES = {system.states!r}",
+        f"SUMMED = {_set(name for name, sums in zip(system.states, lowered.summed, strict=True) if sums)}",
+        f"FOLLOWS = {lowered.follows!r}",
+        f"DELAY = {DELAY if lowered.lag else None!r}",
+    ]
+    long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
+    line = fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
+    return "\n".join(["", *_numbers(actuator), *_draws(actuator, spread), *states, line])
+
+
+def _numbers(actuator: Actuator) -> list[str]:
     known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
-    ranges = {path: _range(meta, value) for path, (meta, value) in known.items()}
+    return [
+        "# The actuator's numbers, by path.",
+        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
+        f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
+        *_table("RANGES", {path: _range(meta, value) for path, (meta, value) in known.items()}),
+    ]
+
+
+def _draws(actuator: Actuator, spread: Spread) -> list[str]:
+    """What is drawn, and how far it may be off."""
     errors = {path: error for path, error in spread.errors.items() if error > 0}
     kept = Spread(errors=errors, correlation=_rows(spread, errors))
     by_position = follows_position(actuator)
@@ -80,12 +109,7 @@ def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: L
     origin = "the fit's standard errors" if errors else "none was given"
     assumed = "an assumption of backemf, not a measurement: give your own"
     stated = assumed if spread.units is None else "stated with the export"
-    lines = [
-        "",
-        "# The actuator's numbers, by path.",
-        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
-        f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
-        *_table("RANGES", ranges),
+    return [
         (
             f"# Standard errors, in each parameter's unit: {origin}. CHOLESKY times independent draws is"
             " their correlation."
@@ -103,22 +127,40 @@ def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: L
         ),
         f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
         f"HELD_OUT = {held!r}",
-        f"ORDERED = {_ordered(actuator)!r}",
-        (
-            "# States, those that are sums of small changes, and those that begin where the joint is, as fast"
-            " as it is, or at the first targets."
-        ),
-        f"STATES = {system.states!r}",
-        f"SUMMED = {_set(name for name, sums in zip(system.states, lowered.summed, strict=True) if sums)}",
-        f"FOLLOWS = {lowered.follows!r}",
-        f"DELAY = {DELAY if lowered.lag else None!r}",
     ]
-    long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
-    return (
-        "\n".join(lines)
-        + "\n"
-        + fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
-    )
+
+
+Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Loads on all joints, and their targets (n, n_targets), become positions and velocities after a step."""
+
+
+def move_together(cases: Sequence[Clocked], simulator: str, step: Step) -> list[np.ndarray]:
+    """Several cases at once, each a joint of its own.
+
+    Args:
+        cases: With one time step and equal targets; shorter ones hold their last.
+        simulator: Its name and version.
+        step: Moves all joints by a step.
+
+    Returns:
+        Positions [rad or m] at each case's moments.
+
+    Raises:
+        NotAvailable: A recording was disabled.
+    """
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
+    lengths = [len(case.moments) for case in cases]
+    q, w = (np.array([getattr(case, name) for case in cases]) for name in ("position", "velocity"))
+    sent, positions = [case.mean_inputs for case in cases], np.empty((len(cases), max(lengths)))
+    for k in range(max(lengths)):
+        positions[:, k] = q
+        rows = [min(k, n - 1) for n in lengths]
+        moving = zip(cases, rows, q.tolist(), w.tolist(), strict=True)
+        loads = np.array([case.load(row, x, v) for case, row, x, v in moving])
+        q, w = step(loads, np.array([inputs[row] for inputs, row in zip(sent, rows, strict=True)]))
+    ends = zip(cases, positions, lengths, strict=True)
+    return [case.check(simulator, row[:n].copy()) for case, row, n in ends]
 
 
 def follows_position(actuator: Actuator) -> bool:

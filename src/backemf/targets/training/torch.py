@@ -22,8 +22,9 @@ from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
-from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
+from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
 
 if TYPE_CHECKING:
     from ...engine.compile.lower import LoweredHosted
@@ -33,7 +34,7 @@ UNITS = (
 )
 OWN_STEP = True
 """It takes the engine's own steps."""
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
     ("the engine's time step", "prepare, advance", "traced, so the physics is the engine's"),
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
@@ -78,9 +79,6 @@ def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
 def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     torch, n = _torch(), len(cases)
-    if not all(case.enabled.all() for case in cases):
-        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
-    h, length = cases[0].timestep, max(len(case.moments) for case in cases)
     inertias = torch.tensor([[case.inertia] for case in cases], dtype=torch.float64)
     name, text = next(iter(files.items()))
     space: dict[str, Any] = {"__name__": "exported"}
@@ -90,27 +88,18 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
         one = space["Actuator"](n, 1, inertia=inertias, dtype=torch.float64)
     except Exception as error:  # somebody's changes of a Python file may fail in any way
         raise InvalidValue(f"{name} does not run: {type(error).__name__}: {error}") from None
-    sent = [
-        np.stack([_padded(case.mean_inputs[:, k], length) for case in cases])
-        for k in range(len(cases[0].ctrl))
-    ]
-    start = torch.tensor([[[case.position], [case.velocity]] for case in cases], dtype=torch.float64)
-    q = one.state["position"] = start[:, 0]
-    w = one.state["velocity"] = start[:, 1]
-    positions = np.empty((n, length))
-    for k in range(length):
-        positions[:, k] = q[:, 0]
-        rows = [min(k, len(case.moments) - 1) for case in cases]
-        pairs = zip(cases, rows, q[:, 0].tolist(), w[:, 0].tolist(), strict=True)
-        load = torch.tensor([[case.load(row, x, v)] for case, row, x, v in pairs], dtype=torch.float64)
-        first, *others = (torch.from_numpy(u[:, k : k + 1]) for u in sent) if sent else (None,)
-        named = dict(zip([*cases[0].ctrl][1:], others, strict=True))
-        q, w = one.step(*([] if first is None else [first]), h, load=load, **named)
-    return [case.check(simulator(), positions[i, : len(case.moments)].copy()) for i, case in enumerate(cases)]
+    for state in ("position", "velocity"):
+        start = [[getattr(case, state)] for case in cases]
+        one.state[state] = torch.tensor(start, dtype=torch.float64)
+    targets = [*cases[0].ctrl]
 
+    def step(load: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        given = [torch.from_numpy(column.copy())[:, None] for column in asked.T]
+        named = dict(zip(targets[1:], given[1:], strict=True))
+        q, w = one.step(*given[:1], cases[0].timestep, load=torch.from_numpy(load)[:, None], **named)
+        return q[:, 0].numpy(), w[:, 0].numpy()
 
-def _padded(values: np.ndarray, length: int) -> np.ndarray:
-    return np.concatenate([values, np.full(length - len(values), values[-1])])
+    return move_together(cases, simulator(), step)
 
 
 def write(actuator: Actuator, request: Request) -> Export:

@@ -25,11 +25,12 @@ from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
 from ..motions import Clocked
+from ..spec import whole_rows
 from ..template import fill
-from .tables import SAME, check_targets, class_name, findings, follows_position, numbers
+from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
 from .torch import UNITS
 
-MAPPING: tuple[tuple[str, str, str], ...] = (
+rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
     ("the engine's time step", "kernels(real)", "traced, so the physics is the engine's; one kernel a step"),
     ("every state", "Actuator.state", "by name; position and velocity are the simulator's in `compute`"),
@@ -103,34 +104,25 @@ def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
 def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     wp, n = _warp(), len(cases)
-    if not all(case.enabled.all() for case in cases):
-        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
-    h, length = cases[0].timestep, max(len(case.moments) for case in cases)
     with loaded(files) as module:
-        settings = {"timestep": h, "device": "cpu", "dtype": wp.float64}
+        settings = {"timestep": cases[0].timestep, "device": "cpu", "dtype": wp.float64}
         try:
             one = module.Actuator(n, 1, inertia=[[case.inertia] for case in cases], **settings)
         except Exception as error:  # as above
             raise InvalidValue(f"the file does not run: {type(error).__name__}: {error}") from None
-    inputs = np.zeros((n, length, len(cases[0].ctrl)))
-    for i, case in enumerate(cases):
-        inputs[i, : len(case.moments)], inputs[i, len(case.moments) :] = (
-            case.mean_inputs,
-            case.mean_inputs[-1],
-        )
     targets, load = [one.array(0.0) for _ in cases[0].ctrl], one.array(0.0)
     q, w = (one.state[name].numpy()[:, 0] for name in ("position", "velocity"))  # the memory itself
     q[:], w[:] = [case.position for case in cases], [case.velocity for case in cases]
-    asked, against = [x.numpy()[:, 0] for x in targets], load.numpy()[:, 0]
-    positions = np.empty((n, length))
-    for k in range(length):
-        positions[:, k] = q
-        for i, case in enumerate(cases):
-            against[i] = case.load(min(k, len(case.moments) - 1), float(q[i]), float(w[i]))
-        for t, column in enumerate(asked):
-            column[:] = inputs[:, k, t]
+    columns, against = [x.numpy()[:, 0] for x in targets], load.numpy()[:, 0]
+
+    def step(loads: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        against[:] = loads
+        for column, values in zip(columns, asked.T, strict=True):
+            column[:] = values
         one.step(*targets, load=load)
-    return [case.check(simulator(), positions[i, : len(case.moments)].copy()) for i, case in enumerate(cases)]
+        return q, w
+
+    return move_together(cases, simulator(), step)
 
 
 def write(actuator: Actuator, request: Request) -> Export:

@@ -70,9 +70,9 @@ def torque_speed(shown: All) -> list[Panel]:
     """First quadrant; one alone by voltage, with what it holds for ever."""
     if len(shown) == 1:
         (one,) = shown
-        panel = sheet_figures.torque_speed(one.actuator, one.voltage, "").panels[0]
-        known = sheet_figures.regions(one.actuator, one.voltage, "", one.hottest, one.nominal_current)
-        held = [] if known is None else known.panels[0].regions[:1]
+        panel = sheet_figures.torque_speed(one.actuator, one.voltage)
+        known = sheet_figures.regions(one.actuator, one.voltage, one.hottest, one.nominal_current)
+        held = [] if known is None else known.regions[:1]
         return [_roomy(dataclasses.replace(panel, regions=held, title=TORQUE), 1.3)]
     lines, (_, label) = [], speed_axis(shown[0].actuator)
     for k, one in enumerate(shown):
@@ -94,7 +94,7 @@ def envelope(shown: All) -> list[Panel]:
     """All four quadrants, a panel each."""
     panels = []
     for one in shown:
-        panel = sheet_figures.envelope(one.actuator, one.voltage, "").panels[0]
+        panel = sheet_figures.envelope(one.actuator, one.voltage)
         panel = dataclasses.replace(panel, title=_of(shown, one, f"Envelope at {one.voltage:.3g} V"))
         panels.append(_unnamed(panel) if panels else _roomy(panel, 1.9))  # one legend is enough
     return panels
@@ -263,8 +263,7 @@ def heating(shown: All) -> list[Panel]:
     """Winding over time at constant currents; of several, each at its own continuous one."""
     if len(shown) == 1:
         (one,) = shown
-        figure = sheet_figures.thermal_rise(one.actuator, "", one.hottest)
-        panel = present(figure).panels[0]
+        panel = present(sheet_figures.thermal_rise(one.actuator, one.hottest))
         two = len(present(one.actuator.motor.thermal).nodes) > 1
         return [dataclasses.replace(panel, title=f"Heating at constant current{HOUSING if two else ''}")]
     lines = []

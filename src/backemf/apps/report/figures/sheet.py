@@ -1,4 +1,4 @@
-"""Figures of an actuator as a motion engineer draws it:
+"""Panels of an actuator as a motion engineer draws it:
 torque-speed lines, envelope, power, efficiency, heating."""
 
 from __future__ import annotations
@@ -24,29 +24,15 @@ def _speeds(actuator: Actuator, v: float) -> np.ndarray:
     return np.linspace(0.0, 1.02 * ideal_speed(actuator, v), 300)
 
 
-def torque_speed(actuator: Actuator, voltage: float, title: str) -> Figure:
-    """Torque over speed at the full voltage and below (MuJoCo's DC-motor note, figures 1 and 3), first
-    quadrant.
-
-    Args:
-        actuator: What is drawn.
-        voltage: Over the winding [V].
-        title: Above the figure.
-
-    Returns:
-        One panel.
-    """
+def torque_speed(actuator: Actuator, voltage: float) -> Panel:
+    """Torque over speed at the full voltage [V] and below (MuJoCo's DC-motor note, figures 1 and 3), first
+    quadrant."""
     lines, (_, label) = [], speed_axis(actuator)
     for k, share in enumerate((1.0, 0.75, 0.5, 0.25)):
         v = share * voltage
         lines += torque_curves(actuator, v, f"{v:.3g} V", k)
-    panel = Panel(
-        lines=lines,
-        x_label=label,
-        y_label=torque_label(actuator),
-        title="solid: at the output; dashed: before friction and gears",
-    )
-    return Figure(title=title, panels=[panel])
+    title = "solid: at the output; dashed: before friction and gears"
+    return Panel(lines=lines, x_label=label, y_label=torque_label(actuator), title=title)
 
 
 def torque_curves(actuator: Actuator, voltage: float, label: str, color: int) -> list[Curve]:
@@ -82,28 +68,20 @@ def torque_label(actuator: Actuator) -> str:
 
 
 def envelope(
-    actuator: Actuator,
-    voltage: float,
-    title: str,
-    points: Sequence[Curve] = (),
-    reach: float = 1.5,
-    rpm: bool = True,
-) -> Figure:
+    actuator: Actuator, voltage: float, points: Sequence[Curve] = (), reach: float = 1.5, rpm: bool = True
+) -> Panel:
     """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor
     note, figures 2 and 3).
-
-    `points` are drawn on top, in rad/s (or m/s) and torque; the axis ends at `reach` times the ideal speed.
 
     Args:
         actuator: What is drawn.
         voltage: Over the winding [V].
-        title: Above the figure.
-        points: Where recordings were.
-        reach: How far the axis of speed goes, in no-load speeds.
+        points: Where recordings were, in rad/s (or m/s) and torque.
+        reach: Where the axis of speed ends, in ideal speeds.
         rpm: Speed in rpm, not rad/s.
 
     Returns:
-        One panel.
+        The panel.
     """
     top = ideal_speed(actuator, voltage)
     scale, label = speed_axis(actuator, rpm)
@@ -114,7 +92,7 @@ def envelope(
     stall = float(operation(actuator, voltage, 0.0).electrical)
     most = max(stall, *(float(np.max(np.abs(line.y))) for line in points), 0.0)
     drag, x = friction_size(actuator, w, 0.0, 0.0), scale * w
-    panel = Panel(
+    return Panel(
         lines=[
             Curve(x=x, y=ahead.electrical, style="dashed", color=0, label="electrical, full voltage forward"),
             Curve(x=x, y=back.electrical, style="dashed", color=1, label="electrical, full voltage backward"),
@@ -126,11 +104,10 @@ def envelope(
         y_label=torque_label(actuator),
         y_range=None if not points else (-1.3 * most, 1.3 * most),
     )
-    return Figure(title=title, panels=[panel])
 
 
-def power(actuator: Actuator, voltage: float, title: str) -> Figure:
-    """Mechanical power and efficiency over torque, and the current drawn."""
+def power(actuator: Actuator, voltage: float) -> list[Panel]:
+    """Mechanical power and efficiency over torque at a voltage [V], and the current drawn."""
     at = operation(actuator, voltage, _speeds(actuator, voltage))
     drives = at.torque >= 0
     tau = at.torque[drives]
@@ -138,7 +115,7 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
         Curve(x=tau, y=at.given[drives], label="mechanical power"),
         Curve(x=tau, y=at.taken[drives], label="electrical power", style="dashed"),
     ]
-    panels = [
+    return [
         Panel(lines=lines, x_label=torque_label(actuator), y_label=label)
         for lines, label in (
             (powers, "power [W]"),
@@ -146,20 +123,11 @@ def power(actuator: Actuator, voltage: float, title: str) -> Figure:
             ([Curve(x=tau, y=at.current[drives], color=3)], "current per motor [A]"),
         )
     ]
-    return Figure(title=title, panels=panels)
 
 
-def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> Figure | None:
-    """How the winding warms at a few constant currents, or None where nothing is known of its heating.
-
-    Args:
-        actuator: What is drawn.
-        title: Above the figure.
-        most: A limit of the winding to mark [degC].
-
-    Returns:
-        One panel, or None where nothing is known of its heating.
-    """
+def thermal_rise(actuator: Actuator, most: float | None = None) -> Panel | None:
+    """How the winding warms at a few constant currents, with a limit [degC] to mark; None where nothing is
+    known of its heating."""
     thermal = actuator.motor.thermal
     if thermal is None:
         return None
@@ -178,22 +146,12 @@ def thermal_rise(actuator: Actuator, title: str, most: float | None = None) -> F
         lines.append(Curve(x=ends, y=limit, style="thin", label="greatest winding temperature"))
     words = "one node" if len(nodes) == 1 else "two nodes (dashed: housing)"
     note = f"{words}, {thermal.total_resistance:.3g} K/W in all"
-    panel = Panel(lines=lines, x_label="time [min]", y_label="temperature [degC]", title=note)
-    return Figure(title=title, panels=[panel])
+    return Panel(lines=lines, x_label="time [min]", y_label="temperature [degC]", title=note)
 
 
-def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None:
-    """How long a standstill torque can be held from cold until the winding is at its limit;
-    None without a thermal model.
-
-    Args:
-        actuator: What is drawn.
-        limit: Of the winding [degC].
-        title: Above the figure.
-
-    Returns:
-        One panel, or None where it never gets there.
-    """
+def time_to_limit(actuator: Actuator, limit: float) -> Panel | None:
+    """How long a standstill torque can be held from cold until the winding is at its limit [degC]; None
+    without a thermal model, or where it never gets there."""
     thermal, motor = actuator.motor.thermal, actuator.motor
     if thermal is None or limit <= thermal.ambient:
         return None
@@ -214,34 +172,28 @@ def time_to_limit(actuator: Actuator, limit: float, title: str) -> Figure | None
         Curve(x=reached[seen], y=tau[seen], label=f"until the winding is at {limit:.3g} degC"),
         Curve(x=ends, y=np.full(2, for_ever), label=f"for ever: {for_ever:.3g} {unit}", style="thin"),
     ]
-    panel = Panel(
+    return Panel(
         lines=lines,
         x_label="time from cold [s]",
         y_label=torque_label(actuator).replace("at the output", "of the motor, at the output"),
         x_log=True,
     )
-    return Figure(title=title, panels=[panel])
 
 
 def regions(
-    actuator: Actuator,
-    voltage: float,
-    title: str,
-    most: float | None = None,
-    nominal_current: float | None = None,
-) -> Figure | None:
+    actuator: Actuator, voltage: float, most: float | None = None, nominal_current: float | None = None
+) -> Panel | None:
     """Continuous and intermittent operation in the torque-speed plane,
     or None where no continuous current is known.
 
     Args:
         actuator: What is drawn.
         voltage: Over the winding [V].
-        title: Above the figure.
         most: Greatest winding temperature [degC].
         nominal_current: That it may carry for ever [A].
 
     Returns:
-        One panel.
+        The panel, or None.
     """
     if nominal_current is None and (actuator.motor.thermal is None or most is None):
         return None
@@ -251,7 +203,7 @@ def regions(
     x, full = scale * at.speed, np.maximum(at.torque, 0.0)
     rated = abs(float(actuator.gearbox.output_torque(actuator.motor.torque_at(i_c, None))))
     held = np.minimum(full, rated * (actuator.gearbox.efficiency or 1.0))
-    panel = Panel(
+    return Panel(
         lines=[Curve(x=x, y=full, label=f"at {voltage:.3g} V")],
         regions=[
             Region(x=x, low=np.zeros_like(x), high=held, label=f"continuous, {i_c:.3g} A", color=2),
@@ -260,7 +212,6 @@ def regions(
         x_label=label,
         y_label=torque_label(actuator),
     )
-    return Figure(title=title, panels=[panel])
 
 
 def overview(
@@ -282,16 +233,14 @@ def overview(
     Returns:
         Panels beside each other.
     """
+    powers = zip(("Power", "Efficiency", "Current"), power(actuator, voltage), strict=True)
     parts = [
-        ("Torque and speed by voltage", torque_speed(actuator, voltage, "")),
-        ("Envelope in all quadrants", envelope(actuator, voltage, "")),
-        ("Power", power(actuator, voltage, "")),
-        ("Continuous and intermittent", regions(actuator, voltage, "", most, nominal_current)),
-        ("Heating at constant current", thermal_rise(actuator, "", most)),
+        ("Torque and speed by voltage", torque_speed(actuator, voltage)),
+        ("Envelope in all quadrants", envelope(actuator, voltage)),
+        *powers,
+        ("Continuous and intermittent", regions(actuator, voltage, most, nominal_current)),
+        ("Heating at constant current", thermal_rise(actuator, most)),
     ]
-    panels = []
-    for name, figure in parts:
-        for k, panel in enumerate(figure.panels if figure is not None else ()):
-            panels.append(dataclasses.replace(panel, title=(name, "Efficiency", "Current")[k]))
+    panels = [dataclasses.replace(panel, title=name) for name, panel in parts if panel is not None]
     note = "In the first panel: solid at the output, dashed before friction and gears."
     return Figure(title=title, panels=panels, shared_x=False, columns=2, note=note)

@@ -23,7 +23,7 @@ from .. import machine
 from ..lean import lean
 from ..loops import ARGUMENTS, Kernel
 from ..lower import Lowered
-from ..machine import Value, Writer
+from ..machine import Value, Writer, stored_names
 from .numba import NUMBA, opening
 
 WIDTH = 8
@@ -70,8 +70,8 @@ class LaneWriter(Writer):
 
     def write(self, text: ast.FunctionDef) -> None:
         """Find first which names are vectors: those made from what is a candidate's."""
-        made = [n for n in ast.walk(text) if isinstance(n, (ast.Assign, ast.AugAssign))]
-        pairs = [(_stored(n), _read(n)) for n in made]
+        made: list[Any] = [n for n in ast.walk(text) if type(n) in (ast.Assign, ast.AugAssign)]
+        pairs = [(set(stored_names(n)), _read(n)) for n in made]
         self.vectors: set[str] = set()
         before = -1
         while len(self.vectors) > before:
@@ -83,7 +83,7 @@ class LaneWriter(Writer):
 
     def store(self, target: ast.expr, value: Value) -> None:
         # kernels index and call by plain names:
-        name = target.value.id if isinstance(target, ast.Subscript) else target.id  # type: ignore[attr-defined]
+        name = getattr(target, "value", target).id  # type: ignore[attr-defined]
         wide = name in self.vectors or name in _PER_CANDIDATE
         super().store(target, self.spread(value) if wide else value)
 
@@ -95,32 +95,32 @@ class LaneWriter(Writer):
         return place, type_
 
     def load(self, place: Any, type_: types.Type) -> Value:
-        if not isinstance(place.type.pointee, ir.VectorType):
-            return super().load(place, type_)
-        return Value(self.builder.load(place, align=8), type_)
+        if type(place.type.pointee) is ir.VectorType:
+            return Value(self.builder.load(place, align=8), type_)
+        return super().load(place, type_)
 
     def keep(self, place: Any, type_: types.Type, value: Value) -> None:
-        if isinstance(value.is_.type, ir.VectorType):
+        if value.is_vector:
             self.builder.store(value.is_, place, align=8)
         else:
             super().keep(place, type_, value)
 
     def decide(self, test: ast.expr, yes: Any, no: Any) -> None:
-        # kernels index and call by plain names:
-        if isinstance(test, ast.Call) and test.func.id == "any":  # type: ignore[attr-defined]
-            bits = self.builder.bitcast(self.value(test.args[0]).is_, ir.IntType(WIDTH))
-            self.builder.cbranch(self.builder.icmp_unsigned("!=", bits, bits.type(0)), yes, no)
-        else:
-            super().decide(test, yes, no)
+        match test:
+            case ast.Call(func=ast.Name(id="any"), args=[given]):
+                bits = self.builder.bitcast(self.value(given).is_, ir.IntType(WIDTH))
+                self.builder.cbranch(self.builder.icmp_unsigned("!=", bits, bits.type(0)), yes, no)
+            case _:
+                super().decide(test, yes, no)
 
     # Values
 
     def spread(self, value: Value) -> Value:
         """The same in every lane."""
-        if isinstance(value.is_.type, ir.VectorType):
+        if value.is_vector:
             return value
         one = value.is_ if value.type == types.boolean else self.number(value)
-        if isinstance(one, ir.Constant):
+        if type(one) is ir.Constant:
             same = ir.Constant(ir.VectorType(one.type, WIDTH), [one] * WIDTH)
             return Value(same, types.boolean if value.type == types.boolean else types.float64)
         kind = ir.VectorType(one.type, WIDTH)
@@ -131,7 +131,7 @@ class LaneWriter(Writer):
 
     def alike(self, *values: Value) -> tuple[Value, ...]:
         """All of them vectors if one is."""
-        wide = any(isinstance(v.is_.type, ir.VectorType) for v in values)
+        wide = any(v.is_vector for v in values)
         return tuple(self.spread(v) for v in values) if wide else values
 
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
@@ -145,13 +145,13 @@ class LaneWriter(Writer):
 
     def UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
-        if isinstance(node.op, ast.Not) and isinstance(value.is_.type, ir.VectorType):
+        if type(node.op) is ast.Not and value.is_vector:
             ones = self.spread(Value(ir.Constant(ir.IntType(1), 1), types.boolean))
             return Value(self.builder.xor(value.is_, ones.is_), types.boolean)
         return super().UnaryOp(node)
 
     def called(self, function: Any, type_: types.Type, given: list[Value]) -> Value:
-        if not any(isinstance(v.is_.type, ir.VectorType) for v in given):
+        if not any(v.is_vector for v in given):
             return super().called(function, type_, given)
         given = list(self.alike(*given))
         if function in _INTRINSIC:
@@ -166,15 +166,8 @@ class LaneWriter(Writer):
         return Value(made, type_)
 
 
-def _stored(node: ast.Assign | ast.AugAssign) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return {
-        n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-
-
 def _read(node: ast.Assign | ast.AugAssign) -> set[str]:
-    return {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+    return {n.id for n in ast.walk(node.value) if type(n) is ast.Name}
 
 
 def _intrinsic(builder: Any, name: str, *given: Any) -> Any:
