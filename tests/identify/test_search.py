@@ -15,7 +15,15 @@ from backemf.identify.bench_numbers import latency
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import Minimum, noted
 from backemf.identify.parameters import FreeParameters, free
-from backemf.identify.plants.bench import SCHEDULE, _scale, _shifted, _slid, residual_weights, with_registers
+from backemf.identify.plants.bench import (
+    SCHEDULE,
+    BenchPlant,
+    _scale,
+    _shifted,
+    _slid,
+    residual_weights,
+    with_registers,
+)
 from backemf.identify.plants.plant import SearchResult, StartResult, Weights
 from backemf.identify.problem import problem
 from backemf.identify.search import agreed, bench_search
@@ -102,7 +110,9 @@ def test_a_firmware_gain_is_free_where_it_is_a_guess_or_somebody_stated_it():
     assert "drive.firmware_gain" not in paths(plain, register, free_paths=["motor.resistance"])
     assert "drive.firmware_gain" not in paths()
     assert "drive.firmware_gain" in paths(prior={"drive.firmware_gain": (0.16, 0.01)})
-    assert not bench_search(SERVO, [log()]).plant.guessed_gain
+    plant = bench_search(SERVO, [log()]).plant
+    assert isinstance(plant, BenchPlant)
+    assert not plant.guessed_gain
 
 
 def test_what_gears_lose_is_free_beside_a_friction_that_knows_the_load():

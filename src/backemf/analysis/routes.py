@@ -13,7 +13,7 @@ import numpy as np
 from ..findings import Finding, finding
 from ..tables import number
 from .measured import Measured, estimate, quantile
-from .motor_constants import weigh
+from .motor_constants import WeighedMean, weigh
 from .regression import straight
 
 CONSTANTS = {
@@ -50,13 +50,17 @@ def _mean(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
     if not sure:
         mean = float(np.mean([m.value or 0.0 for m in valued]))
         return Measured(name=constant, unit=valued[0].unit, value=mean)
-    # an error of few readings is a small sample's: as wide as its 95 % interval says
-    errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
-    mean, variance, ratio = weigh([m.value or 0.0 for m in sure], errors)
+    mean, variance, ratio = _weighed(sure)
     words = "independent routes"
     if ratio > 1.0:
         words = f"the routes disagree: the error is widened {ratio:.2g} times"
     return estimate(constant, sure[0].unit, mean, variance, assumption=words)
+
+
+def _weighed(sure: list[Measured]) -> WeighedMean:
+    """An error of few readings is a small sample's: as wide as its 95 % interval says."""
+    errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
+    return weigh([m.value or 0.0 for m in sure], errors)
 
 
 def contradict(ways: Mapping[str, Measured]) -> bool:

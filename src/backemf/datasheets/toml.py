@@ -185,8 +185,8 @@ class _Reader:
     def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
         table = given if isinstance(given, dict) else {"value": given}
         point = name == "torque_speed"
-        needed = ("torque", "speed") if point else ("value",)
-        self._check_words(key, table, _POINT if point else _ENTRY, needed)
+        known, needed = (_POINT, ("torque", "speed")) if point else (_ENTRY, ("value",))
+        self._check_words(key, table, known, needed)
         # Entries of the rotor alone are at the rotor whatever the sheet's side; electrical ones have no side.
         side = "rotor" if name in ("rotor_inertia", "iron_loss") else side
         said: dict[str, Any] = {"side": side, "voltage": voltage}

@@ -160,11 +160,11 @@ def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin])
 
 def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
     unwanted = {o.channel for o in told if o.signal == NONE}
-    single = [r for r in group if r.joint and r.joint not in unwanted]
+    single = {r.joint: r for r in group if r.joint and r.joint not in unwanted}
     shared = [r for r in group if not r.joint]
-    found = joint_matching.match([r.joint for r in single], robot, told)
-    strange = [r.joint for r in single if r.joint not in found]
-    parts = {found[r.joint]: r for r in single if r.joint in found}
+    found = joint_matching.match(single, robot, told)
+    strange = [joint for joint in single if joint not in found]
+    parts = {mine: single[joint] for joint, mine in found.items()}
     left, numbered = _split_rest(shared, parts, robot, told, alone=not single)
     ordered = {
         joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
@@ -172,7 +172,7 @@ def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[O
         if joint in parts
     }
     if single and (not found or (strange and len(ordered) < len(robot.names))):
-        raise ReadError(joint_matching.unmatched([r.joint for r in single], robot, found))
+        raise ReadError(joint_matching.unmatched([*single], robot, found))
     seen, findings = joint_matching.assigned(ordered, told)
     of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
     _all_used(told, of, ordered)

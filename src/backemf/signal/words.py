@@ -62,17 +62,22 @@ def read(text: str, unit: str = "") -> Command:
     sorts = {**dict.fromkeys(ends, unit), "period": "s", **{k: unit_of(f, unit) for k, f in fields.items()}}
     values: dict[str, Any] = {k: si(value, sorts[k], f"{k} of {name}") for k, value in given.items()}
     _replace_period(name, given, values)
-    if ends and (given.keys() & set(ends)):
-        told = SHAPES[name](values.pop("from", 0.0), _needed(values, "to", name, valid))
-        values.pop("to")
-        for key in told:
-            _only_one(name, given, "from/to", key)
-        values |= told
+    if given.keys() & set(ends):
+        values |= _shape(name, given, values, valid)
     for key in (f.name for f in fields.values() if f.default is dataclasses.MISSING):
         _needed(values, key, name, valid)
     if "seed" in values and values["seed"] == round(values["seed"]):
         values["seed"] = int(values["seed"])
     return kind(unit=unit, **values)
+
+
+def _shape(name: str, given: Mapping[str, str], values: dict[str, Any], valid: list[str]) -> dict[str, float]:
+    """What stands for `from` and `to`, which are taken out of the values."""
+    told = SHAPES[name](values.pop("from", 0.0), _needed(values, "to", name, valid))
+    values.pop("to")
+    for key in told:
+        _only_one(name, given, "from/to", key)
+    return told
 
 
 def _replace_period(name: str, given: Mapping[str, str], values: dict[str, Any]) -> None:

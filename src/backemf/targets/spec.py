@@ -317,7 +317,7 @@ class TargetSpec:
     """Versions of the target that differ from it."""
     inert: Mapping[str, str] = field(default_factory=dict)
     """Numbers of the file that a run does not feel, and why."""
-    run: Callable[..., Any] | None = None
+    run: Any = None
     """(files, joint, case) -> positions [rad or m] at the case's moments; None where nothing here runs it."""
     why_not_run: str = ""
     simulator: Callable[[], str] | None = None

@@ -13,7 +13,7 @@ import backemf as be
 from backemf.identify import search
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import levenberg_marquardt
-from backemf.identify.plants.bench import settle
+from backemf.identify.plants.bench import BenchPlant, settle
 from backemf.identify.plants.plant import SearchResult, StartResult, Weights
 from backemf.identify.problem import Problem
 from backemf.identify.search import bench_search
@@ -161,6 +161,7 @@ def test_lossless_gears_beside_a_friction_that_knows_the_load_are_left_out():
         found = SearchResult(
             plant=climb.plant, problem=p, ends=[StartResult.of(p, end)], weights=Weights(p.sigma)
         )
+        assert isinstance(climb.plant, BenchPlant)
         q = settle(found, climb.plant.logs, False).problem
         assert ("gearbox.efficiency" in q.free.paths) is kept
         assert (q.actuator.gearbox.efficiency is None) is not kept

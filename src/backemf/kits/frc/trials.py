@@ -138,9 +138,7 @@ def segment(run: Trial) -> Segment | None:
         return None
     smooth, calm_noise, width = calm(v)
     derived = is_derived(run.velocity_time, run.velocity, run.position_time, run.position)
-    # Differences of a coarse position see motion only where it crosses a few of its steps while they are
-    # averaged.
-    coarse = 3 * resolution_of(p) / (width * float(np.median(np.diff(t_v)))) if derived else 0.0
+    coarse = _least_seen(t_v, p, width) if derived else 0.0
     clear = max(4 * calm_noise, 0.02 * (max(top, 50 * coarse) if run.slow else top))
     first = moving(smooth, clear)
     if first is None or top <= 5 * calm_noise or top <= 0:
@@ -181,6 +179,12 @@ def segment(run: Trial) -> Segment | None:
         stopped=stopped,
         stale=stale,
     )
+
+
+def _least_seen(t: np.ndarray, p: np.ndarray, width: int) -> float:
+    """Differences of a coarse position see motion only where it crosses a few of its steps while they are
+    averaged."""
+    return 3 * resolution_of(p) / (width * float(np.median(np.diff(t))))
 
 
 def _fresh(
