@@ -155,7 +155,7 @@ def test_every_noun_comes_back():
         back = codec.load(content)
         assert type(back) is type(noun)
         assert codec.plain(back) == codec.plain(noun)
-    missing = {name for name in codec.NOUNS if name not in {type(n).__name__ for n in nouns}}
+    missing = {name for name in codec.NOUNS if name not in {n.stored_as for n in nouns}}
     assert missing <= {
         "BenchNumber",
         "Common",
