@@ -28,7 +28,7 @@ import numpy as np
 
 import backemf as be
 from backemf.engine.compile.kernels import kernels
-from backemf.engine.rows import Held, held
+from backemf.engine.rows import HeldInputs, hold_inputs
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 
@@ -88,8 +88,8 @@ def command(n: int) -> np.ndarray:
     return np.where((t % 2.0) < 1.0, fast, 0.3 * np.abs(((t / 1.5) % 2) - 1))
 
 
-def rows(n: int = STEPS) -> Held:
-    return held(command(n)[:, None].copy(), np.full(n, DT))
+def rows(n: int = STEPS) -> HeldInputs:
+    return hold_inputs(command(n)[:, None].copy(), np.full(n, DT))
 
 
 def medians(contenders: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:

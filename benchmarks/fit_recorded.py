@@ -14,11 +14,11 @@ from scipy.stats import chi2
 
 import backemf as be
 from backemf.identify.fit import bench_plant, find_optimum, make_fit
+from backemf.identify.fit_options import FitOptions
 from backemf.identify.frictions import with_friction
-from backemf.identify.optimize import homotopy, observed
-from backemf.identify.options import FitOptions
+from backemf.identify.optimize import homotopy, observer_stages
 from backemf.identify.parameters import FreeParameters, spread
-from backemf.identify.plants.bench import SCHEDULE
+from backemf.identify.plants.bench_plant import SCHEDULE
 from backemf.identify.problem import mean_absolute_errors, problem
 from backemf.identify.search import FrictionSearch, bench_search
 from tests.published.mx106 import another_servo
@@ -56,7 +56,7 @@ def mx106(folder: Path) -> list[dict]:
     logs = be.read(str(folder / "mx106_pendulum" / "*.json"))
     actuator = with_friction(sheet.actuator(), "m6")
     p = bench_search(actuator, logs, prior=sheet).plant.problem()
-    homotopy(p, p.first, stages=observed(60.0, 0.0))  # compile
+    homotopy(p, p.first, stages=observer_stages(60.0, 0.0))  # compile
     rng, cpu, errors, begins = np.random.default_rng(0), 0.0, [], []
     for k in range(8):
         x = p.first if k == 0 else spread(p.free, 3.0, rng, p.first)

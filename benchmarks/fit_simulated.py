@@ -11,7 +11,7 @@ import numpy as np
 import backemf as be
 from backemf.identify.optimize import homotopy, levenberg_marquardt
 from backemf.identify.parameters import free, spread
-from backemf.identify.plants.bench import SCHEDULE
+from backemf.identify.plants.bench_plant import SCHEDULE
 from backemf.identify.problem import problem
 from tests.identify.recordings import COVERED, SERVO, record, steps, sweep
 

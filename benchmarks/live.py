@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.engine.hosted import hosted_system
+from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.tables import table
 

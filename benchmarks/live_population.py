@@ -29,10 +29,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import backemf as be
-from backemf.engine import population
+from backemf.engine import candidates as population
 from backemf.engine.compile import kernels as loops
 from backemf.engine.compile.kernels import kernels
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 from backemf.engine.system import ActuatorSystem
 from benchmarks.engines import DT, IN_C, S0, STEPS, SYSTEM, P, command, medians, rows
 
@@ -113,7 +113,7 @@ def on_processor() -> dict[str, float | None]:
     check(STEPS, MANY)
     spent = medians(contenders, rounds=7)
     rate = {name: (MANY // 8 if name == "alone" else MANY) * STEPS / s / 1e6 for name, s in spent.items()}
-    k6, rows6, y6 = kernels(M6), held(command(STEPS)[:, None], np.full(STEPS, DT)), np.zeros(STEPS + 1)
+    k6, rows6, y6 = kernels(M6), hold_inputs(command(STEPS)[:, None], np.full(STEPS, DT)), np.zeros(STEPS + 1)
     p6 = np.array(list(M6.parameters.values()))
     many6 = candidates(MANY, p6, list(M6.parameters), M6.parameters)
     spent6 = medians({"m6": lambda: k6.cost(many6, [0.0, 0.0], rows6, 1, y6)}, rounds=3)["m6"]
@@ -135,7 +135,7 @@ def on_gpu() -> dict[str, dict[str, float]]:
     if not wp.is_cuda_available():
         return {}
     found, p = {}, np.array(list(M6.parameters.values()))
-    target = held(command(GPU_STEPS)[:, None], np.full(GPU_STEPS, DT))
+    target = hold_inputs(command(GPU_STEPS)[:, None], np.full(GPU_STEPS, DT))
     log = kernels(M6).batch(target)
     nominal = population.outputs(M6, p[None], np.zeros((1, 2)), log, 1, precision="double")[0]
     y = nominal + np.random.default_rng(1).normal(0, 1e-3, nominal.shape)

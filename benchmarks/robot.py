@@ -17,7 +17,7 @@ import numpy as np
 import backemf as be
 from backemf.identify.plants.recordings import recording_of
 from backemf.identify.plants.robot_result import score_runs
-from backemf.mujoco.robot.coupled import coupled
+from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.physics.drive import Impedance
 from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
@@ -68,7 +68,7 @@ def main(folder: Path) -> None:
             judged = [logs[0].between(cut, logs[0].time[-1])]
         recordings = [recording_of(robot, _plain(log)) for log in judged]
         old = shipped(robot, gains)
-        runs = [coupled(robot, old, one.log, motion=one.motion) for one in recordings]
+        runs = [simulate_joints(robot, old, one.log, motion=one.motion) for one in recordings]
         as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
         ours = fit.score
         assert ours is not None

@@ -20,8 +20,8 @@ import numpy as np
 from docs_tables import PAGES, filled, markdown
 
 import backemf as be
-from backemf.analysis.measure import Constants
-from backemf.analysis.measured import Measured, derived, estimate
+from backemf.analysis.measure import MeasuredConstants
+from backemf.analysis.measurement import Measurement, derive, estimate
 from backemf.analysis.routes import CONSTANTS
 from backemf.datasheets import parts
 from backemf.physics.bench import Pendulum
@@ -97,7 +97,7 @@ def readings(servo: str) -> dict[str, Any]:
 
 def identified(servo: str) -> list[be.Actuator]:
     """BAM's published sets, M1 to M6."""
-    return [parts.identified(f"{SERVOS[servo][1]}/m{k}") for k in range(1, 7)]
+    return [parts.identified_actuator(f"{SERVOS[servo][1]}/m{k}") for k in range(1, 7)]
 
 
 def spread(values: list[float]) -> tuple[float, float]:
@@ -120,9 +120,9 @@ def stated(servo: str) -> dict[str, dict[str, Any]]:
     }
     torque, current, speed = (estimate("", "", e.value, e.half**2 / 3.0) for e in at.values())
     # friction, a warm winding and the driver's drop are in these: listed, not counted
-    R = derived("motor.resistance", "ohm", lambda i: VOLTS / i, current, secondary=True)
-    K = derived("motor.torque_constant", "N m/A", lambda tau, i: tau / i, torque, current, secondary=True)
-    K_e = derived("motor.back_emf_constant", "V s/rad", lambda w: VOLTS / w, speed)
+    R = derive("motor.resistance", "ohm", lambda i: VOLTS / i, current, secondary=True)
+    K = derive("motor.torque_constant", "N m/A", lambda tau, i: tau / i, torque, current, secondary=True)
+    K_e = derive("motor.back_emf_constant", "V s/rad", lambda w: VOLTS / w, speed)
     told.setdefault("motor.resistance", {})["maker: 12 V over the stall current"] = R
     told.setdefault("motor.torque_constant", {})["maker: stall torque over stall current"] = K
     told["motor.back_emf_constant"] = {
@@ -141,17 +141,17 @@ def stated(servo: str) -> dict[str, dict[str, Any]]:
     return told
 
 
-def printed(constant: str, value: float, half: float, secondary: bool) -> Measured:
+def printed(constant: str, value: float, half: float, secondary: bool) -> Measurement:
     """A printed number: anywhere within half a unit of its last digit."""
     m = estimate(constant, CONSTANTS[constant], value, half**2 / 3.0, secondary=secondary)
     return replace(m, error=None, low=None, high=None) if secondary else m
 
 
-def constants(servo: str) -> Constants:
+def constants(servo: str) -> MeasuredConstants:
     return be.measure.constants({**readings(servo), "stated": stated(servo)})
 
 
-def cell(m: Measured) -> str:
+def cell(m: Measurement) -> str:
     if m.value is None:
         low, high = ("" if v is None else number(v, 4) for v in (m.low, m.high))
         return f"{low} to {high}" if low and high else f">= {low}" if low else f"<= {high}"
@@ -160,18 +160,18 @@ def cell(m: Measured) -> str:
     return m.number().removeprefix("= ").rsplit(f" {m.unit}", 1)[0].replace("+-", "±")
 
 
-def interval(m: Measured) -> str:
+def interval(m: Measurement) -> str:
     if m.value is None or m.low is None or m.high is None or not m.error:
         return ""
     return f"{number(m.low)} to {number(m.high)}"
 
 
-def n_routes(made: Constants, constant: str) -> int:
+def n_routes(made: MeasuredConstants, constant: str) -> int:
     """Routes that count."""
     return sum(not m.secondary for m in made.routes.get(constant, {}).values())
 
 
-def table(ways: Mapping[str, Constants]) -> str:
+def table(ways: Mapping[str, MeasuredConstants]) -> str:
     """Constants, then routes, then servos."""
     rows = []
     for constant, symbol in SHOWN.items():
@@ -200,7 +200,7 @@ def table(ways: Mapping[str, Constants]) -> str:
     return markdown(header, rows)
 
 
-def said(ways: Mapping[str, Constants]) -> str:
+def said(ways: Mapping[str, MeasuredConstants]) -> str:
     """What the routes say against each other."""
     lines = []
     for made in ways.values():

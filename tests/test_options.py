@@ -12,15 +12,15 @@ import typer
 
 import backemf as be
 from backemf.apps.cli import exports, identify, sheets
-from backemf.apps.cli.commands import Verb
+from backemf.apps.cli.command_builder import Verb
 from backemf.errors import InvalidValue
-from backemf.identify.options import FitOptions
+from backemf.identify.fit_options import FitOptions
 from backemf.kits.recorder import recorder
-from backemf.kits.recorder.options import RecordOptions
+from backemf.kits.recorder.record_options import RecordOptions
 from backemf.options import Options, Scope, option, options, options_of, takes
 from backemf.planning.motions import usual
-from backemf.planning.options import PlanOptions
-from backemf.targets.options import ExportOptions
+from backemf.planning.plan_options import PlanOptions
+from backemf.targets.export_options import ExportOptions
 
 from .cli.runner import invoked, runner
 
@@ -72,7 +72,7 @@ def test_a_verb_has_the_keywords_of_its_options():
     assert some.__name__ == "some"
     assert "    size: How large.\n" in (some.__doc__ or "")
     what, given = some("x", size=2, names=["a"])
-    assert (what, given.given()) == ("x", {"size": 2}), "a list of the same names is the default"
+    assert (what, given.given_options()) == ("x", {"size": 2}), "a list of the same names is the default"
     assert some(what="x")[0] == "x"
     with pytest.raises(
         TypeError, match=r"some\(\) got an unexpected keyword argument 'sise'; did you mean siz"

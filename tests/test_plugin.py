@@ -88,7 +88,7 @@ def test_its_rows_work_in_python(environment):
         """
         import json, warnings
         import backemf as be
-        from backemf.engine.compile.compiled import Structure
+        from backemf.engine.compile.compiler import Structure
         from backemf.engine.system import ActuatorSystem
         from backemf.identify.frictions import with_friction
         from backemf_acme.friction import Grease

@@ -33,7 +33,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "identify.fit": ("fit",),
     "identify.ladder": ("ladder",),
     "kits.fleets.fleet": ("fleet", "Fleet"),
-    "results.fit": ("Fit",),
+    "results.fit_result": ("Fit",),
     "kits.frc.characterize": ("characterize",),
     "kits.frc.characterization": ("Characterization",),
     "results.spread": ("Spread",),
@@ -119,7 +119,7 @@ if TYPE_CHECKING:
     from .physics.bench import Bench as Bench
     from .planning.motions import Motions as Motions
     from .planning.plan import Plan as Plan, plan as plan
-    from .results.fit import Fit as Fit
+    from .results.fit_result import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
     from .targets.export import Export as Export, export as export

@@ -156,7 +156,7 @@ def _class_of(tag: str, given: Any, where: str, kind: Any) -> Any:
     if name not in valid:
         raise StoreError(f"{where}: {UnknownName(tag, given, valid)}")
     if kind is not None and kind not in valid[name].__mro__:
-        raise StoreError(f"{where} holds a {name}; expected {_named(kind)}")
+        raise StoreError(f"{where} holds a {name}; expected {_kind_words(kind)}")
     return valid[name]
 
 
@@ -213,7 +213,7 @@ def _value(kind: Any, x: Any, where: str) -> Any:
     if origin is float and x is None:
         return math.nan
     if not _fits(kind, x):
-        raise StoreError(f"{where} is {x!r:.40}; expected {_named(kind)}")
+        raise StoreError(f"{where} is {x!r:.40}; expected {_kind_words(kind)}")
     return float(x) if origin is float else x
 
 
@@ -227,7 +227,7 @@ def _fits(kind: Any, x: Any) -> bool:
     return type(x) is (list if origin in (*_LISTS, np.ndarray) else origin)
 
 
-def _named(kind: Any) -> str:
+def _kind_words(kind: Any) -> str:
     words = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
     if kind in words:
         return words[kind]

@@ -155,7 +155,7 @@ def middle(arrow: Arrow) -> tuple[float, float]:
     return 0.5 * (x + u), 0.5 * (y + v)
 
 
-def held(t: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
+def hold_curve(t: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Values that hold until the next one, as a curve with steps; a long one as it is."""
     t, values = np.asarray(t, float), np.asarray(values, float)
     changes = np.flatnonzero(np.diff(values) != 0)

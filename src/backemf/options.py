@@ -151,9 +151,9 @@ class Options:
                 raise InvalidValue(f"{one.name} is {value}; expected {one.least:g} or more")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.given().items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.given_options().items())})"
 
-    def given(self) -> dict[str, Any]:
+    def given_options(self) -> dict[str, Any]:
         """Options that differ from their defaults."""
         values = ((one, getattr(self, one.name)) for one in options_of(type(self)))
         return {one.name: value for one, value in values if not _same(value, one.default)}
@@ -168,7 +168,7 @@ class Options:
         others = (
             one for one in options_of(type(self)) if one.applies_to and one.applies_to.kind not in kinds
         )
-        return dataclasses.replace(cast(Any, self), **{one.name: one.default for one in others})
+        return dataclasses.replace(cast(Any, self), **{other.name: other.default for other in others})
 
     def check(self, kind: str | Collection[str], named: str = "", *, in_shell: bool = False) -> None:
         """Refuse what was given and does not apply.
@@ -181,7 +181,7 @@ class Options:
         Raises:
             InvalidValue: where an option was given that does not apply to this kind.
         """
-        given, kinds = self.given(), {kind} if isinstance(kind, str) else kind
+        given, kinds = self.given_options(), {kind} if isinstance(kind, str) else kind
         for one in options_of(type(self)):
             scope = one.applies_to
             if scope is None or scope.kind in kinds or one.name not in given:
@@ -353,7 +353,7 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Command:
+class CommandSpec:
     """A command as data: what it takes, and what it does with that. Its help is the docstring of `run`."""
 
     options: type[Any]

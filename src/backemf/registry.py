@@ -176,7 +176,7 @@ class Robots(Protocol):
 class Signs(Protocol):
     """Asks gravity about the signs of a robot's joints."""
 
-    def contradicted(self, robot: Any, logs: Any) -> Any: ...
+    def find_contradiction(self, robot: Any, logs: Any) -> Any: ...
 
 
 class Predictions(Protocol):

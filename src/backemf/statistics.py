@@ -71,7 +71,7 @@ FEW = 8.0
 """Groups' worth of belief in one common factor: with few groups a direction's own factor is mostly noise."""
 
 
-def clustered(moves: np.ndarray, told: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, float]:
+def cluster_covariance(moves: np.ndarray, told: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, float]:
     """(covariance, degrees of freedom) of numbers by how far each group of data moves them.
 
     `moves` has a row for each group; `told` is the covariance that the data would give if groups agreed,

@@ -151,7 +151,7 @@ class Overview(NamedTuple):
     findings: Sequence[Finding] = ()
 
 
-class Displayed:
+class NotebookDisplay:
     """What notebooks show of a noun: a short text, a table, a figure, a pandas frame. It
     needs an `overview`."""
 
@@ -165,12 +165,12 @@ class Displayed:
         title, header, rows, findings = self.overview()
 
         def cells(row: Iterable[object], tag: str) -> str:
-            made = ""
+            message = ""
             for c in row:
                 text = number(c) if isinstance(c, float) else "-" if c is None else str(c)
                 side = "right" if _is_number(text) else "left"
-                made += f'<{tag} style="text-align:{side};padding:2px 8px">{html.escape(text)}</{tag}>'
-            return f"<tr>{made}</tr>"
+                message += f'<{tag} style="text-align:{side};padding:2px 8px">{html.escape(text)}</{tag}>'
+            return f"<tr>{message}</tr>"
 
         body = "".join(cells(row, "td") for row in rows)
         said = "".join(

@@ -164,7 +164,7 @@ class UnitError(BackemfError, ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Printed:
+class PrintedNumber:
     """A printed number in SI: its value, and half of the interval its digits (or its tolerance,
     or its range) stand for."""
 
@@ -182,7 +182,7 @@ class Printed:
         return self.value + self.half
 
 
-def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> Printed:
+def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> PrintedNumber:
     """Read "30 kg cm" as a quantity of an SI `unit`; `entry` names it in errors.
 
     A range such as "4.8-6 V" is its middle with half its width; otherwise half a unit of the last printed
@@ -221,9 +221,9 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
         if value == 0:
             raise UnitError(f"{entry} is {text!r}; expected a time above 0")
         speed = math.radians(float(reciprocal["angle"])) / value
-        return Printed(text=text, value=speed, half=speed * half / value, unit=unit)
+        return PrintedNumber(text=text, value=speed, half=speed * half / value, unit=unit)
     factor = _factor(spelled, unit, text, entry)
-    return Printed(text=text, value=value * factor, half=half * abs(factor), unit=unit)
+    return PrintedNumber(text=text, value=value * factor, half=half * abs(factor), unit=unit)
 
 
 def _behind_the_unit(unit: str, text: str, entry: str) -> tuple[str, str | None, str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli import exports, identify, logs, measure, report, report as render
+from backemf.apps.cli import exports, identify, logs, measure_commands, report, report as render
 from backemf.errors import BackemfError
 from backemf.logs.benches import bench_of
 from backemf.results.reread import read_again
@@ -204,8 +204,8 @@ def test_inverse_dynamics_takes_the_load_away(tmp_path):
     rows = "".join(f"{x:.4f},{y:.9f},{z:.9f}\n" for x, y, z in zip(t, q, tau, strict=True))
     (tmp_path / "arm.csv").write_text("time [s],position [rad],torque [N m]\n" + rows, encoding="utf-8")
     words = ("inverse-dynamics", tmp_path / "arm.csv", "--json")
-    told = json.loads(invoked(measure.app, *words, "--bench", "pendulum mass=0.5 length=0.2"))
+    told = json.loads(invoked(measure_commands.app, *words, "--bench", "pendulum mass=0.5 length=0.2"))
     assert told["value"] == pytest.approx(0.02, rel=0.02)
     assert told["others"]["force_error"]["value"] < 0.05
-    without = json.loads(invoked(measure.app, *words))
+    without = json.loads(invoked(measure_commands.app, *words))
     assert without["others"]["force_error"]["value"] > 0.1

@@ -9,7 +9,7 @@ import pytest
 
 from backemf.analysis.measure import READINGS
 from backemf.apps.cli.main import app
-from backemf.apps.cli.measure import app as measure_app
+from backemf.apps.cli.measure_commands import app as measure_app
 from backemf.errors import BackemfError
 
 from .runner import Output, invoked

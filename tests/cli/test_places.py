@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.apps.cli import exports, identify, logs, report, report as render, sheets
-from backemf.apps.cli.commands import from_data
+from backemf.apps.cli.command_builder import from_data
 from backemf.errors import BackemfError
 from backemf.kits.frc.commands import CHARACTERIZE
 

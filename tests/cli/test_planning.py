@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.plan import commands, typed
+from backemf.apps.cli.plan_command import bench_option, commands
 from backemf.findings import finding
 from backemf.logs.benches import bench_of
-from backemf.planning.options import parse_posture
+from backemf.planning.plan_options import parse_posture
 
 BENCH = be.bench.Pendulum(mass=0.3, length=0.1, arm_mass=0.02)
 
@@ -72,7 +72,7 @@ def test_nothing_is_printed_where_everything_is_told():
     ],
 )
 def test_a_bench_is_typed_as_it_is_read(bench):
-    assert bench_of(typed(bench)) == bench
+    assert bench_of(bench_option(bench)) == bench
 
 
 def test_a_posture_in_words():

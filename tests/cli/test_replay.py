@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import exports
-from backemf.apps.report.figures.runs import replayed
+from backemf.apps.report.figures.runs import replay_figure
 from backemf.errors import BackemfError
 from backemf.targets.export import export
 from backemf.targets.replay import replay
@@ -52,7 +52,7 @@ def test_a_command_that_jumps_between_pictures_is_replayed_at_its_moment(files):
 def test_its_picture_has_target_recording_simulator_and_backemf():
     log = be.log("seen", np.arange(40) / 30, position=np.ones(40), command=be.signal.read(WORDS), bench=WHEEL)
     ran = replay(export(SERVO, "mujoco", replay=False), log, refine=False)
-    figure = replayed(ran, "servo")
+    figure = replay_figure(ran, "servo")
     (panel,) = figure.panels
     assert [line.label for line in panel.lines] == ["target", "recording", ran.simulator, "backemf"]
     target, recording, *_ = panel.lines

@@ -11,7 +11,7 @@ import backemf as be
 from backemf.apps.cli import report as command
 from backemf.errors import BackemfError
 from backemf.planning import example_servo as bench_story
-from backemf.results.fit import FittedLog
+from backemf.results.fit_result import FittedLog
 
 from .runner import runner
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli import simulate
+from backemf.apps.cli import simulate_command
 from backemf.apps.cli.inputs import bench_of, words_of
 from backemf.errors import BackemfError
 
 from .runner import runner
 
-run = runner(simulate.simulate)
+run = runner(simulate_command.simulate)
 PENDULUM = ("--bench", "pendulum mass=1kg length=15cm")
 SHORT = ("--duration", "0.3", "--timestep", "0.005")
 STEP = ("--command", "step size=45deg")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.mujoco.dcmotor import INTEGRATORS, DcMotor, Joint, rules
+from backemf.mujoco.dcmotor import INTEGRATORS, DcMotor, DcMotorJoint, rules
 
 TIMESTEP = 0.001
 STEPS = 1500
@@ -140,8 +140,8 @@ class Case:
         return np.stack(columns, axis=1) if columns else np.zeros((STEPS, 0))
 
 
-def pendulum() -> Joint:
-    return Joint(
+def pendulum() -> DcMotorJoint:
+    return DcMotorJoint(
         inertia=OWN_INERTIA + MASS * DISTANCE**2, load=lambda q, v: -MASS * GRAVITY * DISTANCE * np.sin(q)
     )
 

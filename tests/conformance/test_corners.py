@@ -15,7 +15,7 @@ import mujoco
 from backemf.errors import InvalidValue
 from backemf.mujoco.arrays import engine_of as live_engine, from_model
 from backemf.mujoco.attributes import DcMotorAttributes
-from backemf.mujoco.step import Engine, Rules, advanced, moment, rules, step
+from backemf.mujoco.step import Engine, Rules, advance, moment, rules, step
 
 from .cases import Case, pendulum
 from .lockstep import FREE_RUN, ONE_STEP, compare, engine_of, engine_run, one_step
@@ -201,11 +201,11 @@ def test_a_slow_bristle_is_rounded_as_the_engine_rounds_it(integrator, z):
     dcmotor, engine = from_model(model, 0), live_engine(model)
     state = {"position": np.zeros(n), "velocity": v, "bristle": np.full(n, z)}
     rates = moment(dcmotor, engine, state, (np.zeros(n),)).rates
-    mine = advanced(dcmotor, engine, state, rates, dcmotor.gear * v)["bristle"]
+    mine = advance(dcmotor, engine, state, rates, dcmotor.gear * v)["bristle"]
     # of each bristle's own size: a few roundings of 1.1e-16, more where its two terms cancel
     assert np.max(np.abs(mine - theirs) / np.maximum(np.abs(theirs), 1e-300)) <= 1e-14
     one = {name: float(values[7]) for name, values in state.items()}
-    alone = advanced(dcmotor, engine, one, moment(dcmotor, engine, one, (0.0,)).rates, dcmotor.gear * v[7])
+    alone = advance(dcmotor, engine, one, moment(dcmotor, engine, one, (0.0,)).rates, dcmotor.gear * v[7])
     assert alone["bristle"] == pytest.approx(theirs[7], rel=1e-14)
     w = dcmotor.gear * v
     exact, _ = dcmotor.lugre.bend(

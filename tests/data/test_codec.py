@@ -13,11 +13,11 @@ import pytest
 import backemf as be
 from backemf import codec, store
 from backemf.findings import Finding
-from backemf.kits.frc.characterization import Feedback, Gain, Shown
+from backemf.kits.frc.characterization import Feedback, FeedforwardGain, PredictedSegment
 from backemf.kits.frc.trials import Segment, Trial
 from backemf.logs.robot import Ground, Joint, Robot
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
-from backemf.results.fit import Fit, Fitted, FittedLog, Score, Start, Tried
+from backemf.results.fit_result import Fit, FittedLog, FittedParameter, LadderRung, Score, Start
 from backemf.results.population import Common, Population
 
 from ..model.variants import BACKLASH, DRIVES, FRICTIONS, LIMITED, RICH
@@ -29,7 +29,7 @@ ACTUATORS = [
     )
 ]
 FOUND = Finding(code="missing", text="something is odd.", remedy="look", numbers={"size": 0.5})
-FITTED = Fitted(
+FITTED = FittedParameter(
     path="motor.resistance", value=2.0, error=0.1, low=1.8, high=2.2, unit="ohm", start=1.0, prior=(2.1, 0.3)
 )
 FIT = Fit(
@@ -59,7 +59,7 @@ FIT = Fit(
         ),
     ),
     rungs=(
-        Tried(
+        LadderRung(
             friction="m4",
             n_parameters=4,
             training_mae=0.1,
@@ -104,7 +104,7 @@ def test_every_noun_comes_back():
         **arrays, run=TRIAL, rests=True, onset=0.1, start_position=0.0, noise_velocity=0.1, noise_position=0.0
     )
     nouns = [
-        Gain(value=None, low=None, high=None, unit="V"),
+        FeedforwardGain(value=None, low=None, high=None, unit="V"),
         Feedback(
             loop="velocity",
             kP=1.0,
@@ -115,7 +115,7 @@ def test_every_noun_comes_back():
             delay=0.0,
             design="regulator",
         ),
-        Shown(segment=segment, velocity=np.arange(2.0), position=np.arange(2.0)),
+        PredictedSegment(segment=segment, velocity=np.arange(2.0), position=np.arange(2.0)),
         be.Spread(
             errors={"motor.resistance": 0.1}, correlation=np.eye(1), units={("friction.coulomb",): 0.2}
         ),

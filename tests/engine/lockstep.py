@@ -11,7 +11,7 @@ import numpy as np
 
 from backemf.engine import reference
 from backemf.engine.compile.kernels import Kernels, kernels
-from backemf.engine.rows import Batch, held
+from backemf.engine.rows import Batch, hold_inputs
 from backemf.engine.system import ActuatorSystem
 
 N = 120
@@ -67,14 +67,14 @@ def walk(actuator, bench, asked, *, outputs=None) -> Walk:
         np.array(list(system.parameters.values())),
         np.array(list(actuator.initial_state(position=0.15).values())),
     )
-    states = reference.run(system, p, s0, held(inputs, dt), 1)
+    states = reference.run(system, p, s0, hold_inputs(inputs, dt), 1)
     assert np.isfinite(states).all()
     return Walk(system, p, brought_to_rest(system, states)[:-1], inputs, dt)
 
 
 def one_sample(w: Walk, k: Kernels) -> Batch:
     """Every moment of a walk as a log of its own, one interval long."""
-    return k.batch([held(w.inputs[i : i + 1], w.dt[i : i + 1]) for i in range(len(w.dt))])
+    return k.batch([hold_inputs(w.inputs[i : i + 1], w.dt[i : i + 1]) for i in range(len(w.dt))])
 
 
 def compiled_step(w: Walk, substeps: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import backemf as be
 from backemf.engine.compile import cache
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import UnknownName
 
@@ -69,7 +69,7 @@ def test_fast_math_does_not_decide_whether_a_joint_sticks():
     target = 0.2 * np.floor(2 * time) + 0.1 * np.abs(
         (time / 0.8) % 2 - 1
     )  # stairs on a slow triangle: stick and slip
-    rows = held(target[:, None].copy(), np.full(n, 1e-3))
+    rows = hold_inputs(target[:, None].copy(), np.full(n, 1e-3))
     found = []
     for fastmath in (True, False):
         kernel = cache.load(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backemf.engine.hosted import LEAD, hosted_system, live_system
+from backemf.engine.hosted_system import LEAD, hosted_system, live_system
 from backemf.engine.stepper import Stepper
 from backemf.targets.export import export
 

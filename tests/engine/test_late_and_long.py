@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.engine import simulate
-from backemf.engine.rows import Delay, held, split
+from backemf.engine.rows import Delay, hold_inputs, split
 from backemf.errors import BackemfWarning
 
 MOTOR = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)
@@ -64,7 +64,7 @@ def test_a_long_gap_costs_only_itself():
 def test_pieces_of_an_interval_are_the_interval():
     values = np.array([[1.0], [2.0], [3.0], [4.0]])
     before = np.array([[1.0], [1.0], [2.0], [3.0]])
-    rows = held(values, np.array([0.1, 0.1, 0.55, 0.1]), before, np.array([0.0, 0.5, 0.45, 0.0]))
+    rows = hold_inputs(values, np.array([0.1, 0.1, 0.55, 0.1]), before, np.array([0.0, 0.5, 0.45, 0.0]))
     cut, samples = split(rows)
     assert samples.tolist() == [0, 1, 2, 8, 9]
     assert cut.dt.sum() == pytest.approx(rows.dt.sum())
@@ -75,7 +75,7 @@ def test_pieces_of_an_interval_are_the_interval():
         else:
             found = np.add.reduceat(array_sum, samples[:-1])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    even = held(values, np.full(4, 0.1))
+    even = hold_inputs(values, np.full(4, 0.1))
     assert split(even)[0] is even
 
 
@@ -142,7 +142,9 @@ def test_a_coarse_overflow_is_refined_away():
         asked.append(n)
         return np.array([[np.nan if n < 4 else 0.5]]), None
 
-    fine, _, n, change = simulate._run(run, held(np.zeros((1, 1)), np.array([1e-3])), None, 1e-4, False)
+    fine, _, n, change = simulate._run(
+        run, hold_inputs(np.zeros((1, 1)), np.array([1e-3])), None, 1e-4, False
+    )
     assert asked == [1, 2, 4, 8, 16]
     assert (fine[0, 0], n, change) == (0.5, 16, 0.0)
 
@@ -166,7 +168,7 @@ def test_steps_are_halved_until_two_changes_in_a_row_are_small(changes, stops_af
         asked.append(n)
         return np.array([[places[len(asked) - 1]]]), None
 
-    rows = held(np.zeros((1, 1)), np.array([1e-3]))
+    rows = hold_inputs(np.zeros((1, 1)), np.array([1e-3]))
     _, _, n, change = simulate._run(run, rows, None, tolerance, False)
     assert len(asked) == stops_after + 1
     assert asked == [min(2**k, 100) for k in range(stops_after + 1)]

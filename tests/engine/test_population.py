@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine import population
+from backemf.engine import candidates
 from backemf.engine.compile import cache
 from backemf.engine.compile.kernels import kernels
-from backemf.engine.rows import Held, Observer, Resets, held
+from backemf.engine.rows import HeldInputs, Observer, Resets, hold_inputs
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import NotAvailable, UnknownName
 
@@ -54,7 +54,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Warp's processor device in place of the GPU."""
     if importlib.util.find_spec("warp") is None:
         unavailable("warp-lang")
-    monkeypatch.setattr(population, "DEVICE", "cpu")
+    monkeypatch.setattr(candidates, "DEVICE", "cpu")
 
 
 def system_of(name: str, outputs: tuple[str, ...] = ("position",)) -> ActuatorSystem:
@@ -70,7 +70,7 @@ def command(n: int = T + 1) -> np.ndarray:
     return 0.5 * np.sign(np.sin(2 * np.pi * t / 0.17)) * (t % 0.4 < 0.3)
 
 
-def case(system: ActuatorSystem, rows: Held) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def case(system: ActuatorSystem, rows: HeldInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(candidates, start states, what was measured)"""
     rng = np.random.default_rng(3)
     p = np.array(list(system.parameters.values()))
@@ -81,7 +81,7 @@ def case(system: ActuatorSystem, rows: Held) -> tuple[np.ndarray, np.ndarray, np
     return p * rng.uniform(0.9, 1.1, (N, len(p))), s0, seen + rng.normal(0, 0.05 * size, seen.shape)
 
 
-def check(system: ActuatorSystem, rows: Held, P: Any, s0: Any, y: Any, **more: Any) -> None:
+def check(system: ActuatorSystem, rows: HeldInputs, P: Any, s0: Any, y: Any, **more: Any) -> None:
     loops = kernels(system)
     expected = loops.cost(P, s0, rows, 2, y, **more)
     for precision, median, most in (("double", TIGHT, TIGHT), ("single", SINGLE, WORST)):
@@ -94,13 +94,13 @@ def check(system: ActuatorSystem, rows: Held, P: Any, s0: Any, y: Any, **more: A
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_costs_are_the_compiled_loops_for_every_friction_and_drive(here, name):
     system = system_of(name)
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     check(system, rows, *case(system, rows))
 
 
 ROWS = {
-    "uneven samples": held(command()[:, None], np.random.default_rng(0).uniform(1e-3, 3e-3, T)),
-    "a late command": held(
+    "uneven samples": hold_inputs(command()[:, None], np.random.default_rng(0).uniform(1e-3, 3e-3, T)),
+    "a late command": hold_inputs(
         command()[:, None],
         np.full(T, DT),
         0.9 * command()[:, None],
@@ -118,7 +118,7 @@ def test_rows_of_every_sort(here, name):
 @pytest.mark.parametrize("option", ["gaps", "weights", "robust", "observer", "resets"])
 def test_corrections_and_weights_of_every_sort(here, option):
     system = system_of("m6, servo", ("position", "current"))
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     P, s0, y = case(system, rows)
     at = np.arange(len(y)) == 100
     more: dict[str, Any] = {
@@ -136,8 +136,8 @@ def test_corrections_and_weights_of_every_sort(here, option):
 def test_several_logs_each_with_numbers_of_its_own_and_nan_stays_alone(here):
     system = system_of("coulomb, position")
     loops = kernels(system)
-    rows = held(command()[:, None], np.full(T, DT))
-    logs = loops.batch([rows, held(command(101)[:, None], np.full(100, DT))])
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
+    logs = loops.batch([rows, hold_inputs(command(101)[:, None], np.full(100, DT))])
     P, s0, _ = case(system, rows)
     each = np.stack([P, 1.05 * P], axis=1)
     each[3, 1, 0] = np.nan
@@ -157,13 +157,13 @@ def test_what_an_addition_rounds_away_is_added_to_the_next(here):
     actuator: Any = ACTUATORS["viscous, voltage"]
     system = ActuatorSystem(actuator=actuator, bench=bench, inputs=("voltage_target",))
     n = 20_000
-    log = kernels(system).batch(held(np.full((n, 1), 5.3), np.full(n, 1e-4)))
+    log = kernels(system).batch(hold_inputs(np.full((n, 1), 5.3), np.full(n, 1e-4)))
     P, S = np.array([list(system.parameters.values())]), np.zeros((1, 2))
     off = {}
     exact = kernels(system).trajectory(P[0], S[0], log, 1)[:, 0]
     assert exact[-1] > 10.0
     for precision in ("single", "fast"):
-        found = population.outputs(system, P, S, log, 1, precision=precision)[0, :, 0]
+        found = candidates.outputs(system, P, S, log, 1, precision=precision)[0, :, 0]
         off[precision] = np.abs(found - exact).max()
     assert off["single"] < 1e-5
     assert off["fast"] > 10 * off["single"]
@@ -194,14 +194,14 @@ def test_without_a_gpu_it_says_what_to_do():
     if warp.is_cuda_available():
         pytest.skip("there is a GPU")
     with pytest.raises(NotAvailable, match="no NVIDIA GPU here; run it where `nvidia-smi` shows one"):
-        population.check_place("gpu")
+        candidates.check_place("gpu")
 
 
 def test_places_and_precisions_are_known_by_name(here):
     with pytest.raises(UnknownName, match="place to run on 'tpu'"):
-        population.check_place("tpu")
+        candidates.check_place("tpu")
     system = system_of("coulomb, position")
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     with pytest.raises(UnknownName, match="precision 'half'"):
         kernels(system).cost(
             [list(system.parameters.values())],
@@ -216,7 +216,7 @@ def test_places_and_precisions_are_known_by_name(here):
 
 def test_what_was_written_for_a_gpu_is_kept_beside_the_kernels(here):
     system = system_of("m6, servo")
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     P, s0, y = case(system, rows)
     kernels(system).cost(P, s0, rows, 2, y, on="gpu", precision="double")
     kept = cache.directory()

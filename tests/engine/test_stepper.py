@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.engine import reference
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import BackemfWarning, InvalidValue, UnknownName
@@ -58,7 +58,7 @@ def test_each_actuator_steps_as_the_reference_does(twelve):
     for n in (1, 3):
         expected = [
             reference.run(
-                s, list(s.parameters.values()), state[i], held(inputs[i : i + 1], np.array([2e-3])), n
+                s, list(s.parameters.values()), state[i], hold_inputs(inputs[i : i + 1], np.array([2e-3])), n
             )[1]
             for i, s in enumerate(twelve)
         ]
@@ -147,6 +147,6 @@ def test_what_cannot_be_compiled_steps_on_the_reference():
         steps = stepper(one, 2)
     after = steps(steps.start(), np.full((2, 1), 0.5), 1e-3, substeps=2)
     expected = reference.run(
-        one, list(one.parameters.values()), [0.0, 0.0], held(np.full((1, 1), 0.5), np.array([1e-3])), 2
+        one, list(one.parameters.values()), [0.0, 0.0], hold_inputs(np.full((1, 1), 0.5), np.array([1e-3])), 2
     )
     np.testing.assert_allclose(after, [expected[1]] * 2, rtol=1e-12)

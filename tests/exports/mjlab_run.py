@@ -18,7 +18,7 @@ from mjlab.sim import MujocoCfg, Simulation, SimulationCfg  # type: ignore[impor
 
 import backemf as be
 from backemf.targets.export import export
-from backemf.targets.mujoco.dcmotor import sticking
+from backemf.targets.mujoco.dcmotor_target import sticking
 
 STEP, N = 0.002, 500
 BENCH = be.bench.Pendulum(mass=1.0, length=0.12)

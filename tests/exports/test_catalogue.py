@@ -11,7 +11,7 @@ from backemf.errors import BackemfError
 from backemf.physics.quantity import structure
 from backemf.targets.approximate import positions
 from backemf.targets.export import export
-from backemf.targets.motions import reference_motions
+from backemf.targets.reference_motions import reference_motions
 from backemf.targets.replay import replay
 
 from .worker import names

@@ -11,7 +11,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import export
-from backemf.targets.mujoco.dcmotor import read
+from backemf.targets.mujoco.dcmotor_target import read
 
 ARM = """<mujoco model="arm">
   <!-- my own robot: keep   this <joint name="elbow"/> -->

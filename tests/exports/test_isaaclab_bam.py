@@ -12,7 +12,7 @@ import backemf as be
 from backemf.errors import InvalidValue, MissingValue
 from backemf.targets.approximate import positions
 from backemf.targets.export import export
-from backemf.targets.motions import reference_motions
+from backemf.targets.reference_motions import reference_motions
 
 from .test_text_exports import GEARED, keywords
 

@@ -18,7 +18,7 @@ from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
 from backemf.mujoco.dcmotor import VERSIONS, rules
 from backemf.mujoco.eras import gains_to_era2
 from backemf.targets.export import export
-from backemf.targets.mujoco import dcmotor as mj
+from backemf.targets.mujoco import dcmotor_target as mj
 from backemf.targets.replay import replay
 
 from .worker import plain, without_dry_friction

@@ -13,9 +13,9 @@ import pytest
 import backemf as be
 from backemf.apps.cli.exports import export
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.mujoco.robot.coupled import coupled
-from backemf.mujoco.robot.motion import motion_of
-from backemf.targets.mujoco.robots import _loses, parted
+from backemf.mujoco.robot.joint_simulation import simulate_joints
+from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.targets.mujoco.robots import _loses, split_recordings
 from backemf.targets.sources import read as read_source
 
 from ..cli.runner import runner
@@ -112,10 +112,10 @@ def test_without_recordings_it_says_that_nothing_was_driven(fit, arm):
 
 
 def test_only_what_was_held_out_judges(fit, logs):
-    assert [log.name for log in parted(fit, logs).unseen] == ["run 3"]
+    assert [log.name for log in split_recordings(fit, logs).unseen] == ["run 3"]
     assert fit.score is not None
     last = replace(fit, score=replace(fit.score, logs={"run 1 (last 40 %)": 1e-3}))
-    (part,) = parted(last, logs[:1]).unseen
+    (part,) = split_recordings(last, logs[:1]).unseen
     assert part.time[0] == pytest.approx(0.6 * 7.98, abs=0.02)
 
 
@@ -175,7 +175,7 @@ def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
     law = be.drive.Impedance(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.5)
     acts = {name: replace(one, drive=law) for name, one in truth().items()}
     log = recording(robot, 1, seconds=4.0)
-    q = coupled(robot, acts, log, delays=DELAYS, step=1e-3)
+    q = simulate_joints(robot, acts, log, delays=DELAYS, step=1e-3)
     joints = {
         name: be.log(name, log.time, position=q[:, j], position_target=log.joints[name]["position_target"])
         for j, name in enumerate(robot.names)

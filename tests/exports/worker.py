@@ -17,7 +17,7 @@ import numpy as np
 import backemf as be
 from backemf.datasheets import parts
 from backemf.errors import BackemfError
-from backemf.mujoco.actuator import from_actuator
+from backemf.mujoco.actuator_conversion import from_actuator
 from backemf.mujoco.arrays import from_model
 from backemf.mujoco.dcmotor import DcMotor
 from backemf.physics.friction import Viscous

@@ -13,9 +13,9 @@ import pytest
 
 import backemf as be
 from backemf.apps.film import film
+from backemf.apps.film.bench_scene import scene
 from backemf.apps.film.recorded_run import RecordedRun, recorded_run
-from backemf.apps.film.scene import scene
-from backemf.apps.film.stage import Stage
+from backemf.apps.film.stage import FilmStage
 from backemf.apps.film.strip import Strip
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 
@@ -117,7 +117,7 @@ def test_pictures_show_both_bodies_at_their_places():
         recorded={"": np.linspace(0, 1.2, n)},
         predicted={"": np.linspace(0, -1.2, n)},
     )
-    stage = Stage(log, shown, (480, 270))
+    stage = FilmStage(log, shown, (480, 270))
     first, last = (frame.astype(int) for frame in stage.frames(log.time[[0, -1]]))
     assert first.shape == (270, 480, 3)
     width, height = stage.picture

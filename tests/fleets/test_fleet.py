@@ -16,7 +16,7 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue
 from backemf.identify.fit import run_fit
-from backemf.identify.options import FitOptions
+from backemf.identify.fit_options import FitOptions
 from backemf.kits.fleets import example_line as simulated, folder as kept, work
 from backemf.kits.fleets.fleet import PILOTS, retry
 from backemf.kits.fleets.pool import Local, place

@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.kits.fleets.pool import Scheduled, place
+from backemf.kits.fleets.pool import SchedulerPool, place
 
 from ..conftest import unavailable
 from .killed import killed, slow
@@ -49,7 +49,7 @@ def test_a_fleet_on_dask_is_that_of_this_machine(cluster, line, fleet, tmp_path)
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dask_loses_loses_nothing(cluster, tmp_path):
     """One of two workers is killed while units run: every unit ends."""
-    runner = Scheduled(address(cluster), 2)
+    runner = SchedulerPool(address(cluster), 2)
     names = [f"unit {k}" for k in range(10)]
 
     def kill() -> None:
@@ -73,7 +73,7 @@ def test_a_worker_that_dask_loses_loses_nothing(cluster, tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_unit_that_takes_its_worker_down_is_done_again(cluster, tmp_path):
-    runner = Scheduled(address(cluster), 2)
+    runner = SchedulerPool(address(cluster), 2)
     try:
         done = dict(runner.map(functools.partial(killed, str(tmp_path)), ["a", "b", "once", "c"]))
     finally:

@@ -233,9 +233,9 @@ def saved_mapping(folder: Path) -> str:
 
 def fit(folder: Path) -> bytes:
     """A stored fit, put together by hand: fitting one takes seconds."""
-    from backemf.results.fit import Fit, Fitted, Start
+    from backemf.results.fit_result import Fit, FittedParameter, Start
 
-    resistance = Fitted(
+    resistance = FittedParameter(
         path="motor.resistance", value=4.0, error=0.1, low=3.8, high=4.2, unit="ohm", start=5.0
     )
     begun = Start(cost=1.0, mae=0.01, ended="gradient", n_evaluations=5, parameters={"motor.resistance": 4.0})

@@ -29,10 +29,10 @@ def openers() -> dict[str, Any]:
     from backemf.logs.read import look, read
     from backemf.logs.to_log import to_log
     from backemf.mujoco.explain.explanation import explain, text
-    from backemf.results.fit import Fit
+    from backemf.results.fit_result import Fit
     from backemf.targets import bam, isaaclab
     from backemf.targets.export import export
-    from backemf.targets.mujoco import dcmotor as mujoco, source
+    from backemf.targets.mujoco import dcmotor_target as mujoco, mjcf_source
 
     from .seeds import servo
 
@@ -77,7 +77,7 @@ def openers() -> dict[str, Any]:
         "motions": be.Motions.read,
         "mjcf read": mujoco.read,
         "mjcf explained": lambda path: text(explain(path)),
-        "mjcf source": source.read,
+        "mjcf source": mjcf_source.read,
         "isaac": isaaclab.read,
         "mjcf edited": edited("mujoco"),
         "urdf edited": edited("urdf"),

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify import bench_numbers as numbers
-from backemf.results.fit import BenchNumber
+from backemf.results.fit_result import BenchNumber
 
 from .recordings import SERVO
 
@@ -65,7 +65,7 @@ def test_each_mounting_has_an_angle_of_its_own():
 
 def test_the_same_number_in_several_logs_is_the_same_thing():
     logs = [log("a", mass=0.5), log("b", arm_mass=0.02), log("c", mass=0.5, tolerances={"mass": 0.002})]
-    light, heavy, length, arm = numbers.measured(logs)
+    light, heavy, length, arm = numbers.measured_parameters(logs)
     assert [(q.path, q.start, q.logs) for q in (light, heavy, length, arm)] == [
         ("bench.mass", 0.3, (1,)),
         ("bench.mass", 0.5, (0, 2)),
@@ -78,14 +78,17 @@ def test_the_same_number_in_several_logs_is_the_same_thing():
     assert (heavy.low, heavy.high, heavy.group, heavy.unit) == (pytest.approx(0.1), 2.5, "0.5 kg", "kg")
     assert heavy.signed is None
     assert heavy.beside
-    assert [q.path for q in numbers.measured(logs, ["bench.mass"])] == ["bench.length", "bench.arm_mass"]
+    assert [q.path for q in numbers.measured_parameters(logs, ["bench.mass"])] == [
+        "bench.length",
+        "bench.arm_mass",
+    ]
 
 
 def test_what_nobody_measures_has_no_tolerance_and_stays():
     body = log(bench=be.bench.Pendulum(mass=0.3, length=0.1, inertia=1e-3))
-    assert "bench.inertia" not in [q.path for q in numbers.measured([body])]
+    assert "bench.inertia" not in [q.path for q in numbers.measured_parameters([body])]
     wheel = log(bench=be.bench.Flywheel(inertia=0.1))
-    assert [(q.path, q.prior[1]) for q in numbers.measured([wheel])] == [
+    assert [(q.path, q.prior[1]) for q in numbers.measured_parameters([wheel])] == [
         ("bench.inertia", pytest.approx(0.02))
     ]
 

@@ -15,15 +15,15 @@ import backemf as be
 from backemf.identify import causes
 from backemf.identify.causes import (
     CAUSES,
-    Tried,
+    CauseTrial,
     _angles,
     _latency,
-    _moved,
-    _named,
+    _name_cause,
     _promise,
-    _widened,
+    _shift_words,
+    _widen,
     likely,
-    moved,
+    move_commands,
     strain,
 )
 from backemf.identify.parameters import FreeParameters, Parameter
@@ -56,10 +56,10 @@ def test_strain_is_what_stated_scales_had_to_give():
 
 def test_a_number_is_freed_of_its_tolerance_and_nearly_all_that_gauges_have_in_common():
     gauges = [number("bench.supply_factor", group=g, alike=0.5) for g in "ab"]
-    wide = _widened(stub(number(), *gauges), [1, 2]).parameters
+    wide = _widen(stub(number(), *gauges), [1, 2]).parameters
     assert [q.prior[1] for q in wide] == pytest.approx([0.1, 4.0, 4.0])
     assert [q.alike for q in wide] == [0.0, 0.98, 0.98]
-    assert _widened(stub(number()), [0]).parameters[0].alike == 0.0
+    assert _widen(stub(number()), [0]).parameters[0].alike == 0.0
 
 
 @pytest.mark.parametrize("places", [[0], [1], [0, 1]])
@@ -77,19 +77,19 @@ def test_the_promise_is_what_freeing_saves_where_errors_are_linear(places):
         y = np.linalg.solve(H + Q, b + Q @ mean)
         return float(0.5 * y @ H @ y - b @ y + 0.5 * (y - mean) @ Q @ (y - mean))
 
-    saved = least(P) - least(_widened(p, places).precision)
+    saved = least(P) - least(_widen(p, places).precision)
     assert saved > 0
     assert _promise(p, x, H, g, places) == pytest.approx(saved)
 
 
 def test_how_far_a_number_moved_in_words():
     one = number(mean=math.log(0.3), error=0.01)
-    assert _moved(one, 0.36) == "0.36 instead of 0.3 +- 0.003 kg"
+    assert _shift_words(one, 0.36) == "0.36 instead of 0.3 +- 0.003 kg"
 
 
-def tried(k: int, saved: float = 9.0, shift: float = 1.2) -> Tried:
+def tried(k: int, saved: float = 9.0, shift: float = 1.2) -> CauseTrial:
     cause = CAUSES[k]
-    return Tried(cause, saved, f"{cause.words}: 2 instead of 1", shift)
+    return CauseTrial(cause, saved, f"{cause.words}: 2 instead of 1", shift)
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ def test_causes_that_are_as_likely_as_the_best(saved, named):
 
 
 def test_one_cause_is_named_alone_and_several_as_alike():
-    alone = _named([tried(0)])
+    alone = _name_cause([tried(0)])
     assert (alone.code, alone.numbers) == ("wrong_mass", {"mass": 1.2})
     assert alone.text.endswith("it would be the mass: 2 instead of 1.")
     assert alone.remedy == CAUSES[0].remedy
-    both = _named([tried(1, shift=1.1), tried(0), tried(6)])
+    both = _name_cause([tried(1, shift=1.1), tried(0), tried(6)])
     assert (both.code, both.numbers) == ("wrong_length", {"length": 1.1, "mass": 1.2, "supply": 1.2})
     assert both.text.endswith(
         "These logs cannot tell it from: the mass: 2 instead of 1; or the supply voltage: 2 instead of 1."
@@ -168,15 +168,15 @@ def test_a_command_that_counts_late_or_early(late, changes, said):
 def test_a_log_whose_command_comes_later_or_drifts():
     t = 2.0 + 0.01 * np.arange(200)
     log = be.log("run", t, position=t, position_target=np.arange(200.0), enabled=np.ones(200))
-    later = moved(log, shift=0.05)
+    later = move_commands(log, shift=0.05)
     assert later["position_target"][:20] == pytest.approx(np.maximum(np.arange(20.0) - 5, 0))
     assert later["position"] == pytest.approx(t)
-    slower = moved(log, drift=0.25)
+    slower = move_commands(log, drift=0.25)
     assert slower["position_target"][[0, 100, 150]] == pytest.approx([0.0, 80.0, 120.0], abs=1.0)
     assert slower["position_target"][101] == pytest.approx(80.0, abs=1.0)
-    assert moved(log)["position_target"] == pytest.approx(np.arange(200.0), abs=1.0)
+    assert move_commands(log)["position_target"] == pytest.approx(np.arange(200.0), abs=1.0)
     known = dataclasses.replace(log, commands={"position_target": be.signal.step(1.0)})
-    drifted = moved(known, shift=0.05, drift=0.25).signals["position_target"].time
+    drifted = move_commands(known, shift=0.05, drift=0.25).signals["position_target"].time
     assert drifted[[0, 100]] == pytest.approx([2.05, 2.05 + 1.25])  # a clock that begins where the log does
 
 
@@ -210,7 +210,7 @@ def test_a_mass_that_is_wrong_is_named_with_what_looks_alike(factor):
     H, g, _ = p.normal(end.x)
     mass = next(cause for cause in CAUSES if cause.code == "wrong_mass")
     places = [k for k, q in enumerate(p.free.parameters) if q.path == "bench.mass"]
-    one = causes._freed(p, end.x, end.cost, robust, p.substeps, mass, places)
+    one = causes._try_cause(p, end.x, end.cost, robust, p.substeps, mass, places)
     assert one.saved == pytest.approx(_promise(p, end.x, H, g, places), rel=0.25)
     assert one.text.startswith("mass: ")
     assert one.text.count("instead of") == 2
@@ -226,7 +226,7 @@ def test_another_clock_takes_most_of_the_misfit_away():
         return list(causes.drifting(p, end.x, robust, some))
 
     assert said(sound) == []
-    (f,) = said([moved(log, drift=-0.02) for log in sound])
+    (f,) = said([move_commands(log, drift=-0.02) for log in sound])
     assert f.code == "clock_drift"
     assert f.numbers["drift"] == pytest.approx(0.02, abs=0.011)
     coasting: Any = SimpleNamespace(actuator=SimpleNamespace(drive=be.drive.Off()))

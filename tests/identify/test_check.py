@@ -16,7 +16,7 @@ from backemf.findings import finding
 from backemf.identify import check
 from backemf.identify.check import Check, Expectation, identifiability
 from backemf.identify.parameters import FreeParameters, Parameter
-from backemf.identify.plants.bench import identifiability_problem
+from backemf.identify.plants.bench_plant import identifiability_problem
 
 from .recordings import SERVO, record, steps
 

@@ -12,15 +12,15 @@ import pytest
 
 import backemf as be
 from backemf.identify import predict
-from backemf.identify.bench_numbers import angles, measured
+from backemf.identify.bench_numbers import angles, measured_parameters
 from backemf.identify.fit_numbers import bench_numbers_of, fitted_numbers, start_of
 from backemf.identify.parameters import free
-from backemf.identify.plants.bench import judge_logs
+from backemf.identify.plants.bench_plant import judge_logs
 from backemf.identify.plants.plant import StartResult
 from backemf.identify.problem import Problem, mean_absolute_errors, problem
 from backemf.identify.uncertainty import Uncertainty
 from backemf.physics.quantity import parameters
-from backemf.results.fit import BenchNumber
+from backemf.results.fit_result import BenchNumber
 
 from .recordings import SERVO, record, steps
 
@@ -30,7 +30,7 @@ PRIOR = {"motor.resistance": (3.6, 0.4), "friction.static": (0.06, 0.01)}
 
 def made(prior: Any = None) -> Problem:
     logs = [record(0, duration=0.6), record(1, mass=0.5, gain=8.0, command=steps, duration=0.6)]
-    masses = [q for q in measured(logs) if q.path == "bench.mass"]
+    masses = [q for q in measured_parameters(logs) if q.path == "bench.mass"]
     return problem(SERVO, logs, free(SERVO, PATHS, prior=prior).with_(masses))
 
 

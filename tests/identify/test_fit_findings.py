@@ -10,7 +10,7 @@ import pytest
 
 from backemf.identify.fit_numbers import of_errors, of_pairs, of_parameters, of_search
 from backemf.identify.parameters import FreeParameters, Parameter
-from backemf.results.fit import Fitted
+from backemf.results.fit_result import FittedParameter
 
 
 def codes(findings) -> list[str]:
@@ -32,7 +32,7 @@ def said(
     """Of one number between 0.5 and 2, or -1 and 3 where it has a sign, known to 0.3."""
     low, high = (-1.0, 3.0) if number.get("signed") else (0.5, 2.0)
     q = Parameter(path="a", start=1.0, unit="1", low=low, high=high, prior=(0.0, 2.0), **number)
-    one = Fitted(
+    one = FittedParameter(
         path="a", value=value, error=0.3, low=0.1, high=9.0, unit="1", start=1.0, prior=prior, told_by=told_by
     )
     p: Any = SimpleNamespace(free=FreeParameters((q,)))

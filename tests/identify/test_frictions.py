@@ -10,7 +10,7 @@ import pytest
 import backemf as be
 from backemf.analysis.curves import friction_size
 from backemf.identify.frictions import BELOW, above, law, usual, with_friction
-from backemf.identify.parameters import size, size_of, sized
+from backemf.identify.parameters import give_sizes, size, size_of
 from backemf.physics.friction import FRICTIONS
 
 from .recordings import SERVO
@@ -34,10 +34,12 @@ def test_the_size_of_an_actuator():
 
 def test_only_a_number_that_is_0_and_free_gets_a_usual_size():
     start = SERVO.replace(**{"friction.viscous": 0.0, "motor.rotor_inertia": 0.0})
-    assert sized(start, ["friction.viscous"]).parameters["friction.viscous"] == pytest.approx(USUAL_VISCOUS)
-    assert sized(start, ["friction.coulomb"]) is start  # not 0
-    assert sized(start, []) is start  # not free
-    assert sized(start, ["motor.rotor_inertia", "bench.mass"]) is start  # nobody knows a usual one
+    assert give_sizes(start, ["friction.viscous"]).parameters["friction.viscous"] == pytest.approx(
+        USUAL_VISCOUS
+    )
+    assert give_sizes(start, ["friction.coulomb"]) is start  # not 0
+    assert give_sizes(start, []) is start  # not free
+    assert give_sizes(start, ["motor.rotor_inertia", "bench.mass"]) is start  # nobody knows a usual one
 
 
 def test_a_friction_by_any_of_its_names():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.holdout import default_hold_out, folds_of, grouped, in_words, matches, split
+from backemf.identify.holdout import default_hold_out, folds_of, group_by_rig, in_words, matches, split
 from backemf.identify.ladder import STOPPED, Ladder, RungResult, as_good, simplest
-from backemf.results.fit import Fit, Fitted
+from backemf.results.fit_result import Fit, FittedParameter
 
 from .recordings import SERVO, record, sweep
 
@@ -139,15 +139,15 @@ def test_one_log_cannot_be_parted():
 
 def test_logs_of_one_rig_and_settings_are_a_group():
     four = logs((8.0, 0.3), (8.0, 0.5), (8.0, 0.3), (16.0, 0.3))
-    assert [names(members) for members in grouped(four).values()] == [
+    assert [names(members) for members in group_by_rig(four).values()] == [
         ["log 0", "log 2"],
         ["log 1"],
         ["log 3"],
     ]
     alike = logs((8.0, 0.3), (8.0, 0.3))
-    assert [names(members) for members in grouped(alike).values()] == [["log 0"], ["log 1"]]
+    assert [names(members) for members in group_by_rig(alike).values()] == [["log 0"], ["log 1"]]
     bare = logs((8.0,), (16.0,))
-    assert len(grouped(bare)) == 2
+    assert len(group_by_rig(bare)) == 2
 
 
 def test_enough_groups_are_held_out_as_asked():
@@ -183,7 +183,7 @@ def test_at_most_four_folds_the_smallest_together():
 def fit_of(n: int, untold: bool = False, training: float = 1e-3, motion: str = "rotary") -> Fit:
     """As much of a fit as a rung looks at: so many numbers, one of which the logs may not tell."""
     fitted = {
-        f"friction.n{k}": Fitted(
+        f"friction.n{k}": FittedParameter(
             path=f"friction.n{k}",
             value=1.0,
             error=0.1,
@@ -236,7 +236,7 @@ def test_a_rungs_error_and_how_sure_it_is():
     ],
 )
 def test_numbers_of_a_friction_that_nothing_tells(path, told_by, value, untold):
-    number = Fitted(
+    number = FittedParameter(
         path=path, value=value, error=1.0, low=0.0, high=9.0, unit="1", start=1.0, told_by=told_by
     )
     fit = fit_of(0)

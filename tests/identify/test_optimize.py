@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import backemf as be
-from backemf.engine import population
+from backemf.engine import candidates
 from backemf.identify import optimize, search
-from backemf.identify.optimize import _step, homotopy, levenberg_marquardt, observed
+from backemf.identify.optimize import _step, homotopy, levenberg_marquardt, observer_stages
 from backemf.identify.search import bench_search
 
 from ..conftest import unavailable
@@ -192,7 +192,11 @@ def test_the_observer_is_let_go_step_by_step():
     p: Any = Linear(A, b)
     told: list[Any] = []
     end = homotopy(
-        p, np.zeros(3), stages=observed(9.0, 3.0, 0.0), robust=2.5, note=lambda *said: told.append(said)
+        p,
+        np.zeros(3),
+        stages=observer_stages(9.0, 3.0, 0.0),
+        robust=2.5,
+        note=lambda *said: told.append(said),
     )
     assert list(dict.fromkeys(p.asked)) == [(9.0, 2.5, 2), (3.0, 2.5, 2), (0.0, 2.5, 7)]  # coarse, then fine
     assert end.n_evaluations == len(p.asked)
@@ -205,13 +209,13 @@ def test_the_observer_is_let_go_step_by_step():
     assert told[-1][1] == end.cost
     coarse: Any = Linear(A, b)
     coarse.substeps = 2
-    homotopy(coarse, np.zeros(3), stages=observed(9.0, 0.0))
+    homotopy(coarse, np.zeros(3), stages=observer_stages(9.0, 0.0))
     assert list(dict.fromkeys(coarse.asked)) == [(9.0, np.inf, 1), (0.0, np.inf, 2)]
 
 
 def test_a_stage_goes_on_where_the_one_before_ended():
     p: Any = Linear(np.eye(2), [3.0, -2.0])
-    homotopy(p, np.zeros(2), stages=observed(5.0, 0.0))
+    homotopy(p, np.zeros(2), stages=observer_stages(5.0, 0.0))
     last = next(k for k, asked in enumerate(p.asked) if asked[0] == 0.0)
     assert p.tried[last] == pytest.approx([3.0, -2.0], abs=1e-3)
 
@@ -223,7 +227,7 @@ def test_a_stage_goes_on_where_the_one_before_ended():
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     if importlib.util.find_spec("warp") is None:
         unavailable("warp-lang")
-    monkeypatch.setattr(population, "DEVICE", "cpu")
+    monkeypatch.setattr(candidates, "DEVICE", "cpu")
 
 
 def test_the_best_of_many_starts_are_taken_and_none_twice(here, monkeypatch):
@@ -236,7 +240,7 @@ def test_the_best_of_many_starts_are_taken_and_none_twice(here, monkeypatch):
     assert p.costs(starts).max() < np.median(p.costs(random))
     apart = [np.sqrt(np.mean((x - y) ** 2)) for x, y in [(starts[0], starts[1]), (starts[1], starts[2])]]
     assert min(apart) > optimize.APART
-    same = optimize.screened(p, 3.0, np.random.default_rng(0), 3, robust=np.inf, on="cpu")
+    same = optimize.screen_starts(p, 3.0, np.random.default_rng(0), 3, robust=np.inf, on="cpu")
     np.testing.assert_array_equal(starts, same)
 
 
@@ -250,8 +254,8 @@ def test_costs_of_many_are_the_cost_of_each():
 def test_a_fit_takes_its_further_starts_from_what_was_scored(here, monkeypatch):
     monkeypatch.setattr(optimize, "DRAWN", 40)
     scored = []
-    plain = search.screened
-    monkeypatch.setattr(search, "screened", lambda *a, **k: scored.append(plain(*a, **k)) or scored[-1])
+    plain = search.screen_starts
+    monkeypatch.setattr(search, "screen_starts", lambda *a, **k: scored.append(plain(*a, **k)) or scored[-1])
     logs = [
         record(k, actuator=replace(SERVO, friction=COVERED["m4"]), command=steps, duration=2.0)
         for k in (1, 2)

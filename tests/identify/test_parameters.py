@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.datasheets.datasheet import Printed
+from backemf.datasheets.datasheet import PrintedNumber
 from backemf.identify.parameters import FreeParameters, Parameter, default_paths, free, priors, spread
 
 from .recordings import SERVO
@@ -294,7 +294,7 @@ def test_a_servos_sheet_tells_its_winding_through_gears_and_electronics():
     }
     # a gain that is known better than any fit can tell is no prior, but a fact
     for share, there in ((0.0101, True), (0.0099, False)):
-        gain = Printed(text="0.158", value=0.158, half=share * 0.158, unit="1/rad")
+        gain = PrintedNumber(text="0.158", value=0.158, half=share * 0.158, unit="1/rad")
         known = replace(sheet, firmware={**sheet.firmware, "error_gain": gain})
         assert ("drive.firmware_gain" in priors(own, known)) == there
     without = replace(sheet, firmware={})

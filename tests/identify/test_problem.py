@@ -46,7 +46,7 @@ def p() -> Problem:
         record(1, mass=0.5, gain=8.0, command=steps, duration=0.6),
         record(2, gain=32.0, duration=0.6),
     ]
-    masses = [q for q in bench_numbers.measured(logs) if q.path == "bench.mass"]
+    masses = [q for q in bench_numbers.measured_parameters(logs) if q.path == "bench.mass"]
     return problem(SERVO, logs, free(SERVO, PATHS).with_(masses))
 
 
@@ -76,7 +76,7 @@ def test_curvature_and_slope_gather_over_logs_that_share_a_number(p):
         assert p.in_x(by_log[k], k, x) / size == pytest.approx(j.T @ j / size, abs=1e-4)
     assert p.scores(scores, x).sum(axis=0) == pytest.approx(g)
     assert p.scores(scores, x)[0][4] == 0.0  # the other weight is not in this log
-    assert p.gathered(by_log, x) == pytest.approx(H)
+    assert p.gather(by_log, x) == pytest.approx(H)
 
 
 def test_errors_count_in_units_of_their_noise(p):

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.datasheets.datasheet import Printed
+from backemf.datasheets.datasheet import PrintedNumber
 from backemf.identify.bench_numbers import latency
 from backemf.identify.frictions import with_friction
-from backemf.identify.optimize import Minimum, noted
+from backemf.identify.optimize import Minimum, part_progress
 from backemf.identify.parameters import FreeParameters, free
-from backemf.identify.plants.bench import (
+from backemf.identify.plants.bench_plant import (
     SCHEDULE,
     BenchPlant,
     _scale,
-    _shifted,
-    _slid,
+    _shift_latency,
+    _slide,
     residual_weights,
     with_registers,
 )
 from backemf.identify.plants.plant import SearchResult, StartResult, Weights
 from backemf.identify.problem import problem
-from backemf.identify.search import agreed, bench_search
+from backemf.identify.search import agree, bench_search
 
 from .linear import Logs
 from .recordings import SERVO, record
@@ -124,8 +124,8 @@ def test_what_gears_lose_is_free_beside_a_friction_that_knows_the_load():
     assert "gearbox.efficiency" not in paths(loaded, free_paths=["motor.resistance"])
 
 
-def printed(value: float) -> Printed:
-    return Printed(text=str(value), value=value, half=0.5, unit="1")
+def printed(value: float) -> PrintedNumber:
+    return PrintedNumber(text=str(value), value=value, half=0.5, unit="1")
 
 
 def test_a_d_register_that_the_sheet_prints_is_there():
@@ -264,7 +264,7 @@ def test_rungs_that_are_climbed_first(friction, given, below):
     ],
 )
 def test_three_starts_that_found_the_same_are_enough(costs, enough):
-    assert agreed([ended(cost) for cost in costs]) is enough
+    assert agree([ended(cost) for cost in costs]) is enough
 
 
 # settling
@@ -297,13 +297,13 @@ class Valley:
 )
 def test_a_latency_of_whole_samples_where_it_leaves_clearly_less(best, misfit, found):
     q: Any = Valley(best, misfit)
-    assert _shifted(q, np.zeros(1), np.inf, 1) == pytest.approx([found], abs=1e-9)
+    assert _shift_latency(q, np.zeros(1), np.inf, 1) == pytest.approx([found], abs=1e-9)
 
 
 @pytest.mark.parametrize(("best", "farthest"), [(0.02, 0.03), (0.0, 0.02), (-0.03, 0.02)])
 def test_a_latency_is_looked_for_until_it_is_worse_again(best, farthest):
     q: Any = Valley(best)
-    _shifted(q, np.zeros(1), np.inf, 1)
+    _shift_latency(q, np.zeros(1), np.inf, 1)
     assert max(q.tried) == pytest.approx(farthest)
 
 
@@ -328,7 +328,7 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
             return A, A @ r, 0.5 * float(r @ A @ r)
 
     p: Any = Two()
-    end = _slid(p, np.array([0.5, 0.0]), 2.0, 3)
+    end = _slide(p, np.array([0.5, 0.0]), 2.0, 3)
     assert end.x == pytest.approx([1.0, 0.02], abs=2e-3)
     assert {(robust, n) for _, _, robust, n in p.asked} == {(2.0, 3)}
     held = [row for row in p.asked if row[1] == 0.0]
@@ -338,7 +338,7 @@ def test_numbers_slide_with_the_latency_held_and_then_with_it():
 
 def test_progress_is_told_as_a_share_of_a_part():
     told = []
-    note = noted(lambda *row: told.append(row), "start 2", 0.5, 0.9)
+    note = part_progress(lambda *row: told.append(row), "start 2", 0.5, 0.9)
     note("observer", 3.0, 0.25)  # type: ignore[misc]  # a listener takes any words
     assert told == [("start 2, observer", 3.0, pytest.approx(0.6))]
-    assert noted(None, "start 2", 0.5, 0.9) is None
+    assert part_progress(None, "start 2", 0.5, 0.9) is None

@@ -14,7 +14,7 @@ import pytest
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.mechanism import motion
-from backemf.kits.frc.sysid_regression import differentiate, filtered, one_step, regress, resampled, sysid
+from backemf.kits.frc.sysid_regression import differentiate, filter_trials, one_step, regress, resample, sysid
 from backemf.kits.frc.trials import TESTS, Trial, make_run, runs_from
 from backemf.kits.frc.wpilog_runs import mechanism_logs
 
@@ -265,10 +265,10 @@ def test_thirty_seconds_at_5_ms_in_under_a_second():
 
 def test_filter_steps_of_the_classic_way():
     runs = recorded(WEAK, slow=1.0, T=4.0)
-    rows = resampled(runs[0])
+    rows = resample(runs[0])
     assert len(rows) == len(runs[0]) - 1
     assert differentiate(rows).acceleration[-1] == 0.0
-    tests, delay = filtered({r.test: r for r in runs})
+    tests, delay = filter_trials({r.test: r for r in runs})
     assert set(tests) == set(TESTS)
     assert 0 <= delay < 0.03
     with pytest.raises(MissingValue, match="missing: dynamic-reverse"):

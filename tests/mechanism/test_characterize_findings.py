@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from backemf.apps.cli.commands import from_data
+from backemf.apps.cli.command_builder import from_data
 from backemf.errors import MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize

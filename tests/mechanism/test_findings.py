@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.kits.frc.characterization import Gain
+from backemf.kits.frc.characterization import FeedforwardGain
 from backemf.kits.frc.mechanism_findings import (
     gain_findings,
-    mended,
+    mend_runs,
     missing_test,
     motion_findings,
     recording_findings,
@@ -56,7 +56,7 @@ UNITS = {
 @pytest.mark.parametrize("ratio", UNITS)
 def test_a_mix_up_of_units_is_named_whichever_of_the_two_it_is(ratio, up, turned):
     factor = turned * (ratio if up else 1 / ratio)
-    runs, findings = mended([replace(r, position=factor * r.position) for r in (ramp(), step())])
+    runs, findings = mend_runs([replace(r, position=factor * r.position) for r in (ramp(), step())])
     said = told(findings, "units_disagree")
     assert f"as {UNITS[ratio]} would give" in said.text
     # position over the integral of velocity by trapezia, which are off by a few 1e-4 of these
@@ -71,7 +71,7 @@ def test_a_mix_up_of_units_is_named_whichever_of_the_two_it_is(ratio, up, turned
     ("factor", "said"), [(1.0, False), (1.1, False), (0.9, False), (1.2, True), (0.8, True)]
 )
 def test_position_and_velocity_may_differ_by_15_percent(factor, said):
-    runs, findings = mended([replace(ramp(), position=factor * ramp().position)])
+    runs, findings = mend_runs([replace(ramp(), position=factor * ramp().position)])
     assert [f.code for f in findings] == (["units_disagree"] if said else [])
     assert all("would give" not in f.text for f in findings)
     assert runs[0].position == pytest.approx((1.0 if said else factor) * T**2, rel=2e-3)
@@ -85,11 +85,11 @@ def test_an_arm_that_only_shakes_says_nothing_of_its_units():
     still = make_run(FORWARD, T, shaken, 0 * T, 2 * T)
     few = make_run(FORWARD, T[:9], shaken[:9], 100 * T[:9], 2 * T[:9])
     for run in (back, still, few):
-        runs, findings = mended([run])
+        runs, findings = mend_runs([run])
         assert not findings
         assert runs[0].position == pytest.approx(run.position)
     ten = make_run(FORWARD, T[:10], shaken[:10], 100 * T[:10], 1 + 2 * T[:10])
-    assert told(mended([ten])[1], "units_disagree") is not None
+    assert told(mend_runs([ten])[1], "units_disagree") is not None
 
 
 @pytest.mark.parametrize(("speed", "said"), [(1.1, False), (1.3, True)])
@@ -98,12 +98,12 @@ def test_a_way_counts_where_it_is_more_than_three_scatters_of_its_noise(speed, s
     4 * sqrt(100) * 0.01 = 0.4, and they themselves cancel."""
     v = speed + np.where(np.arange(len(T)) % 2, 1.0, -1.0)
     run = make_run(FORWARD, T, 1 + 0 * T, 100 * T, v)
-    assert (told(mended([run])[1], "units_disagree") is not None) == said
+    assert (told(mend_runs([run])[1], "units_disagree") is not None) == said
 
 
 @pytest.mark.parametrize(("ratio", "said"), [(63.5, True), (69.7, False)])
 def test_a_mix_up_of_units_is_named_within_a_tenth(ratio, said):
-    (only,) = mended([replace(ramp(), position=3.0 + ratio * ramp().position)])[1]
+    (only,) = mend_runs([replace(ramp(), position=3.0 + ratio * ramp().position)])[1]
     assert ("as one is per minute, the other per second would give" in only.text) == said
     assert ("would give" in only.text) == said
     assert only.numbers["ratio"] == pytest.approx(ratio, rel=2e-3)
@@ -115,20 +115,20 @@ def test_a_way_counts_from_0_3_of_what_was_travelled(share):
     c = share * 2 / math.pi
     v = np.cos(2 * np.pi * T) + c
     run = make_run(FORWARD, T, 1 + 0 * T, 100 * (c * T), v)
-    assert (told(mended([run])[1], "units_disagree") is not None) == (share > 0.3)
+    assert (told(mend_runs([run])[1], "units_disagree") is not None) == (share > 0.3)
 
 
 def test_signs_that_disagree():
     good = [ramp(), ramp(REVERSE, -1.0)]
-    assert not mended(good)[1]
+    assert not mend_runs(good)[1]
     turned = [replace(r, velocity=-r.velocity, position=-r.position) for r in good]
-    runs, findings = mended(turned)
+    runs, findings = mend_runs(turned)
     assert [f.code for f in findings] == ["inverted"]
     assert findings[0].text.startswith("a positive input gives a negative velocity")
     assert runs[0].velocity == pytest.approx(good[0].velocity)
     assert runs[1].position == pytest.approx(good[1].position)
     swapped = [replace(good[0], test=REVERSE), replace(good[1], test=FORWARD)]
-    (only,) = mended(swapped)[1]
+    (only,) = mend_runs(swapped)[1]
     assert (only.code, only.text[:40]) == ("test_direction", f"{REVERSE}, {FORWARD}"[:40])
 
 
@@ -138,7 +138,7 @@ def test_signs_that_disagree():
 def test_a_bit_of_the_other_sign_is_no_other_direction(test, way, size, share, said):
     """A mean against the test of less than 5 % of the largest input."""
     u = way * size * np.where(T < 0.5, 1 + 2 * share, -1.0)
-    findings = mended([make_run(test, T, u, 0 * T, 0 * T)])[1]
+    findings = mend_runs([make_run(test, T, u, 0 * T, 0 * T)])[1]
     assert (told(findings, "test_direction") is not None) == said
 
 
@@ -148,7 +148,7 @@ def test_inverted_is_what_correlates_by_less_than_minus_0_3(share):
     t = np.arange(0.0, 10.0, 0.01)
     u, other = np.cos(2 * np.pi * t), np.sin(2 * np.pi * t)
     run = make_run(FORWARD, t, u + 0.001, None, share * u + math.sqrt(1 - share**2) * other)
-    assert (told(mended([run])[1], "inverted") is not None) == (share < -0.3)
+    assert (told(mend_runs([run])[1], "inverted") is not None) == (share < -0.3)
 
 
 def shortened(n, dt):
@@ -232,7 +232,7 @@ def test_an_input_that_sags_by_15_percent_is_a_supply_that_gives_way(left, said)
 
 
 def gain(value, low=None, high=None, unit="V"):
-    return Gain(value=value, low=low, high=high, unit=unit)
+    return FeedforwardGain(value=value, low=low, high=high, unit=unit)
 
 
 def test_delays_are_told_from_30_ms_on():

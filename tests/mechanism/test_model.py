@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.kits.frc.gain_fit import _drifts, _trimmed, _weights
+from backemf.kits.frc.gain_fit import _drifts, _trimmed_rms, _weights
 from backemf.kits.frc.trials import make_run, segment
-from backemf.kits.frc.unknowns import Model
+from backemf.kits.frc.unknowns import MechanismModel
 
 from .test_characterize import WEAK, gravity_of, record
 
 
 def model_of(*trials, mechanism="simple", gravity=(), delay=0.0, **more):
     """A model of runs, and the unknowns that they were made with."""
-    model = Model([segment(run) for run in trials], mechanism, **more)
+    model = MechanismModel([segment(run) for run in trials], mechanism, **more)
     x = model.start()
     x[: model.n] = [WEAK[0], WEAK[1], math.log(WEAK[2]), *gravity]
     x[model.delays] = delay
@@ -90,8 +90,10 @@ def test_a_drift_is_what_stays_alike_from_sample_to_sample(kind, drifts, size):
 
 def test_scatter_and_weights_come_from_what_is_left_over():
     r = np.array([1.0, -1.0] * 50 + [100.0])
-    assert _trimmed(r) == 1.0  # one that is beyond four times the whole's root mean square, 10, is left out
-    assert _trimmed(np.array([3.0, -3.0])) == 3.0
+    assert (
+        _trimmed_rms(r) == 1.0
+    )  # one that is beyond four times the whole's root mean square, 10, is left out
+    assert _trimmed_rms(np.array([3.0, -3.0])) == 3.0
     rng, run = np.random.default_rng(1), run_of()
     v = run.velocity + 0.02 * rng.standard_normal(len(run.velocity))
     v[100] += 1.0

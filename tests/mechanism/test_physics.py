@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.errors import MissingValue
-from backemf.kits.frc.characterization import Characterization, Gain
+from backemf.kits.frc.characterization import Characterization, FeedforwardGain
 from backemf.kits.frc.mechanism_constants import physics, theoretical
 from backemf.physics.motor import Motor
 
@@ -16,7 +16,9 @@ SIZES = {"radians": 1.0, "rotations": 6.283185, "degrees": 0.01745329, "feet": 0
 
 
 def measured(control="voltage", units="radians", **values):
-    gains = {name: Gain(value=value, low=None, high=None, unit="") for name, value in values.items()}
+    gains = {
+        name: FeedforwardGain(value=value, low=None, high=None, unit="") for name, value in values.items()
+    }
     nothing = dict.fromkeys(("r2", "velocity_error", "timescale", "delay", "position_delay", "limit"), 0.0)
     return Characterization(
         mechanism="simple",

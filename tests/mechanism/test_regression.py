@@ -9,14 +9,14 @@ import pytest
 
 from backemf.errors import InvalidValue, MissingValue
 from backemf.kits.frc.sysid_regression import (
-    Resampled,
+    ResampledTrial,
     differentiate,
-    filtered,
+    filter_trials,
     median_filter,
     noise_floor,
     one_step,
     regress,
-    resampled,
+    resample,
     sysid,
 )
 from backemf.kits.frc.trials import TESTS, Trial, make_run
@@ -32,7 +32,7 @@ def test_everything_on_the_clock_of_the_input():
         position_time=np.array([0.0, 4.0]),
         position=np.array([1.0, 9.0]),
     )
-    rows = resampled(run)
+    rows = resample(run)
     assert rows.time.tolist() == [0.0, 1.0, 3.0]
     assert rows.input.tolist() == [5.0, 6.0, 7.0]
     assert rows.velocity.tolist() == [0.0, 10.0, 40.0]
@@ -69,7 +69,7 @@ def rows_of(v, u=None, t=None):
     t = 0.1 * np.arange(len(v)) if t is None else np.asarray(t, float)
     u = np.ones(len(v)) if u is None else np.asarray(u, float)
     run = make_run("dynamic-forward", t, u, np.zeros(len(v)), v)
-    return run, resampled(run)
+    return run, resample(run)
 
 
 def test_acceleration_by_central_differences_at_the_mean_step():
@@ -100,7 +100,7 @@ U = [0, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6]
 
 def test_a_step_is_cut_from_its_peak_to_nine_tenths_of_its_speed():
     """Central differences over 0.2 s: 0.5 / 0.2, 5, 7 (0.3 s, the peak), 4.5, 2.4, ..."""
-    tests, delay = filtered(four(V, U), threshold=0.0)
+    tests, delay = filter_trials(four(V, U), threshold=0.0)
     rows = tests["dynamic-forward"]
     # the input begins at 0.1 s, its peak is at 0.3 s; 8/10 of the peak, 28, is first exceeded there
     assert delay == pytest.approx(0.2)
@@ -110,46 +110,46 @@ def test_a_step_is_cut_from_its_peak_to_nine_tenths_of_its_speed():
     assert rows.velocity == pytest.approx(np.array(V[3:10]))  # as they were: nothing is filtered
     assert rows.acceleration == pytest.approx((np.array(V[4:11]) - np.array(V[2:9])) / 0.2)
     assert tests["dynamic-reverse"].velocity == pytest.approx(-rows.velocity)
-    small = filtered(four(V, 0.1 * np.array(U)), threshold=0.0)  # any input acts
+    small = filter_trials(four(V, 0.1 * np.array(U)), threshold=0.0)  # any input acts
     assert (small[1], small[0]["dynamic-forward"].time.tolist()) == (delay, rows.time.tolist())
 
 
 def test_a_delay_is_where_acceleration_first_exceeds_eight_tenths():
     early = [0, 0, 3.2, 6.4, 9, 10.4, 11, 11.4, 11.7, 11.9, 12, 12, 12]
     # differences 3.2, 6.4 (the peak), 5.8, 4.0 over 0.2 s; 3.2 is less than 0.8 * 6.4
-    assert filtered(four(early, U))[1] == pytest.approx(0.1)
+    assert filter_trials(four(early, U))[1] == pytest.approx(0.1)
     early = [0, 0, 4.0, 5.5, 9, 10.4, 11, 11.4, 11.7, 11.9, 12, 12, 12]
     # 4.0, 5.5 (the peak), 5.0: four tenths and more, but 4.0 < 4.4
-    assert filtered(four(early, U))[1] == pytest.approx(0.1)
+    assert filter_trials(four(early, U))[1] == pytest.approx(0.1)
     early = [0, 0.01, 4.6, 5.2, 10, 10.4, 11, 11.4, 11.7, 11.9, 12, 12, 12]
     # 4.6 (0.1 s), 5.2, 5.4 (the peak): 4.6 > 0.8 * 5.4, so that there is no delay; rows begin at the peak
-    tests, delay = filtered(four(early, U))
+    tests, delay = filter_trials(four(early, U))
     assert delay == pytest.approx(0.0)
     assert tests["dynamic-forward"].time[0] == pytest.approx(0.3)
 
 
 def test_slow_tests_keep_what_moves_and_is_driven():
-    tests, _ = filtered(four(V, U), threshold=0.3)
+    tests, _ = filter_trials(four(V, U), threshold=0.3)
     rows = tests["quasistatic-forward"]
     kept = SLOW[:-1][SLOW[:-1] ** 2 >= 0.3]  # the last sample was spent on the last step
     assert rows.time == pytest.approx(kept[:-1])  # and acceleration is 0 at the end
     assert rows.velocity == pytest.approx(kept[:-1] ** 2)
     # without a threshold it is the smallest noise of the slow ones; at rest nothing is driven
     least = noise_floor(SLOW[:-1] ** 2)
-    rows = filtered(four(V, U))[0]["quasistatic-reverse"]
+    rows = filter_trials(four(V, U))[0]["quasistatic-reverse"]
     assert rows.time[0] == pytest.approx(SLOW[:-1][SLOW[:-1] ** 2 >= least][0])
-    assert filtered(four(V, U), threshold=0.0)[0]["quasistatic-forward"].time[0] == pytest.approx(0.1)
+    assert filter_trials(four(V, U), threshold=0.0)[0]["quasistatic-forward"].time[0] == pytest.approx(0.1)
 
 
 def test_tests_with_nothing_in_them_are_refused():
     with pytest.raises(InvalidValue, match=r"quasistatic-forward has 2 samples in motion; .* at least 3"):
-        filtered(four(V, U), threshold=3.2)  # 1.8^2 and 1.9^2
+        filter_trials(four(V, U), threshold=3.2)  # 1.8^2 and 1.9^2
     with pytest.raises(InvalidValue, match=r"quasistatic-forward has 4 samples in motion; .* at least 5"):
-        filtered(four(V, U), threshold=2.5, median=5)
+        filter_trials(four(V, U), threshold=2.5, median=5)
     with pytest.raises(InvalidValue, match="dynamic-forward: the input is 0 throughout"):
-        filtered(four(V, np.zeros(len(V))))
+        filter_trials(four(V, np.zeros(len(V))))
     with pytest.raises(InvalidValue, match="velocity never changes"):
-        filtered(four(np.full(13, 5.0), U))
+        filter_trials(four(np.full(13, 5.0), U))
     with pytest.raises(MissingValue, match="an arm needs its position"):
         regress(np.ones(9), np.ones(9), np.ones(9), "arm")
 
@@ -194,9 +194,9 @@ def test_the_whole_way_filters_nothing_unless_asked():
     plain = sysid(runs)
     assert plain == sysid(runs, median=1)
     assert plain.gains != sysid(runs, median=3).gains
-    tests, delay = filtered({run.test: run for run in runs})
+    tests, delay = filter_trials({run.test: run for run in runs})
     assert (plain.n, plain.delay) == (sum(map(len, tests.values())), delay)
-    assert isinstance(tests["dynamic-forward"], Resampled)
+    assert isinstance(tests["dynamic-forward"], ResampledTrial)
     late = [make_run(r.test, r.time, 2 * r.input, r.position, r.velocity, part="right") for r in runs]
     left = [make_run(r.test, r.time, r.input, r.position, r.velocity, part="left") for r in runs]
     assert sysid([*late, *left]).n == 2 * plain.n

@@ -11,12 +11,12 @@ import sys
 import numpy as np
 import pytest
 
-from backemf.apps.cli.commands import from_data
+from backemf.apps.cli.command_builder import from_data
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
-from backemf.kits.frc.commands import CHARACTERIZE, _asked as asked_name
-from backemf.kits.frc.demo import mechanisms, write_robot_log
+from backemf.kits.frc.commands import CHARACTERIZE, _ask_mechanism as asked_name
+from backemf.kits.frc.demo_robot import mechanisms, write_robot_log
 from backemf.kits.frc.loop_gains import position_gains, settling_time, step_response
 from backemf.kits.frc.mechanism_constants import constants, physics
 from backemf.kits.frc.trials import TESTS, make_run

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from backemf.kits.frc.characterization import Gain
+from backemf.kits.frc.characterization import FeedforwardGain
 from backemf.kits.frc.mechanism import motion
 from backemf.kits.frc.mechanism_findings import motion_findings
 from backemf.kits.frc.trials import make_run, segment
@@ -32,7 +32,8 @@ def held(at, way=1, kG=0.0, noise=0.0):
 def told(*segments, high=KS, size=1.0, kS=KS, **more):
     values = {"kS": kS, "kV": KV * size, "kA": KA * size, **more}
     gains = {
-        name: Gain(value=x, low=x, high=high if name == "kS" else x, unit="") for name, x in values.items()
+        name: FeedforwardGain(value=x, low=x, high=high if name == "kS" else x, unit="")
+        for name, x in values.items()
     }
     found = motion_findings(segments, gains, 0.0, None, size)
     return next((f for f in found if f.code == "stiction"), None)

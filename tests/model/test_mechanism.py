@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backemf.engine import reference as fallback
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 from backemf.kits.frc.mechanism import Mechanism, MechanismSystem, acceleration, mechanism_kernels, step
 
 M = Mechanism(friction=0.3, effort_per_velocity=1.2, effort_per_acceleration=0.2, gravity=0.1)
@@ -56,7 +56,7 @@ def test_an_arm_swings_with_the_energy_it_has():
 def test_compiled_and_plain_loops_agree_with_their_derivatives(turning):
     kernels = mechanism_kernels(turning)
     rng = np.random.default_rng(0)
-    rows = held(np.repeat(rng.normal(0.0, 2.0, (12, 1)), 5, axis=0), rng.uniform(1e-3, 1e-2, 60))
+    rows = hold_inputs(np.repeat(rng.normal(0.0, 2.0, (12, 1)), 5, axis=0), rng.uniform(1e-3, 1e-2, 60))
     p, s0 = [0.3, 1.5, 0.2, 0.1, *((0.4, -0.2) if turning else ())], [0.2, 0.7]
     outputs, slopes = kernels.sensitivities(p, s0, rows)
     plain, plain_slopes = np.empty_like(outputs), np.empty_like(slopes)

@@ -30,7 +30,7 @@ class EulerSystem(ActuatorSystem):
                 "plain Euler steps carry position and velocity alone; use the accurate step for sticking and"
                 " hidden states"
             )
-        state, inputs = self.named(s), self.asked(u)
+        state, inputs = self.state_values(s), self.input_values(u)
         v = state["velocity"]
         t = over(actuator, bench, state, inputs, v, 0.0 * h)
         v1 = v + h * (t.loads.free) / sum(inertias(actuator, bench, inputs))

@@ -9,7 +9,7 @@ import numpy as np
 
 import backemf as be
 from backemf.engine.compile.kernels import kernels
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 
 from .euler import EulerSystem
 from .routes import sg90_article
@@ -42,7 +42,7 @@ class Article:
         table = np.genfromtxt(folder / "sg90" / "sg90_theta.csv", delimiter=",", names=True)
         self.time, self.theta = table["t"], table["theta"]
         self.n = int(np.ceil(self.time[-1] / STEP))
-        self.rows = held(command(np.arange(self.n) * STEP)[:, None], np.full(self.n, STEP))
+        self.rows = hold_inputs(command(np.arange(self.n) * STEP)[:, None], np.full(self.n, STEP))
         self.system = EulerSystem(actuator=servo(15.0, 1e-6), bench=BENCH, inputs=("position_target",))
         self.kernels = kernels(self.system)
 

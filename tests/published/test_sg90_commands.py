@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli import identify, simulate
+from backemf.apps.cli import identify, simulate_command
 
 from ..cli.runner import runner
 from .sg90 import BENCH, RATIO, T0, Article, servo
 
-run = runner(identify.fit, identify.check, simulate.simulate)
+run = runner(identify.fit, identify.check, simulate_command.simulate)
 FREE = ["drive.volts_per_radian", "friction.viscous"]
 WORDS = f"square from=0deg to=180deg period=2s at={T0}s"
 WHEEL = f"flywheel inertia={BENCH.inertia}kg*m^2"

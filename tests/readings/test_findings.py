@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.analysis.measured import Measured, derived, estimate
+from backemf.analysis.measurement import Measurement, derive, estimate
 from backemf.analysis.routes import combine
-from backemf.apps.report.figures.measure import measured as figure
+from backemf.apps.report.figures.measurement_figures import measurement_figure as figure
 
 from .test_measure import GIVEN
 
@@ -144,10 +144,10 @@ def test_power_may_come_from_volts_and_amperes():
 
 def test_errors_propagate_as_the_textbook_has_it():
     a, b = estimate("a", "1", 3.0, 0.1**2), estimate("b", "1", 5.0, 0.2**2)
-    m = derived("a b", "1", lambda x, y: x * y, a, b)
+    m = derive("a b", "1", lambda x, y: x * y, a, b)
     assert m.error == pytest.approx(math.hypot(0.1 * 5, 0.2 * 3), rel=1e-6)
     C = [[0.01, -0.015], [-0.015, 0.04]]
-    m = derived("a b", "1", lambda x, y: x * y, a, b, covariance=C)
+    m = derive("a b", "1", lambda x, y: x * y, a, b, covariance=C)
     assert m.error**2 == pytest.approx(0.01 * 25 + 0.04 * 9 - 2 * 0.015 * 15, rel=1e-6)
 
 
@@ -174,7 +174,7 @@ def test_routes_that_contradict_each_other_span_both():
     m = combine("K", ways)
     assert (m.low, m.high) == pytest.approx((1 - 0.0195996, 2 + 0.0195996), rel=1e-6)
     assert m.error == pytest.approx(0.5, rel=1e-6)  # Birge: as far as either is from the mean
-    unknown = {"one": Measured(name="K", unit="1", value=2.0)}
+    unknown = {"one": Measurement(name="K", unit="1", value=2.0)}
     assert combine("K", unknown).error is None
 
 

@@ -14,7 +14,7 @@ from backemf.kits.recorder.buses import BUSES
 from backemf.kits.recorder.buses.damiao import Damiao, Span
 from backemf.kits.recorder.buses.mit import Frame
 from backemf.kits.recorder.buses.robstride import RobStride
-from backemf.kits.recorder.options import CAN
+from backemf.kits.recorder.record_options import CAN
 from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.planning.motions import SafetyLimits
 

@@ -59,7 +59,7 @@ def test_intervals_of_planned_recordings_hold(tmp_path, capsys):
     for seed in range(SERVOS):
         truth = drawn(seed)
         folder = tmp_path / str(seed)
-        done = loop.closed(folder, "feetech", lambda text: None, truth=truth, start=loop.start(), seed=seed)
+        done = loop.run_loop(folder, "feetech", lambda text: None, truth=truth, start=loop.start(), seed=seed)
         held = [p.low <= truth.parameters[path] <= p.high for path, p in done.fit.parameters.items()]
         inside += held
         with capsys.disabled():

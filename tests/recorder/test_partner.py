@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from backemf.kits.recorder.partner import Signalled, signals_as_interruptions
+from backemf.kits.recorder.partner import SignalInterrupt, signals_as_interruptions
 
 
 class Dropping:
@@ -32,7 +32,7 @@ def answered():
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
-    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Signalled)]
+    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SignalInterrupt)]
 )
 def test_a_signal_in_a_destructor_is_raised_again(number, kind, answered):
     before = signal.getsignal(number)

@@ -14,7 +14,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.kits.recorder.buses import BusError
-from backemf.kits.recorder.buses.ports import refused
+from backemf.kits.recorder.buses.ports import port_refusal
 from backemf.kits.recorder.recorder import RecordingStopped, joints
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
@@ -220,7 +220,7 @@ def test_a_port_that_is_in_use_is_refused(servo, tmp_path):
 def test_a_port_without_permission_names_its_group(tmp_path):
     """As the system refuses it; root, who may use every port, asks what would be said."""
     if os.geteuid() == 0:
-        said = str(refused("/dev/console", PermissionError(errno.EACCES, "Permission denied")))
+        said = str(port_refusal("/dev/console", PermissionError(errno.EACCES, "Permission denied")))
     else:
         with pytest.raises(BusError) as caught:
             record("/dev/console", tmp_path)

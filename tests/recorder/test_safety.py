@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.kits.recorder.buses import BusServo, Reply, ReplyColumn
-from backemf.kits.recorder.preflight import problems, watched, zero_of
+from backemf.kits.recorder.preflight import problems, watch_limits, zero_of
 from backemf.kits.recorder.session import violation
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
@@ -89,9 +89,11 @@ def test_what_is_wrong_is_a_sentence(more, zero, text):
 
 
 def test_limits_that_nobody_gave_leave_some_room():
-    here = watched(SafetyLimits(), PLAN, survey(), "middle")
+    here = watch_limits(SafetyLimits(), PLAN, survey(), "middle")
     assert (here.position_low, here.position_high) == pytest.approx((-1.0, 1.8))  # 0 .. 0.8, and 1 rad
-    moved = watched(SafetyLimits(position_low=-0.2), PLAN, survey(seen={**GOOD, "position": 1.5}), "middle")
+    moved = watch_limits(
+        SafetyLimits(position_low=-0.2), PLAN, survey(seen={**GOOD, "position": 1.5}), "middle"
+    )
     assert (moved.position_low, moved.position_high) == pytest.approx((-0.2, 2.5))
     assert zero_of("here", GOOD) == 0.5
     assert zero_of("middle", GOOD) == 0.0

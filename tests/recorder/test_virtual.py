@@ -186,27 +186,27 @@ ARM = """<mujoco><compiler angle="radian"/><worldbody><body name="upper">
 def test_a_whole_robot_moves_together(tmp_path):
     """Two joints of one arm: the elbow lifts, the shoulder holds, and is pulled out of its place."""
     from backemf.datasheets import parts
-    from backemf.kits.recorder.virtual.plants import RobotPlant
+    from backemf.kits.recorder.virtual.plants import VirtualRobot
 
     (tmp_path / "arm.xml").write_text(ARM)
     robot = be.Robot.read(tmp_path / "arm.xml")
     servo = parts.part("sts3215-7.4v/m1").actuator
-    plant = RobotPlant(servo, robot, robot.names, Faults())
+    plant = VirtualRobot(servo, robot, robot.names, Faults())
     plant.advance(0.2)
-    assert plant.seen(1)["position"] == pytest.approx(0.0, abs=1e-3)
+    assert plant.sensor_values(1)["position"] == pytest.approx(0.0, abs=1e-3)
     for k in (0, 1):
         plant.enable(k, True)
     plant.ask(1, "position_target", 1.0)
     plant.advance(2.0)
-    lifted = plant.seen(1)
+    lifted = plant.sensor_values(1)
     # what holds the lower arm: 0.2 kg at 0.08 m, a radian out of the vertical, less what friction holds
     torque = 0.2 * 9.81 * 0.08 * math.sin(1.0)
     assert lifted["position"] == pytest.approx(1.0, abs=0.05)
     assert lifted["torque"] == pytest.approx(torque, abs=0.06)
-    assert abs(plant.seen(0)["position"]) < 0.1
+    assert abs(plant.sensor_values(0)["position"]) < 0.1
     plant.enable(1, False)
     plant.advance(5.0)
-    assert plant.seen(1)["position"] < 0.7
-    assert plant.seen(1)["current"] == 0.0
+    assert plant.sensor_values(1)["position"] < 0.7
+    assert plant.sensor_values(1)["current"] == 0.0
     with pytest.raises(be.BackemfError, match="follow positions"):
-        RobotPlant(parts.part("neo", control="voltage").actuator, robot, robot.names, Faults())
+        VirtualRobot(parts.part("neo", control="voltage").actuator, robot, robot.names, Faults())

@@ -8,7 +8,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.report.contents import report
-from backemf.results.fit import FittedLog, Tried
+from backemf.results.fit_result import FittedLog, LadderRung
 
 from ..identify.recordings import SERVO, clean, record
 
@@ -25,7 +25,7 @@ def logs() -> list[be.Log]:
 def fit(logs) -> be.Fit:
     fitted = be.fit(SERVO, logs, hold_out=["log 2"], prior={"motor.resistance": (3.8, 0.2)}, n_starts=1)
     rungs = (
-        Tried(
+        LadderRung(
             friction="coulomb",
             n_parameters=7,
             training_mae=2e-3,
@@ -34,7 +34,7 @@ def fit(logs) -> be.Fit:
             chosen=False,
             parameters={"friction.coulomb": 0.05, "motor.resistance": 4.4},
         ),
-        Tried(
+        LadderRung(
             friction="stribeck",
             n_parameters=9,
             training_mae=5e-4,
@@ -42,7 +42,7 @@ def fit(logs) -> be.Fit:
             standard_error=1e-4,
             chosen=True,
         ),
-        Tried(
+        LadderRung(
             friction="m6",
             n_parameters=None,
             training_mae=None,

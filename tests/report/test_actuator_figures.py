@@ -14,7 +14,7 @@ from backemf.apps.report import html
 from backemf.apps.report.figures import draw, show as plots
 from backemf.apps.report.figures.pipeline import pipeline
 from backemf.apps.report.figures.plotly import svg
-from backemf.apps.report.figures.show import KINDS, Shown, figure
+from backemf.apps.report.figures.show import KINDS, ShownActuator, figure
 from backemf.errors import InvalidValue, UnknownName
 from backemf.figure import Diagram
 from backemf.physics import steady
@@ -32,13 +32,15 @@ SERVO = be.Actuator(motor=MOTOR, friction=LUGRE, drive=be.drive.Position(volts_p
 
 
 def titles(*what: str, actuator: be.Actuator = SERVO) -> list[str]:
-    return [panel.title for panel in figure([Shown("one", actuator)], what).panels]
+    return [panel.title for panel in figure([ShownActuator("one", actuator)], what).panels]
 
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("n", [1, 2])
 def test_every_kind_is_drawn_of_one_and_of_several(name, n, tmp_path):
-    shown = [Shown("<one>", SERVO), Shown("two", SERVO.replace(**{"motor.resistance": 3.0}))][:n]
+    shown = [ShownActuator("<one>", SERVO), ShownActuator("two", SERVO.replace(**{"motor.resistance": 3.0}))][
+        :n
+    ]
     made = figure(shown, [name])
     assert draw.save(made, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     page = html.figure_page(made, "a note")
@@ -78,7 +80,7 @@ def test_every_drive_has_an_overview_and_a_pipeline(name):
 def test_an_overview_leaves_out_what_is_not_known_and_a_request_says_why():
     bare = be.Actuator(motor=be.motor.Motor(resistance=2.0, torque_constant=0.5))
     with pytest.raises(InvalidValue, match="nothing that an overview draws"):
-        figure([Shown("bare", bare)])
+        figure([ShownActuator("bare", bare)])
     for name, why in (
         ("torque-speed", r"bare: nothing says at which voltage.*drive\.voltage_limit=12"),
         ("friction", "it has no friction"),
@@ -88,39 +90,39 @@ def test_an_overview_leaves_out_what_is_not_known_and_a_request_says_why():
         ("frequency", "nobody knows its rotor's inertia: give --inertia"),
     ):
         with pytest.raises(InvalidValue, match=f"{name} cannot be drawn of .*{why}"):
-            figure([Shown("bare", bare)], [name])
+            figure([ShownActuator("bare", bare)], [name])
     with pytest.raises(UnknownName, match="did you mean 'friction'"):
-        figure([Shown("bare", bare)], ["frction"])
-    assert figure([Shown("bare", bare)], ["pipeline"]).panels[0].diagram is not None
+        figure([ShownActuator("bare", bare)], ["frction"])
+    assert figure([ShownActuator("bare", bare)], ["pipeline"]).panels[0].diagram is not None
 
 
 def test_what_friction_holds_has_no_power():
     held = SERVO.replace(**{"friction.static": 9.0, "friction.coulomb": 9.0})
     assert not [title for title in titles(actuator=held) if title.startswith("Power")]
     with pytest.raises(InvalidValue, match="its friction holds it at 12 V"):
-        figure([Shown("held", held)], ["power"])
+        figure([ShownActuator("held", held)], ["power"])
 
 
 def test_what_shares_no_axes_is_refused():
     linear = be.Actuator(motor=MOTOR, gearbox=be.gearbox.Gearbox(ratio=100.0), motion="linear")
     with pytest.raises(InvalidValue, match="b is linear"):
-        figure([Shown("a", SERVO), Shown("b", linear)])
+        figure([ShownActuator("a", SERVO), ShownActuator("b", linear)])
     fast = be.Actuator(motor=MOTOR, drive=be.drive.Velocity(volt_seconds_per_radian=1.0, supply=12.0))
     with pytest.raises(InvalidValue, match="a regulates a position and b regulates a velocity"):
-        figure([Shown("a", SERVO), Shown("b", fast)], ["drive"])
-    assert figure([Shown("a", SERVO), Shown("b", fast)]).panels  # the rest they share
+        figure([ShownActuator("a", SERVO), ShownActuator("b", fast)], ["drive"])
+    assert figure([ShownActuator("a", SERVO), ShownActuator("b", fast)]).panels  # the rest they share
 
 
 def test_the_curves_are_the_models_own():
-    panel = figure([Shown("one", SERVO)], ["torque-speed"]).panels[0]
+    panel = figure([ShownActuator("one", SERVO)], ["torque-speed"]).panels[0]
     full = next(line for line in panel.lines if line.label == "12 V")
     assert full.y[0] == pytest.approx(steady.stall_torque(SERVO, 12.0))
     assert full.x[-1] == pytest.approx(60 / (2 * np.pi) * steady.no_load_speed(SERVO, 12.0))
     assert full.y[-1] == pytest.approx(0.0, abs=1e-9)
-    held = figure([Shown("one", SERVO, nominal_current=1.0)], ["torque-speed"]).panels[0].regions[0]
+    held = figure([ShownActuator("one", SERVO, nominal_current=1.0)], ["torque-speed"]).panels[0].regions[0]
     assert np.max(held.high) == pytest.approx(0.5)  # N m: K times 1 A
     metres = be.Actuator(motor=MOTOR, drive=be.drive.Voltage(supply=12.0), motion="linear")
-    panel = figure([Shown("one", metres)], ["torque-speed"]).panels[0]
+    panel = figure([ShownActuator("one", metres)], ["torque-speed"]).panels[0]
     assert (panel.x_label, panel.y_label) == ("speed at the output [m/s]", "force at the output [N]")
     assert panel.lines[-1].x[0] == 0.0
 
@@ -134,7 +136,7 @@ def test_pairs_stand_side_by_side():
 
 
 def test_the_bristles_dynamics_stand_under_its_loop():
-    note = figure([Shown("one", SERVO, inertia=1e-3)], ["hysteresis"]).panels[0].note
+    note = figure([ShownActuator("one", SERVO, inertia=1e-3)], ["hysteresis"]).panels[0].note
     assert f"{np.sqrt(80.0 / 3e-3) / 2 / np.pi:.3g} Hz" in note
     assert "passive below sigma_1 = 0.033 N m s/rad" in note
     assert "implicitfast" in note
@@ -189,7 +191,7 @@ def inside(diagram: Diagram) -> bool:
 
 
 def test_numbers_of_a_figure_as_rows():
-    made = figure([Shown("one", SERVO)], ["drive", "pipeline"])
+    made = figure([ShownActuator("one", SERVO)], ["drive", "pipeline"])
     rows = list(csv.DictReader(io.StringIO(plots.table(made))))
     first = plots.plain(made)[0]["curves"][0]
     own = [row for row in rows if row["curve"] == first["name"] and row["panel"] == "Drive law: voltage"]

@@ -13,7 +13,7 @@ import backemf as be
 from backemf.analysis.curves import friction_size
 from backemf.apps.report.figures import (
     draw as render,
-    fit as fit_figures,
+    fit_figures as fit_figures,
     plotly as plotly_page,
     sheet as sheet_figures,
 )
@@ -47,12 +47,12 @@ def test_thinning_keeps_extremes_and_order():
     x = np.linspace(0.0, 100.0, 50_001)
     y = np.sin(x) + 0.01 * np.random.default_rng(0).standard_normal(len(x))
     y[1234], y[40_000], y[20_000] = 7.0, -8.0, np.nan
-    a, b = plotly_page.thinned(x, y, 1000)
+    a, b = plotly_page.thin_curve(x, y, 1000)
     assert len(a) <= 1000
     assert (np.max(b), np.min(b)) == (7.0, -8.0)
     assert np.all(np.diff(a) > 0)
     assert set(a) <= set(x)
-    short = plotly_page.thinned(x[:1000], y[:1000], 1000)
+    short = plotly_page.thin_curve(x[:1000], y[:1000], 1000)
     assert np.array_equal(short[1], y[:1000])
 
 
@@ -66,7 +66,7 @@ def test_thinning_keeps_extremes_and_order():
     ],
 )
 def test_numbers_survive_packing(values, kind):
-    packed = plotly_page.packed(values)
+    packed = plotly_page.pack_array(values)
     assert packed["dtype"] == kind
     back = np.frombuffer(base64.b64decode(packed["bdata"]), f"<{kind}")
     assert np.allclose(

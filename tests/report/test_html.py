@@ -17,7 +17,7 @@ import backemf as be
 from backemf.apps.report import html, sections as report_sections
 from backemf.apps.report.contents import Report, bench_words, report, stored_logs
 from backemf.apps.report.sections import SECTIONS, ReportSection, sections
-from backemf.apps.report.verdict import Deployed, level, verdict
+from backemf.apps.report.verdict import Deployment, level, verdict
 from backemf.figure import Drawing, Paragraph
 from backemf.registry import Registry
 from backemf.tables import number
@@ -120,9 +120,9 @@ def test_the_verdict_leads_with_what_is_used_and_names_the_servo(page, fit, made
 )
 def test_a_file_that_is_far_from_its_model_is_used_with_care(fit, file, expected, word):
     good = replace(fit, findings=(), held_out={"log 2": fit.noise_floor})
-    used = Deployed("mujoco", "MuJoCo 4", 3, 1e-3 * file, 1e-3)
+    used = Deployment("mujoco", "MuJoCo 4", 3, 1e-3 * file, 1e-3)
     assert level(good, used) == expected
-    attached = Deployed("mujoco-live", "MuJoCo 4", 3, 1.1e-3, 1e-3)
+    attached = Deployment("mujoco-live", "MuJoCo 4", 3, 1.1e-3, 1e-3)
     lead, first, _ = verdict(good, used, attached)
     assert lead.startswith(word)
     assert first.startswith("On a log it never saw")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.playground.kernels import Kernels, packed, rows_script, script
-from backemf.apps.playground.panel import Live, data, live, slider
+from backemf.apps.playground.page_kernels import PageKernels, pack, rows_script, script
+from backemf.apps.playground.panel import LivePanel, data, live, slider
 from backemf.apps.report import html
 from backemf.apps.report.behaviour import prediction_blocks
 from backemf.apps.report.contents import JointReport
@@ -210,11 +210,11 @@ def test_a_joint_is_run_by_itself_and_that_is_said(joint):
     runs = (predicted(fit, log),)
     elbow = JointReport(name="elbow", fit=fit, runs=runs, usual_load=0.0, fastest=None, parameters=())
     panel, drawing = prediction_blocks(elbow, "stated")
-    assert isinstance(panel, Live)
+    assert isinstance(panel, LivePanel)
     assert isinstance(drawing, Drawing)
     assert "a robot's joint is run by itself" in panel.note
     assert "by itself, off by" in drawing.text
-    kernels = Kernels()
+    kernels = PageKernels()
     told = data(panel, ["plot-0"], kernels)
     parts = [rows_script(), kernels.script(), script("numbers.js"), script("follow.js")]
     ask = """function answer(g) { const log = prepared(g.log); return g.values.map((v) => {
@@ -233,10 +233,10 @@ def test_a_joint_is_run_by_itself_and_that_is_said(joint):
 
 
 def test_numbers_are_packed_whole():
-    even = packed(np.arange(100) * 5e-3)
+    even = pack(np.arange(100) * 5e-3)
     assert even == {"from": 0.0, "step": pytest.approx(5e-3), "n": 100}
-    assert packed(np.full(100, 7.4))["step"] == 0.0
+    assert pack(np.full(100, 7.4))["step"] == 0.0
     rough = np.random.default_rng(0).standard_normal(50)
-    back = np.frombuffer(base64.b64decode(packed(rough)["f8"]), "<f8")
+    back = np.frombuffer(base64.b64decode(pack(rough)["f8"]), "<f8")
     np.testing.assert_array_equal(back, rough)
-    assert json.dumps(packed(rough, short=True))
+    assert json.dumps(pack(rough, short=True))

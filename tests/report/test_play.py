@@ -12,7 +12,7 @@ import pytest
 import backemf as be
 from backemf.analysis.curves import full_voltage
 from backemf.apps.playground import lessons
-from backemf.apps.playground.kernels import script
+from backemf.apps.playground.page_kernels import script
 from backemf.apps.playground.playground import everything, playground, variant
 from backemf.apps.playground.scene import page as made
 from backemf.physics.steady import stall_torque

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.report import report as command
-from backemf.apps.playground.panel import Live
+from backemf.apps.playground.panel import LivePanel
 from backemf.apps.report.contents import report
 from backemf.apps.report.html import page, write
 from backemf.apps.report.sections import sections
@@ -75,7 +75,7 @@ def test_every_joint_has_its_figure_friction_and_numbers(made):
     for name in made.fit.joints:
         blocks = by[f"joint-{name}"].blocks
         assert sum(isinstance(b, Drawing) for b in blocks) == 3  # together, friction, and by itself
-        assert sum(isinstance(b, Live) for b in blocks) == 1
+        assert sum(isinstance(b, LivePanel) for b in blocks) == 1
         table = next(b for b in blocks if isinstance(b, Table))
         rows = {row[0]: row for row in table.rows}
         assert {"friction.coulomb", "drive.delay"} <= set(rows)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.results.fit import FittedLog, Tried
+from backemf.results.fit_result import FittedLog, LadderRung
 
 from ..identify.recordings import clean
 
 
 def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
-    rung = Tried(
+    rung = LadderRung(
         friction="stribeck",
         n_parameters=9,
         training_mae=5e-4,
@@ -24,7 +24,7 @@ def test_logs_and_ladder_are_stored_and_read_back(fit, tmp_path):
         standard_error=1e-4,
         chosen=True,
     )
-    lost = Tried(
+    lost = LadderRung(
         friction="m6",
         n_parameters=None,
         training_mae=None,

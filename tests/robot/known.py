@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import backemf as be
-from backemf.results.fit import BenchNumber, Fitted, FittedLog, Score
+from backemf.results.fit_result import BenchNumber, FittedLog, FittedParameter, Score
 
 from .simulated import DELAYS, truth
 
@@ -50,10 +50,10 @@ def _one(name, actuator, seen, unseen) -> be.Fit:
     return be.Fit(**_common(actuator, own, seen, unseen), bench=(late,))
 
 
-def _number(path, actuator) -> Fitted:
+def _number(path, actuator) -> FittedParameter:
     value = actuator.parameters[path]
     spread = {"error": 0.05 * value, "low": 0.9 * value, "high": 1.1 * value}
-    return Fitted(path=path, value=value, **spread, unit=actuator.unit(path), start=value)
+    return FittedParameter(path=path, value=value, **spread, unit=actuator.unit(path), start=value)
 
 
 def _common(actuator, parameters, seen, unseen) -> dict:

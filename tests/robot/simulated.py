@@ -7,7 +7,7 @@ import numpy as np
 import backemf as be
 from backemf.logs.log import Log
 from backemf.logs.robot import Ground
-from backemf.mujoco.robot.coupled import coupled
+from backemf.mujoco.robot.joint_simulation import simulate_joints
 
 STEP = 2 * np.pi / 4096
 TRUTH = be.Actuator(
@@ -55,7 +55,7 @@ def recording(
     }
     log = Log(name=f"run {seed}", signals={}, joints=still, robot=robot)
     table = Ground(height=ground) if isinstance(ground, float) else ground
-    q = coupled(robot, truth(), log, delays=DELAYS, ground=table, step=step)
+    q = simulate_joints(robot, truth(), log, delays=DELAYS, ground=table, step=step)
     seen = np.round((q + rng.normal(0, 3e-4, q.shape)) / STEP) * STEP
     joints = {
         name: be.log(f"run {seed}/{name}", t, position=seen[:, j], position_target=asked[name])

@@ -9,7 +9,7 @@ import backemf as be
 from backemf.logs.log import Log
 from backemf.logs.robot import Ground
 from backemf.mujoco.robot.contact import clearance
-from backemf.mujoco.robot.coupled import coupled
+from backemf.mujoco.robot.joint_simulation import simulate_joints
 
 from .arms import ARM
 from .simulated import TRUTH
@@ -44,7 +44,7 @@ def test_one_joint_moves_as_on_its_bench(tmp_path, friction):
     actuator = with_friction(TRUTH, friction)
     robot, t = robot_of(tmp_path, ONE), np.arange(0, 3, 0.02)
     target = np.where(t < 0.1, 0.0, 0.6) * np.where(t < 1.5, 1.0, -0.5)
-    q = coupled(robot, {"swing": actuator}, asked_of(robot, t, swing=target), step=2.5e-4)
+    q = simulate_joints(robot, {"swing": actuator}, asked_of(robot, t, swing=target), step=2.5e-4)
     bench = be.bench.Pendulum(mass=0.4, length=0.15)
     alone = be.simulate(
         actuator, bench, be.signal.held(t, target), duration=float(t[-1]), dt=0.02, substeps=40
@@ -56,7 +56,7 @@ def test_one_joint_moves_as_on_its_bench(tmp_path, friction):
 def test_dry_friction_holds_a_joint_without_creep(tmp_path):
     robot, t = robot_of(tmp_path, ARM), np.arange(0, 20, 0.02)
     stiff = TRUTH.replace(**{"friction.coulomb": 2.0, "drive.proportional": 0.0})
-    q = coupled(robot, dict.fromkeys(robot.names, stiff), asked_of(robot, t))
+    q = simulate_joints(robot, dict.fromkeys(robot.names, stiff), asked_of(robot, t))
     assert np.abs(q - q[0]).max() < 1e-4  # gravity's 1.2 N m against 2 N m
 
 
@@ -64,8 +64,10 @@ def test_a_table_stops_the_arm_where_it_stands(tmp_path):
     robot, t = robot_of(tmp_path, ARM), np.arange(0, 4, 0.02)
     down = {"shoulder": np.minimum(t, 1.2)}
     acts = dict.fromkeys(robot.names, TRUTH)
-    free = clearance(robot, coupled(robot, acts, asked_of(robot, t, **down)))
-    held = clearance(robot, coupled(robot, acts, asked_of(robot, t, **down), ground=Ground(height=0.1)))
+    free = clearance(robot, simulate_joints(robot, acts, asked_of(robot, t, **down)))
+    held = clearance(
+        robot, simulate_joints(robot, acts, asked_of(robot, t, **down), ground=Ground(height=0.1))
+    )
     assert free is not None
     assert held is not None
     assert free.height.min() < 0.0
@@ -77,7 +79,7 @@ def test_joints_without_an_actuator_move_as_recorded(tmp_path):
     log = asked_of(robot, t)
     wrist = be.log("wrist", t, position=0.3 * np.sin(3 * t), position_target=0 * t)
     log = Log(name="run", signals={}, joints={**log.joints, "wrist": wrist}, robot=robot)
-    q = coupled(robot, {n: TRUTH for n in ("shoulder", "elbow")}, log)
+    q = simulate_joints(robot, {n: TRUTH for n in ("shoulder", "elbow")}, log)
     assert q[:, 2] == pytest.approx(0.3 * np.sin(3 * t), abs=5e-3)
 
 
@@ -87,7 +89,7 @@ def test_a_restart_puts_the_joints_where_they_were_recorded(tmp_path):
     pulled = {n: be.log(n, t, position=np.full(len(t), 0.2), position_target=0 * t) for n in robot.names}
     log = Log(name="run", signals={}, joints=pulled, robot=robot)
     acts = dict.fromkeys(robot.names, TRUTH)
-    free, again = (coupled(robot, acts, log, restarts=cut) for cut in ((), (50,)))
+    free, again = (simulate_joints(robot, acts, log, restarts=cut) for cut in ((), (50,)))
     np.testing.assert_array_equal(free[:51], again[:51])
     # it moves from there as it did from the beginning
     assert again[51:71] == pytest.approx(free[1:21], abs=1e-4)
@@ -98,7 +100,7 @@ def test_a_command_beyond_the_models_range_counts_as_it_was_given(tmp_path):
     asked = asked_of(robot, t, swing=np.where(t < 0.1, 0.0, 0.6))
     servo = '<actuator><position joint="swing" ctrlrange="-.1 .1"/></actuator>'
     narrow = robot_of(tmp_path, ONE.replace("</mujoco>", f"{servo}</mujoco>"))
-    wide, q = (coupled(one, {"swing": TRUTH}, asked)[:, 0] for one in (robot, narrow))
+    wide, q = (simulate_joints(one, {"swing": TRUTH}, asked)[:, 0] for one in (robot, narrow))
     assert q == pytest.approx(wide, abs=1e-9)
     assert q[-1] > 0.4
 
@@ -107,7 +109,9 @@ def test_a_command_beyond_the_models_range_counts_as_it_was_given(tmp_path):
 def test_a_command_counts_when_it_is_said_to_inside_a_sample_too(tmp_path, late):
     robot, t = robot_of(tmp_path, ONE), np.arange(0, 2, 0.02)
     target = np.where(t < 0.1, 0.0, 0.4) * np.where(t < 1.0, 1.0, -0.5)
-    q = coupled(robot, {"swing": TRUTH}, asked_of(robot, t, swing=target), delays={"swing": late}, step=5e-4)
+    q = simulate_joints(
+        robot, {"swing": TRUTH}, asked_of(robot, t, swing=target), delays={"swing": late}, step=5e-4
+    )
     fine = np.arange(0, 1.98, 0.001)
     then = target[np.clip(np.floor((fine - late) / 0.02 + 1e-9).astype(int), 0, len(t) - 1)]
     bench = be.bench.Pendulum(mass=0.4, length=0.15)

@@ -8,8 +8,8 @@ import pytest
 import backemf as be
 from backemf.logs.robot import Ground
 from backemf.mujoco.robot.contact import clearance, stretches
-from backemf.mujoco.robot.dynamics import carried
-from backemf.mujoco.robot.motion import motion_of, smoothed, window_of
+from backemf.mujoco.robot.dynamics import joint_loads
+from backemf.mujoco.robot.robot_motion import motion_of, smooth, window_of
 
 from .arms import ARM
 
@@ -39,7 +39,7 @@ def test_a_swinging_weight_carries_gravity_and_its_own_inertia(rod):
     t = np.arange(0, 4, 0.01)
     q = 0.7 * np.sin(2 * t)
     motion = motion_of(rod, log_of(rod, t, swing=q))
-    along = carried(rod, motion)
+    along = joint_loads(rod, motion)
     m, l, g = 0.3, 0.2, 9.81
     assert along.inertia[:, 0] == pytest.approx(m * l**2 + 1e-3, rel=1e-6)
     # about +y a weight in +x falls towards positive angles
@@ -55,11 +55,11 @@ def test_the_loads_of_an_arm_add_up_to_its_inverse_dynamics(tmp_path):
     t = np.arange(0, 3, 0.01)
     q = {n: 0.4 * np.sin((k + 2) * t) for k, n in enumerate(robot.names)}
     motion = motion_of(robot, log_of(robot, t, **q))
-    along = carried(robot, motion)
+    along = joint_loads(robot, motion)
     assert along.inertia * motion.acceleration - along.load == pytest.approx(along.torque, abs=1e-9)
     # at rest the load is gravity's alone: the wrist lifts 0.1 kg at 0.05 m, and the elbow that and its own
     rest = motion_of(robot, log_of(robot, t, **{n: 0 * t for n in robot.names}))
-    level = carried(robot, rest).load[0]
+    level = joint_loads(robot, rest).load[0]
     assert level[2] == pytest.approx(9.81 * 0.1 * 0.05, rel=1e-6)
     assert level[1] == pytest.approx(9.81 * (0.15 * 0.1 + 0.1 * 0.25), rel=1e-6)
 
@@ -75,7 +75,7 @@ def test_noise_asks_for_a_longer_window_than_motion():
 def test_smoothing_does_not_reach_across_a_gap():
     t = np.concatenate([np.arange(0, 1, 0.01), np.arange(3, 4, 0.01)])
     q = np.where(t < 2, 0.0, 1.0)[:, None]
-    _, v, _ = smoothed(t, q, 9)
+    _, v, _ = smooth(t, q, 9)
     assert np.abs(v).max() < 1e-9
 
 

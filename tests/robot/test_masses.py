@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.mujoco.robot.dynamics import carried
-from backemf.mujoco.robot.masses import changed, slopes, unknowns
-from backemf.mujoco.robot.motion import motion_of
+from backemf.mujoco.robot.dynamics import joint_loads
+from backemf.mujoco.robot.masses import change_robot, slopes, unknowns
+from backemf.mujoco.robot.robot_motion import motion_of
 
 from .arms import ARM
 from .simulated import commands
@@ -30,7 +30,7 @@ def motion(robot):
 
 def test_the_model_with_its_own_numbers_is_the_same(robot, motion):
     stated = {u.name: u.stated for u in unknowns(robot, 0.1)}
-    one, two = carried(robot, motion), carried(changed(robot, stated), motion)
+    one, two = joint_loads(robot, motion), joint_loads(change_robot(robot, stated), motion)
     # the model passes through its text, which has some digits less
     assert two.load == pytest.approx(one.load, abs=1e-7)
     assert two.inertia == pytest.approx(one.inertia, abs=1e-7)
@@ -39,10 +39,10 @@ def test_the_model_with_its_own_numbers_is_the_same(robot, motion):
 def test_every_slope_is_that_of_the_changed_model(robot, motion):
     every = unknowns(robot, 0.1)
     found = slopes(robot, motion, every)
-    base = carried(robot, motion)
+    base = joint_loads(robot, motion)
     for k, u in enumerate(every):
         # a tenth of its tolerance: what is left beyond the slope is of second order
-        there = carried(changed(robot, {u.name: u.stated + 0.1 * u.tolerance}), motion)
+        there = joint_loads(change_robot(robot, {u.name: u.stated + 0.1 * u.tolerance}), motion)
         for slope, one, two in (
             (found.load, base.load, there.load),
             (found.inertia, base.inertia, there.inertia),

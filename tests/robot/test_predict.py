@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.predict import predict_joint, predict_logs, run
-from backemf.mujoco.robot.coupled import coupled
+from backemf.mujoco.robot.joint_simulation import simulate_joints
 
 from ..identify.recordings import clean
 from .arms import ARM
@@ -28,7 +28,7 @@ def test_joints_are_simulated_together_and_each_by_itself(robot):
     motion = fit.predict(logs[1])
     assert motion.role == "held out"
     assert motion.joints == ("shoulder", "elbow", "wrist") == tuple(motion.positions)
-    together = coupled(robot, fit.actuators, logs[1], delays=fit.delays)
+    together = simulate_joints(robot, fit.actuators, logs[1], delays=fit.delays)
     np.testing.assert_array_equal(motion.array(), together)
     recorded = motion.array("recorded")
     assert motion.rms() == pytest.approx(np.sqrt(np.nanmean((together - recorded) ** 2)), abs=1e-15)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.mujoco.robot.dynamics import carried
-from backemf.mujoco.robot.motion import motion_of
+from backemf.mujoco.robot.dynamics import joint_loads
+from backemf.mujoco.robot.robot_motion import motion_of
 from backemf.mujoco.robot.signs import signs
 
 from .arms import ARM
@@ -33,7 +33,7 @@ def moved(robot, turned=()):
     t = 0.01 * np.arange(2000)
     q = np.stack([0.3 + 0.7 * np.sin(0.9 * t), 0.5 + 0.6 * np.sin(1.3 * t), 0.4 * np.sin(1.7 * t)], axis=1)
     motion = motion_of(robot, be.log("run", t, bench=robot, position=q))
-    weight = carried(robot, motion).torque
+    weight = joint_loads(robot, motion).torque
     noise = np.random.default_rng(0).normal(0, 2e-3, q.shape)
     u = q + weight / STIFF + 0.02 * np.tanh(motion.velocity / 0.02) + noise
     sign = np.array([-1.0 if n in turned else 1.0 for n in robot.names])

@@ -8,8 +8,8 @@ import pytest
 
 from backemf.engine.simulate import simulate
 from backemf.errors import InvalidValue, MissingValue
-from backemf.mujoco.actuator import from_actuator, to_actuator
-from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state
+from backemf.mujoco.actuator_conversion import from_actuator, to_actuator
+from backemf.mujoco.dcmotor import Controller, DcMotor, DcMotorJoint, Engine, initial_state
 from backemf.mujoco.step import step
 from backemf.physics import drive as drives
 from backemf.physics.actuator import Actuator
@@ -76,7 +76,7 @@ def test_both_move_alike_when_stepped_finely(controller, gear, friction):
     version, h, n, hold = "3.11.0" if controller.era == 1 else "4.0.0", 2e-5, 30, 500
     engine, joint, state = (
         Engine(version=version, timestep=h),
-        Joint(inertia=0.02),
+        DcMotorJoint(inertia=0.02),
         initial_state(dcmotor, velocity=1.0),
     )
     shapes = {"voltage_target": 6.0, "position_target": 0.5, "velocity_target": 2.0, "torque_target": 0.4}
@@ -280,7 +280,7 @@ def test_gears_that_turn_the_other_way(drive, era):
     assert equal.dcmotor.controller.kp >= 0.0
     h, n, hold = 2e-5, 30, 500
     engine = Engine(version="3.11.0" if era == 1 else "4.0.0", timestep=h)
-    state, joint, time = initial_state(equal.dcmotor), Joint(inertia=0.02), h * hold * np.arange(n + 1)
+    state, joint, time = initial_state(equal.dcmotor), DcMotorJoint(inertia=0.02), h * hold * np.arange(n + 1)
     sizes = {"position_target": 0.6, "velocity_target": 2.0, "voltage_target": 3.0, "torque_target": 0.1}
     command = {name: sizes[name] * np.sin(12.0 * time + 0.3) for name in equal.ctrl}
     native = simulate(actuator, Flywheel(inertia=0.02), command, time=time, tolerance=1e-6)["position"]

@@ -12,7 +12,7 @@ import mujoco
 
 from backemf.errors import InvalidValue, UnknownName
 from backemf.mujoco.arrays import dcmotors, engine_of, from_model, place, read_state, write_state, write_to
-from backemf.mujoco.dcmotor import Joint
+from backemf.mujoco.dcmotor import DcMotorJoint
 from backemf.mujoco.step import step
 from backemf.physics.quantity import substitute
 
@@ -108,7 +108,7 @@ def test_a_changed_motor_steps_as_ours(live):
     }
     write_state(model, data, "full", state)
     data.ctrl[place(model, "full").ctrl] = 0.8
-    mine = step(changed, Joint(inertia=0.01), engine_of(model), state, (0.8,))
+    mine = step(changed, DcMotorJoint(inertia=0.01), engine_of(model), state, (0.8,))
     mujoco.mj_step(model, data)
     assert read_state(model, data, "full") == pytest.approx(mine, rel=1e-13)
 

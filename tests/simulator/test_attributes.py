@@ -8,7 +8,7 @@ import math
 import pytest
 
 from backemf.errors import InvalidValue, MissingValue, UnknownName
-from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor, inherited
+from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor, inherit
 from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, rules, states
 from backemf.physics.friction import Coulomb, LuGre
 from backemf.physics.motor import Motor
@@ -55,7 +55,7 @@ def test_everything_arrives():
 
 
 def test_written_and_read_again():
-    assert DcMotorAttributes.read(FULL.written()) == FULL
+    assert DcMotorAttributes.read(FULL.to_xml()) == FULL
     found = compile_dcmotor(FULL, "4.0.0")
     assert compile_dcmotor(DcMotorAttributes.of(found), "4.0.0") == found
     assert 'joint="knee"' in FULL.xml(joint="knee")
@@ -235,7 +235,7 @@ def test_what_an_explicit_zero_clears_depends_on_the_version():
     off = DcMotorAttributes(thermal=(0.0, 0.0, 0.0))
     assert compile_dcmotor(off, "3.16.0", default).motor.thermal is None
     with pytest.raises(InvalidValue, match=r"before 3\.16 MuJoCo fails on this"):
-        inherited(default, off, "3.15.0")
+        inherit(default, off, "3.15.0")
 
 
 def test_versions():

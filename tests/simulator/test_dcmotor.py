@@ -8,8 +8,8 @@ from backemf.errors import InvalidValue, UnknownName
 from backemf.mujoco.dcmotor import (
     Controller,
     DcMotor,
+    DcMotorJoint,
     Engine,
-    Joint,
     initial_state,
     release,
     rules,
@@ -37,19 +37,19 @@ PLAIN = {"resistance": 2.0, "torque_constant": 0.5}
 )
 def test_gains_in_volts(inputs, volts):
     law = Controller(inputs=inputs, **ERA_1)
-    assert law.regulated(MOTOR, (U,), L, W, X) == pytest.approx(volts)
-    assert Controller(inputs=inputs, **ERA_1, voltage_limit=2.5).regulated(MOTOR, (U,), L, W, X) == 2.5
-    assert Controller(inputs=inputs, **ERA_1, voltage_limit=2.5).regulated(MOTOR, (-9.0,), L, W, X) == -2.5
-    assert (law.added((U,)), law.era, law.n_inputs) == (0.0, 1, 1)
+    assert law.regulate(MOTOR, (U,), L, W, X) == pytest.approx(volts)
+    assert Controller(inputs=inputs, **ERA_1, voltage_limit=2.5).regulate(MOTOR, (U,), L, W, X) == 2.5
+    assert Controller(inputs=inputs, **ERA_1, voltage_limit=2.5).regulate(MOTOR, (-9.0,), L, W, X) == -2.5
+    assert (law.added_voltage((U,)), law.era, law.n_inputs) == (0.0, 1, 1)
     assert law.regulates == (inputs != "voltage")
     # what it answers to a little more velocity, and to a little more length
     d = 1e-6
-    slope = (law.regulated(MOTOR, (U,), L, W + d, X) - volts) / d
+    slope = (law.regulate(MOTOR, (U,), L, W + d, X) - volts) / d
     assert law.slope(MOTOR) == pytest.approx(slope, abs=1e-6)
-    stiffness = -(law.regulated(MOTOR, (U,), L + d, W, X) - volts) / d
+    stiffness = -(law.regulate(MOTOR, (U,), L + d, W, X) - volts) / d
     assert law.stiffness(MOTOR) == pytest.approx(stiffness, abs=1e-6)
     without = Controller(inputs=inputs, kp=5.0)
-    assert without.regulated(MOTOR, (U,), L, W, X) == pytest.approx(
+    assert without.regulate(MOTOR, (U,), L, W, X) == pytest.approx(
         {"position": 10.0, "velocity": 13.0}.get(inputs, U)
     )
 
@@ -67,16 +67,20 @@ def test_gains_in_newton_metres(inputs, u, torque, added):
     """R / K of the torque, and the back-EMF."""
     law = Controller(inputs=inputs, **ERA_1)
     volts = 4.0 * torque + 0.5 * 0.4
-    assert law.regulated(MOTOR, u, L, W, X) == pytest.approx(volts)
-    assert (law.added(u), law.era, law.n_inputs, law.regulates) == (added, 2, len(inputs), True)
+    assert law.regulate(MOTOR, u, L, W, X) == pytest.approx(volts)
+    assert (law.added_voltage(u), law.era, law.n_inputs, law.regulates) == (added, 2, len(inputs), True)
     assert law.slope(MOTOR) == pytest.approx(0.5 - 0.3 * 4.0)
     assert law.stiffness(MOTOR) == pytest.approx(5.0 * 4.0)
 
 
 def test_a_bare_voltage_is_no_feedback():
     law = Controller(inputs=("voltage",))
-    assert (law.regulated(MOTOR, (3.0,), L, W, X), law.added((3.0,)), law.regulates) == (0.0, 3.0, False)
-    assert law.regulated(MOTOR, (3.0,), L, 0.0, X) == 0.0
+    assert (law.regulate(MOTOR, (3.0,), L, W, X), law.added_voltage((3.0,)), law.regulates) == (
+        0.0,
+        3.0,
+        False,
+    )
+    assert law.regulate(MOTOR, (3.0,), L, 0.0, X) == 0.0
     assert (law.slope(MOTOR), law.stiffness(MOTOR)) == (0.0, 0.0)
 
 
@@ -214,7 +218,7 @@ def test_how_each_version_steps(version, era, derivative, bristle):
 
 
 def test_the_load_of_a_joint():
-    assert Joint(inertia=1.0).torque(2.0, 3.0) == 0.0
-    assert Joint(inertia=1.0, load=4.0).torque(2.0, 3.0) == 4.0
-    assert Joint(inertia=1.0, load=lambda q, v: q - 10 * v).torque(2.0, 3.0) == -28.0
-    assert (Joint(inertia=1.0).armature, Joint(inertia=1.0).damping) == (0.0, Viscous())
+    assert DcMotorJoint(inertia=1.0).torque(2.0, 3.0) == 0.0
+    assert DcMotorJoint(inertia=1.0, load=4.0).torque(2.0, 3.0) == 4.0
+    assert DcMotorJoint(inertia=1.0, load=lambda q, v: q - 10 * v).torque(2.0, 3.0) == -28.0
+    assert (DcMotorJoint(inertia=1.0).armature, DcMotorJoint(inertia=1.0).damping) == (0.0, Viscous())

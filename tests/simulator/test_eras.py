@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, states
+from backemf.mujoco.dcmotor import Controller, DcMotor, DcMotorJoint, Engine, initial_state, states
 from backemf.mujoco.eras import gains_to_era1, gains_to_era2, in_volts
 from backemf.mujoco.step import step
 from backemf.physics.friction import LuGre
@@ -34,7 +34,7 @@ def motor_with(inductive: bool = True, **controller) -> DcMotor:
 
 
 def run(dcmotor: DcMotor, version: str, integrator: str, scale: float) -> np.ndarray:
-    joint = Joint(inertia=0.01, load=lambda q, v: -0.4 * np.sin(q))
+    joint = DcMotorJoint(inertia=0.01, load=lambda q, v: -0.4 * np.sin(q))
     engine, state, rows = (
         Engine(version=version, integrator=integrator, timestep=1e-3),
         initial_state(dcmotor, position=0.3),

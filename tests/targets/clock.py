@@ -10,7 +10,7 @@ import numpy as np
 
 import backemf as be
 from backemf.engine.simulate import simulate
-from backemf.targets.motions import Clocked, Motion
+from backemf.targets.reference_motions import ReferenceMotion, SimulationCase
 
 GEARED = be.Actuator(
     motor=be.motor.Motor(
@@ -49,26 +49,28 @@ SIZE = {"position_target": 0.6, "voltage_target": 16.0, "velocity_target": 8.0, 
 STEP = 0.001
 
 
-def driven(actuator: be.Actuator, seconds: float = 0.24) -> Motion:
+def driven(actuator: be.Actuator, seconds: float = 0.24) -> ReferenceMotion:
     """There and back, on a plain inertia: reversing at speed uses every limit; a little at the end, none."""
     time = 0.004 * np.arange(round(seconds / 0.004) + 1)
     A = SIZE[actuator.drive.followed]
     parts = [time < 0.02, time < 0.45 * seconds, time < 0.75 * seconds]
     there = A * np.select(parts, [0.0, 1.0, -0.6], 0.2)
     start = {"position": 0.0, "velocity": 0.0}
-    return Motion(
+    return ReferenceMotion(
         "there and back", be.bench.Flywheel(inertia=0.005), time, {actuator.drive.followed: there}, start
     )
 
 
-def clocked(motion: Motion, h: float, ctrl: Mapping[str, float], kind: str = "rotary") -> Clocked:
+def clocked(
+    motion: ReferenceMotion, h: float, ctrl: Mapping[str, float], kind: str = "rotary"
+) -> SimulationCase:
     """Commands held between samples; the bench's inertia at its beginning."""
     n = int(np.ceil(motion.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
     at = np.clip(np.searchsorted(motion.time, moments + 1e-9, side="right") - 1, 0, len(motion.time) - 1)
     held = {name: np.asarray(values, float)[at] for name, values in motion.command.items()}
     bench, enabled = motion.bench, held.pop("enabled", np.ones(n)) > 0.5
-    return Clocked(
+    return SimulationCase(
         timestep=h,
         moments=moments,
         command=held,
@@ -82,14 +84,17 @@ def clocked(motion: Motion, h: float, ctrl: Mapping[str, float], kind: str = "ro
     )
 
 
-def simulated(actuator: be.Actuator, motion: Motion) -> np.ndarray:
+def simulated(actuator: be.Actuator, motion: ReferenceMotion) -> np.ndarray:
     start = {k: v for k, v in motion.start.items() if k in actuator.states}
     asked = {"time": motion.time, "start": start, "tolerance": 1e-6, "warn": False}
     return simulate(actuator, motion.bench, dict(motion.command), **asked).position
 
 
 def agrees(
-    run: Callable[[Clocked], np.ndarray], actuator: be.Actuator, motion: Motion, ctrl: Mapping[str, float]
+    run: Callable[[SimulationCase], np.ndarray],
+    actuator: be.Actuator,
+    motion: ReferenceMotion,
+    ctrl: Mapping[str, float],
 ):
     """A run is as far from the actuator as its own step explains, seen from a run at an eighth of it; what
     the solver's own softness adds is below 1 mrad."""

@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.targets.approximate import _weights, best, difference, enough, near, positions, with_settings
-from backemf.targets.motions import Motion
+from backemf.targets.reference_motions import ReferenceMotion
 
 from .clock import DRIVES, GEARED
 
@@ -43,7 +43,7 @@ def motion(n=3, name="one", speed=0.0, **settings):
     time = 0.01 * np.arange(n)
     target = {"voltage_target": np.zeros(n)}
     start = {"position": 0.5, "velocity": speed}
-    return Motion(name, be.bench.Flywheel(inertia=0.004), time, target, start, settings=settings)
+    return ReferenceMotion(name, be.bench.Flywheel(inertia=0.004), time, target, start, settings=settings)
 
 
 def test_each_motion_weighs_one_over_its_own_error():

@@ -16,7 +16,7 @@ from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
 from backemf.mujoco.explain import servos
-from backemf.mujoco.explain.explanation import Part, _told, explain, summary, text
+from backemf.mujoco.explain.explanation import ComparedPart, _findings_text, explain, summary, text
 from backemf.physics.joint_law import JointLaw
 
 from ..cli.runner import runner
@@ -146,8 +146,8 @@ def test_parts_by_pattern_and_one_for_the_others(model):
 
 
 def test_a_gain_that_no_sheet_prints_is_that_of_servos_alike(model):
-    assert not Part.of("sts3215-12v").gain_known
-    assert Part.of("sts3215-7.4v/m1").gain_known
+    assert not ComparedPart.of("sts3215-12v").gain_known
+    assert ComparedPart.of("sts3215-7.4v/m1").gain_known
     path = model('<position name="a" joint="a" kp="998" forcerange="-2.94 2.94"/>')
     (row,) = explain(path, "sts3215-12v")
     found = by_name(row)["stiffness"]
@@ -352,7 +352,7 @@ def test_a_finding_names_who_has_it():
     )
     left = SimpleNamespace(actuator="left", compared=(), findings=(both,))
     right = SimpleNamespace(actuator="right", compared=(), findings=(both, one))
-    told = _told([left, right], 80).splitlines()  # type: ignore[list-item]  # all that it is asked for
+    told = _findings_text([left, right], 80).splitlines()  # type: ignore[list-item]  # all that it is asked for
     assert told[0] == "- no_limit: all 2 actuators: x"
     assert told[2] == "- no_armature: right: z"
-    assert _told([left], 80).startswith("- no_limit: left: x")  # type: ignore[list-item]  # likewise
+    assert _findings_text([left], 80).startswith("- no_limit: left: x")  # type: ignore[list-item]  # likewise

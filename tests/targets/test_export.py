@@ -8,7 +8,7 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.files import write_all
 from backemf.targets.export import TARGETS, export, parse_target
-from backemf.targets.result import unpacked
+from backemf.targets.result import unpack_files
 
 SERVO = be.Actuator(
     motor=be.motor.Motor(resistance=3.0, torque_constant=2.0, rotor_inertia=0.02),
@@ -85,7 +85,7 @@ def test_every_header_says_who_when_units_and_source(to):
         assert made.notes[0] == "measured on a bench"
         return
     content = next(iter(made.files.values()))
-    text = content if isinstance(content, str) else unpacked(content)["modelDescription.xml"].decode()
+    text = content if isinstance(content, str) else unpack_files(content)["modelDescription.xml"].decode()
     for words in (f"Written by backemf {be.__version__} on 20", "Units: SI", "From: measured on a bench"):
         assert words in text
 

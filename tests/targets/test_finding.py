@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.mujoco.actuator import to_actuator
+from backemf.mujoco.actuator_conversion import to_actuator
 from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
 from backemf.mujoco.dcmotor import Engine
 from backemf.targets.mujoco.finding import accurate, integrator_finding, scheme

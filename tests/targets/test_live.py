@@ -15,9 +15,9 @@ import backemf as be
 from backemf.apps.cli import exports
 from backemf.errors import BackemfError
 from backemf.targets.export import export
-from backemf.targets.motions import Motion, clocked
 from backemf.targets.mujoco import live
-from backemf.targets.replay import exported, replay
+from backemf.targets.reference_motions import ReferenceMotion, make_case
+from backemf.targets.replay import read_export, replay
 
 from ..cli.runner import runner
 from .clock import DRIVES, GEARED, driven
@@ -56,8 +56,8 @@ def made(actuator: be.Actuator, **how):
     return export(actuator, "mujoco-live", joint="knee", timestep=STEP, **({"replay": False} | how))
 
 
-def moved(one, files=None, motion: Motion | None = None) -> np.ndarray:
-    case = clocked(motion or driven(one.actuator), one.ctrl, STEP, one.actuator.motion)
+def moved(one, files=None, motion: ReferenceMotion | None = None) -> np.ndarray:
+    case = make_case(motion or driven(one.actuator), one.ctrl, STEP, one.actuator.motion)
     return live.run(files or one.files, "knee", case)
 
 
@@ -99,7 +99,7 @@ def test_the_written_file_is_what_runs(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert one.actuator == module.ACTUATOR
-    case = clocked(driven(one.actuator), one.ctrl, STEP, "rotary")
+    case = make_case(driven(one.actuator), one.ctrl, STEP, "rotary")
     motors = module.attach(live.bench("knee", case))
     data = mujoco.MjData(motors.model)
     positions = np.empty(len(case.moments))
@@ -188,8 +188,10 @@ def test_means_over_a_step_are_those_of_the_held_signal(h):
     time = np.concatenate([[0.0], np.cumsum(rng.uniform(0.002, 0.007, 40))])
     target = rng.standard_normal(len(time))
     start = {"position": 0.0, "velocity": 0.0}
-    motion = Motion("held", be.bench.Flywheel(inertia=0.01), time, {"position_target": target}, start)
-    case = clocked(motion, {"position_target": 2.0}, h, "rotary")
+    motion = ReferenceMotion(
+        "held", be.bench.Flywheel(inertia=0.01), time, {"position_target": target}, start
+    )
+    case = make_case(motion, {"position_target": 2.0}, h, "rotary")
     parts = (np.arange(1000) + 0.5) / 1000 * h
     at = np.searchsorted(time, case.moments[:, None] + parts, side="right") - 1
     mean = 2.0 * target[at].mean(axis=1)
@@ -197,7 +199,7 @@ def test_means_over_a_step_are_those_of_the_held_signal(h):
     assert np.max(np.abs(case.mean_inputs[:, 0] - mean)) < 12 * 6 / 1000
     assert np.max(np.abs(case.inputs[:, 0] - mean)) > 0.1
     still = motion._replace(command={"position_target": np.full(len(time), 0.3)})
-    held = clocked(still, {"position_target": 1.0}, h, "rotary")
+    held = make_case(still, {"position_target": 1.0}, h, "rotary")
     assert held.mean_inputs[:, 0] == pytest.approx(0.3, abs=1e-12)
 
 
@@ -222,14 +224,14 @@ def test_a_file_on_disk_says_itself_what_it_is(tmp_path):
     """Replayed as it stands, its numbers changed by hand or not; without the other file it says so."""
     one = made(DRIVES["servo"])
     one.write(tmp_path / "leg.py")
-    read = exported(str(tmp_path / "leg.py"))
+    read = read_export(str(tmp_path / "leg.py"))
     assert (read.target, read.joint, read.actuator) == ("mujoco-live", "knee", one.actuator)
     assert np.array_equal(moved(read), moved(one))
     beside = tmp_path / "leg_actuator.json"
     beside.write_text(beside.read_text().replace('"resistance": 4.0', '"resistance": 6.0'))
-    weaker = exported(str(tmp_path / "leg.py"), one.actuator)
+    weaker = read_export(str(tmp_path / "leg.py"), one.actuator)
     assert weaker.actuator == one.actuator
     assert np.max(np.abs(moved(weaker) - moved(one))) > 1e-3
     beside.unlink()
     with pytest.raises(BackemfError, match=r"^leg\.py needs its file leg_actuator\.json beside it$"):
-        exported(str(tmp_path / "leg.py"))
+        read_export(str(tmp_path / "leg.py"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.hosted import LONG_DELAY, check_delay, longest_delay
+from backemf.engine.hosted_system import LONG_DELAY, check_delay, longest_delay
 from backemf.errors import InvalidValue
 from backemf.targets.code import cc
 from backemf.targets.export import export
@@ -45,12 +45,12 @@ def in_c() -> None:
 
 def in_fmu(version: str) -> None:
     pytest.importorskip("fmpy")
-    from backemf.targets.code.fmu import opened
-    from backemf.targets.result import unpacked
+    from backemf.targets.code.fmu import open_fmu
+    from backemf.targets.result import unpack_files
 
     with (
-        cc.laid_out(unpacked(next(iter(text(f"fmu@{version}").values())))) as folder,
-        opened(folder, "k") as one,
+        cc.laid_out(unpack_files(next(iter(text(f"fmu@{version}").values())))) as folder,
+        open_fmu(folder, "k") as one,
     ):
         try:
             one.begin({"inertia": 0.01, "step": H})
@@ -70,7 +70,7 @@ def in_torch() -> None:
 
 def in_warp() -> None:
     pytest.importorskip("warp")
-    with warp.loaded(text("warp")) as module:
+    with warp.load_module(text("warp")) as module:
         knee = module.Actuator(1, 1, timestep=H, inertia=0.01, device="cpu")
         knee.parameters["drive.delay"] = np.array(1.0)
         knee.prepare()

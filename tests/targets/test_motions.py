@@ -12,9 +12,9 @@ from backemf.errors import InvalidValue, MissingValue
 from backemf.logs.log import log
 from backemf.physics.joint_law import capability
 from backemf.targets.export import Request
-from backemf.targets.motions import (
+from backemf.targets.reference_motions import (
     motions_of,
-    recorded,
+    recorded_motion,
     reference_bench,
     reference_inertia,
     reference_motions,
@@ -142,14 +142,14 @@ def recording(name="one", bench=None, **signals):
 def test_a_recording_is_a_motion():
     t = 0.01 * np.arange(50)
     supply = np.where(t < 0.4, 11.0, np.nan)
-    motion = recorded(GEARED, recording(supply=supply, enabled=1 + 0 * t))
+    motion = recorded_motion(GEARED, recording(supply=supply, enabled=1 + 0 * t))
     assert motion.time == pytest.approx(t)
     assert set(motion.command) == {"position_target", "enabled"}
     assert dict(motion.start) == pytest.approx({"position": 0.2, "velocity": 0.0})
     assert dict(motion.settings) == {"drive.supply": 11.0}
     assert motion.measured == pytest.approx(np.full(50, 0.2))
     # a drive without a supply has none to set
-    assert dict(recorded(driven(voltage_limit=5.0), recording(supply=supply)).settings) == {}
+    assert dict(recorded_motion(driven(voltage_limit=5.0), recording(supply=supply)).settings) == {}
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_a_recording_is_a_motion():
 )
 def test_what_cannot_be_replayed(given, error, text):
     with pytest.raises(error, match=text):
-        recorded(GEARED, recording(**given))
-    assert recorded(GEARED, recording(position=np.r_[0.1, 0.1, np.full(48, np.nan)])).name == "one"
+        recorded_motion(GEARED, recording(**given))
+    assert recorded_motion(GEARED, recording(position=np.r_[0.1, 0.1, np.full(48, np.nan)])).name == "one"
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,19 @@ import pytest
 
 from backemf.errors import InvalidValue, NotAvailable, UnknownName
 from backemf.mujoco.arrays import from_model
-from backemf.targets.motions import Clocked
 from backemf.targets.mujoco.run import (
     _switch,
     check_version,
     copy_number,
-    opened,
+    open_winding,
     our_step,
-    placed,
+    place_on_bench,
     run,
     settings_of,
     spec_of,
     timestep_of,
 )
+from backemf.targets.reference_motions import SimulationCase
 
 ROBOT = """<mujoco><compiler angle="degree"/><option timestep="0.005" integrator="implicitfast"/>
 <worldbody><body pos="0 0 1"><geom size="0.1" mass="3"/><joint name="hip" axis="0 1 0" damping="0.3"
@@ -42,11 +42,11 @@ DC = """<mujoco><option timestep="0.001"/><worldbody><body name="knee_load"><joi
 def case(n=101, h=0.001, motion="rotary", ctrl=1.0, **more):
     given = {"inertia": 0.5, "load": lambda k, q, w: 0.0, "enabled": np.ones(n, bool), **more}
     asked = {"torque_target": np.full(n, 2.0)}
-    return Clocked(h, h * np.arange(n), asked, {"torque_target": ctrl}, motion=motion, **given)
+    return SimulationCase(h, h * np.arange(n), asked, {"torque_target": ctrl}, motion=motion, **given)
 
 
 def test_a_joint_keeps_its_own_numbers_and_its_own_actuator():
-    model, dofs = placed(spec_of(ROBOT), "hip", case(h=0.001))
+    model, dofs = place_on_bench(spec_of(ROBOT), "hip", case(h=0.001))
     assert (model.nu, model.nv, dofs) == (1, 1, (0,))
     assert (model.opt.timestep, model.opt.integrator) == (0.001, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
     assert not model.opt.gravity.any()
@@ -57,9 +57,9 @@ def test_a_joint_keeps_its_own_numbers_and_its_own_actuator():
     assert (model.actuator_gainprm[0, 0], model.actuator_gear[0, 0]) == (7.0, 3.0)
     assert model.actuator_forcerange[0] == pytest.approx([-2.0, 2.0])
     with pytest.raises(UnknownName, match="unknown joint of the file 'ankle'"):
-        placed(spec_of(ROBOT), "ankle", case())
+        place_on_bench(spec_of(ROBOT), "ankle", case())
     with pytest.raises(InvalidValue, match="no actuator on the joint 'knee'"):
-        placed(spec_of(ROBOT.replace('joint="knee" gear', 'joint="hip" gear')), "knee", case())
+        place_on_bench(spec_of(ROBOT.replace('joint="knee" gear', 'joint="hip" gear')), "knee", case())
     assert timestep_of({"robot.xml": ROBOT}) == 0.005
 
 
@@ -110,11 +110,11 @@ def test_an_open_winding_and_back():
     assert (off.controller.kp, off.controller.kd) == (0.0, 0.0)
     _switch(model, on, True)
     assert (model.actuator_gainprm == on["actuator_gainprm"]).all()
-    law = opened(from_model(model, 0))
+    law = open_winding(from_model(model, 0))
     assert (law.motor.resistance, law.controller.kp, law.controller.kd) == (1e9, 0.0, 0.0)
     assert law.controller.ki == 1e-300  # next to nothing, but the activation stays
     bare = mujoco.MjModel.from_xml_string(DC.replace('"3 1 0.1"', '"3 0 0.1"'))
-    assert opened(from_model(bare, 0)).controller.ki is None
+    assert open_winding(from_model(bare, 0)).controller.ki is None
 
 
 def test_our_own_step_moves_as_the_engine_does():

@@ -25,7 +25,7 @@ from backemf.physics.joint_law import Capability, dry_levels
 from backemf.targets import isaaclab as isaac
 from backemf.targets.description import DRAKE, drake_inputs
 from backemf.targets.export import Request
-from backemf.targets.reduce import _candidates, floors_of, reduced
+from backemf.targets.reduce import _candidates, floors_of, reduce_actuator
 
 from .clock import DRIVES, GEARED
 
@@ -46,46 +46,48 @@ def paths(made):
 
 
 def test_what_a_dcmotor_holds_is_left_alone():
-    made = reduced(GEARED, REQUEST, 2)
+    made = reduce_actuator(GEARED, REQUEST, 2)
     assert made.actuator == GEARED
     assert (list(made.losses), made.open_friction) == ([], False)
     with pytest.raises(InvalidValue):
-        reduced(dataclasses.replace(GEARED, drive=be.drive.Off()), REQUEST, 2)
+        reduce_actuator(dataclasses.replace(GEARED, drive=be.drive.Off()), REQUEST, 2)
 
 
 def test_one_motor_constant_keeps_stall_torque_and_no_load_speed():
-    made = reduced(changed("motor", back_emf_constant=0.012), REQUEST, 2)
+    made = reduce_actuator(changed("motor", back_emf_constant=0.012), REQUEST, 2)
     motor = made.actuator.motor
     assert (motor.torque_constant, motor.back_emf_constant) == (0.012, None)
     # torque per volt, K_t / R, as it was
     assert motor.torque_constant / motor.resistance == pytest.approx(0.01 / 4.0)
     assert paths(made) == {"motor.back_emf_constant": (True, "motor")}
     by_current = dataclasses.replace(changed("motor", back_emf_constant=0.012), drive=be.drive.Current())
-    made = reduced(by_current, REQUEST, 2)
+    made = reduce_actuator(by_current, REQUEST, 2)
     assert (made.actuator.motor.torque_constant, made.actuator.motor.resistance) == (0.01, 4.0)
     assert paths(made)["motor.back_emf_constant"] == (True, "")
-    same = reduced(changed("motor", back_emf_constant=0.01), REQUEST, 2)
+    same = reduce_actuator(changed("motor", back_emf_constant=0.01), REQUEST, 2)
     assert (same.actuator.motor.back_emf_constant, paths(same)) == (None, {})
 
 
 def test_saturation_iron_and_magnets():
-    made = reduced(changed("motor", saturation_current=2.0), REQUEST, 2)
+    made = reduce_actuator(changed("motor", saturation_current=2.0), REQUEST, 2)
     assert made.actuator.motor.saturation_current is None
     assert paths(made) == {"motor.saturation_current": (True, "motor")}
     # a loss of K_fe w^2 is a drag of K_fe w at the rotor, with the square of the gear at the joint
-    made = reduced(changed("motor", iron_loss=2e-6), REQUEST, 2)
+    made = reduce_actuator(changed("motor", iron_loss=2e-6), REQUEST, 2)
     assert made.actuator.motor.iron_loss is None
     assert made.actuator.friction.viscous == pytest.approx(0.01 + 0.02)
     assert paths(made) == {}
     heat = be.motor.Thermal(resistance=20.0, capacitance=0.05, magnet_coefficient=-0.002)
-    made = reduced(changed("motor", iron_loss=2e-6, thermal=heat), REQUEST, 2)
+    made = reduce_actuator(changed("motor", iron_loss=2e-6, thermal=heat), REQUEST, 2)
     assert paths(made) == {"motor.iron_loss": (False, ""), "motor.thermal.magnet_coefficient": (False, "")}
     assert made.actuator.motor.thermal == dataclasses.replace(heat, magnet_coefficient=None)
 
 
 def test_limits_become_a_torque_and_a_rate():
     def left(inductance=None, **limits):
-        made = reduced(changed("motor", limits=be.motor.Limits(**limits), inductance=inductance), REQUEST, 2)
+        made = reduce_actuator(
+            changed("motor", limits=be.motor.Limits(**limits), inductance=inductance), REQUEST, 2
+        )
         return made.actuator.motor.limits, paths(made)
 
     assert left(torque=0.02) == (be.motor.Limits(torque=0.02), {})
@@ -98,47 +100,47 @@ def test_limits_become_a_torque_and_a_rate():
     )
     peak = {"continuous_current": 1.0, "peak_current": 3.0, "peak_time": 2.0}
     assert left(**peak) == (be.motor.Limits(torque=0.03), {"motor.limits.peak_time": (False, "")})
-    made = reduced(changed("motor", limits=be.motor.Limits(**peak)), REQUEST, 2)
+    made = reduce_actuator(changed("motor", limits=be.motor.Limits(**peak)), REQUEST, 2)
     without: Any = made.losses[0].without
     endless = without(GEARED)
     assert endless.motor.limits == be.motor.Limits(current=3.0)
 
 
 def test_gears_lose_the_same_both_ways_and_have_no_play():
-    made = reduced(changed("gearbox", efficiency=0.8), REQUEST, 2)
+    made = reduce_actuator(changed("gearbox", efficiency=0.8), REQUEST, 2)
     assert made.actuator.gearbox == be.gearbox.Gearbox(ratio=100.0)
     assert paths(made) == {"gearbox.efficiency": (True, "friction motor")}
     assert made.open_friction
-    assert paths(reduced(changed("gearbox", efficiency=1.0), REQUEST, 2)) == {}
+    assert paths(reduce_actuator(changed("gearbox", efficiency=1.0), REQUEST, 2)) == {}
     loose = changed("gearbox", backlash=0.01, contact_stiffness=100.0, efficiency=0.8)
-    made = reduced(loose, REQUEST, 2)
+    made = reduce_actuator(loose, REQUEST, 2)
     assert made.actuator.gearbox == be.gearbox.Gearbox(ratio=100.0)
     assert paths(made)["gearbox.backlash"] == (False, "")
-    made = reduced(loose, REQUEST._replace(backlash=True), 2)
+    made = reduce_actuator(loose, REQUEST._replace(backlash=True), 2)
     assert made.actuator.gearbox == dataclasses.replace(loose.gearbox, efficiency=None)
     assert [loss.measured for loss in made.losses if loss.path == "gearbox.backlash"] == [False]
 
 
 def test_the_first_era_has_one_input():
     impedance = dataclasses.replace(DRIVES["impedance"], friction=Viscous())
-    assert all("_target" not in path for path in paths(reduced(impedance, REQUEST, 2)))
-    told = paths(reduced(impedance, REQUEST, 1))
+    assert all("_target" not in path for path in paths(reduce_actuator(impedance, REQUEST, 2)))
+    told = paths(reduce_actuator(impedance, REQUEST, 1))
     assert {path for path in told if "_target" in path} == {"drive.velocity_target", "drive.torque_target"}
 
 
 def test_what_a_drive_loses():
     held = dataclasses.replace(DRIVES["velocity"].drive, volts_per_radian=3.0, integral_limit=0.5)
-    made = reduced(dataclasses.replace(GEARED, drive=held), REQUEST, 2)
+    made = reduce_actuator(dataclasses.replace(GEARED, drive=held), REQUEST, 2)
     assert paths(made) == {"drive.integral_limit": (False, "")}
     drive: Any = made.actuator.drive
     assert drive.integral_limit is None
     servo = changed("drive", volts_per_radian_second=3.0, integral_limit=0.5, deadband=0.01, period=0.004)
-    made = reduced(servo, REQUEST, 2)
+    made = reduce_actuator(servo, REQUEST, 2)
     assert set(paths(made)) == {"drive.deadband", "drive.period"}
     drive = made.actuator.drive
     assert (drive.deadband, drive.period, drive.integral_limit) == (None, None, 0.5)
     slow = dataclasses.replace(changed("motor", inductance=1e-3), drive=DRIVES["impedance"].drive)
-    made = reduced(slow, REQUEST, 2)
+    made = reduce_actuator(slow, REQUEST, 2)
     (lost,) = made.losses
     drive, without = made.actuator.drive, cast(Any, lost.without)
     assert (lost.path, drive.through) == ("drive.bandwidth", "voltage")
@@ -164,20 +166,20 @@ def test_levels_are_those_of_half_the_load(load):
 
 
 def test_dry_friction_becomes_what_a_joint_has():
-    made = reduced(rubbing(Viscous(viscous=0.02, viscous_cubic=0.1)), REQUEST, 2)
+    made = reduce_actuator(rubbing(Viscous(viscous=0.02, viscous_cubic=0.1)), REQUEST, 2)
     assert made.actuator.friction == Viscous(viscous=0.02, viscous_cubic=0.1)
     assert not made.open_friction
-    assert reduced(rubbing(Coulomb(coulomb=0.0, viscous=0.02)), REQUEST, 2).actuator.friction == Viscous(
-        viscous=0.02
-    )
-    made = reduced(rubbing(M3(coulomb=0.05, load=0.1, viscous=0.02)), REQUEST, 2)
+    assert reduce_actuator(
+        rubbing(Coulomb(coulomb=0.0, viscous=0.02)), REQUEST, 2
+    ).actuator.friction == Viscous(viscous=0.02)
+    made = reduce_actuator(rubbing(M3(coulomb=0.05, load=0.1, viscous=0.02)), REQUEST, 2)
     assert made.actuator.friction == Coulomb(coulomb=pytest.approx(0.1), viscous=0.02)
     assert (made.open_friction, paths(made)) == (True, {"friction.load": (True, "friction motor")})
     stribeck = Stribeck(coulomb=0.05, static=0.08, stribeck_velocity=0.3)
-    made = reduced(rubbing(stribeck), REQUEST, 2)
+    made = reduce_actuator(rubbing(stribeck), REQUEST, 2)
     assert made.actuator.friction == Coulomb(coulomb=0.05)
     assert list(paths(made).values()) == [(True, "friction")]
-    made = reduced(rubbing(Coulomb(coulomb=0.05, asymmetry=0.3, offset=0.01)), REQUEST, 2)
+    made = reduce_actuator(rubbing(Coulomb(coulomb=0.05, asymmetry=0.3, offset=0.01)), REQUEST, 2)
     assert made.actuator.friction == Coulomb(coulomb=0.05)
     assert set(paths(made)) == {"friction.asymmetry", "friction.offset"}
 
@@ -186,19 +188,19 @@ LUGRE = {"coulomb": 0.05, "static": 0.08, "stribeck_velocity": 0.3, "stiffness":
 
 
 def test_a_bristle_stays_one():
-    made = reduced(rubbing(LuGre(**LUGRE)), REQUEST, 2)
+    made = reduce_actuator(rubbing(LuGre(**LUGRE)), REQUEST, 2)
     assert (made.actuator.friction, made.open_friction, paths(made)) == (LuGre(**LUGRE), False, {})
-    made = reduced(rubbing(LuGre(**LUGRE, stribeck_exponent=1.0, damping_exponent=2.0)), REQUEST, 2)
+    made = reduce_actuator(rubbing(LuGre(**LUGRE, stribeck_exponent=1.0, damping_exponent=2.0)), REQUEST, 2)
     assert made.actuator.friction == LuGre(**LUGRE)
     assert set(paths(made)) == {"friction.stribeck_exponent", "friction.damping_exponent"}
-    assert paths(reduced(rubbing(LuGre(**LUGRE, stribeck_exponent=2.0)), REQUEST, 2)) == {}
-    made = reduced(rubbing(Dahl(coulomb=0.05, stiffness=50.0)), REQUEST, 2)
+    assert paths(reduce_actuator(rubbing(LuGre(**LUGRE, stribeck_exponent=2.0)), REQUEST, 2)) == {}
+    made = reduce_actuator(rubbing(Dahl(coulomb=0.05, stiffness=50.0)), REQUEST, 2)
     lugre: Any = made.actuator.friction
     assert (lugre.coulomb, lugre.static, lugre.stiffness) == (0.05, 0.05, 50.0)
-    made = reduced(rubbing(MaxwellSlip(coulomb=0.05, stiffness=50.0)), REQUEST, 2)
+    made = reduce_actuator(rubbing(MaxwellSlip(coulomb=0.05, stiffness=50.0)), REQUEST, 2)
     assert paths(made)["friction.softening"] == (True, "friction")
     loaded = be.friction.LoadLuGre(**LUGRE, load=0.1, load_stribeck=0.2)
-    made = reduced(rubbing(loaded), REQUEST, 2)
+    made = reduce_actuator(rubbing(loaded), REQUEST, 2)
     lugre = made.actuator.friction
     assert (lugre.coulomb, lugre.static) == pytest.approx((0.05 + 0.1 * 0.5, 0.08 + 0.3 * 0.5))
     assert paths(made)["friction.load"] == (True, "friction")
@@ -277,7 +279,7 @@ def test_isaac_labs_friction_and_delay(late):
 
 def _rich(actuator):
     from backemf.targets.approximate import positions
-    from backemf.targets.motions import reference_motions
+    from backemf.targets.reference_motions import reference_motions
 
     motions = reference_motions(actuator)[:1]
     return positions(actuator, motions), motions

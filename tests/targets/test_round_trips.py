@@ -17,8 +17,8 @@ import backemf as be
 from backemf.apps.cli import exports, identify, sheets
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.targets import sources
-from backemf.targets.mujoco import source
-from backemf.targets.replay import exported, is_exported
+from backemf.targets.mujoco import mjcf_source
+from backemf.targets.replay import is_exported, read_export
 
 from ..cli.runner import runner
 
@@ -119,7 +119,7 @@ def test_a_whole_model_passes_from_era_to_era_and_back(old, tmp_path):
     assert 'controller="9.0 12.0 0.4' in text
     assert text.count('input="position"') == text.count('input="velocity"') == 1
     for name in "ABC":
-        one, other = (source.read(path, name).actuator.parameters for path in (old, back))
+        one, other = (mjcf_source.read(path, name).actuator.parameters for path in (old, back))
         assert one == pytest.approx(other, rel=1e-12)
 
 
@@ -153,11 +153,11 @@ def test_a_plain_voltage_in_newton_metres_is_named_when_it_is_replaced(tmp_path)
     ],
 )
 def test_one_input_in_newton_metres_is_read_in_volts_where_that_is_a_drive(tmp_path, element, kind, factor):
-    from backemf.targets.mujoco import dcmotor
+    from backemf.targets.mujoco import dcmotor_target
 
     path = tmp_path / "one.xml"
     path.write_text(robot(f'<dcmotor class="m" name="D" joint="c" gear="5" {element}/>'))
-    found = dcmotor.read(path)
+    found = dcmotor_target.read(path)
     assert found.actuator.drive.kind == kind
     assert list(found.targets.values()) == pytest.approx([factor])
 
@@ -184,9 +184,9 @@ def test_a_file_of_the_other_era_is_not_replayed_and_says_how(old, new):
     with pytest.raises(
         InvalidValue, match=r"old.xml is written for MuJoCo 3.7 to 3.11 .* --into .* -o NEW.xml"
     ):
-        exported(f"{old}#a")
+        read_export(f"{old}#a")
     assert is_exported(f"{new}#a")
-    made = exported(f"{new}#A")
+    made = read_export(f"{new}#A")
     assert (made.joint, made.target) == ("a", "mujoco")
 
 
@@ -244,7 +244,7 @@ def test_includes_assets_and_classes_are_followed_in_either_era(tmp_path):
     with pytest.raises(MissingValue, match=r"2 actuators to choose from \(k on knee, k2 on knee\)"):
         be.Actuator.read(f"{tmp_path / 'main.xml'}#knee")
     with pytest.raises(InvalidValue, match="several actuators on 'knee'"):
-        source.joints(tmp_path / "main.xml")
+        mjcf_source.joints(tmp_path / "main.xml")
 
 
 def test_a_check_starts_from_a_model(shared_data, tmp_path):

@@ -12,9 +12,9 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue
 from backemf.targets.export import export
-from backemf.targets.motions import clocked
-from backemf.targets.mujoco import classic, dcmotor
+from backemf.targets.mujoco import classic, dcmotor_target
 from backemf.targets.mujoco.run import INERT
+from backemf.targets.reference_motions import make_case
 from backemf.targets.replay import replay
 from backemf.targets.training import torch
 
@@ -86,7 +86,7 @@ def moved(made, module, text, actuator):
     cases.append(cases[0]._replace(command={actuator.drive.followed: np.full(len(cases[0].time), little)}))
     there = {name: -values for name, values in cases[0].command.items()}
     cases.append(cases[0]._replace(command=there))
-    runs = [clocked(case, made.ctrl, h, actuator.motion) for case in cases]
+    runs = [make_case(case, made.ctrl, h, actuator.motion) for case in cases]
     tracks = [module.run(files, made.joint, case) for case in runs]
     return np.concatenate(
         [np.interp(case.time, one.moments, q) for case, one, q in zip(cases, runs, tracks, strict=True)]
@@ -97,7 +97,7 @@ def moved(made, module, text, actuator):
 @pytest.mark.parametrize(("target", "name"), ACTUATORS)
 def test_every_number_of_an_mjcf_acts_or_is_said_to_be_inert(target, name):
     actuator = ACTUATORS[target, name]
-    module = {"mujoco": dcmotor, "mujoco-classic": classic}[target]
+    module = {"mujoco": dcmotor_target, "mujoco-classic": classic}[target]
     made = export(actuator, target, joint="knee", method="formula", timestep=0.001, replay=False)
     before, seen = moved(made, module, made.text, actuator), set()
     for word, start, end in numbers(made.text):
@@ -158,7 +158,7 @@ def test_the_header_says_what_was_run():
 
 def test_a_robot_that_was_edited_is_replayed_joint_by_joint(tmp_path):
     """Of a larger model, the joint and its actuator are put onto a bench of their own."""
-    from backemf.targets.replay import exported
+    from backemf.targets.replay import read_export
 
     path = tmp_path / "arm.xml"
     path.write_text(
@@ -168,7 +168,7 @@ def test_a_robot_that_was_edited_is_replayed_joint_by_joint(tmp_path):
     )
     export(GEARED, "mujoco", joint="b", into=path, method="formula").write(force=True)
     alone = export(GEARED, "mujoco", method="formula", timestep=0.001).replayed
-    inside = replay(exported(str(path), GEARED, "b"), refine=False)
+    inside = replay(read_export(str(path), GEARED, "b"), refine=False)
     for one, other in zip(alone.cases, inside.cases, strict=True):
         assert np.max(np.abs(one.target - other.target)) < 1e-9
 
@@ -184,7 +184,7 @@ def test_a_training_file_is_executed_as_it_stands():
         line = f'    "{path}": {value!r},'
         assert line in made.text
         text = made.text.replace(line, f'    "{path}": {1.3 * value!r},')
-        case = clocked(driven(GEARED), made.ctrl, 0.002, "rotary")
+        case = make_case(driven(GEARED), made.ctrl, 0.002, "rotary")
         off = torch.run({"changed.py": text}, "knee", case) - torch.run(made.files, "knee", case)
         assert np.max(np.abs(off)) > 1e-9, path
     with pytest.raises(InvalidValue, match=r"knee\.py does not run: SyntaxError"):

@@ -19,7 +19,7 @@ from backemf.mujoco.explain.explanation import explain
 from backemf.physics.joint_law import JointLaw
 from backemf.targets import isaaclab
 from backemf.targets.export import export
-from backemf.targets.mujoco import dcmotor, source
+from backemf.targets.mujoco import dcmotor_target, mjcf_source
 from backemf.targets.sourcing import choose_actuator
 
 from ..cli.runner import runner
@@ -84,7 +84,7 @@ def simulated(actuator, command, n=3000):
 )
 def test_a_classic_actuator_moves_as_in_mujoco(tmp_path, element, joint, u, target):
     path = written(tmp_path, element) if joint is None else written(tmp_path, element, joint)
-    found = source.read(path)
+    found = mjcf_source.read(path)
     assert found.joint == "knee"
     theirs, mine = moved(path, u), simulated(found.actuator, target)
     # MuJoCo's Euler at 0.1 ms is of first order, and its frictionloss is soft
@@ -94,7 +94,7 @@ def test_a_classic_actuator_moves_as_in_mujoco(tmp_path, element, joint, u, targ
 
 def test_a_limited_servo_is_exactly_a_motor_with_its_line(tmp_path):
     path = written(tmp_path, '<position joint="knee" kp="18" kv="0.3" forcerange="-3 3" ctrlrange="-2 1"/>')
-    actuator = source.read(path).actuator
+    actuator = mjcf_source.read(path).actuator
     x = JointLaw.of(actuator)
     assert (x.stiffness, x.damping, x.effort_limit, x.armature, x.friction) == (18.0, 0.3, 3.0, 0.03, 0.05)
     assert x.drag == pytest.approx(0.6, rel=1e-15)
@@ -116,7 +116,7 @@ def test_an_old_dcmotor_becomes_the_new_era_s(tmp_path):
         ' input="position" controller="9 12 0.4 0 0 8"/>',
         joint='damping="0.1"',
     )
-    found = source.read(path)
+    found = mjcf_source.read(path)
     assert "gains in volts" in found.notes[0]
     run("export", path, "--to", "mujoco@4.0", "--joint", "knee", "-o", tmp_path / "new.xml")
     R, K = 2.0, 0.08
@@ -124,7 +124,7 @@ def test_an_old_dcmotor_becomes_the_new_era_s(tmp_path):
     # the published conversion, kp K/R, ki K/R, kd K/R + K^2/R, seen at the joint behind a gear of 5
     gains = model.actuator_gainprm[0, 4:7] / 5**2
     assert gains == pytest.approx([9 * K / R, 12 * K / R, 0.4 * K / R + K * K / R])
-    again = source.read(tmp_path / "new.xml")
+    again = mjcf_source.read(tmp_path / "new.xml")
     assert "3.12" in again.notes[0]
     assert again.actuator.motor.resistance == pytest.approx(R)
 
@@ -157,7 +157,7 @@ def test_a_velocity_loop_with_an_integral_is_explained_and_refused_with_its_reci
     share = 0.5 / (0.5 + K)
     assert told.numbers == pytest.approx({"kp": 3 * K / R, "kd": K * (0.5 + K) / R, "share": share})
     assert 'write gear="5" input="pos vel" controller="0.12 0 0.0232"' in told.remedy
-    drive = source.read(path).actuator.drive
+    drive = mjcf_source.read(path).actuator.drive
     assert drive.loop is not None
     assert (drive.loop.integral, drive.loop.proportional) == pytest.approx((3 * N, 0.5 * N))
     assert (drive.command_low, drive.command_high) == pytest.approx((-4 / N, 4 / N))
@@ -168,7 +168,7 @@ def test_a_velocity_loop_with_an_integral_is_explained_and_refused_with_its_reci
 
 def test_the_integral_s_recipe_is_the_same_law(tmp_path):
     """Constant velocity u: era 1's law is kp (u - w) + ki (u t - q); era 2 gets u t as pos."""
-    found = source.read(
+    found = mjcf_source.read(
         written(tmp_path, VELOCITY.replace("ctrllimited", "group='1' ctrllimited"), "", "old.xml")
     )
     (row,) = explain(tmp_path / "old.xml")
@@ -229,7 +229,7 @@ def test_a_saved_general_is_a_source(tmp_path):
     x, y = JointLaw.of(actuator), JointLaw.of(be.Actuator.read("mx-106/m1"))
     assert tuple(x) == pytest.approx(tuple(y), rel=1e-5)  # six digits in what MuJoCo saves
     assert any("K_t and K_e" in note for note in notes)
-    assert dcmotor.read(tmp_path / "saved.xml").joint == "knee"
+    assert dcmotor_target.read(tmp_path / "saved.xml").joint == "knee"
 
 
 ISAAC = """from isaaclab.actuators import DCMotorCfg, ImplicitActuatorCfg

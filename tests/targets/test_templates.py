@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from backemf.apps.playground import kernels
+from backemf.apps.playground import page_kernels
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
 from backemf.physics.bench import Recorded
@@ -112,11 +112,11 @@ def test_no_place_is_left(target):
 def test_the_scripts_of_a_page_are_javascript(tmp_path):
     if shutil.which("node") is None:
         unavailable("node")
-    found = kernels.Kernels()
+    found = page_kernels.PageKernels()
     for name in SOME:
         inputs = ("inertia", "load", *VARIANTS[name].drive.targets)
         found.place(ActuatorSystem(actuator=VARIANTS[name], bench=Recorded(), inputs=inputs))
-    (tmp_path / "page.js").write_text(kernels.rows_script() + found.script())
+    (tmp_path / "page.js").write_text(page_kernels.rows_script() + found.script())
     done = subprocess.run(
         ["node", "--check", "page.js"], cwd=tmp_path, capture_output=True, text=True, check=False
     )

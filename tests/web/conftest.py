@@ -22,8 +22,8 @@ from ..conftest import ROOT, needed
 START = """
 import sys
 from pathlib import Path
-from backemf.apps.web.limits import Limits
-from backemf.apps.web.serve import serve
+from backemf.apps.web.job_limits import JobLimits as Limits
+from backemf.apps.web.web_server import serve
 def told(address):
     print(address, flush=True)
 worker = [sys.executable, "-m", "backemf.apps.web.worker"]

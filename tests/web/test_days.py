@@ -148,7 +148,7 @@ def test_a_servo_on_a_bench(page, recording):
 
 def test_two_mechanisms_in_one_log(page, tmp_path):
     """Day two: the log asks which mechanism, and gives gains to paste."""
-    from backemf.kits.frc.demo import write_robot_log
+    from backemf.kits.frc.demo_robot import write_robot_log
 
     write_robot_log(tmp_path / "robot.wpilog")
     page.get_by_role("button", name="An FRC log").click()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.apps.web.limits import Limits
-from backemf.apps.web.lines import line
+from backemf.apps.web.command_lines import line
+from backemf.apps.web.job_limits import JobLimits
 from backemf.apps.web.workspace import File, Project, Workspace
 from backemf.errors import BackemfError
 
@@ -15,7 +15,7 @@ def place(tmp_path):
     names = ("fit-1.json", "run.csv", "arm.xml")
     files = {name: File(name=name, given=name, bytes=1) for name in names}
     project = Project(id="0123456789ab", name="arm", kind="robot", at="2026-01-01T00:00:00", files=files)
-    return project, Workspace(tmp_path, Limits())
+    return project, Workspace(tmp_path, JobLimits())
 
 
 def test_a_report_of_a_robot_has_its_recordings_and_its_model(place):

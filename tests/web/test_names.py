@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from backemf.apps.web import names
+from backemf.apps.web import upload_names
 from backemf.errors import InvalidValue
 
 ODD = [
@@ -38,28 +38,28 @@ ODD = [
 
 @pytest.mark.parametrize("given", [name for name in ODD if name.strip().endswith(".csv")])
 def test_what_is_left_of_a_name_is_no_path(given):
-    kept = names.stored(given.strip())
+    kept = upload_names.stored_name(given.strip())
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,84}\.csv", kept), kept
     assert ".." not in kept.split("/")
-    assert not names.RESERVED.match(kept)
+    assert not upload_names.RESERVED.match(kept)
 
 
 def test_a_plain_name_stays_as_it_is():
-    assert names.stored("run_1-fast.v2.CSV") == "run_1-fast.v2.csv"
-    assert names.stored("run.csv", ["RUN.csv", "run-2.csv"]) == "run-3.csv"
+    assert upload_names.stored_name("run_1-fast.v2.CSV") == "run_1-fast.v2.csv"
+    assert upload_names.stored_name("run.csv", ["RUN.csv", "run-2.csv"]) == "run-3.csv"
 
 
 @pytest.mark.parametrize("given", ["x.exe", "x", "x.html", "x.svg", "x.js", "x.pkl", "x.csv/", ""])
 def test_other_kinds_are_refused(given):
     with pytest.raises(InvalidValue, match="expected one of"):
-        names.stored(given)
+        upload_names.stored_name(given)
 
 
 def test_folders_keep_their_inside_and_nothing_else():
-    kept = names.stored_in("my set", "../data/chunk-000/../file-000.parquet")
+    kept = upload_names.stored_in("my set", "../data/chunk-000/../file-000.parquet")
     assert kept == "my_set/data/chunk-000/file-000.parquet"
-    assert names.stored_in("..", "a.csv") == "file/a.csv"
+    assert upload_names.stored_in("..", "a.csv") == "file/a.csv"
     with pytest.raises(InvalidValue, match="folders deep"):
-        names.stored_in("set", "/".join("abcdefgh") + "/x.csv")
+        upload_names.stored_in("set", "/".join("abcdefgh") + "/x.csv")
     with pytest.raises(InvalidValue, match="folders deep"):
-        names.stored_in("set", "../..")
+        upload_names.stored_in("set", "../..")

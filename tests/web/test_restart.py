@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.apps.web.limits import Limits
+from backemf.apps.web.job_limits import JobLimits
 from backemf.apps.web.workspace import Workspace
 from backemf.errors import InvalidValue
 
@@ -46,18 +46,18 @@ def test_a_server_that_is_killed_loses_nothing(tmp_path, recording):
 
 
 def test_one_folder_has_one_server(tmp_path):
-    first = Workspace(tmp_path, Limits())
+    first = Workspace(tmp_path, JobLimits())
     with pytest.raises(InvalidValue, match="another `backemf web` works in"):
-        Workspace(tmp_path, Limits())
+        Workspace(tmp_path, JobLimits())
     first.release()
-    Workspace(tmp_path, Limits()).release()
+    Workspace(tmp_path, JobLimits()).release()
 
 
 def test_a_broken_state_is_left_out(tmp_path):
-    first = Workspace(tmp_path, Limits())
+    first = Workspace(tmp_path, JobLimits())
     good, bad = (first.new(name, "servo") for name in ("good", "bad"))
     first.release()
     (first.state(bad) / "project.json").write_text('{"format": 1, "id": "../../x", "files": []}')
-    second = Workspace(tmp_path, Limits())
+    second = Workspace(tmp_path, JobLimits())
     assert list(second.projects) == [good.id]
     second.release()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.web.worker import LOGS, POINTS, Seen
+from backemf.apps.web.worker import LOGS, POINTS, JobProgress
 from backemf.identify.optimize import watcher
 
 
@@ -24,7 +24,7 @@ def logs():
 def fitted(logs, stop_after: int) -> tuple[be.Fit, list[dict]]:
     servo, recorded = logs
     notes: list[dict] = []
-    seen = Seen(lambda said: notes.append(dict(said)))
+    seen = JobProgress(lambda said: notes.append(dict(said)))
     count = [0]
 
     def step(*given):
@@ -54,7 +54,7 @@ def test_a_stop_keeps_the_best_and_says_so(logs):
 
 
 def test_asked_twice_it_ends_at_once():
-    seen = Seen(lambda said: None)
+    seen = JobProgress(lambda said: None)
     seen.stop()
     with pytest.raises(KeyboardInterrupt):
         seen.stop()

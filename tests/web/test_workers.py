@@ -19,7 +19,7 @@ PROGRAM = f"""
 import json, os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(ROOT / "src")!r})
-from backemf.apps.web.fork import Bounds, alone, noted, serve
+from backemf.apps.web.fork import Bounds, run_alone as alone, progress_writer as noted, serve
 def run(words, job):
     if words[0] == "say":
         print(json.dumps({{"said": words[1], "here": os.getcwd()}}))

@@ -45,7 +45,7 @@ def computable(convert: Callable[_P, _T]) -> Callable[_P, _T]:
     """A conversion whose numbers may be beyond all sense: that is an error of who gave them."""
 
     @functools.wraps(convert)
-    def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def guard(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return convert(*args, **kwargs)
         except BackemfError:
@@ -55,7 +55,7 @@ def computable(convert: Callable[_P, _T]) -> Callable[_P, _T]:
                 "the numbers given lead beyond what can be computed; check their units and powers of ten"
             ) from None
 
-    return guarded
+    return guard
 
 
 class Number(NamedTuple):
@@ -178,7 +178,7 @@ def positive(value: float | str | None, unit: str, name: str, *, zero: bool = Fa
     return x
 
 
-def needed(value: float | None, name: str, remedy: str) -> float:
+def require(value: float | None, name: str, remedy: str) -> float:
     if value is None:
         raise MissingValue(f"{name} is missing; {remedy}")
     return value

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue
 from ..physics.actuator import Actuator
-from ..physics.drive import Seen
+from ..physics.drive import ControllerState
 from ..physics.friction import Viscous
 from ..physics.joint_law import JointLaw
 from ..physics.steady import (
@@ -119,7 +119,7 @@ def drive_law(actuator: Actuator, errors: Any) -> Driven:
     drive, gearbox = actuator.drive, actuator.gearbox
     e: Any = np.asarray(errors, float)
     still: Any = np.zeros_like(e)
-    seen = Seen(e, still, still, still, still, still, None)
+    seen = ControllerState(e, still, still, still, still, still, None)
     v: Any = drive.voltage(actuator.motor, gearbox, {drive.target: e}, seen) + still
     held: Any = drive.limited(v, {})
     torque = np.asarray(electrical_torque(actuator, held, 0.0)) + still
@@ -303,7 +303,7 @@ class _Law(NamedTuple):
 def _law(actuator: Actuator, s: Any) -> _Law:
     drive, motor, gearbox = actuator.drive, actuator.motor, actuator.gearbox
     inputs = {drive.target: BEYOND}
-    base = Seen(BEYOND, 0.0, 0.0, 0.0, 0.0, 0.0, None)
+    base = ControllerState(BEYOND, 0.0, 0.0, 0.0, 0.0, 0.0, None)
     if drive.error_of == "velocity":
         of_position, of_velocity = 0.0, 1.0
     else:
@@ -313,13 +313,13 @@ def _law(actuator: Actuator, s: Any) -> _Law:
         at = base._replace(**{name: getattr(base, name) + x for name, x in more.items()})
         return float(drive.effort(inputs, at)) - float(drive.effort(inputs, base))
 
-    def volts(e: float, seen: Seen) -> float:
+    def volts(e: float, seen: ControllerState) -> float:
         return float(drive.applied(motor, gearbox, inputs, seen, e))
 
     per = volts(1.0, base) - volts(0.0, base)
     rotor = (volts(0.0, base._replace(rotor_speed=1.0)) - volts(0.0, base)) * gearbox.rotor_speed(1.0)
     current = volts(0.0, base._replace(current=1.0)) - volts(0.0, base)
-    hold, speed, summed = _sampled(actuator, s)
+    hold, speed, summed = _sampling_factors(actuator, s)
     error = effort(integral=1.0) * summed
     push = effort(setpoint_rate=1.0) * s / (1.0 + (drive.setpoint_lag or 0.0) * s)
     asked = effort(setpoint=1.0) + error + push
@@ -328,7 +328,7 @@ def _law(actuator: Actuator, s: Any) -> _Law:
     return _Law(per * hold * asked, per * hold * back, rotor, current)
 
 
-def _sampled(actuator: Actuator, s: Any) -> tuple[Any, Any, Any]:
+def _sampling_factors(actuator: Actuator, s: Any) -> tuple[Any, Any, Any]:
     """(hold of the effort, velocity from position, sum of an error), of a law that looks all the time or once
     a period."""
     T, n = actuator.drive.period, actuator.drive.n_velocity_periods

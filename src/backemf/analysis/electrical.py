@@ -10,28 +10,28 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
 from ..logs.log import Log
-from .measured import (
+from .measurement import (
     Column,
-    Followed,
+    FittedCurve,
     Known,
-    Measured,
+    Measurement,
+    PlotData,
     Readings,
-    Shown,
     blind,
     columns,
-    derived,
+    derive,
     estimate,
-    judged,
-    known,
+    judge,
+    known_number,
     quantile,
 )
-from .regression import Curved, Straight, curve, jacobian, regress, rises, straight
+from .regression import CurveFit, Straight, curve, jacobian, regress, rises, straight
 
 NOT_LOCKED = 0.05
 """Share of the step by which a current may fall again before the rotor must have turned."""
 
 
-def resistance(current: Column, voltage: Column) -> Measured:
+def resistance(current: Column, voltage: Column) -> Measurement:
     """Volts over amperes with the rotor locked: R is the slope through the origin; an intercept is the drop
     of brushes and driver.
 
@@ -43,7 +43,7 @@ def resistance(current: Column, voltage: Column) -> Measured:
     findings, others = [line.outlier(0, "motor.resistance", "ohm")], {}
     if len(i) >= 3:
         both = straight(i, v)
-        findings.append(both.bent("the voltage", "V"))
+        findings.append(both.bend_finding("the voltage", "V"))
         assumption = "a constant voltage drop"
         others["with_drop"] = both.of(0, "motor.resistance", "ohm", assumption=assumption)
         others["drop"] = both.of(1, "voltage drop", "V")
@@ -61,16 +61,16 @@ def resistance(current: Column, voltage: Column) -> Measured:
         "ohm",
         route="resistance",
         others=others,
-        shown=line.shown("current [A]", "voltage [V]", f"R = {line.slope:.4g} ohm"),
+        shown=line.plot_data("current [A]", "voltage [V]", f"R = {line.slope:.4g} ohm"),
         assumption="the rotor was locked and the winding stayed at one temperature",
         sharpen="short readings at several rotor angles: brushes and warming move it",
     )
-    return judged(R, remedy=remedy).noting(*findings)
+    return judge(R, remedy=remedy).noting(*findings)
 
 
 def current_step(
     log: Log, *, voltage: float | None = None, resistance: Known | None = None, after: float | None = None
-) -> Measured:
+) -> Measurement:
     """Inductance from how the current rises after a step of the voltage with the rotor locked:
     i = i_end + (i_0 - i_end) exp(-t R / L).
 
@@ -98,35 +98,33 @@ def current_step(
     t_e = rise.of(2, "electrical time constant", "s")
     others = {"time_constant": t_e}
     if resistance is not None:
-        L = derived("motor.inductance", "H", lambda T, R: T * R, t_e, known("resistance", resistance))
+        L = derive("motor.inductance", "H", lambda T, R: T * R, t_e, known_number("resistance", resistance))
     else:
         volts = _height(log, voltage, end.value != before)
-        others["resistance"] = derived(
-            "motor.resistance", "ohm", lambda i, i_0: volts / (i - i_0), end, still
-        )
-        L = derived(
+        others["resistance"] = derive("motor.resistance", "ohm", lambda i, i_0: volts / (i - i_0), end, still)
+        L = derive(
             "motor.inductance",
             "H",
             lambda i, T, i_0: T * volts / (i - i_0),
             *(end, t_e, still),
             covariance=rise.covariance[1:, 1:],
         )
-    findings = [_too_coarse(t_e, x), _turned(y, before)]
+    findings = [_too_coarse(t_e, x), _rotor_turned(y, before)]
     remedy = "sample the current at least ten times within the rise, and turn the polarity round if need be"
     made = replace(
         L,
         route="current-step",
         others=others,
-        shown=Shown(
+        shown=PlotData(
             x_label="time [s]",
             y_label="current [A]",
             readings=(Readings(x=t, y=i, label="current"),),
-            curves=(_later(rise.followed(f"time constant {1e3 * (t_e.value or 0):.3g} ms"), t[first]),),
+            curves=(_later(rise.fitted_curve(f"time constant {1e3 * (t_e.value or 0):.3g} ms"), t[first]),),
         ),
         assumption="the rotor was locked, and the voltage stepped at once and then stood still",
         sharpen="a faster recording of a smaller step, at several rotor angles",
     )
-    return judged(made, remedy=remedy).noting(*findings)
+    return judge(made, remedy=remedy).noting(*findings)
 
 
 def _height(log: Log, voltage: float | None, rises: bool) -> float:
@@ -139,7 +137,7 @@ def _height(log: Log, voltage: float | None, rises: bool) -> float:
     return volts
 
 
-def _later(curve: Followed, by: float) -> Followed:
+def _later(curve: FittedCurve, by: float) -> FittedCurve:
     return replace(curve, x=curve.x + by)
 
 
@@ -153,7 +151,7 @@ def _step_of_voltage(log: Log) -> float | None:
     return None
 
 
-def _too_coarse(t_e: Measured, x: np.ndarray) -> Finding | None:
+def _too_coarse(t_e: Measurement, x: np.ndarray) -> Finding | None:
     step = float(np.median(np.diff(x)))
     if t_e.value is None or t_e.value > 3 * step:
         return None
@@ -161,7 +159,7 @@ def _too_coarse(t_e: Measured, x: np.ndarray) -> Finding | None:
     return finding("too_coarse", text, "sample at least three times, better ten, within it", step=step)
 
 
-def _turned(y: np.ndarray, before: float) -> Finding | None:
+def _rotor_turned(y: np.ndarray, before: float) -> Finding | None:
     """A current that falls again after its rise: the rotor turned, and its back-EMF took the volts."""
     n = max(len(y) // 20, 1)
     smooth = np.convolve(np.abs(y - before), np.ones(n) / n, mode="valid")
@@ -173,7 +171,7 @@ def _turned(y: np.ndarray, before: float) -> Finding | None:
     return finding("rotor_moved", text, remedy, fallen=1 - last / most)
 
 
-def impedance(frequency: Column, impedance: Column, *, resistance: Known | None = None) -> Measured:
+def impedance(frequency: Column, impedance: Column, *, resistance: Known | None = None) -> Measurement:
     """Inductance from alternating current with the rotor locked: |Z|^2 = R^2 + (2 pi f L)^2.
 
     frequency [Hz], impedance: volts over amperes [ohm]. With R the line starts there; without, the readings
@@ -186,7 +184,7 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         raise InvalidValue(
             f"frequency has {len(f)} readings; expected at least 3, or --resistance beside them"
         )
-    given = None if resistance is None else known("resistance", resistance)
+    given = None if resistance is None else known_number("resistance", resistance)
     R_0 = float(np.min(Z)) if given is None else float(given.value or 0.0)
     remedy = "measure at higher frequencies, where 2 pi f L is at least R, and with less current"
     squares = (Z**2 - (0.0 if given is None else R_0**2)) / Z**2
@@ -196,28 +194,28 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
     if L2 <= 0:
         text = f"the impedance does not grow with frequency beyond R: L^2 would be {L2:.3g} H^2."
         broken = finding("impossible_value", text, remedy, value=L2)
-        return Measured(name="motor.inductance", unit="H", low=0.0, route="impedance", findings=(broken,))
+        return Measurement(name="motor.inductance", unit="H", low=0.0, route="impedance", findings=(broken,))
 
-    def followed(R: float | None) -> Curved:
+    def fit_curve(R: float | None) -> CurveFit:
         if R is None:
             return curve(lambda f, L, R: np.log(_size(f, L, R)), f, np.log(Z), (math.sqrt(L2), R_0))
         return curve(lambda f, L: np.log(_size(f, L, R)), f, np.log(Z), (math.sqrt(L2),))
 
-    fit = followed(None if given is None else R_0)
+    fit = fit_curve(None if given is None else R_0)
     L = fit.of(0, "motor.inductance", "H")
     others = {}
     if given is None:
         others["resistance"] = fit.of(1, "motor.resistance", "ohm")
     elif given.error:
-        by = float(followed(R_0 + given.error).coefficients[0] - fit.coefficients[0])
+        by = float(fit_curve(R_0 + given.error).coefficients[0] - fit.coefficients[0])
         R = estimate("R", "ohm", 0.0, by**2, given.spare)
-        L = derived("motor.inductance", "H", lambda own, moved: own + moved, L, R)
+        L = derive("motor.inductance", "H", lambda own, moved: own + moved, L, R)
     line = _drawn_impedance(fit, f, f"L = {1e3 * (L.value or 0):.4g} mH")
     made = replace(
         L,
         route="impedance",
         others=others,
-        shown=Shown(
+        shown=PlotData(
             x_label="frequency [Hz]",
             y_label="impedance [ohm]",
             readings=(Readings(x=f, y=Z),),
@@ -226,24 +224,24 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         assumption="the rotor was locked, the current small, and iron loss little at these frequencies",
         sharpen="several frequencies about R / (2 pi L), and the rotor at several angles",
     )
-    return judged(made, remedy=remedy).noting(blind(made))
+    return judge(made, remedy=remedy).noting(blind(made))
 
 
-def _drawn_impedance(fit: Curved, f: np.ndarray, label: str) -> Followed:
+def _drawn_impedance(fit: CurveFit, f: np.ndarray, label: str) -> FittedCurve:
     """The fitted impedance over frequency with its 95 % band."""
     drawn = np.linspace(0.0, float(f.max()), 101)
     lines = fit.function(drawn, *fit.coefficients)
     J = jacobian(lambda c: np.asarray(fit.function(drawn, *c)), fit.coefficients)
     far = quantile(fit.spare) * np.sqrt(np.einsum("ij,jk,ik->i", J, fit.covariance, J))
     low, high = np.exp(lines - far), np.exp(lines + far)
-    return Followed(x=drawn, y=np.exp(lines), label=label, low=low, high=high)
+    return FittedCurve(x=drawn, y=np.exp(lines), label=label, low=low, high=high)
 
 
 def _size(f: np.ndarray, L: float, R: float) -> np.ndarray:
     return np.abs(R + 2j * np.pi * f * L)
 
 
-def back_emf(speed: Column, voltage: Column) -> Measured:
+def back_emf(speed: Column, voltage: Column) -> Measurement:
     """Open-circuit volts while something else turns the shaft: K_e is the slope through the origin.
 
     speed [rad/s], voltage [V]
@@ -257,18 +255,18 @@ def back_emf(speed: Column, voltage: Column) -> Measured:
             0, "motor.back_emf_constant", "V s/rad", assumption="a meter that does not start at 0"
         )
         others["offset"] = both.of(1, "offset of the voltage", "V")
-        findings += [_offset(both, line), both.bent("the voltage", "V")]
+        findings += [_offset(both, line), both.bend_finding("the voltage", "V")]
     K = line.of(
         0,
         "motor.back_emf_constant",
         "V s/rad",
         route="back-emf",
         others=others,
-        shown=line.shown("speed [rad/s]", "open-circuit voltage [V]", f"K_e = {line.slope:.4g} V s/rad"),
+        shown=line.plot_data("speed [rad/s]", "open-circuit voltage [V]", f"K_e = {line.slope:.4g} V s/rad"),
         assumption="the terminals were open, the volts those of the model's winding (line to line or phase)",
         sharpen="higher speeds, both directions: offsets of the meter then cancel",
     )
-    return judged(K, remedy="turn the leads of the meter round, or the sign of the speed").noting(*findings)
+    return judge(K, remedy="turn the leads of the meter round, or the sign of the speed").noting(*findings)
 
 
 def _offset(both: Straight, line: Straight) -> Finding | None:
@@ -283,7 +281,7 @@ def _offset(both: Straight, line: Straight) -> Finding | None:
     return finding("voltage_offset", text, remedy, offset=both.intercept, slope=both.slope)
 
 
-def firmware_gain(error: Column, register: Column, duty: Column, *, duty_limit: float = 0.95) -> Measured:
+def firmware_gain(error: Column, register: Column, duty: Column, *, duty_limit: float = 0.95) -> Measurement:
     """Duty over register x position error [rad], as an oscilloscope shows it:
     H, through the origin; saturated readings are left out."""
     e, p, d = columns(2, error=error, register=register, duty=duty)
@@ -297,7 +295,7 @@ def firmware_gain(error: Column, register: Column, duty: Column, *, duty_limit: 
     findings = [line.outlier(0, "drive.firmware_gain", "1/rad")]
     if len(x) >= 4:
         both = straight(x, y)
-        findings.append(both.bent("the duty", "of duty"))
+        findings.append(both.bend_finding("the duty", "of duty"))
         offset = both.intercept
         if abs(offset) > 3 * math.sqrt(both.covariance[1, 1]):
             text = f"the readings fit better with an offset of {offset:.3g}: H would be {both.slope:.5g}."
@@ -308,9 +306,9 @@ def firmware_gain(error: Column, register: Column, duty: Column, *, duty_limit: 
         "drive.firmware_gain",
         "1/rad",
         route="firmware-gain",
-        shown=line.shown("register x error [rad]", "duty [1]", f"H = {line.slope:.5g} 1/rad"),
+        shown=line.plot_data("register x error [rad]", "duty [1]", f"H = {line.slope:.5g} 1/rad"),
         assumption="duty is proportional to register x error",
         sharpen="readings at large duty: small ones are dominated by dead time",
     )
     remedy = "check which way the error and the register count"
-    return judged(H, remedy=remedy).noting(*findings)
+    return judge(H, remedy=remedy).noting(*findings)

@@ -17,28 +17,30 @@ from ..physics.actuator import Actuator, linear_unit
 from ..physics.steady import DrivenLoad, Feedforward, Line, armature, line
 from ..tables import number as spelled
 from ..units import GRAVITY
-from .conversion_table import Converted, computable, needed, number, positive, si
+from .conversion_table import Converted, computable, number, positive, require, si
 
 MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 LINEAR = ("elevator", "drivetrain")
 CONTROLS = {"voltage": "V", "current": "A"}
 
 
-class Geared(NamedTuple):
+class GearedMotors(NamedTuple):
     """Motors behind gears: their line at the output, and their rotors' inertia there."""
 
     line: Line
     rotors: float
 
 
-def geared(actuator: Actuator, ratio: float, n_motors: int = 1) -> Geared:
+def gear_motors(actuator: Actuator, ratio: float, n_motors: int = 1) -> GearedMotors:
     """n equal actuators behind a further ratio (rotor radians per metre on a linear axis)."""
     if ratio == 0 or not math.isfinite(ratio) or n_motors < 1:
         raise InvalidValue(
             f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
             " motor"
         )
-    return Geared(line(actuator).reflected(ratio, n_motors), n_motors * ratio * ratio * armature(actuator))
+    return GearedMotors(
+        line(actuator).reflected(ratio, n_motors), n_motors * ratio * ratio * armature(actuator)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -96,12 +98,12 @@ def gains(
     A simple mechanism or an arm has an inertia, or a mass at a radius; an elevator or a drivetrain a mass and
     the radius of its drum or wheel.
     """
-    _known(control, mechanism)
+    _check_known(control, mechanism)
     axis = _axis(mechanism, ratio, *_load(mechanism, inertia, mass, radius))
     swap = linear_unit if mechanism in LINEAR else lambda unit: unit
     T_f = positive(friction, swap("N m"), "friction", zero=True) or 0.0
     b = si(viscous, swap("N m s/rad"), "viscous") or 0.0
-    at, rotors = geared(actuator, axis.ratio, n_motors)
+    at, rotors = gear_motors(actuator, axis.ratio, n_motors)
     at = at._replace(dry=at.dry + T_f, viscous=at.viscous + b)
     J = axis.inertia + rotors
     volts = control == "voltage"
@@ -120,14 +122,14 @@ def gains(
         gravity=axis.gravity,
         time_constant=kA / kV if kV > 0 else None,
         top_speed=max(left, 0.0) / kV if left is not None and kV > 0 else None,
-        assumptions=(*axis.said, *_assumed(actuator, control, rotors)),
+        assumptions=(*axis.said, *_assumptions(actuator, control, rotors)),
         lost=("static friction beyond the dry one, friction under load, delay and the supply's sag",),
         unit_changes=_units(control, mechanism),
         formulas={} if volts else _CURRENT,
     )
 
 
-def _known(control: str, mechanism: str) -> None:
+def _check_known(control: str, mechanism: str) -> None:
     if control not in CONTROLS:
         raise UnknownName("control", control, CONTROLS)
     if mechanism not in MECHANISMS:
@@ -147,8 +149,8 @@ def _load(
 def _axis(mechanism: str, ratio: float, J: float | None, m: float | None, r: float | None) -> _Axis:
     """What a mechanism's load is at its output."""
     if mechanism in LINEAR:
-        r = needed(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
-        m = needed(m, "mass", f"{_a(mechanism)} moves a mass")
+        r = require(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
+        m = require(m, "mass", f"{_a(mechanism)} moves a mass")
         if J is not None:
             raise InvalidValue(f"inertia is given; {_a(mechanism)} moves a mass: give mass and radius alone")
         weight = m * GRAVITY if mechanism == "elevator" else None
@@ -170,7 +172,7 @@ def _a(mechanism: str) -> str:
     return f"an {mechanism}" if mechanism[0] in "ae" else f"a {mechanism}"
 
 
-def _assumed(actuator: Actuator, control: str, rotors: float) -> list[str]:
+def _assumptions(actuator: Actuator, control: str, rotors: float) -> list[str]:
     dry, loss = actuator.friction.moving, actuator.gearbox.efficiency
     said = [f"each motor's own friction is {spelled(float(dry))} N m at its shaft"]
     said.append(
@@ -230,12 +232,12 @@ def load(
     mechanism: str = "simple",
 ) -> Load:
     """The load behind gains that were measured: the reverse of `gains`."""
-    _known(control, mechanism)
+    _check_known(control, mechanism)
     units, linear = _units(control, mechanism), mechanism in LINEAR
     r = positive(radius, "m", "radius")
     if linear:
-        r = needed(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
-    at, rotors = geared(actuator, ratio / r if linear and r is not None else ratio, n_motors)
+        r = require(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
+    at, rotors = gear_motors(actuator, ratio / r if linear and r is not None else ratio, n_motors)
     v, a = si(kV, units["kV"], "kV"), positive(kA, units["kA"], "kA")
     s, g = si(kS, units["kS"], "kS"), si(kG, units["kG"], "kG")
     measured = Feedforward(s or 0.0, v or 0.0, a or 0.0)
@@ -251,7 +253,7 @@ def load(
         viscous=back.viscous,
         gravity=weight,
         mass=weight / GRAVITY / lever if weight is not None and lever else None,
-        assumptions=tuple(_assumed(actuator, control, rotors)),
+        assumptions=tuple(_assumptions(actuator, control, rotors)),
         lost=("gravity: no kG is given",) if kG is None and mechanism in ("arm", "elevator") else (),
         findings=tuple(_odd(measured, back, at, rotors, volts)),
         unit_changes={

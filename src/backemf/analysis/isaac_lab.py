@@ -11,7 +11,7 @@ from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..physics.steady import line
 from ..tables import number as spelled
-from .conversion_table import Converted, computable, needed, number, positive
+from .conversion_table import Converted, computable, number, positive, require
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -48,7 +48,7 @@ def isaac(actuator: Actuator, voltage: float | str | None = None) -> Isaac:
     if V is None:
         ceiling = actuator.drive.ceiling({})
         V = None if ceiling is None else float(ceiling)
-    V = needed(V, "voltage", "its drive has no limit on it: give the supply, such as 12 V")
+    V = require(V, "voltage", "its drive has no limit on it: give the supply, such as 12 V")
     eta = actuator.gearbox.efficiency
     law = JointLaw.of(actuator, volts=V)
     return Isaac(

@@ -20,12 +20,12 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..physics.maths import is_number
-from ..tables import Displayed, Overview, number
+from ..tables import NotebookDisplay, Overview, number
 from . import electrical, torque, transients
-from .measured import Measured, estimate, known
+from .measurement import Measurement, estimate, known_number as known
 from .routes import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
 
-READINGS: dict[str, Callable[..., Measured]] = {
+READINGS: dict[str, Callable[..., Measurement]] = {
     "fall": torque.fall,
     "slip": torque.slip,
     "resistance": electrical.resistance,
@@ -159,13 +159,13 @@ SUPPLIES = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Constants(Displayed):
+class MeasuredConstants(NotebookDisplay):
     """Constants of one motor by every route that was taken."""
 
     name: str
-    routes: Mapping[str, Mapping[str, Measured]]
+    routes: Mapping[str, Mapping[str, Measurement]]
     """By constant, then by route."""
-    combined: Mapping[str, Measured]
+    combined: Mapping[str, Measurement]
     """What the routes come to together; where they disagree, with an error as wide as that."""
     findings: tuple[Finding, ...] = field(default=())
 
@@ -187,7 +187,7 @@ class Constants(Displayed):
 
 def constants(
     readings: Mapping[str, Any] | str | Path, *, name: str | None = None, folder: Path | str = "."
-) -> Constants:
+) -> MeasuredConstants:
     """Every constant by every route: `be.measure.constants("bench.toml")`, or the same as a mapping.
 
     Keys are readings as `backemf measure` spells them, each with its own numbers (or a list of several such),
@@ -199,20 +199,20 @@ def constants(
         folder = Path(readings).parent
         name = name or Path(readings).stem
         readings = read_readings(readings)
-    made = _Bench(Path(folder))
-    made.take_all(readings)
-    if not made.routes:
+    bench = _Bench(Path(folder))
+    bench.take_all(readings)
+    if not bench.routes:
         raise MissingValue(f"no readings were given; expected some of: {', '.join(READINGS)}, stated")
-    ordered = {c: made.routes[c] for c in CONSTANTS if c in made.routes}
+    ordered = {c: bench.routes[c] for c in CONSTANTS if c in bench.routes}
     together = {c: m for c, ways in ordered.items() if (m := combine(c, ways)) is not None}
     findings = [
-        *made.findings,
+        *bench.findings,
         *disagreements(ordered),
-        *compare_motor_constants(ordered, together, made.loads),
+        *compare_motor_constants(ordered, together, bench.loads),
     ]
     unique = {(f.code, f.text): f for f in findings}
     called = str(readings.get("name") or name or "readings")
-    return Constants(name=called, routes=ordered, combined=together, findings=tuple(unique.values()))
+    return MeasuredConstants(name=called, routes=ordered, combined=together, findings=tuple(unique.values()))
 
 
 @dataclass
@@ -220,19 +220,19 @@ class _Bench:
     """What has been read so far."""
 
     folder: Path
-    routes: dict[str, dict[str, Measured]] = field(default_factory=dict)
+    routes: dict[str, dict[str, Measurement]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     loads: tuple[Any, Any] | None = None
     """(load, voltage or current x R) of static loads, for what friction must have held."""
 
-    def add(self, constant: str, route: str, m: Measured) -> None:
+    def add(self, constant: str, route: str, m: Measurement) -> None:
         ways = self.routes.setdefault(constant, {})
         label, k = route, 2
         while label in ways:
             label, k = f"{route} {k}", k + 1
         ways[label] = m
 
-    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measured | float | None:
+    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measurement | float | None:
         """What is known of a constant by now; a bound where that will do. Routes that contradict each other
         lend nothing to a reading that can do without."""
         for constant in names:
@@ -256,7 +256,7 @@ class _Bench:
                 raise UnknownName("reading", key, [*READINGS, "name", "stated"])
         for constant, ways in (readings.get("stated") or {}).items():
             for label, given in (ways if isinstance(ways, Mapping) else {"stated": ways}).items():
-                self.add(constant, label, _stated(constant, given))
+                self.add(constant, label, _stated_measurement(constant, given))
         for reading in READINGS:
             for key in {reading, reading.replace("-", "_")} & set(content):
                 several = content[key] if isinstance(content[key], Sequence) else [content[key]]
@@ -275,7 +275,7 @@ class _Bench:
             if key not in wanted:
                 raise UnknownName(f"entry of [{reading}]", key, [*wanted, "label"])
             arguments[key] = self.log(value) if key in LOGS else argument(key, value)
-        lent = self._lent(reading, wanted, arguments)
+        lent = self._lend(reading, wanted, arguments)
         missing = [
             k for k, p in wanted.items() if p.default is inspect.Parameter.empty and k not in arguments
         ]
@@ -296,7 +296,7 @@ class _Bench:
             i = np.asarray(arguments["voltage"], float) / (known("resistance", R).value or 1.0)
         self.loads = (np.asarray(arguments["load"], float), np.asarray(i, float))
 
-    def _lent(self, reading: str, wanted: Any, arguments: dict[str, Any]) -> str:
+    def _lend(self, reading: str, wanted: Any, arguments: dict[str, Any]) -> str:
         """Fill in what other readings told; in words, what that was."""
         said = []
         for name, constants in SUPPLIES.items():
@@ -311,13 +311,13 @@ class _Bench:
             m = self.supply(constants, needed=needed, bound=name == "static")
             if m is None:
                 continue
-            value = m.value if isinstance(m, Measured) else m
+            value = m.value if isinstance(m, Measurement) else m
             assert value is not None  # `supply` lends numbers only
             arguments[name] = float(value) if name == "static" else m
             said.append(f"{name.replace('_', ' ')} {number(float(value))} from the other readings")
         return ", ".join(said)
 
-    def _keep(self, label: str, m: Measured) -> None:
+    def _keep(self, label: str, m: Measurement) -> None:
         """The numbers that are constants, each under its own name."""
         bare = replace(m, others={})
         if m.name in CONSTANTS:
@@ -366,13 +366,13 @@ def read_readings(path: Path | str) -> Mapping[str, Any]:
     return content
 
 
-def _stated(constant: str, given: Any) -> Measured:
+def _stated_measurement(constant: str, given: Any) -> Measurement:
     """A constant known otherwise: text with "+-", a number, (value, error), or measured."""
     if constant not in CONSTANTS:
         raise UnknownName("constant", constant, CONSTANTS)
     unit = CONSTANTS[constant]
     match given:
-        case Measured():
+        case Measurement():
             return given
         case str():
             given = known_number(given, unit, constant)
@@ -380,7 +380,7 @@ def _stated(constant: str, given: Any) -> Measured:
             given = tuple(given)
     m = known(constant, given, zero=True)
     if type(given) is not tuple:
-        return Measured(name=constant, unit=unit, value=m.value)
+        return Measurement(name=constant, unit=unit, value=m.value)
     return estimate(constant, unit, float(m.value or 0.0), float(m.error or 0.0) ** 2)
 
 
@@ -414,12 +414,12 @@ class Measure:
     backlash = staticmethod(transients.backlash)
     constants = staticmethod(constants)
 
-    def __call__(self, reading: str, *given: Any, **named: Any) -> Measured:
+    def __call__(self, reading: str, *given: Any, **named: Any) -> Measurement:
         """By the reading's name, as `backemf measure` spells it: "no-load-current"."""
         name = reading.replace("_", "-")
         if name not in READINGS:
             raise UnknownName("reading", reading, READINGS)
-        function: Callable[..., Measured] = READINGS[name]
+        function: Callable[..., Measurement] = READINGS[name]
         try:
             inspect.signature(function).bind(*given, **named)
         except TypeError as error:

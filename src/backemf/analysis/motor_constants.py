@@ -24,7 +24,7 @@ ORDINARY = 0.03
 """Share by which the numbers of a sound sheet differ from each other; more is a finding."""
 
 
-class Rule(NamedTuple):
+class ConstantRule(NamedTuple):
     """How one constant follows from others."""
 
     makes: str
@@ -47,76 +47,82 @@ SYMBOLS = {
 }
 """What may be given, and its symbol."""
 _EXACT = (
-    Rule("K_e", ("K_v",), "1 / K_v", lambda K_v: 1 / K_v),
-    Rule("K_v", ("K_e",), "1 / K_e", lambda K_e: 1 / K_e),
-    Rule("R", ("V", "I_s"), "V / I_s", lambda V, I_s: V / I_s),
-    Rule("I_s", ("V", "R"), "V / R", lambda V, R: V / R),
-    Rule("V", ("R", "I_s"), "R I_s", lambda R, I_s: R * I_s),
-    Rule("K_t", ("tau_s", "I_s"), "tau_s / I_s", lambda tau_s, I_s: tau_s / I_s),
-    Rule("I_s", ("tau_s", "K_t"), "tau_s / K_t", lambda tau_s, K_t: tau_s / K_t),
-    Rule("tau_s", ("K_t", "I_s"), "K_t I_s, before friction", lambda K_t, I_s: K_t * I_s),
-    Rule("K_t", ("tau_f", "I_0"), "tau_f / I_0", lambda tau_f, I_0: tau_f / I_0),
-    Rule("I_0", ("tau_f", "K_t"), "tau_f / K_t", lambda tau_f, K_t: tau_f / K_t),
-    Rule("K_e", ("V", "R", "I_0", "w_0"), "(V - R I_0) / w_0", lambda V, R, I_0, w_0: (V - R * I_0) / w_0),
-    Rule(
+    ConstantRule("K_e", ("K_v",), "1 / K_v", lambda K_v: 1 / K_v),
+    ConstantRule("K_v", ("K_e",), "1 / K_e", lambda K_e: 1 / K_e),
+    ConstantRule("R", ("V", "I_s"), "V / I_s", lambda V, I_s: V / I_s),
+    ConstantRule("I_s", ("V", "R"), "V / R", lambda V, R: V / R),
+    ConstantRule("V", ("R", "I_s"), "R I_s", lambda R, I_s: R * I_s),
+    ConstantRule("K_t", ("tau_s", "I_s"), "tau_s / I_s", lambda tau_s, I_s: tau_s / I_s),
+    ConstantRule("I_s", ("tau_s", "K_t"), "tau_s / K_t", lambda tau_s, K_t: tau_s / K_t),
+    ConstantRule("tau_s", ("K_t", "I_s"), "K_t I_s, before friction", lambda K_t, I_s: K_t * I_s),
+    ConstantRule("K_t", ("tau_f", "I_0"), "tau_f / I_0", lambda tau_f, I_0: tau_f / I_0),
+    ConstantRule("I_0", ("tau_f", "K_t"), "tau_f / K_t", lambda tau_f, K_t: tau_f / K_t),
+    ConstantRule(
+        "K_e", ("V", "R", "I_0", "w_0"), "(V - R I_0) / w_0", lambda V, R, I_0, w_0: (V - R * I_0) / w_0
+    ),
+    ConstantRule(
         "w_0",
         ("V", "R", "I_0", "K_e"),
         "(V - R I_0) / K_e",
         lambda V, R, I_0, K_e: Line(R, K_e, K_e, V).speed_at(I_0),
     ),
-    Rule("I_0", ("V", "R", "K_e", "w_0"), "(V - K_e w_0) / R", lambda V, R, K_e, w_0: (V - K_e * w_0) / R),
-    Rule(
+    ConstantRule(
+        "I_0", ("V", "R", "K_e", "w_0"), "(V - K_e w_0) / R", lambda V, R, K_e, w_0: (V - K_e * w_0) / R
+    ),
+    ConstantRule(
         "R", ("V", "K_e", "w_0", "I_0"), "(V - K_e w_0) / I_0", lambda V, K_e, w_0, I_0: (V - K_e * w_0) / I_0
     ),
-    Rule(
+    ConstantRule(
         "R",
         ("K_e", "w_0", "I_s", "I_0"),
         "K_e w_0 / (I_s - I_0)",
         lambda K_e, w_0, I_s, I_0: K_e * w_0 / (I_s - I_0),
     ),
-    Rule("V", ("R", "I_0", "K_e", "w_0"), "R I_0 + K_e w_0", lambda R, I_0, K_e, w_0: R * I_0 + K_e * w_0),
-    Rule("tau_f", ("K_t", "I_0"), "K_t I_0, if all drag is dry", lambda K_t, I_0: K_t * I_0),
+    ConstantRule(
+        "V", ("R", "I_0", "K_e", "w_0"), "R I_0 + K_e w_0", lambda R, I_0, K_e, w_0: R * I_0 + K_e * w_0
+    ),
+    ConstantRule("tau_f", ("K_t", "I_0"), "K_t I_0, if all drag is dry", lambda K_t, I_0: K_t * I_0),
 )
 """True of every motor whose numbers agree."""
 _IDEAL = (
     # at no load V I_0 = R I_0^2 + K w_0 I_0, and K = tau_s / I_s, R = V / I_s
-    Rule(
+    ConstantRule(
         "I_s",
         ("V", "tau_s", "w_0", "I_0"),
         "I_0 + tau_s w_0 / V",
         lambda V, tau_s, w_0, I_0: I_0 + tau_s * w_0 / V,
     ),
-    Rule(
+    ConstantRule(
         "I_s",
         ("V", "tau_s", "w_0", "tau_f"),
         "tau_s w_0 / (V (1 - tau_f / tau_s))",
         lambda V, tau_s, w_0, tau_f: tau_s * w_0 / (V * (1 - tau_f / tau_s)),
     ),
-    Rule(
+    ConstantRule(
         "I_s",
         ("R", "tau_s", "w_0", "I_0"),
         "(I_0 + sqrt(I_0^2 + 4 tau_s w_0 / R)) / 2",
         lambda R, tau_s, w_0, I_0: (I_0 + math.sqrt(I_0 * I_0 + 4 * tau_s * w_0 / R)) / 2,
     ),
-    Rule(
+    ConstantRule(
         "I_s",
         ("R", "tau_s", "w_0", "tau_f"),
         "sqrt(tau_s w_0 / (R (1 - tau_f / tau_s)))",
         lambda R, tau_s, w_0, tau_f: math.sqrt(tau_s * w_0 / (R * (1 - tau_f / tau_s))),
     ),
-    Rule(
+    ConstantRule(
         "K_e",
         ("V", "R", "w_0", "tau_f"),
         "(V + sqrt(V^2 - 4 w_0 R tau_f)) / (2 w_0)",
         lambda V, R, w_0, tau_f: (V + math.sqrt(V * V - 4 * w_0 * R * tau_f)) / (2 * w_0),
     ),
-    Rule("K_t", ("K_e",), "K_e", lambda K_e: K_e),
-    Rule("K_e", ("K_t",), "K_t", lambda K_t: K_t),
+    ConstantRule("K_t", ("K_e",), "K_e", lambda K_e: K_e),
+    ConstantRule("K_e", ("K_t",), "K_t", lambda K_t: K_t),
 )
 """True where K_t = K_e, and these with w_0 = (V - R I_0) / K_e make an equation of one unknown."""
 _FREE = (
-    Rule("K_e", ("V", "w_0"), "V / w_0", lambda V, w_0: V / w_0),
-    Rule("w_0", ("V", "K_e"), "V / K_e", lambda V, K_e: V / K_e),
+    ConstantRule("K_e", ("V", "w_0"), "V / w_0", lambda V, w_0: V / w_0),
+    ConstantRule("w_0", ("V", "K_e"), "V / K_e", lambda V, K_e: V / K_e),
 )
 """True where I_0 = 0."""
 
@@ -149,7 +155,7 @@ class SolvedConstants(NamedTuple):
     assumptions: tuple[str, ...]
 
 
-def _fill_in(values: dict[str, float], how: dict[str, str], rules: tuple[Rule, ...]) -> bool:
+def _fill_in(values: dict[str, float], how: dict[str, str], rules: tuple[ConstantRule, ...]) -> bool:
     """Fill in the first constant that a rule makes of known ones."""
     for rule in rules:
         if rule.makes in values or not all(name in values for name in rule.of):
@@ -200,7 +206,7 @@ STEP = 1e-6
 """Of a logarithm, for differences."""
 
 
-class Minimum(NamedTuple):
+class SolvedMinimum(NamedTuple):
     """Where the sum of squares is least."""
 
     x: np.ndarray
@@ -229,7 +235,7 @@ def minimise(
     low: np.ndarray,
     high: np.ndarray,
     tolerance: float,
-) -> Minimum:
+) -> SolvedMinimum:
     """The nearest minimum from x between bounds; a coordinate at its bound stays while it is pushed out.
 
     It ends where a step gains less than `tolerance` of the sum of squares.
@@ -266,10 +272,10 @@ def minimise(
         J = slopes(residuals, x, r)
         if moved < 1e-8 or gain <= tolerance * (1e-4 + r @ r):
             break
-    return Minimum(x, r, J)
+    return SolvedMinimum(x, r, J)
 
 
-class Spread(NamedTuple):
+class CoordinateSpread(NamedTuple):
     """What a minimum tells about its coordinates."""
 
     covariance: np.ndarray
@@ -277,7 +283,7 @@ class Spread(NamedTuple):
     """Which coordinates nothing determines."""
 
 
-def spread(slopes_: np.ndarray, scale: float = 1.0) -> Spread:
+def spread(slopes_: np.ndarray, scale: float = 1.0) -> CoordinateSpread:
     """Covariance of the coordinates; directions that no residual feels have none and are said to be open.
 
     Args:
@@ -290,7 +296,7 @@ def spread(slopes_: np.ndarray, scale: float = 1.0) -> Spread:
     weak = s < 1e-8 * s[0]
     half = vt.T / np.where(weak, np.inf, s)
     felt = np.any(np.abs(vt[weak]) > 1e-3, axis=0) if np.any(weak) else np.zeros(n, bool)
-    return Spread(scale * half @ half.T, felt)
+    return CoordinateSpread(scale * half @ half.T, felt)
 
 
 def widening(cost: float, spare: int) -> float:

@@ -13,7 +13,7 @@ from ..errors import InvalidValue
 from ..findings import Finding, finding
 from ..physics.steady import coasting_speed
 from ..statistics import FEWEST, lag_alike, long_run
-from .measured import Followed, Measured, Readings, Shown, estimate, quantile, with_error
+from .measurement import FittedCurve, Measurement, PlotData, Readings, estimate, quantile, with_error
 
 SUSPECT = 3.5
 """Robust standard deviations from which a reading is looked at."""
@@ -27,7 +27,7 @@ N_DRAWN = 101
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression:
+class LeastSquares:
     """y = A coefficients, as least squares has it."""
 
     A: np.ndarray
@@ -39,12 +39,12 @@ class Regression:
     def spare(self) -> float:
         return float(self.A.shape[0] - self.A.shape[1])
 
-    def of(self, k: int, name: str, unit: str, **words: Any) -> Measured:
+    def of(self, k: int, name: str, unit: str, **words: Any) -> Measurement:
         """One of the coefficients as a measured number."""
         return estimate(name, unit, self.coefficients[k], self.covariance[k, k], self.spare, **words)
 
 
-def regress(A: np.ndarray, y: np.ndarray) -> Regression:
+def regress(A: np.ndarray, y: np.ndarray) -> LeastSquares:
     """Least squares; readings that do not determine the answer are refused."""
     size = np.maximum(np.abs(A).max(axis=0), 1e-300)  # columns of like size: conditions are honest
     try:
@@ -62,11 +62,11 @@ def regress(A: np.ndarray, y: np.ndarray) -> Regression:
             "the readings do not determine the answer; expected ones that differ, of ordinary size, in the"
             " units that --help names"
         )
-    return Regression(A=A, y=y, coefficients=coefficients, covariance=covariance)
+    return LeastSquares(A=A, y=y, coefficients=coefficients, covariance=covariance)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Straight(Regression):
+class Straight(LeastSquares):
     """y = slope x + intercept, or through the origin."""
 
     x: np.ndarray
@@ -80,7 +80,7 @@ class Straight(Regression):
     def intercept(self) -> float:
         return float(self.coefficients[1]) if len(self.coefficients) > 1 else 0.0
 
-    def shown(self, x_label: str, y_label: str, label: str) -> Shown:
+    def plot_data(self, x_label: str, y_label: str, label: str) -> PlotData:
         """The readings, the line from 0 on, and its band."""
         ends = [0.0, *self.x]
         x = np.linspace(min(ends), max(ends), N_DRAWN)
@@ -90,8 +90,8 @@ class Straight(Regression):
             far = quantile(self.spare) * np.sqrt(np.einsum("ij,jk,ik->i", A, self.covariance, A))
             low, high = y - far, y + far
         read = Readings(x=self.x, y=self.y, outliers=self.outliers)
-        line = Followed(x=x, y=y, label=label, low=low, high=high)
-        return Shown(x_label=x_label, y_label=y_label, readings=(read,), curves=(line,))
+        line = FittedCurve(x=x, y=y, label=label, low=low, high=high)
+        return PlotData(x_label=x_label, y_label=y_label, readings=(read,), curves=(line,))
 
     def outlier(self, k: int, name: str, unit: str) -> Finding | None:
         """Said where readings stand out: which, and what a coefficient would be without them."""
@@ -110,7 +110,7 @@ class Straight(Regression):
         numbers = {"without": bare.value or 0.0, "first": float(np.flatnonzero(self.outliers)[0] + 1)}
         return finding("outlier", text, "take it again; leave it out if you know what went wrong", **numbers)
 
-    def bent(self, what: str, unit: str) -> Finding | None:
+    def bend_finding(self, what: str, unit: str) -> Finding | None:
         """Said where readings follow a bend rather than the line, beyond chance: the error of a slope does
         not cover that."""
         from scipy.special import stdtr
@@ -179,7 +179,7 @@ def _outliers(x: np.ndarray, y: np.ndarray, origin: bool) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curved:
+class CurveFit:
     """y = function(t, *coefficients) by least squares; errors as alike from sample to sample as they are."""
 
     function: Callable[..., Any]
@@ -191,20 +191,20 @@ class Curved:
     """Root mean square of what is left."""
     spare: float
 
-    def of(self, k: int, name: str, unit: str, scale: float = 1.0, **words: Any) -> Measured:
+    def of(self, k: int, name: str, unit: str, scale: float = 1.0, **words: Any) -> Measurement:
         """One of the coefficients, times a factor."""
         value, variance = scale * self.coefficients[k], scale**2 * self.covariance[k, k]
         return estimate(name, unit, value, variance, self.spare, **words)
 
-    def followed(self, label: str) -> Followed:
+    def fitted_curve(self, label: str) -> FittedCurve:
         """The curve with its band, at the samples."""
         y = np.asarray(self.function(self.t, *self.coefficients))
         J = jacobian(lambda x: np.asarray(self.function(self.t, *x)), self.coefficients)
         far = quantile(self.spare) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", J, self.covariance, J), 0))
-        return Followed(x=self.t, y=y, label=label, low=y - far, high=y + far)
+        return FittedCurve(x=self.t, y=y, label=label, low=y - far, high=y + far)
 
 
-def curve(function: Callable[..., Any], t: np.ndarray, y: np.ndarray, start: Any, **bounds: Any) -> Curved:
+def curve(function: Callable[..., Any], t: np.ndarray, y: np.ndarray, start: Any, **bounds: Any) -> CurveFit:
     """A curve through samples, from a start; ValueError or RuntimeError where it finds none."""
     from scipy.optimize import curve_fit
 
@@ -213,12 +213,12 @@ def curve(function: Callable[..., Any], t: np.ndarray, y: np.ndarray, start: Any
     residual = y - np.asarray(function(t, *x))
     covariance, spare = sandwich(J, residual)
     noise = float(np.sqrt(np.mean(residual**2)))
-    return Curved(
+    return CurveFit(
         function=function, t=t, y=y, coefficients=x, covariance=covariance, noise=noise, spare=spare
     )
 
 
-def rises(t: np.ndarray, y: np.ndarray, name: str) -> Curved:
+def rises(t: np.ndarray, y: np.ndarray, name: str) -> CurveFit:
     """(start, end, time constant) of a first-order rise or fall to an end."""
 
     def rise(t: Any, start: float, end: float, T: float) -> Any:
@@ -260,7 +260,7 @@ def sandwich(J: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
     # memory is as long as the residuals' own, put right for what a fit of p numbers takes from it
     seen = float(residual[1:] @ residual[:-1]) / squares
     rho = min(max(seen + (1.0 + (2 * p + 1) * max(seen, 0.0)) / n, 0.0), 0.99) if seen > 2 / n**0.5 else 0.0
-    M = J.T @ _remembered(J, rho)
+    M = J.T @ _correlate(J, rho)
     spare = max(n * (1 - rho) / (1 + rho) - p, 1.0)
     left = max(n - float(np.trace(bread @ M)), 1.0)
     slow = squares / left * bread @ M @ bread
@@ -270,7 +270,7 @@ def sandwich(J: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, float]:
     return plain * np.outer(wider, wider), spare
 
 
-def _remembered(J: np.ndarray, rho: float) -> np.ndarray:
+def _correlate(J: np.ndarray, rho: float) -> np.ndarray:
     """Columns times the correlation rho^|i - j| of errors with a memory."""
     from scipy.signal import lfilter
 

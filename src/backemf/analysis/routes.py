@@ -12,7 +12,7 @@ import numpy as np
 
 from ..findings import Finding, finding
 from ..tables import number
-from .measured import Measured, estimate, quantile
+from .measurement import Measurement, estimate, quantile
 from .motor_constants import WeighedMean, weigh
 from .regression import straight
 
@@ -34,13 +34,13 @@ CONSTANTS = {
 K_T, K_E = "motor.torque_constant", "motor.back_emf_constant"
 
 
-def combine(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
+def combine(constant: str, ways: Mapping[str, Measurement]) -> Measurement | None:
     """What several routes come to together; None where none has a value."""
     m = _mean(constant, ways)
-    return None if m is None else _spanned(m, ways)
+    return None if m is None else _span_routes(m, ways)
 
 
-def _mean(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
+def _mean(constant: str, ways: Mapping[str, Measurement]) -> Measurement | None:
     """The weighted mean, its error widened by as much as routes disagree (Birge); a route whose error nobody
     knows counts only where there is no other."""
     valued = [m for m in ways.values() if m.value is not None and not m.secondary]
@@ -49,70 +49,70 @@ def _mean(constant: str, ways: Mapping[str, Measured]) -> Measured | None:
         return next(iter(sure or valued), None)
     if not sure:
         mean = float(np.mean([m.value or 0.0 for m in valued]))
-        return Measured(name=constant, unit=valued[0].unit, value=mean)
-    mean, variance, ratio = _weighed(sure)
-    words = "independent routes"
+        return Measurement(name=constant, unit=valued[0].unit, value=mean)
+    mean, variance, ratio = _weigh_weighed_mean(sure)
+    text = "independent routes"
     if ratio > 1.0:
-        words = f"the routes disagree: the error is widened {ratio:.2g} times"
-    return estimate(constant, sure[0].unit, mean, variance, assumption=words)
+        text = f"the routes disagree: the error is widened {ratio:.2g} times"
+    return estimate(constant, sure[0].unit, mean, variance, assumption=text)
 
 
-def _weighed(sure: list[Measured]) -> WeighedMean:
+def _weigh_weighed_mean(sure: list[Measurement]) -> WeighedMean:
     """An error of few readings is a small sample's: as wide as its 95 % interval says."""
     errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
     return weigh([m.value or 0.0 for m in sure], errors)
 
 
-def contradict(ways: Mapping[str, Measured]) -> bool:
+def contradict(ways: Mapping[str, Measurement]) -> bool:
     """Whether two of the routes cannot both be right."""
-    told = [one for one in ways.values() if not one.secondary]
-    return any(_apart(a, b) for a in told for b in told)
+    told = [way for way in ways.values() if not way.secondary]
+    return any(_contradict(a, b) for a in told for b in told)
 
 
-def _spanned(m: Measured, ways: Mapping[str, Measured]) -> Measured:
+def _span_routes(m: Measurement, ways: Mapping[str, Measurement]) -> Measurement:
     """Where routes contradict each other, what they come to is no better than from the lowest to the
     highest."""
-    told = [one for one in ways.values() if not one.secondary]
+    told = [way for way in ways.values() if not way.secondary]
     if not contradict(ways):
         return m
     ends = [v for one in told for v in (one.low, one.high, one.value) if v is not None]
-    words = "the routes contradict each other: from the lowest to the highest of them"
-    return replace(m, low=min(ends), high=max(ends), assumption=words)
+    text = "the routes contradict each other: from the lowest to the highest of them"
+    return replace(m, low=min(ends), high=max(ends), assumption=text)
 
 
-def span(m: Measured) -> tuple[float, float]:
+def span(m: Measurement) -> tuple[float, float]:
     """The 95 % interval, or the bounds; a number without an error stands alone."""
     low = m.low if m.low is not None else m.value if m.value is not None else -math.inf
     high = m.high if m.high is not None else m.value if m.value is not None else math.inf
     return low, high
 
 
-def _apart(a: Measured, b: Measured) -> bool:
+def _contradict(a: Measurement, b: Measurement) -> bool:
     """Whether two routes contradict each other; one whose error nobody knows contradicts nothing."""
     if any(m.value is not None and m.error is None for m in (a, b)):
         return False
     return span(a)[1] < span(b)[0] or span(b)[1] < span(a)[0]
 
 
-def _said(label: str, m: Measured) -> str:
+def _range_text(label: str, m: Measurement) -> str:
     low, high = (number(v, 3) for v in span(m))
     if m.high is None and m.value is None:
         return f"{label} >= {low}"
     return f"{label} <= {high}" if m.low is None and m.value is None else f"{label} {low} to {high}"
 
 
-def disagreements(routes: Mapping[str, Mapping[str, Measured]]) -> list[Finding]:
+def disagreements(routes: Mapping[str, Mapping[str, Measurement]]) -> list[Finding]:
     """Constants whose routes contradict each other beyond their errors."""
     findings = []
     for constant, ways in routes.items():
         pairs = [
             (a, b)
-            for a, one in ways.items()
+            for a, way in ways.items()
             for b, other in ways.items()
-            if a < b and not (one.secondary or other.secondary) and _apart(one, other)
+            if a < b and not (way.secondary or other.secondary) and _contradict(way, other)
         ]
         if pairs:
-            shown = "; ".join(_said(label, m) for label, m in ways.items() if not m.secondary)
+            shown = "; ".join(_range_text(label, m) for label, m in ways.items() if not m.secondary)
             text = f"the routes to {constant} disagree beyond their errors [{CONSTANTS[constant]}]: {shown}."
             remedy = (
                 "look at what each assumes: the same unit, the same temperature, the same side of the gears;"
@@ -123,8 +123,8 @@ def disagreements(routes: Mapping[str, Mapping[str, Measured]]) -> list[Finding]
 
 
 def compare_motor_constants(
-    routes: Mapping[str, Mapping[str, Measured]],
-    together: Mapping[str, Measured],
+    routes: Mapping[str, Mapping[str, Measurement]],
+    together: Mapping[str, Measurement],
     loads: tuple[Any, Any] | None,
 ) -> list[Finding]:
     """Whether torque per ampere and volts per speed agree, as energy wants: K_t above K_e cannot be, K_t
@@ -137,8 +137,8 @@ def compare_motor_constants(
     if above:
         a, b = above[0]
         text = (
-            f"torque per ampere is above volts per speed beyond their errors: {_said(a, torques[a])},"
-            f" {_said(b, volts[b])}. More power would come out than goes in."
+            f"torque per ampere is above volts per speed beyond their errors: {_range_text(a, torques[a])},"
+            f" {_range_text(b, volts[b])}. More power would come out than goes in."
         )
         remedy = (
             "check the currents (of the motor, not of the supply), the side of the gears, and for brushless"
@@ -152,14 +152,14 @@ def compare_motor_constants(
     reason, numbers = _load_friction(together, torques, loads)
     if below:
         a, b = below[0]
-        both = f"{_said(a, torques[a])}, {_said(b, volts[b])}"
+        both = f"{_range_text(a, torques[a])}, {_range_text(b, volts[b])}"
         text = f"torque per ampere falls short of volts per speed: {both}.{reason}"
         remedy = (
             "fit a load-dependent friction (M3 to M6) from logs with several loads; use no single static"
             " reading for the torque constant"
         )
         findings.append(finding("torque_below_back_emf", text, remedy, **numbers))
-    elif reason and any(_apart(s, o) for s in torques.values() for o in torques.values()):
+    elif reason and any(_contradict(s, o) for s in torques.values() for o in torques.values()):
         text = f"static loads fall short of the other routes to the torque constant.{reason}"
         remedy = "fit a load-dependent friction (M3 to M6) from logs with several loads"
         findings.append(finding("load_friction", text, remedy, **numbers))
@@ -167,17 +167,17 @@ def compare_motor_constants(
 
 
 def _pairs(
-    torques: Mapping[str, Measured],
-    volts: Mapping[str, Measured],
-    contradicts: Callable[[Measured, Measured], bool],
+    torques: Mapping[str, Measurement],
+    volts: Mapping[str, Measurement],
+    contradicts: Callable[[Measurement, Measurement], bool],
 ) -> list[tuple[str, str]]:
     """Routes to K_t and to K_e that contradict each other in one way."""
     both = itertools.product(torques.items(), volts.items())
-    return [(a, b) for (a, t), (b, e) in both if _apart(t, e) and contradicts(t, e)]
+    return [(a, b) for (a, t), (b, e) in both if _contradict(t, e) and contradicts(t, e)]
 
 
 def _load_friction(
-    together: Mapping[str, Measured], torques: Mapping[str, Measured], loads: tuple[Any, Any] | None
+    together: Mapping[str, Measurement], torques: Mapping[str, Measurement], loads: tuple[Any, Any] | None
 ) -> tuple[str, dict[str, float]]:
     """How much friction the static loads imply, were K what the other routes say."""
     others = [m.value for k, m in torques.items() if m.value is not None and "torque-constant" not in k]

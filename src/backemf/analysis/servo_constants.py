@@ -17,7 +17,7 @@ from ..findings import Finding, finding
 from ..physics.actuator import Actuator, linear_unit
 from ..physics.steady import Line, TorqueLoop, line, torque_limit, torque_loop
 from ..tables import number as spelled
-from .conversion_table import Converted, computable, needed, number, positive
+from .conversion_table import Converted, computable, number, positive, require
 from .motor_constants import NO_DRAG, SYMBOLS, differ, solve_exactly
 
 
@@ -65,7 +65,7 @@ def constants(
     with a unit. Currents are those of one motor; `side` says whether torques and speeds are at its rotor or
     at the output of n motors behind a ratio.
     """
-    known = _known(given, ratio, n_motors, side)
+    known = _known_constants(given, ratio, n_motors, side)
     values, how, assumed = solve_exactly(known)
     found: dict[str, Any] = {name: values.get(symbol) for name, symbol in SYMBOLS.items()}
     found |= _at_the_rotor(values)
@@ -124,7 +124,9 @@ def constants_of(actuator: Actuator) -> Constants:
     )
 
 
-def _known(given: dict[str, float | str | None], ratio: float, n_motors: int, side: str) -> dict[str, float]:
+def _known_constants(
+    given: dict[str, float | str | None], ratio: float, n_motors: int, side: str
+) -> dict[str, float]:
     if side not in ("rotor", "output"):
         raise UnknownName("side", side, ("rotor", "output"))
     if not 0 < ratio < math.inf or n_motors < 1:
@@ -241,7 +243,7 @@ def gain(
     if name is None:
         k = _own_gain(actuator, of)
     else:
-        x = needed(positive(text, units[name], name, zero=True), name, "give it as a number")
+        x = require(positive(text, units[name], name, zero=True), name, "give it as a number")
         _check_counts(name, x, of, H, per_duty, units["duty"])
         volts_each = {
             "register": (H or 0.0) * (per_duty or 0.0),
@@ -259,8 +261,8 @@ def gain(
         amperes=k / at.R,
         torque=eta * at.torque_per_volt * k,
         saturation_error=_saturation(actuator, k) if of == "proportional" and k > 0 else None,
-        assumptions=tuple(_assumed(actuator, of)),
-        lost=tuple(_lost(actuator, of, counts, k)),
+        assumptions=tuple(_assumptions(actuator, of)),
+        lost=tuple(_lost_effects(actuator, of, counts, k)),
         given=() if name is None else (name,),
         unit_changes=units,
         symbols={"register": LETTERS[of]},
@@ -327,7 +329,7 @@ def _saturation(actuator: Actuator, volts: float) -> float | None:
     return None if ceiling is None else float(ceiling) / volts
 
 
-def _assumed(actuator: Actuator, of: str) -> list[str]:
+def _assumptions(actuator: Actuator, of: str) -> list[str]:
     at, drive = line(actuator), actuator.drive
     supply = "" if drive.supply is None else f"; V_in = {spelled(drive.supply)} V"
     said = [f"n N K_t = {spelled(at.K_t)} N m/A and R = {spelled(at.R)} ohm at the output, cold{supply}"]
@@ -340,7 +342,7 @@ def _assumed(actuator: Actuator, of: str) -> list[str]:
     return said
 
 
-def _lost(actuator: Actuator, of: str, counts: float | None, volts: float) -> list[str]:
+def _lost_effects(actuator: Actuator, of: str, counts: float | None, volts: float) -> list[str]:
     lost = []
     if counts is not None and math.isfinite(counts) and abs(counts - round(counts)) > 1e-6 * max(counts, 1.0):
         whole = max(round(counts), 1)
@@ -478,7 +480,7 @@ def servo(
         ),
         lost=lost,
         findings=() if known is None else (*known.findings, *_beyond(known, full)),
-        given=_given(known, volts_per_radian),
+        given=_given_names(known, volts_per_radian),
         formulas=formulas,
     )
 
@@ -519,6 +521,6 @@ def _beyond(known: Constants, full: Line | None) -> list[Finding]:
     ]
 
 
-def _given(known: Constants | None, gain: object) -> tuple[str, ...]:
+def _given_names(known: Constants | None, gain: object) -> tuple[str, ...]:
     inside = () if known is None else tuple(n for n in known.given if n in ServoModel.__dataclass_fields__)
     return (*(n for n in inside if n != "no_load_speed"), *(("voltage_gain",) if gain is not None else ()))

@@ -17,7 +17,7 @@ WITHIN = 0.02
 """Share of a step within which an answer counts as settled."""
 
 
-class Stepped(NamedTuple):
+class StepAnswer(NamedTuple):
     """The answer to a jump of the position's target, until the next one."""
 
     at: float
@@ -31,14 +31,14 @@ class Stepped(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Response:
+class RunSummary:
     """A run in a few numbers, SI, at the output."""
 
     reached: float
     """Position at the end [rad or m]."""
     target: float | None
     """What was asked at the end, where a position was."""
-    step: Stepped | None
+    step: StepAnswer | None
     """The first jump's answer, where the position's target jumps."""
     largest_error: float | None
     rms_error: float | None
@@ -54,7 +54,7 @@ class Response:
     """Of the winding [K], where it has a thermal model."""
 
 
-def response(run: Trajectory, command: Any = None) -> Response:
+def response(run: Trajectory, command: Any = None) -> RunSummary:
     """The numbers of a run; `command` is what it was given, which knows its jumps."""
     s = run.signals
     target = s.get("position_target")
@@ -66,7 +66,7 @@ def response(run: Trajectory, command: Any = None) -> Response:
         size = max(abs(x) for x in energy.values())
         unexplained = abs(energy["electrical"] - lost - energy["stored"]) / size if size else 0.0
     warm = s.get("temperature") if run.actuator.motor.thermal is not None else None
-    return Response(
+    return RunSummary(
         reached=float(run.position[-1]),
         target=None if target is None else float(target[-1]),
         step=next(_steps(run, command), None),
@@ -81,7 +81,7 @@ def response(run: Trajectory, command: Any = None) -> Response:
     )
 
 
-def _steps(run: Trajectory, command: Any) -> Iterator[Stepped]:
+def _steps(run: Trajectory, command: Any) -> Iterator[StepAnswer]:
     """The answers to the jumps of a position's target, where it does nothing but jump."""
     target = run.signals.get("position_target")
     if target is None or not getattr(command, "constant", True):
@@ -108,4 +108,4 @@ def _steps(run: Trajectory, command: Any) -> Iterator[Stepped]:
         settled = 0.0 if not len(away) else None
         if len(away) and away[-1] + 1 < inside.sum():
             settled = float(t[inside][away[-1] + 1] - begin)
-        yield Stepped(float(begin), size, float(max(np.max(beyond), 0.0)), settled)
+        yield StepAnswer(float(begin), size, float(max(np.max(beyond), 0.0)), settled)

@@ -12,19 +12,19 @@ from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
 from ..physics.bench import GRAVITY, Pendulum
 from ..physics.steady import Feedforward, Line
-from .measured import (
+from .measurement import (
     Column,
-    Followed,
+    FittedCurve,
     Known,
-    Measured,
+    Measurement,
+    PlotData,
     Readings,
-    Shown,
     blind,
     columns,
-    derived,
+    derive,
     estimate,
-    judged,
-    known,
+    judge,
+    known_number,
 )
 from .regression import regress, straight
 
@@ -36,7 +36,7 @@ def no_load(
     current: Column | None = None,
     resistance: Known | None = None,
     torque_constant: Known | None = None,
-) -> Measured:
+) -> Measurement:
     """No-load speed over voltage: V = (K_e + R f_v / K_t) w + R tau_c / K_t.
 
     voltage [V], speed [rad/s]. With R and K the line also gives dry and viscous friction; with R and the
@@ -44,15 +44,15 @@ def no_load(
     back-EMF constant by itself.
     """
     v, w = columns(3, voltage=voltage, speed=speed)
-    R = None if resistance is None else known("resistance", resistance)
-    K = None if torque_constant is None else known("torque_constant", torque_constant)
+    R = None if resistance is None else known_number("resistance", resistance)
+    K = None if torque_constant is None else known_number("torque_constant", torque_constant)
     line = straight(w, v)
     slope = line.of(0, "K + R f_v / K", "V s/rad")
     intercept = line.of(1, "R tau_c / K", "V")
-    others: dict[str, Measured] = {"intercept": intercept}
+    others: dict[str, Measurement] = {"intercept": intercept}
     if R is not None:
         whose = "is the slope" if K is None else "as given"
-        dry = derived(
+        dry = derive(
             "friction.coulomb",
             "N m",
             lambda slope, level, R, K=None: Line(R, K or slope, K or slope).torque_per_volt * level,
@@ -60,7 +60,7 @@ def no_load(
             covariance=line.covariance,
             assumption=f"the motor constant {whose}",
         )
-        others["coulomb"] = judged(dry, zero=True, remedy="check for an offset of the voltmeter")
+        others["coulomb"] = judge(dry, zero=True, remedy="check for an offset of the voltmeter")
         if K is not None:
             others["viscous"] = _viscous(slope, intercept, R, K, line.covariance)
         if current is not None:
@@ -72,26 +72,26 @@ def no_load(
         slope,
         route="no-load",
         others=others,
-        shown=line.shown("no-load speed [rad/s]", "voltage [V]", f"slope {line.slope:.4g} V s/rad"),
+        shown=line.plot_data("no-load speed [rad/s]", "voltage [V]", f"slope {line.slope:.4g} V s/rad"),
         assumption="steady speeds, nothing on the shaft, dry friction that does not depend on speed",
         sharpen="a locked-rotor resistance and a torque constant split the slope into K and viscous friction",
     )
     findings = [f for other in others.values() for f in other.findings]
     remedy = "check the signs of voltage and speed"
-    return judged(made, remedy=remedy).noting(
-        line.outlier(0, "the slope", "V s/rad"), line.bent("the voltage over speed", "V"), *findings
+    return judge(made, remedy=remedy).noting(
+        line.outlier(0, "the slope", "V s/rad"), line.bend_finding("the voltage over speed", "V"), *findings
     )
 
 
 def _viscous(
-    slope: Measured, intercept: Measured, R: Measured, K: Measured, covariance: np.ndarray
-) -> Measured:
+    slope: Measurement, intercept: Measurement, R: Measurement, K: Measurement, covariance: np.ndarray
+) -> Measurement:
     """What the slope exceeds the motor constant by is viscous friction."""
 
     def drag(slope: float, level: float, R: float, K: float) -> float:
         return Line(R, K, K).behind_voltage(Feedforward(level, slope, 0.0)).viscous
 
-    m = derived(
+    m = derive(
         "friction.viscous",
         "N m s/rad",
         drag,
@@ -107,17 +107,17 @@ def _viscous(
         "measure K again (open-circuit volts while driven, or torque over current); check whether speed and K"
         " are of the same side of the gears, and R warm"
     )
-    return judged(m, zero=True, why=why, remedy=remedy)
+    return judge(m, zero=True, why=why, remedy=remedy)
 
 
-def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measured) -> dict[str, Measured]:
+def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measurement) -> dict[str, Measurement]:
     """K_e from V - R i, and friction as K_e i, with the current of every reading known."""
     columns(3, voltage=v, current=i)
     r, dr = float(R.value or 0.0), R.error or 0.0
     line = straight(w, v - r * i, origin=True)
     moved = float(regress(w[:, None], -i).coefficients[0]) * dr
     of_R = estimate("R", "ohm", 0.0, moved**2, R.spare)
-    K = derived(
+    K = derive(
         "motor.back_emf_constant",
         "V s/rad",
         lambda own, more: own + more,
@@ -125,19 +125,19 @@ def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measured) -> 
         assumption="what R i leaves of the volts is back-EMF",
     )
     if not (K.value and K.value > 0):
-        return {"back_emf": judged(K, remedy="check the signs, and that R i is below the voltage")}
+        return {"back_emf": judge(K, remedy="check the signs, and that R i is below the voltage")}
     friction = no_load_current(w, i, torque_constant=K)
     return {"back_emf": K, "coulomb": friction, "viscous": friction.others["viscous"]}
 
 
-def no_load_current(speed: Column, current: Column, *, torque_constant: Known) -> Measured:
+def no_load_current(speed: Column, current: Column, *, torque_constant: Known) -> Measurement:
     """The no-load current at several speeds: K i_0 = tau_c + B w, dry friction at the intercept, viscous by
     the slope (MuJoCo's DC-motor note, equation 5).
 
     speed [rad/s], current [A], both signed or both not; K [N m/A].
     """
     w, i = columns(3, speed=speed, current=current)
-    K = known("torque_constant", torque_constant)
+    K = known_number("torque_constant", torque_constant)
     way = np.where(w < 0, -1.0, 1.0)
     line = straight(way * w, way * i)
     slope, level = line.of(0, "i_0 per speed", "A s/rad"), line.of(1, "i_0 at standstill", "A")
@@ -149,26 +149,26 @@ def no_load_current(speed: Column, current: Column, *, torque_constant: Known) -
         return of
 
     inputs = {"covariance": line.covariance}
-    dry = derived("friction.coulomb", "N m", load(1), slope, level, K, **inputs)
-    drag = derived("friction.viscous", "N m s/rad", load(2), slope, level, K, **inputs)
+    dry = derive("friction.coulomb", "N m", load(1), slope, level, K, **inputs)
+    drag = derive("friction.viscous", "N m s/rad", load(2), slope, level, K, **inputs)
     remedy = "read currents at more and higher speeds, after the gears and the grease have warmed up"
-    drag = judged(
+    drag = judge(
         drag,
         zero=True,
         why="A current that falls with speed is friction that fades (Stribeck), or a cold gear warming up.",
         remedy=remedy,
     )
-    dry = judged(dry, zero=True, remedy="read at lower speeds, and check the ammeter's zero")
+    dry = judge(dry, zero=True, remedy="read at lower speeds, and check the ammeter's zero")
     made = replace(
         dry,
         route="no-load-current",
         others={"viscous": drag, "current": level, "current_per_speed": slope},
-        shown=line.shown("speed [rad/s]", "no-load current [A]", "K i = tau_c + B w"),
+        shown=line.plot_data("speed [rad/s]", "no-load current [A]", "K i = tau_c + B w"),
         assumption="steady speeds, nothing on the shaft, and all of K i goes into friction",
         sharpen="both directions, and low speeds for the intercept, high ones for the slope",
     )
     return made.noting(
-        *drag.findings, line.outlier(1, "i_0 at standstill", "A"), line.bent("the current", "A")
+        *drag.findings, line.outlier(1, "i_0 at standstill", "A"), line.bend_finding("the current", "A")
     )
 
 
@@ -180,7 +180,7 @@ def torque_constant(
     resistance: Known | None = None,
     static: float | None = None,
     directions: Column | None = None,
-) -> Measured:
+) -> Measurement:
     """Torque over current with the rotor at rest: load = K i -+ friction.
 
     load [N m]; `current` [A] as read, or `voltage` [V] with the `resistance` [ohm], for at rest i = V / R.
@@ -191,7 +191,7 @@ def torque_constant(
     """
     route, tau, i, R = _loads(load, voltage, current, resistance)
     if static is not None:
-        known("static", static, zero=True)
+        known_number("static", static, zero=True)
     if directions is not None and (len(directions) != len(tau) or not set(directions) <= {1, -1}):
         raise InvalidValue(
             f"directions is {list(directions)!r}; expected 1 or -1 for each of the {len(tau)} loads"
@@ -201,30 +201,30 @@ def torque_constant(
         "readings with the arm arriving from both directions; a no-load line; loads as heavy as in use,"
         " because friction grows with load"
     )
-    made = Measured(name="motor.torque_constant", unit="N m/A", route=route, sharpen=sharpen)
+    measurement = Measurement(name="motor.torque_constant", unit="N m/A", route=route, sharpen=sharpen)
     if ways == {1, -1}:
-        return _pinned(made, tau, i, np.asarray(directions, float), R)
+        return _fit_with_friction(measurement, tau, i, np.asarray(directions, float), R)
     if static is None and len(tau) < 3:
         raise MissingValue(
             f"{len(tau)} loads do not tell K from friction; give the static friction for bounds (--static),"
             " the directions of arrival, or at least 3 loads"
         )
-    slope = _sloped(made, tau, i, R) if len(tau) >= 3 and np.ptp(np.abs(i)) > 0 else None
+    slope = _fit_slope(measurement, tau, i, R) if len(tau) >= 3 and np.ptp(np.abs(i)) > 0 else None
     if static is None:
         assert slope is not None
         return slope
-    return _bounded(made, tau, i, R, static, slope)
+    return _bound(measurement, tau, i, R, static, slope)
 
 
 def _loads(
     load: Column, voltage: Column | None, current: Column | None, resistance: Known | None
-) -> tuple[str, np.ndarray, np.ndarray, Measured | None]:
+) -> tuple[str, np.ndarray, np.ndarray, Measurement | None]:
     """(route, loads [N m], currents [A], the resistance where they follow from voltages)."""
     route, i, R = "torque-constant by current", current, None
     if current is None:
         if voltage is None or resistance is None:
             raise MissingValue("a torque constant needs currents, or voltages with the resistance")
-        R = known("resistance", resistance)
+        R = known_number("resistance", resistance)
         route, i = "torque-constant by voltage", np.asarray(voltage, float) / float(R.value or 1.0)
     name = "voltage" if current is None else "current"
     tau, i = columns(1, load=load, **{name: i})
@@ -233,9 +233,14 @@ def _loads(
     return route, tau, i, R
 
 
-def _bounded(
-    made: Measured, tau: np.ndarray, i: np.ndarray, R: Measured | None, static: float, slope: Measured | None
-) -> Measured:
+def _bound(
+    measurement: Measurement,
+    tau: np.ndarray,
+    i: np.ndarray,
+    R: Measurement | None,
+    static: float,
+    slope: Measurement | None,
+) -> Measurement:
     """Bounds where friction at rest lies anywhere within +-static."""
     ends = [float(f((tau + s * static) / i)) for f, s in ((np.min, -1), (np.max, 1))]
     if R is not None:  # i = V / R: K errs as R does
@@ -249,7 +254,7 @@ def _bounded(
         text = f"static friction, {static:.3g} N m, is as large as a load: K is bounded from above alone."
         found.append(finding("not_told", text, "use heavier loads", low=ends[0], high=ends[1]))
     return replace(
-        made,
+        measurement,
         low=ends[0],
         high=ends[1],
         others={} if slope is None else {"slope": replace(slope, others={}, findings=())},
@@ -259,9 +264,9 @@ def _bounded(
     )
 
 
-def _between(tau: np.ndarray, i: np.ndarray, static: float, ends: list[float]) -> Shown:
+def _between(tau: np.ndarray, i: np.ndarray, static: float, ends: list[float]) -> PlotData:
     x = np.linspace(0.0, float(np.max(np.abs(i))), 51)
-    band = Followed(
+    band = FittedCurve(
         x=x,
         y=np.full_like(x, np.nan),
         low=ends[0] * x,
@@ -269,7 +274,7 @@ def _between(tau: np.ndarray, i: np.ndarray, static: float, ends: list[float]) -
         label="",
         band=f"K from {ends[0]:.3g} to {ends[1]:.3g} N m/A: friction within +-{static:.3g} N m",
     )
-    return Shown(
+    return PlotData(
         x_label="current [A]",
         y_label="load [N m]",
         readings=(Readings(x=np.abs(i), y=np.sign(i) * tau),),
@@ -278,42 +283,46 @@ def _between(tau: np.ndarray, i: np.ndarray, static: float, ends: list[float]) -
     )
 
 
-def _scaled(K: Measured, R: Measured | None) -> Measured:
+def _divide_by_resistance(K: Measurement, R: Measurement | None) -> Measurement:
     """A slope over V / R, with what the error of R adds."""
     if R is None or not R.error:
         return K
     more = estimate("R", "1", 1.0, (R.error / float(R.value or 1.0)) ** 2, R.spare)
-    return derived(K.name, K.unit, lambda slope, share: slope * share, K, more)
+    return derive(K.name, K.unit, lambda slope, share: slope * share, K, more)
 
 
-def _sloped(made: Measured, tau: np.ndarray, i: np.ndarray, R: Measured | None) -> Measured:
+def _fit_slope(
+    measurement: Measurement, tau: np.ndarray, i: np.ndarray, R: Measurement | None
+) -> Measurement:
     line = straight(i, tau)
-    K = _scaled(line.of(0, made.name, made.unit), R)
+    K = _divide_by_resistance(line.of(0, measurement.name, measurement.unit), R)
     K = replace(
         K,
-        route=made.route,
-        sharpen=made.sharpen,
+        route=measurement.route,
+        sharpen=measurement.sharpen,
         others={"friction": replace(line.of(1, "friction taken off", "N m"), assumption="")},
-        shown=line.shown("current [A]", "load [N m]", f"K = {line.slope:.4g} N m/A"),
+        shown=line.plot_data("current [A]", "load [N m]", f"K = {line.slope:.4g} N m/A"),
         assumption="friction holds or hinders alike in every reading, and does not grow with the load",
     )
-    return judged(K, remedy="check the signs of load and current").noting(
-        line.outlier(0, made.name, made.unit), _saturation(tau, i)
+    return judge(K, remedy="check the signs of load and current").noting(
+        line.outlier(0, measurement.name, measurement.unit), _saturation(tau, i)
     )
 
 
-def _pinned(made: Measured, tau: np.ndarray, i: np.ndarray, way: np.ndarray, R: Measured | None) -> Measured:
+def _fit_with_friction(
+    measurement: Measurement, tau: np.ndarray, i: np.ndarray, way: np.ndarray, R: Measurement | None
+) -> Measurement:
     """K i = load + d f: least squares for K and f."""
     fit = regress(np.stack([i, -way], axis=1), tau)
-    K = _scaled(fit.of(0, made.name, made.unit), R)
-    friction = judged(
+    K = _divide_by_resistance(fit.of(0, measurement.name, measurement.unit), R)
+    friction = judge(
         fit.of(1, "friction.static", "N m"),
         zero=True,
         remedy="check which readings arrived from below (1) and from above (-1)",
     )
     x = np.linspace(0.0, float(np.max(np.abs(i))), 51)
     lines = [
-        Followed(x=x, y=fit.coefficients[0] * x - d * fit.coefficients[1], label=label)
+        FittedCurve(x=x, y=fit.coefficients[0] * x - d * fit.coefficients[1], label=label)
         for d, label in ((1.0, "after moving up"), (-1.0, "after coming down"))
     ]
     read = [
@@ -322,13 +331,15 @@ def _pinned(made: Measured, tau: np.ndarray, i: np.ndarray, way: np.ndarray, R: 
     ]
     K = replace(
         K,
-        route=made.route,
-        sharpen=made.sharpen,
+        route=measurement.route,
+        sharpen=measurement.sharpen,
         others={"friction": friction},
-        shown=Shown(x_label="current [A]", y_label="load [N m]", readings=tuple(read), curves=tuple(lines)),
+        shown=PlotData(
+            x_label="current [A]", y_label="load [N m]", readings=tuple(read), curves=tuple(lines)
+        ),
         assumption="friction is the same in both directions and does not grow with the load",
     )
-    return judged(K, remedy="check the signs of load and current").noting(blind(K), *friction.findings)
+    return judge(K, remedy="check the signs of load and current").noting(blind(K), *friction.findings)
 
 
 def _saturation(tau: np.ndarray, i: np.ndarray) -> Finding | None:
@@ -359,8 +370,8 @@ DEGREE = math.radians(1.0)
 
 def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: float) -> Pendulum:
     """The arm, once all that was read makes sense."""
-    known("mass", mass)
-    known("length", length)
+    known_number("mass", mass)
+    known_number("length", length)
     if not math.isfinite(angle):
         raise InvalidValue(f"angle is {angle!r}; expected a finite number")
     if not 0 <= arm_mass < math.inf:
@@ -368,17 +379,17 @@ def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: flo
     return Pendulum(mass=mass, length=length, arm_mass=arm_mass, gravity=gravity)
 
 
-def _held(moment: float, angle: float, label: str, m: Measured | None = None) -> Shown:
+def _gravity_plot(moment: float, angle: float, label: str, m: Measurement | None = None) -> PlotData:
     """Gravity's torque over the angle, and where the arm was; with the friction that follows."""
     drawn = np.radians(np.linspace(0.0, 90.0, 91))
     at = abs(math.degrees(math.asin(math.sin(angle))))
     read = Readings(x=np.array([at]), y=np.array([moment * abs(math.cos(angle))]), label=label)
-    line = Followed(x=np.degrees(drawn), y=moment * np.cos(drawn), label="gravity's torque")
+    line = FittedCurve(x=np.degrees(drawn), y=moment * np.cos(drawn), label="gravity's torque")
     curves = [line]
     if m is not None and m.value is not None:
         wide, (low, high) = np.array([0.0, 90.0]), (np.full(2, v) for v in (m.low, m.high))
-        curves.append(Followed(x=wide, y=np.full(2, m.value), label="static friction", low=low, high=high))
-    return Shown(
+        curves.append(FittedCurve(x=wide, y=np.full(2, m.value), label="static friction", low=low, high=high))
+    return PlotData(
         x_label="angle from the horizontal [deg]",
         y_label="torque [N m]",
         readings=(read,),
@@ -389,16 +400,16 @@ def _held(moment: float, angle: float, label: str, m: Measured | None = None) ->
 
 def fall(
     *, mass: float, length: float, angle: float, arm_mass: float = 0.0, gravity: float = GRAVITY
-) -> Measured:
+) -> Measurement:
     """A falling arm came to rest at `angle` [rad] from the horizontal:
     friction holds it there, so stiction is at least its torque."""
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
-    return Measured(
+    return Measurement(
         name="friction.static",
         unit="N m",
         low=moment * abs(math.cos(angle)),
         route="fall",
-        shown=_held(moment, angle, "where it came to rest: static friction is here or above"),
+        shown=_gravity_plot(moment, angle, "where it came to rest: static friction is here or above"),
         assumption="an arm that came to rest is held by friction at or below stiction",
         sharpen="raise the arm slowly until it just starts to slip: that angle gives the value",
     )
@@ -412,21 +423,21 @@ def slip(
     angle_error: float = DEGREE,
     arm_mass: float = 0.0,
     gravity: float = GRAVITY,
-) -> Measured:
+) -> Measurement:
     """An arm raised slowly starts to slip at `angle` [rad] from the horizontal:
     there gravity equals stiction."""
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
-    known("angle_error", angle_error, zero=True)
+    known_number("angle_error", angle_error, zero=True)
     if angle_error > math.pi / 2:
-        told = f"{math.degrees(angle_error):.4g} deg"
-        raise InvalidValue(f"angle_error is {told}; expected at most 90 deg: beyond that nothing was read")
+        text = f"{math.degrees(angle_error):.4g} deg"
+        raise InvalidValue(f"angle_error is {text}; expected at most 90 deg: beyond that nothing was read")
     # to second order, so that an arm that slips near the horizontal, where cos is flat, has an error too
     bent = math.hypot(math.sin(angle) * angle_error, math.cos(angle) * angle_error**2 / math.sqrt(2.0))
     f_s = estimate("friction.static", "N m", moment * abs(math.cos(angle)), (moment * bent) ** 2)
     return replace(
         f_s,
         route="slip",
-        shown=_held(moment, angle, "where it slipped", f_s),
+        shown=_gravity_plot(moment, angle, "where it slipped", f_s),
         assumption=f"moved slowly, the drive off, the angle read to {math.degrees(angle_error):g} deg",
         sharpen=(
             "several slips in both directions: their half-difference is friction, their mean the mounting"

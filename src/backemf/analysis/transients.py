@@ -17,20 +17,20 @@ from ..physics.actuator import Actuator, Loads, inertias, resistance
 from ..physics.steady import Line, coasting_speed, iron_drag
 from ..physics.thermal import Thermal
 from ..statistics import FEWEST, lag_alike
-from .measured import (
+from .measurement import (
     Column,
-    Followed,
+    FittedCurve,
     Known,
-    Measured,
+    Measurement,
+    PlotData,
     Readings,
-    Shown,
     columns,
-    derived,
+    derive,
     estimate,
-    judged,
-    known,
+    judge,
+    known_number,
 )
-from .regression import Curved, curve, regress, rises, sandwich, straight
+from .regression import CurveFit, curve, regress, rises, sandwich, straight
 
 SLOW = 0.03
 """Share of the top speed below which a coasting shaft counts as standing."""
@@ -49,7 +49,7 @@ def _velocity(log: Log) -> tuple[np.ndarray, np.ndarray]:
     return t[good], w[good]
 
 
-def _coast(log: Log) -> Curved:
+def _coast(log: Log) -> CurveFit:
     """(speed at first, dry friction over inertia, viscous over inertia) of a shaft left alone."""
     if len(log) < 10:
         raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 10 of a shaft that slows")
@@ -75,16 +75,16 @@ def _coast(log: Log) -> Curved:
     )
 
 
-def _over_time(fit: Curved, label: str, y_label: str, seen: str = "measured") -> Shown:
-    return Shown(
+def _over_time(fit: CurveFit, label: str, y_label: str, seen: str = "measured") -> PlotData:
+    return PlotData(
         x_label="time [s]",
         y_label=y_label,
         readings=(Readings(x=fit.t, y=fit.y, label=seen),),
-        curves=(fit.followed(label),),
+        curves=(fit.fitted_curve(label),),
     )
 
 
-def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None = None) -> Measured:
+def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None = None) -> Measurement:
     """A shaft left alone: with its inertia [kg m^2] known, its slowing gives dry and viscous friction; with
     its dry friction [N m] known, its inertia.
 
@@ -92,44 +92,46 @@ def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None 
     """
     if (inertia is None) == (coulomb is None):
         raise MissingValue("a coast-down needs the inertia or the dry friction: one of them, not both")
-    given = known("inertia", inertia) if inertia is not None else known("coulomb", coulomb or 0.0)
+    given = (
+        known_number("inertia", inertia) if inertia is not None else known_number("coulomb", coulomb or 0.0)
+    )
     fit = _coast(log)
     dry, drag = fit.of(1, "tau_c / J", "rad/s^2"), fit.of(2, "B / J", "1/s")
     shown = _over_time(fit, "dw/dt = -(tau_c + B w) / J", "speed [rad/s]")
     assumption = "the terminals are open, and nothing else drives or loads the shaft"
     remedy = "start faster, sample more densely, and repeat; check the speed's zero"
     if inertia is None:
-        J = derived("inertia", "kg m^2", lambda dry, tau: tau / dry, dry, given)
-        B = derived("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, J)
+        J = derive("inertia", "kg m^2", lambda dry, tau: tau / dry, dry, given)
+        B = derive("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, J)
         made = replace(
             J,
             route="coast-down",
-            others={"viscous": judged(B, zero=True, remedy=remedy)},
+            others={"viscous": judge(B, zero=True, remedy=remedy)},
             shown=shown,
             assumption=f"the dry friction is known, {assumption}",
             sharpen="a second coast-down with a known inertia added needs no friction from elsewhere",
         )
-        return judged(made, remedy=remedy).noting(*made.others["viscous"].findings)
-    tau = derived("friction.coulomb", "N m", lambda dry, J: dry * J, dry, given)
-    B = derived("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, given)
+        return judge(made, remedy=remedy).noting(*made.others["viscous"].findings)
+    tau = derive("friction.coulomb", "N m", lambda dry, J: dry * J, dry, given)
+    B = derive("friction.viscous", "N m s/rad", lambda drag, J: drag * J, drag, given)
     why = "The speed falls more and more slowly than friction that grows with speed would have it."
     made = replace(
         tau,
         route="coast-down",
         others={
-            "viscous": judged(B, zero=True, why=why if drag.value and drag.value < 0 else "", remedy=remedy)
+            "viscous": judge(B, zero=True, why=why if drag.value and drag.value < 0 else "", remedy=remedy)
         },
         shown=shown,
         assumption=f"the inertia is known, {assumption}",
         sharpen="a second coast-down with a known inertia added gives the inertia itself",
     )
-    return judged(made, zero=True, remedy=remedy).noting(*made.others["viscous"].findings)
+    return judge(made, zero=True, remedy=remedy).noting(*made.others["viscous"].findings)
 
 
-def inertia(slow: Log, fast: Log, *, added: Known) -> Measured:
+def inertia(slow: Log, fast: Log, *, added: Known) -> Measurement:
     """Two coast-downs, the slow one with a known inertia [kg m^2] added:
     friction is the same, so the slowing tells the inertia."""
-    more = known("added", added)
+    more = known_number("added", added)
     fits = [_coast(log) for log in (slow, fast)]
     with_, without = (fit.of(1, "tau_c / J", "rad/s^2") for fit in fits)
     a, b = with_.value or 0.0, without.value or 0.0
@@ -138,13 +140,13 @@ def inertia(slow: Log, fast: Log, *, added: Known) -> Measured:
             f"the shaft slows by {a:.3g} rad/s^2 with the added inertia and {b:.3g} without; expected it to"
             " slow less with it"
         )
-    J = derived("inertia", "kg m^2", lambda a, b, J: J * a / (b - a), with_, without, more)
+    J = derive("inertia", "kg m^2", lambda a, b, J: J * a / (b - a), with_, without, more)
     names = ("with the added inertia", "without")
-    shown = Shown(
+    shown = PlotData(
         x_label="time [s]",
         y_label="speed [rad/s]",
         readings=tuple(Readings(x=f.t, y=f.y, label=n) for f, n in zip(fits, names, strict=True)),
-        curves=tuple(f.followed(f"fit {n}") for f, n in zip(fits, names, strict=True)),
+        curves=tuple(f.fitted_curve(f"fit {n}") for f, n in zip(fits, names, strict=True)),
     )
     made = replace(
         J,
@@ -153,20 +155,20 @@ def inertia(slow: Log, fast: Log, *, added: Known) -> Measured:
         assumption="dry friction is the same in both",
         sharpen="a larger added inertia, several coasts",
     )
-    return judged(made, remedy="add an inertia about as large as the shaft's own, and start faster")
+    return judge(made, remedy="add an inertia about as large as the shaft's own, and start faster")
 
 
 def run_up(
     log: Log, *, resistance: Known, torque_constant: Known, viscous: Known = 0.0, after: float | None = None
-) -> Measured:
+) -> Measurement:
     """Inertia from how the speed rises after a step of the voltage: its time constant is
     J / (K^2 / R + B), whatever the dry friction.
 
     The log has `velocity` or `position`; R [ohm], K [N m/A] and B [N m s/rad] at the same side of the gears.
     The rise is taken from where the shaft has begun to move, or from `after` [s] on.
     """
-    R, K = known("resistance", resistance), known("torque_constant", torque_constant)
-    B = known("viscous", viscous, zero=True)
+    R, K = known_number("resistance", resistance), known_number("torque_constant", torque_constant)
+    B = known_number("viscous", viscous, zero=True)
     if len(log) < 10:
         raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 10 of a rising speed")
     t, w = _velocity(log)
@@ -184,14 +186,14 @@ def run_up(
     def total(T: float, R: float, K: float, B: float) -> float:
         return T * (Line(R, K, K).damping + B)
 
-    J = derived("inertia", "kg m^2", total, T, R, K, B)
-    followed = fit.followed(f"time constant {1e3 * (T.value or 0):.3g} ms")
+    J = derive("inertia", "kg m^2", total, T, R, K, B)
+    followed = fit.fitted_curve(f"time constant {1e3 * (T.value or 0):.3g} ms")
     remedy = "record until the speed settles, at ten samples within the rise or more"
     made = replace(
         J,
         route="run-up",
         others={"time_constant": T, "speed": end},
-        shown=Shown(
+        shown=PlotData(
             x_label="time [s]",
             y_label="speed [rad/s]",
             readings=(Readings(x=t, y=w, label="measured"),),
@@ -200,10 +202,10 @@ def run_up(
         assumption="a voltage that stepped at once and stood still, one direction, no current limit reached",
         sharpen="a stiff supply, several steps of different height, and R and K known well",
     )
-    return judged(made, remedy=remedy).noting(_unsettled(T, t[-1] - t[first], "the speed"))
+    return judge(made, remedy=remedy).noting(_settling_finding(T, t[-1] - t[first], "the speed"))
 
 
-def _unsettled(T: Measured, span: float, what: str) -> Finding | None:
+def _settling_finding(T: Measurement, span: float, what: str) -> Finding | None:
     if T.value is None or span > 2 * T.value:
         return None
     text = f"{what} was recorded for {span:.3g} s, {span / T.value:.2g} of its time constant."
@@ -216,7 +218,7 @@ def acceleration(
     torque: Column | None = None,
     current: Column | None = None,
     torque_constant: Known | None = None,
-) -> Measured:
+) -> Measurement:
     """Inertia as torque over acceleration: tau = J a + friction, the slope of a line.
 
     acceleration [rad/s^2]; `torque` [N m], or `current` [A] with the torque constant [N m/A].
@@ -225,22 +227,22 @@ def acceleration(
     if torque is None:
         if current is None or torque_constant is None:
             raise MissingValue("an inertia needs torques, or currents with the torque constant")
-        K = known("torque_constant", torque_constant)
+        K = known_number("torque_constant", torque_constant)
         torque = np.asarray(current, float) * float(K.value or 1.0)
     a, tau = columns(3, acceleration=acceleration, torque=torque)
     line = straight(a, tau)
     share = estimate("share", "1", 1.0, ((K.error or 0.0) / float(K.value or 1.0)) ** 2, K.spare)
-    J = derived("inertia", "kg m^2", lambda J, k: J * k, line.of(0, "J", "kg m^2"), share)
-    friction = derived("friction", "N m", lambda f, k: f * k, line.of(1, "friction", "N m"), share)
+    J = derive("inertia", "kg m^2", lambda J, k: J * k, line.of(0, "J", "kg m^2"), share)
+    friction = derive("friction", "N m", lambda f, k: f * k, line.of(1, "friction", "N m"), share)
     made = replace(
         J,
         route="acceleration",
         others={"friction": friction},
-        shown=line.shown("acceleration [rad/s^2]", "torque [N m]", f"J = {line.slope:.4g} kg m^2"),
+        shown=line.plot_data("acceleration [rad/s^2]", "torque [N m]", f"J = {line.slope:.4g} kg m^2"),
         assumption="friction is the same in every reading: one direction, about the same speed",
         sharpen="large and small torques at one speed, both directions",
     )
-    return judged(made, remedy="check the signs of torque and acceleration").noting(
+    return judge(made, remedy="check the signs of torque and acceleration").noting(
         line.outlier(0, "inertia", "kg m^2")
     )
 
@@ -251,7 +253,7 @@ def thermal(
     power: np.ndarray | float | None = None,
     ambient: float | None = None,
     until: float | None = None,
-) -> Measured:
+) -> Measurement:
     """Heating and cooling under a known power [W]: thermal resistance, and capacitance from the time
     constant (one node).
 
@@ -286,11 +288,11 @@ def thermal(
             " temperature"
         ) from None
     R, C = (
-        derived(name, unit, math.exp, fit.of(k, name, "1"))
+        derive(name, unit, math.exp, fit.of(k, name, "1"))
         for k, name, unit in ((0, "motor.thermal.resistance", "K/W"), (1, "motor.thermal.capacitance", "J/K"))
     )
     both = [fit.of(k, "log", "1") for k in (0, 1)]
-    T_th = derived(
+    T_th = derive(
         "thermal time constant", "s", lambda r, c: math.exp(r + c), *both, covariance=fit.covariance[:2, :2]
     )
     made = replace(
@@ -302,8 +304,8 @@ def thermal(
         sharpen="a cooling phase, and heating until the temperature settles",
     )
     heating = float(t[np.flatnonzero(P > 0)[-1]] - t[np.flatnonzero(P > 0)[0]])
-    return judged(made, remedy="heat longer").noting(
-        _unsettled(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
+    return judge(made, remedy="heat longer").noting(
+        _settling_finding(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
     )
 
 
@@ -321,7 +323,7 @@ def _heating(log: Log, power: np.ndarray | float | None, until: float | None) ->
     return P
 
 
-def _second_node(fit: Curved, T: np.ndarray) -> Finding | None:
+def _second_node(fit: CurveFit, T: np.ndarray) -> Finding | None:
     """Said where one node misses the shape: the error stays alike for long, and is not small."""
     residual = fit.y - np.asarray(fit.function(fit.t, *fit.coefficients))
     rise = float(np.ptp(T))
@@ -335,7 +337,7 @@ def _second_node(fit: Curved, T: np.ndarray) -> Finding | None:
     return finding("second_node", text, remedy, noise=fit.noise)
 
 
-def backlash(log: Log, *, moved: float | None = None) -> Measured:
+def backlash(log: Log, *, moved: float | None = None) -> Measurement:
     """A slow reversal: how far the drive side turns before the output follows. Needs `position_target` (drive
     side) and `position`.
 
@@ -370,7 +372,7 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
     x, y = np.arange(1.0, n + 1.0), 1e3 * np.array(gaps)
     marked = straight(np.ones(n), y, origin=True).outliers if n > 1 else np.zeros(n, bool)
     wide = np.array([0.5, n + 0.5])
-    level = Followed(
+    level = FittedCurve(
         x=wide,
         y=np.full(2, 1e3 * (mean.value or 0.0)),
         low=np.full(2, 1e3 * (mean.low or 0.0)),
@@ -380,7 +382,7 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
     made = replace(
         mean,
         route="backlash",
-        shown=Shown(
+        shown=PlotData(
             x_label="reversal [1]",
             y_label="play [mrad]",
             readings=(Readings(x=x, y=y, label="of each reversal", outliers=marked),),
@@ -391,26 +393,26 @@ def backlash(log: Log, *, moved: float | None = None) -> Measured:
         sharpen="several slow reversals in both directions, with a light load",
     )
     remedy = "reverse more slowly, or with a finer encoder: the play is below what the noise lets one see"
-    return judged(made, zero=True, remedy=remedy)
+    return judge(made, zero=True, remedy=remedy)
 
 
 ENDS = 50
 """Samples left out at either end, where the filter has not settled."""
 
 
-def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measured:
+def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measurement:
     """M a + F_v v + F_c sgn(v) + offset = force, with the log's `torque` as force, and what its bench's load
     (gravity, a spring) adds to it, where the log has a bench.
 
     cutoff      of the zero-phase fourth-order Butterworth low pass on position [Hz]
     decimation  both sides are low-passed alike and thinned by this factor
     """
-    motion = _filtered(log, cutoff, decimation)
+    motion = _filter_motion(log, cutoff, decimation)
     columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
-    W, y = np.stack([_thinned(column, decimation) for column in columns]).T, motion.thin_torque
+    W, y = np.stack([_thin(column, decimation) for column in columns]).T, motion.thin_torque
     load = _load(log, motion)
     if load is not None:
-        y = y + _thinned(load, decimation)
+        y = y + _thin(load, decimation)
     x = regress(W, y).coefficients
     covariance, spare = sandwich(W, y - W @ x)  # what the low pass leaves is alike for some samples
     linear = log.motion == "linear"
@@ -423,20 +425,20 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     }
     remedy = "excite more: accelerations of several sizes, speeds of both signs; check the sign of the force"
     for name in ("viscous", "coulomb"):
-        terms[name] = judged(terms[name], zero=True, remedy=remedy)
+        terms[name] = judge(terms[name], zero=True, remedy=remedy)
     relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
-    terms["force_error"] = Measured(name="relative force error", unit="1", value=relative, error=0.0)
+    terms["force_error"] = Measurement(name="relative force error", unit="1", value=relative, error=0.0)
     t = np.linspace(0.0, float(log.time[-ENDS - 1] - log.time[ENDS]), len(y)) + log.time[ENDS]
     force = f"{'force [N]' if linear else 'torque [N m]'}"
     made = replace(
         terms["inertia"],
         others=terms,
         route="inverse-dynamics",
-        shown=Shown(
+        shown=PlotData(
             x_label="time [s]",
             y_label=force,
             readings=(Readings(x=t, y=y, label="measured"),),
-            curves=(Followed(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset"),),
+            curves=(FittedCurve(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset"),),
         ),
         assumption=(
             f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
@@ -445,7 +447,7 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
         sharpen="a simulation-error fit of the closed loop",
     )
     found = [f for name in ("viscous", "coulomb") for f in terms[name].findings]
-    return judged(made, remedy=remedy).noting(*found)
+    return judge(made, remedy=remedy).noting(*found)
 
 
 def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimation: int = 10) -> float:
@@ -455,7 +457,7 @@ def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimatio
     Filtered and thinned as `inverse_dynamics` does; nothing is fitted. It tells a fit of positions with the
     right numbers from one with the wrong ones.
     """
-    motion, bench = _filtered(log, cutoff, decimation), bench_of(log)
+    motion, bench = _filter_motion(log, cutoff, decimation), bench_of(log)
     q, v, a, tau = motion.position, motion.velocity, motion.acceleration, motion.torque
     inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in bench.series}
     friction, J = actuator.friction, inertias(actuator, bench, inputs)
@@ -464,7 +466,7 @@ def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimatio
     dry = np.sign(v) * resistance(actuator, J, loads, np.sign(v))
     asked = (J.load + J.rotor) * a + drag + dry - loads.load
     y = motion.thin_torque
-    return float(np.linalg.norm(y - _thinned(asked, decimation)) / np.linalg.norm(y))
+    return float(np.linalg.norm(y - _thin(asked, decimation)) / np.linalg.norm(y))
 
 
 def _load(log: Log, motion: _Motion) -> np.ndarray | None:
@@ -485,7 +487,7 @@ class _Motion(NamedTuple):
     thin_torque: np.ndarray
 
 
-def _filtered(log: Log, cutoff: float, decimation: int) -> _Motion:
+def _filter_motion(log: Log, cutoff: float, decimation: int) -> _Motion:
     from scipy.signal import butter, sosfiltfilt
 
     for name in ("position", "torque"):
@@ -512,10 +514,10 @@ def _filtered(log: Log, cutoff: float, decimation: int) -> _Motion:
     v[1:-1], a[1:-1] = (q[2:] - q[:-2]) / (2 * h), (q[2:] - 2 * q[1:-1] + q[:-2]) / h**2
     inner = slice(ENDS, -ENDS)
     torque = log["torque"][inner]
-    return _Motion(q[inner], v[inner], a[inner], torque, _thinned(torque, decimation))
+    return _Motion(q[inner], v[inner], a[inner], torque, _thin(torque, decimation))
 
 
-def _thinned(values: np.ndarray, decimation: int) -> np.ndarray:
+def _thin(values: np.ndarray, decimation: int) -> np.ndarray:
     from scipy.signal import decimate
 
     return np.asarray(values if decimation == 1 else decimate(values, decimation, ftype="fir"))

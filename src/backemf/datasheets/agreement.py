@@ -32,7 +32,7 @@ def _weight(sheet: Datasheet, e: Entry) -> bool:
     return ENTRIES[e.name].unit in _TORQUES
 
 
-def _prefixed(sheet: Datasheet, e: Entry) -> bool:
+def _has_milli(sheet: Datasheet, e: Entry) -> bool:
     """Whether its unit has, or could have had, a milli in front."""
     return ENTRIES[e.name].unit not in ("1", "rad/s", "degC") and bool(_PREFIXED.search(e.printed.text))
 
@@ -53,7 +53,7 @@ SLIPS = {
     "2 pi (turns for radians)": Usual(2 * math.pi, _turning),
     "60 / 2 pi (rpm for rad/s)": Usual(30 / math.pi, _turning),
     "9.81 (newtons for kilograms-force)": Usual(GRAVITY, _weight),
-    "1000 (milli)": Usual(1000.0, _prefixed),
+    "1000 (milli)": Usual(1000.0, _has_milli),
     "2 (line for phase)": Usual(2.0, _phases),
     "sqrt 2 (peak for RMS)": Usual(math.sqrt(2), _phases),
     "sqrt 3 (line for phase)": Usual(math.sqrt(3), _phases),
@@ -177,10 +177,10 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
         return Agreement(whole if whole and whole.agrees else ordinary)
     slip = [k for k, e in enumerate(problem.equations) if e is verdict.left_out]
     if slip and (alone := problem.solve(frozenset(slip))).agrees:
-        return _finished(alone)
+        return _finish(alone)
     tried, found = _singles(problem, ordinary)
     if whole and whole.agrees:  # every printed number is kept
-        said = [_said(s) for s in found]
+        said = [_disagreement(s) for s in found]
         return Agreement(whole, (), _conceivable(said, said))
     if not found and whole is not None and whole.minimum.cost < ordinary.minimum.cost:
         ordinary = whole
@@ -204,9 +204,9 @@ def _with_some_left_out(
         return ratio
     found = found or _pairs(problem, ordinary, tried)
     if not found:
-        return _finished(_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary)))
+        return _finish(_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary)))
     first, *rest = sorted(found, key=lambda s: _order(s, verdict))
-    chosen = _finished(first, rest)
+    chosen = _finish(first, rest)
     if ratio is None:
         return chosen
     some = (*chosen.alternatives, *ratio.left_out)
@@ -234,10 +234,10 @@ def _singles(problem: ConstantsProblem, base: Solution) -> tuple[list[Solution],
 def _pairs(problem: ConstantsProblem, base: Solution, singles: Iterable[Solution]) -> list[Solution]:
     """The same with two entries left out, the most promising ones."""
     sets: set[frozenset[int]] = set()
-    for one in sorted(singles, key=lambda s: s.minimum.cost)[:N_FIRST]:
-        excess = one.excess()
+    for single in sorted(singles, key=lambda s: s.minimum.cost)[:N_FIRST]:
+        excess = single.excess()
         worst = sorted(range(len(excess)), key=lambda k: -excess[k])[:N_SECOND]
-        sets |= {one.left_out | {k} for k in worst if k not in one.left_out}
+        sets |= {single.left_out | {k} for k in worst if k not in single.left_out}
     return _best([problem.solve(out, tolerance=ROUGH) for out in sorted(sets, key=sorted)], base)
 
 
@@ -273,13 +273,13 @@ def _order(solution: Solution, verdict: Verdict) -> tuple[bool, int, float]:
     return not slipped, sum(_rank(e) for e in gone), size
 
 
-def _finished(solution: Solution, others: Iterable[Solution] = ()) -> Agreement:
+def _finish(solution: Solution, others: Iterable[Solution] = ()) -> Agreement:
     """With what is left as printed, where it agrees even so."""
     sharp = solution.problem.solve(solution.left_out, ordinary=False)
     chosen = sharp if sharp.agrees else solution.problem.solve(solution.left_out)
-    gone = tuple(_said(chosen, k) for k in sorted(chosen.left_out))
+    gone = tuple(_disagreement(chosen, k) for k in sorted(chosen.left_out))
     named = {id(d.entry) for d in gone}
-    more = [_said(s, k) for s in others for k in sorted(s.left_out)]
+    more = [_disagreement(s, k) for s in others for k in sorted(s.left_out)]
     seen = {id(d.entry): d for d in more if id(d.entry) not in named}
     return Agreement(chosen, gone, _conceivable(seen.values(), (*gone, *seen.values())))
 
@@ -290,7 +290,7 @@ def _conceivable(some: Iterable[Disagreement], all_: Iterable[Disagreement]) -> 
     return tuple(d for d in some if d.size <= most)
 
 
-def _said(solution: Solution, k: int | None = None) -> Disagreement:
+def _disagreement(solution: Solution, k: int | None = None) -> Disagreement:
     """What a solution says about an entry that was left out of it."""
     entry = solution.problem.equations[min(solution.left_out) if k is None else k]
-    return Disagreement(entry, solution.problem.predicted(entry, solution.constants) or math.nan)
+    return Disagreement(entry, solution.problem.predict(entry, solution.constants) or math.nan)

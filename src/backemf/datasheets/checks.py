@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ..findings import Finding, finding
 from ..tables import number
 from .agreement import Agreement, Disagreement, Verdict
-from .datasheet import Datasheet, Reconciled
+from .datasheet import Datasheet, Reconciliation
 from .entries import dc_factor
 from .relations import LEAST_EFFICIENCY
 
@@ -33,7 +33,9 @@ UNSAID = {
 """Brushless entries that need a convention: what they are taken as without one, and what they may be too."""
 
 
-def findings(sheet: Datasheet, verdict: Verdict, agreement: Agreement, solved: Reconciled) -> list[Finding]:
+def findings(
+    sheet: Datasheet, verdict: Verdict, agreement: Agreement, solved: Reconciliation
+) -> list[Finding]:
     """Contradictions, slips that would explain them, implausible values,
     and what is missing for which effect."""
     return [
@@ -153,7 +155,7 @@ def _conventions(sheet: Datasheet) -> Iterator[Finding]:
     )
 
 
-def _efficiency(sheet: Datasheet, solved: Reconciled) -> Iterator[Finding]:
+def _efficiency(sheet: Datasheet, solved: Reconciliation) -> Iterator[Finding]:
     if "eta" not in solved.constants or sheet.all("gear_efficiency"):
         return
     eta = solved.constants["eta"].value

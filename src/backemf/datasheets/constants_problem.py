@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from ..analysis.motor_constants import Minimum, Spread, derive, minimise, spread, widening
+from ..analysis.motor_constants import CoordinateSpread, SolvedMinimum, derive, minimise, spread, widening
 from ..physics.steady import Line
 from .datasheet import Datasheet
 from .entries import ENTRIES, Entry
@@ -147,7 +147,9 @@ GUESSED_DRAG = 0.05
 class Solution:
     """Constants that fit a set of entries, and how far every entry is from them."""
 
-    def __init__(self, problem: ConstantsProblem, found: Minimum, ordinary: bool, left_out: frozenset[int]):
+    def __init__(
+        self, problem: ConstantsProblem, found: SolvedMinimum, ordinary: bool, left_out: frozenset[int]
+    ):
         self.problem, self.minimum, self.ordinary, self.left_out = problem, found, ordinary, left_out
         self.constants = problem.constants(found.x)
         self.off = problem.off(self.constants)
@@ -169,7 +171,7 @@ class Solution:
             for k, (off, most) in enumerate(zip(self.off, allowed, strict=True))
         ]
 
-    def spread(self) -> Spread:
+    def spread(self) -> CoordinateSpread:
         """Errors of the unknowns; a sheet that contradicts itself is believed less."""
         found = self.minimum
         used = len(self.off) - len(self.left_out)
@@ -227,7 +229,7 @@ class ConstantsProblem:
     def constants(self, x: np.ndarray) -> dict[str, float]:
         return {name: math.exp(v) for name, v in zip(self.names, x, strict=True)} | self.fixed
 
-    def predicted(self, e: Entry, c: Mapping[str, float]) -> float | None:
+    def predict(self, e: Entry, c: Mapping[str, float]) -> float | None:
         """What an entry of the sheet should be for constants c."""
         V = e.voltage or self.sheet.voltage
         if e.speed is not None:
@@ -256,7 +258,7 @@ class ConstantsProblem:
             and (e.kind != "peak" or e.speed is not None)
             and not (e.kind == "continuous" and e.speed is not None)  # below the line: what heat allows
             and not (e.name == "gear_ratio" and (self.fixed or self.unlike))
-            and self.predicted(e, c) is not None
+            and self.predict(e, c) is not None
         ]
 
     def solve(

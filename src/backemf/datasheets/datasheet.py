@@ -13,9 +13,9 @@ import numpy as np
 
 from ..errors import MissingValue, UnknownName
 from ..findings import Finding
-from ..tables import Displayed, Overview
-from ..units import Printed
-from .entries import Entry as Entry, Identified as Identified, canonical
+from ..tables import NotebookDisplay, Overview
+from ..units import PrintedNumber
+from .entries import Entry as Entry, PublishedParameters as PublishedParameters, canonical
 
 if TYPE_CHECKING:
     from ..physics.actuator import Actuator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Datasheet(Displayed):
+class Datasheet(NotebookDisplay):
     """What is printed, nothing computed; `reconciled` says what follows from it."""
 
     name: str
@@ -40,10 +40,10 @@ class Datasheet(Displayed):
     voltage."""
     temperature: float | None = None
     quirks: tuple[str, ...] = ()
-    firmware: Mapping[str, Printed] = field(default_factory=dict)
-    profiles: Mapping[str, Mapping[str, Printed]] = field(default_factory=dict)
+    firmware: Mapping[str, PrintedNumber] = field(default_factory=dict)
+    profiles: Mapping[str, Mapping[str, PrintedNumber]] = field(default_factory=dict)
     """Firmware settings that somebody's software writes, by its name: `lerobot`."""
-    identified: Mapping[str, Identified] = field(default_factory=dict)
+    identified: Mapping[str, PublishedParameters] = field(default_factory=dict)
 
     @staticmethod
     def read(name: str | Path) -> Datasheet:
@@ -80,7 +80,7 @@ class Datasheet(Displayed):
         return None if entry is None else entry.value
 
     @functools.cached_property
-    def reconciled(self) -> Reconciled:
+    def reconciled(self) -> Reconciliation:
         """Constants with errors, derived quantities, findings and assumptions."""
         from .reconcile import reconcile
 
@@ -105,7 +105,7 @@ def missing(sheet: Datasheet, what: str, remedy: str) -> MissingValue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Constant:
+class SolvedConstant:
     """A number with its standard error."""
 
     value: float
@@ -131,12 +131,12 @@ class Residual:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reconciled:
+class Reconciliation:
     """What follows from a sheet. Constants are at the rotor, unless the sheet knows no gear ratio;
     then all is at the output."""
 
-    constants: Mapping[str, Constant]
-    derived: Mapping[str, Constant]
+    constants: Mapping[str, SolvedConstant]
+    derived: Mapping[str, SolvedConstant]
     residuals: tuple[Residual, ...]
     findings: tuple[Finding, ...]
     assumed: tuple[str, ...]

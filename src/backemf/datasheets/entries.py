@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import UnknownName
-from ..units import Printed
+from ..units import PrintedNumber
 
 
-class Kind(NamedTuple):
+class EntryKind(NamedTuple):
     """One kind of entry."""
 
     unit: str
@@ -24,82 +24,96 @@ class Kind(NamedTuple):
     """Whether the gears' efficiency also acts on it."""
 
 
-ENTRIES: dict[str, Kind] = {
-    "nominal_voltage": Kind("V", ("Un", "VDC", "U", "v_n", "rated_voltage"), "voltage the entries hold at"),
-    "voltage_range": Kind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
-    "resistance": Kind(
+ENTRIES: dict[str, EntryKind] = {
+    "nominal_voltage": EntryKind(
+        "V", ("Un", "VDC", "U", "v_n", "rated_voltage"), "voltage the entries hold at"
+    ),
+    "voltage_range": EntryKind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
+    "resistance": EntryKind(
         "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
     ),
-    "inductance": Kind("H", ("L", "terminal_inductance"), "terminal inductance"),
-    "torque_constant": Kind("N m/A", ("kt", "km", "kM", "Kt", "K_t"), "torque per ampere", 1, True),
-    "back_emf_constant": Kind("V s/rad", ("ke", "kE", "Ke", "K_e"), "back-EMF per speed", 1),
-    "speed_constant": Kind("rad/(s V)", ("kn", "Kn", "kv", "Kv", "K_v"), "speed per volt of back-EMF", -1),
-    "no_load_speed": Kind("rad/s", ("n0", "omega_0", "free_speed", "max_speed"), "speed without load", -1),
-    "no_load_current": Kind("A", ("I0", "I_0", "i_0", "free_current"), "current without load"),
-    "stall_torque": Kind("N m", ("MH", "Ts", "M0", "tau_0"), "torque at standstill", 1, True),
-    "stall_current": Kind("A", ("IA", "Is", "i_s"), "current at standstill"),
-    "nominal_speed": Kind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
-    "nominal_torque": Kind(
+    "inductance": EntryKind("H", ("L", "terminal_inductance"), "terminal inductance"),
+    "torque_constant": EntryKind("N m/A", ("kt", "km", "kM", "Kt", "K_t"), "torque per ampere", 1, True),
+    "back_emf_constant": EntryKind("V s/rad", ("ke", "kE", "Ke", "K_e"), "back-EMF per speed", 1),
+    "speed_constant": EntryKind(
+        "rad/(s V)", ("kn", "Kn", "kv", "Kv", "K_v"), "speed per volt of back-EMF", -1
+    ),
+    "no_load_speed": EntryKind(
+        "rad/s", ("n0", "omega_0", "free_speed", "max_speed"), "speed without load", -1
+    ),
+    "no_load_current": EntryKind("A", ("I0", "I_0", "i_0", "free_current"), "current without load"),
+    "stall_torque": EntryKind("N m", ("MH", "Ts", "M0", "tau_0"), "torque at standstill", 1, True),
+    "stall_current": EntryKind("A", ("IA", "Is", "i_s"), "current at standstill"),
+    "nominal_speed": EntryKind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
+    "nominal_torque": EntryKind(
         "N m", ("MN", "M_N", "Tc", "T_c", "tau_n", "rated_torque"), "torque it can give forever", 1, True
     ),
-    "nominal_current": Kind(
+    "nominal_current": EntryKind(
         "A",
         ("IN", "Ic", "i_max", "i_rated", "rated_current", "continuous_current"),
         "current it can carry forever",
     ),
-    "peak_torque": Kind("N m", ("Mpk", "Tp", "tau_max", "max_torque"), "torque for a short time", 1, True),
-    "peak_current": Kind("A", ("Ipk", "IpK", "i_peak", "max_current"), "current for a short time"),
-    "peak_time": Kind("s", ("t_peak",), "how long peak current or peak torque may last"),
-    "current_rate": Kind("A/s", ("di_dt_max", "(di/dt)_max"), "fastest change of the current by its driver"),
-    "saturation_current": Kind("A", ("i_sat",), "current at which the torque constant has halved"),
-    "torque_speed": Kind("N m", (), "a point of the torque-speed line: torque, speed, voltage", 1, True),
-    "max_efficiency": Kind("1", ("eta_max",), "best efficiency of the motor"),
-    "max_power": Kind("W", ("Pmax", "P2max"), "greatest mechanical power"),
-    "speed_torque_gradient": Kind(
+    "peak_torque": EntryKind(
+        "N m", ("Mpk", "Tp", "tau_max", "max_torque"), "torque for a short time", 1, True
+    ),
+    "peak_current": EntryKind("A", ("Ipk", "IpK", "i_peak", "max_current"), "current for a short time"),
+    "peak_time": EntryKind("s", ("t_peak",), "how long peak current or peak torque may last"),
+    "current_rate": EntryKind(
+        "A/s", ("di_dt_max", "(di/dt)_max"), "fastest change of the current by its driver"
+    ),
+    "saturation_current": EntryKind("A", ("i_sat",), "current at which the torque constant has halved"),
+    "torque_speed": EntryKind("N m", (), "a point of the torque-speed line: torque, speed, voltage", 1, True),
+    "max_efficiency": EntryKind("1", ("eta_max",), "best efficiency of the motor"),
+    "max_power": EntryKind("W", ("Pmax", "P2max"), "greatest mechanical power"),
+    "speed_torque_gradient": EntryKind(
         "rad/(s N m)", ("dn_dM", "domega_dtau", "gradient"), "speed lost per torque", -2, True
     ),
-    "mechanical_time_constant": Kind("s", ("tau_m", "t_m"), "time to 63 % of the no-load speed"),
-    "electrical_time_constant": Kind("s", ("tau_e", "t_e"), "L / R"),
-    "rotor_inertia": Kind("kg m^2", ("J", "Jm", "JR", "J_r"), "inertia of the rotor", 2),
-    "reflected_inertia": Kind("kg m^2", ("armature",), "inertia of the rotor seen at the output"),
-    "coulomb_torque": Kind("N m", ("Tf", "T_f", "MR", "tau_c", "friction_torque"), "dry friction", 1, True),
-    "viscous_friction": Kind(
+    "mechanical_time_constant": EntryKind("s", ("tau_m", "t_m"), "time to 63 % of the no-load speed"),
+    "electrical_time_constant": EntryKind("s", ("tau_e", "t_e"), "L / R"),
+    "rotor_inertia": EntryKind("kg m^2", ("J", "Jm", "JR", "J_r"), "inertia of the rotor", 2),
+    "reflected_inertia": EntryKind("kg m^2", ("armature",), "inertia of the rotor seen at the output"),
+    "coulomb_torque": EntryKind(
+        "N m", ("Tf", "T_f", "MR", "tau_c", "friction_torque"), "dry friction", 1, True
+    ),
+    "viscous_friction": EntryKind(
         "N m s/rad", ("Cv", "C_v", "B", "B_1", "sigma_2", "viscous_damping"), "drag per speed", 2, True
     ),
-    "stiction_torque": Kind("N m", ("static_friction",), "friction that holds it at rest", 1, True),
-    "stribeck_velocity": Kind("rad/s", ("omega_s",), "speed over which stiction fades", -1),
-    "stribeck_exponent": Kind("1", ("gamma",), "of that fading"),
-    "bristle_stiffness": Kind("N m/rad", ("sigma_0",), "of the contact before it slides", 2, True),
-    "bristle_damping": Kind("N m s/rad", ("sigma_1",), "of the contact before it slides", 2, True),
-    "bristle_damping_exponent": Kind("1", ("beta",), "with which that damping fades"),
-    "viscous_quadratic": Kind("N m s^2/rad^2", ("B_2",), "drag per square of the speed", 3, True),
-    "viscous_cubic": Kind("N m s^3/rad^3", ("B_3",), "drag per cube of the speed", 4, True),
-    "iron_loss": Kind("W s^2/rad^2", ("K_fe",), "iron loss per square of the speed", 2),
-    "thermal_resistance": Kind("K/W", ("Rth", "R_T"), "winding to ambient"),
-    "thermal_resistance_winding": Kind("K/W", ("Rth1",), "winding to housing"),
-    "thermal_resistance_housing": Kind("K/W", ("Rth2",), "housing to ambient"),
-    "thermal_time_constant": Kind("s", ("tau_th", "t_T", "tau_w", "tau_w1"), "of the winding"),
-    "thermal_time_constant_housing": Kind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
-    "thermal_capacitance": Kind("J/K", ("Cth", "C_th", "C"), "heat capacity of the winding"),
-    "ambient_temperature": Kind("degC", ("Ta", "T_a"), "of the surroundings"),
-    "reference_temperature": Kind("degC", ("Tref", "T_ref", "T0"), "at which resistance is given"),
-    "max_winding_temperature": Kind("degC", ("Tmax", "T_max"), "of the winding"),
-    "resistance_coefficient": Kind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
-    "magnet_coefficient": Kind("1/K", ("alpha_m",), "of the magnets' flux"),
-    "derating_start": Kind("degC", ("T_1",), "winding temperature from which the driver takes current back"),
-    "derating_end": Kind("degC", ("T_2",), "winding temperature at which only the safe current is left"),
-    "safe_current": Kind("A", ("i_safe",), "current that derating leaves"),
-    "gear_ratio": Kind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
-    "gear_efficiency": Kind("1", ("eta",), "of the gears"),
-    "backlash": Kind("rad", (), "free play at the output"),
-    "cogging_torque": Kind("N m", ("A",), "peak of the cogging", 1),
-    "cogging_percent": Kind("1", (), "peak of the cogging as a share of the nominal (or peak) torque"),
-    "cogging_periods": Kind("1", ("N_p",), "periods of the cogging in a turn of the rotor"),
-    "cogging_phase": Kind("rad", ("phi",), "of the cogging where the rotor is at 0"),
-    "n_poles": Kind("1", ("poles",), "magnet poles"),
-    "n_slots": Kind("1", ("slots",), "stator slots"),
-    "mass": Kind("kg", ("weight",), "of the part"),
-    "standby_current": Kind("A", (), "of its electronics"),
+    "stiction_torque": EntryKind("N m", ("static_friction",), "friction that holds it at rest", 1, True),
+    "stribeck_velocity": EntryKind("rad/s", ("omega_s",), "speed over which stiction fades", -1),
+    "stribeck_exponent": EntryKind("1", ("gamma",), "of that fading"),
+    "bristle_stiffness": EntryKind("N m/rad", ("sigma_0",), "of the contact before it slides", 2, True),
+    "bristle_damping": EntryKind("N m s/rad", ("sigma_1",), "of the contact before it slides", 2, True),
+    "bristle_damping_exponent": EntryKind("1", ("beta",), "with which that damping fades"),
+    "viscous_quadratic": EntryKind("N m s^2/rad^2", ("B_2",), "drag per square of the speed", 3, True),
+    "viscous_cubic": EntryKind("N m s^3/rad^3", ("B_3",), "drag per cube of the speed", 4, True),
+    "iron_loss": EntryKind("W s^2/rad^2", ("K_fe",), "iron loss per square of the speed", 2),
+    "thermal_resistance": EntryKind("K/W", ("Rth", "R_T"), "winding to ambient"),
+    "thermal_resistance_winding": EntryKind("K/W", ("Rth1",), "winding to housing"),
+    "thermal_resistance_housing": EntryKind("K/W", ("Rth2",), "housing to ambient"),
+    "thermal_time_constant": EntryKind("s", ("tau_th", "t_T", "tau_w", "tau_w1"), "of the winding"),
+    "thermal_time_constant_housing": EntryKind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
+    "thermal_capacitance": EntryKind("J/K", ("Cth", "C_th", "C"), "heat capacity of the winding"),
+    "ambient_temperature": EntryKind("degC", ("Ta", "T_a"), "of the surroundings"),
+    "reference_temperature": EntryKind("degC", ("Tref", "T_ref", "T0"), "at which resistance is given"),
+    "max_winding_temperature": EntryKind("degC", ("Tmax", "T_max"), "of the winding"),
+    "resistance_coefficient": EntryKind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
+    "magnet_coefficient": EntryKind("1/K", ("alpha_m",), "of the magnets' flux"),
+    "derating_start": EntryKind(
+        "degC", ("T_1",), "winding temperature from which the driver takes current back"
+    ),
+    "derating_end": EntryKind("degC", ("T_2",), "winding temperature at which only the safe current is left"),
+    "safe_current": EntryKind("A", ("i_safe",), "current that derating leaves"),
+    "gear_ratio": EntryKind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
+    "gear_efficiency": EntryKind("1", ("eta",), "of the gears"),
+    "backlash": EntryKind("rad", (), "free play at the output"),
+    "cogging_torque": EntryKind("N m", ("A",), "peak of the cogging", 1),
+    "cogging_percent": EntryKind("1", (), "peak of the cogging as a share of the nominal (or peak) torque"),
+    "cogging_periods": EntryKind("1", ("N_p",), "periods of the cogging in a turn of the rotor"),
+    "cogging_phase": EntryKind("rad", ("phi",), "of the cogging where the rotor is at 0"),
+    "n_poles": EntryKind("1", ("poles",), "magnet poles"),
+    "n_slots": EntryKind("1", ("slots",), "stator slots"),
+    "mass": EntryKind("kg", ("weight",), "of the part"),
+    "standby_current": EntryKind("A", (), "of its electronics"),
 }
 
 BECOMES: dict[str, str] = {
@@ -204,7 +218,7 @@ class Entry:
     """One printed number with its conditions."""
 
     name: str
-    printed: Printed
+    printed: PrintedNumber
     voltage: float | None
     side: str
     temperature: float | None = None
@@ -216,7 +230,7 @@ class Entry:
     note: str = ""
     toleranced: bool = False
     """Whether the sheet itself gives a tolerance or a range; otherwise the last printed digit counts."""
-    speed: Printed | None = None
+    speed: PrintedNumber | None = None
     """Of a point of the torque-speed line [rad/s]."""
 
     @property
@@ -235,7 +249,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identified:
+class PublishedParameters:
     """Parameters somebody identified and published, in backemf's own names."""
 
     source: str

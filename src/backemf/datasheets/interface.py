@@ -11,7 +11,7 @@ from ..physics.drive import Drive
 from ..physics.gearbox import Gearbox
 from ..physics.motor import Motor
 from ..physics.steady import Line
-from ..units import Printed
+from ..units import PrintedNumber
 from .datasheet import Datasheet
 
 STIFF = 10.0
@@ -145,7 +145,7 @@ def unused_settings(sheet: Datasheet) -> list[str]:
     ]
 
 
-def _of_other_laws(f: Mapping[str, Printed], law: str) -> dict[str, str]:
+def _of_other_laws(f: Mapping[str, PrintedNumber], law: str) -> dict[str, str]:
     """Printed settings that a law does not use, with those that do."""
     why: dict[str, str] = {}
     for name, printed in f.items():

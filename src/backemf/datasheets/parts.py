@@ -17,7 +17,7 @@ from ..findings import Finding
 from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..results.spread import Spread
-from .datasheet import Datasheet, Identified
+from .datasheet import Datasheet, PublishedParameters
 from .toml import DatasheetError
 
 OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(#.*)?$", re.IGNORECASE)
@@ -53,18 +53,18 @@ def sheet(name: str | Path) -> Datasheet:
         except (OSError, UnicodeDecodeError) as error:
             raise DatasheetError(f"{name}: cannot be read as text: {error}") from None
         return Datasheet.parse(text, str(name))
-    return _shipped(str(name).lower())
+    return _shipped_sheet(str(name).lower())
 
 
 @functools.lru_cache(maxsize=64)
-def _shipped(name: str) -> Datasheet:
+def _shipped_sheet(name: str) -> Datasheet:
     if name not in names():
         raise UnknownName("part", name, names())
     text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
     return Datasheet.parse(text, f"{name}.toml")
 
 
-def identified(name: str) -> Actuator:
+def identified_actuator(name: str) -> Actuator:
     """An actuator from identified parameters: "mx-106/m6"."""
     return part(name).actuator
 
@@ -82,7 +82,7 @@ def spread(name: str) -> Spread | None:
     for k, row in enumerate(published.correlation):
         lower[k, : k + 1] = row
     whole = np.tril(lower) + np.tril(lower, -1).T
-    return Spread.of(identified(name), published.errors, whole)
+    return Spread.of(identified_actuator(name), published.errors, whole)
 
 
 def is_part(source: str) -> bool:
@@ -90,7 +90,7 @@ def is_part(source: str) -> bool:
     return not OTHER_SOURCES.search(source)
 
 
-class Part(NamedTuple):
+class CataloguePart(NamedTuple):
     """A part's actuator, what nobody printed or measured of it, and the paths of that."""
 
     actuator: Actuator
@@ -104,7 +104,7 @@ def part(
     voltage: float | None = None,
     control: str | None = None,
     firmware: str | None = None,
-) -> Part:
+) -> CataloguePart:
     """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
     firmware profile such as "lerobot"."""
     from . import suggest
@@ -128,7 +128,7 @@ def part(
     for path, said in _assumptions(owner, actuator):
         findings.append(said)
         unknown += [path] if path else []
-    return Part(actuator, tuple(findings), tuple(unknown))
+    return CataloguePart(actuator, tuple(findings), tuple(unknown))
 
 
 def _check_identified(owner: Datasheet, file: str, label: str, control: str | None) -> None:
@@ -194,7 +194,7 @@ def _unused_derivative(owner: Datasheet, derivative: float) -> Finding:
     )
 
 
-def _outside(name: str, published: Identified, actuator: Actuator) -> Iterator[Finding]:
+def _outside(name: str, published: PublishedParameters, actuator: Actuator) -> Iterator[Finding]:
     """An identified set used at another supply than it was identified at."""
     there, here = published.supply, actuator.drive.supply
     if there is None or here is None or abs(here / there - 1) < 0.02:

@@ -17,7 +17,7 @@ from ..errors import BackemfError, InvalidValue
 from . import agreement as slips, checks
 from .agreement import agree
 from .constants_problem import UNKNOWNS, Solution, predict
-from .datasheet import Constant, Datasheet, Reconciled as Reconciled, Residual
+from .datasheet import Datasheet, Reconciliation as Reconciliation, Residual, SolvedConstant
 from .entries import ENTRIES
 from .suggest import largest_current, lost_at_stall, plan as planned
 
@@ -41,7 +41,7 @@ STALL = "what the output gives at standstill, friction and gear losses taken off
 """The one definition of stall torque."""
 
 
-def reconcile(sheet: Datasheet) -> Reconciled:
+def reconcile(sheet: Datasheet) -> Reconciliation:
     verdict = slips.judge(sheet)
     try:
         agreement = agree(sheet, verdict)
@@ -55,10 +55,10 @@ def reconcile(sheet: Datasheet) -> Reconciled:
         ) from None
     problem, values = agreement.solution.problem, agreement.solution.constants
     covariance, errors = _errors(agreement.solution, values)
-    predicted = [(e, problem.predicted(e, values)) for e in sheet.entries]
-    solved = Reconciled(
+    predicted = [(e, problem.predict(e, values)) for e in sheet.entries]
+    solved = Reconciliation(
         constants={
-            name: Constant(value=values[name], error=errors[name], unit=UNKNOWNS[name])
+            name: SolvedConstant(value=values[name], error=errors[name], unit=UNKNOWNS[name])
             for name in values
             if math.isfinite(errors[name])
         },
@@ -74,7 +74,7 @@ def reconcile(sheet: Datasheet) -> Reconciled:
         left_out=tuple(d.entry for d in agreement.left_out),
         alternatives=tuple(d.entry for d in agreement.alternatives),
     )
-    solved = replace(solved, derived=derived(sheet, sheet.voltage, solved))
+    solved = replace(solved, derived=derive_quantities(sheet, sheet.voltage, solved))
     plan = planned(sheet, solved)
     return replace(
         solved,
@@ -98,7 +98,7 @@ def _errors(solution: Solution, values: Mapping[str, float]) -> tuple[np.ndarray
     return covariance, errors
 
 
-def derived(sheet: Datasheet, voltage: float, solved: Reconciled) -> dict[str, Constant]:
+def derive_quantities(sheet: Datasheet, voltage: float, solved: Reconciliation) -> dict[str, SolvedConstant]:
     """Every computed quantity of table 19 at a voltage, at the output where there are gears.
 
     Stall torque has one definition, that of `steady.stall_torque`: what the output gives at standstill,
@@ -115,7 +115,7 @@ def derived(sheet: Datasheet, voltage: float, solved: Reconciled) -> dict[str, C
         value = predict(name, side, V, c, extra)
         return value - lost(V / c["R"]) if name == "stall_torque" and value is not None else value
 
-    constants: dict[str, Constant] = {}
+    constants: dict[str, SolvedConstant] = {}
     for name in DERIVED:
         value = at(name, c)
         if value is None or not math.isfinite(value) or value <= 0:
@@ -125,18 +125,18 @@ def derived(sheet: Datasheet, voltage: float, solved: Reconciled) -> dict[str, C
         with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond all sense have no error
             variance = float(slope @ solved.covariance @ slope)
         error = math.sqrt(max(variance, 0.0)) if math.isfinite(variance) else math.inf
-        constants[name] = Constant(value=value, error=error, unit=ENTRIES[name].unit)
+        constants[name] = SolvedConstant(value=value, error=error, unit=ENTRIES[name].unit)
     return constants
 
 
-def derived_at(sheet: Datasheet, voltage: float | None = None) -> dict[str, Constant]:
+def derived_at(sheet: Datasheet, voltage: float | None = None) -> dict[str, SolvedConstant]:
     """The derived quantities at another voltage than the sheet's."""
     solved = sheet.reconciled
     if voltage is None:
         return dict(solved.derived)
     if not (voltage > 0 and math.isfinite(voltage)):
         raise InvalidValue(f"voltage is {voltage!r}; expected volts above 0")
-    return derived(sheet, voltage, solved)
+    return derive_quantities(sheet, voltage, solved)
 
 
 def thermal_constants(sheet: Datasheet) -> dict[str, float]:

@@ -69,7 +69,7 @@ class Relation(NamedTuple):
         return ratio > 0 and low - slack <= math.log(ratio) <= high + slack
 
 
-class Rule(NamedTuple):
+class EntryRelation(NamedTuple):
     """A relation between entries by name, for any sheet."""
 
     code: str
@@ -98,9 +98,9 @@ def _nominal_torque(sheet: Datasheet, V: float, tau: float, K: float, i: float) 
     return tau, min(both, key=lambda x: abs(math.log(tau / x)))
 
 
-def _rules() -> Iterator[Rule]:
+def _rules() -> Iterator[EntryRelation]:
     code, equal = "torque_and_back_emf_constant", "which energy makes equal"
-    yield Rule(
+    yield EntryRelation(
         code,
         f"torque constant and back-EMF constant, {equal}",
         ("torque_constant", "back_emf_constant"),
@@ -108,7 +108,7 @@ def _rules() -> Iterator[Rule]:
         "N m/A",
         lossy=True,
     )
-    yield Rule(
+    yield EntryRelation(
         code,
         f"torque constant and 1 / speed constant, {equal}",
         ("torque_constant", "speed_constant"),
@@ -116,7 +116,7 @@ def _rules() -> Iterator[Rule]:
         "N m/A",
         lossy=True,
     )
-    yield Rule(
+    yield EntryRelation(
         code,
         f"stall torque / stall current and (V - R I_0) / no-load speed, {equal}",
         ("stall_torque", "stall_current", "no_load_speed"),
@@ -125,7 +125,7 @@ def _rules() -> Iterator[Rule]:
         "measure the no-load speed and the locked-rotor current at one voltage",
         lossy=True,
     )
-    yield Rule(
+    yield EntryRelation(
         "resistance_and_stall_current",
         "resistance and voltage / stall current",
         ("resistance", "stall_current"),
@@ -135,7 +135,7 @@ def _rules() -> Iterator[Rule]:
     )
     yield from _rules_of("torque_constant")
     yield from _rules_of("back_emf_constant")
-    yield Rule(
+    yield EntryRelation(
         "electrical_time_constant",
         "electrical time constant and L / R",
         ("electrical_time_constant", "inductance", "resistance"),
@@ -144,38 +144,38 @@ def _rules() -> Iterator[Rule]:
     )
 
 
-def _rules_of(constant: str) -> Iterator[Rule]:
+def _rules_of(constant: str) -> Iterator[EntryRelation]:
     """What follows from either of the two constants."""
     words = constant.replace("_", " ")
-    yield Rule(
+    yield EntryRelation(
         "stall_torque",
         f"stall torque and {words} x stall current",
         ("stall_torque", constant, "stall_current"),
         lambda sheet, V, tau, K, i: (tau, derive("tau_s", K_t=K, I_s=i)),
         "N m",
     )
-    yield Rule(
+    yield EntryRelation(
         "no_load_speed",
         f"no-load speed and (V - R I_0) / {words}",
         ("no_load_speed", constant, "resistance", "no_load_current"),
         lambda sheet, V, w, K, R, i_0: (w, derive("w_0", V=V, R=R, I_0=i_0, K_e=K)),
         "rad/s",
     )
-    yield Rule(
+    yield EntryRelation(
         "gradient",
         "speed/torque gradient and R / K^2",
         ("speed_torque_gradient", "resistance", constant),
         lambda sheet, V, gradient, R, K: (gradient, Line(R, K, K).gradient),
         "rad/(s N m)",
     )
-    yield Rule(
+    yield EntryRelation(
         "mechanical_time_constant",
         "mechanical time constant and R J / K^2",
         ("mechanical_time_constant", "resistance", "rotor_inertia", constant),
         lambda sheet, V, t_m, R, J, K: (t_m, Line(R, K, K).time_constant(J)),
         "s",
     )
-    yield Rule(
+    yield EntryRelation(
         "nominal_torque",
         f"nominal torque and {words} x nominal current",
         ("nominal_torque", constant, "nominal_current"),
@@ -201,7 +201,7 @@ def relations(sheet: Datasheet) -> Iterator[Relation]:
             yield from _twice(sheet, name, a, b)
 
 
-def _relation(sheet: Datasheet, rule: Rule, entries: tuple[Entry, ...]) -> Relation | None:
+def _relation(sheet: Datasheet, rule: EntryRelation, entries: tuple[Entry, ...]) -> Relation | None:
     """A rule for entries of one sheet; None where they differ in side or voltage."""
     geared = [e for e in entries if ENTRIES[e.name].gear]
     volts = {e.voltage for e in entries if e.name not in ANY_VOLTAGE}

@@ -16,7 +16,7 @@ from ..physics.motor import Cogging, Limits, Motor
 from ..physics.quantity import parameters
 from ..physics.steady import Line
 from ..physics.thermal import Heat, Thermal, TwoNodeThermal
-from .datasheet import Datasheet, Identified, Reconciled, missing
+from .datasheet import Datasheet, PublishedParameters, Reconciliation, missing
 from .entries import ENTRIES, Entry
 from .interface import STIFF, default_control, drive_of, has_gain, unused_settings
 from .toml import CONTROLS
@@ -41,18 +41,18 @@ class PartPlan(NamedTuple):
     unused: tuple[str, ...]
 
 
-def plan(sheet: Datasheet, solved: Reconciled) -> PartPlan:
+def plan(sheet: Datasheet, solved: Reconciliation) -> PartPlan:
     """Every part that the sheet tells, and what of it no part uses."""
     return _Planner(sheet, solved).plan()
 
 
-def largest_current(sheet: Datasheet, solved: Reconciled) -> float:
+def largest_current(sheet: Datasheet, solved: Reconciliation) -> float:
     """The most current that the sheet's limits allow [A]; infinite where there is none."""
     limits = _Planner(sheet, solved).limits(None)
     return math.inf if limits is None or limits.largest_current is None else limits.largest_current
 
 
-def lost_at_stall(sheet: Datasheet, solved: Reconciled) -> Callable[[float], float]:
+def lost_at_stall(sheet: Datasheet, solved: Reconciliation) -> Callable[[float], float]:
     """Stall current -> what friction at rest and a saturated core take from the output, beyond the friction
     in motion [N m]."""
     planner, c = _Planner(sheet, solved), solved.values
@@ -63,17 +63,17 @@ def lost_at_stall(sheet: Datasheet, solved: Reconciled) -> Callable[[float], flo
         resistance=c["R"], torque_constant=K_t, saturation_current=planner.take("saturation_current")
     )
 
-    def lost(i: float) -> float:
+    def loss(i: float) -> float:
         saturated = gearbox.output_torque(K_t * i - core.torque_at(i, None)) * (gearbox.efficiency or 1.0)
         return float(abs(saturated) + level.breakaway - level.moving)
 
-    return lost
+    return loss
 
 
 class _Planner:
     """Reads a sheet part by part and keeps account of what it used."""
 
-    def __init__(self, sheet: Datasheet, solved: Reconciled):
+    def __init__(self, sheet: Datasheet, solved: Reconciliation):
         self.sheet, self.solved, self.c = sheet, solved, solved.values
         self.used: set[str] = {r.entry.name for r in solved.residuals} | {*CONDITIONS}
         self.assumed: list[str] = []
@@ -351,28 +351,30 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
     ):
         if name not in solved.constants:
             raise missing(sheet, what, remedy)
-    made, c = plan(sheet, solved), {name: constant.value for name, constant in solved.constants.items()}
+    part_plan, c = plan(sheet, solved), {name: constant.value for name, constant in solved.constants.items()}
     motor = Motor(
         resistance=c["R"],
         torque_constant=c.get("kappa", 1.0) * c["K"],
         back_emf_constant=c["K"] if "kappa" in c else None,
         rotor_inertia=c.get("J", 0.0),
         inductance=c.get("L"),
-        iron_loss=made.iron_loss,
-        saturation_current=made.saturation_current,
-        thermal=made.thermal,
-        cogging=made.cogging,
-        limits=made.limits,
+        iron_loss=part_plan.iron_loss,
+        saturation_current=part_plan.saturation_current,
+        thermal=part_plan.thermal,
+        cogging=part_plan.cogging,
+        limits=part_plan.limits,
     )
     return Actuator(
         motor=motor,
-        gearbox=made.gearbox,
-        friction=made.gearbox.reflect(made.friction),
-        drive=drive_of(sheet, V, control, motor, made.gearbox),
+        gearbox=part_plan.gearbox,
+        friction=part_plan.gearbox.reflect(part_plan.friction),
+        drive=drive_of(sheet, V, control, motor, part_plan.gearbox),
     )
 
 
-def from_identified(sheet: Datasheet, published: Identified, voltage: float | None = None) -> Actuator:
+def from_identified(
+    sheet: Datasheet, published: PublishedParameters, voltage: float | None = None
+) -> Actuator:
     """The actuator of a published parameter set: at the output where it has no gears, and with the sheet's
     firmware where it has none of its own."""
     if published.friction not in FRICTIONS:

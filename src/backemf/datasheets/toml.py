@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import BackemfError, UnknownName
-from ..units import Printed, UnitError, parse as parse_unit
+from ..units import PrintedNumber, UnitError, parse as parse_unit
 from .datasheet import Datasheet
-from .entries import ENTRIES, Entry, Identified, bare, either
+from .entries import ENTRIES, Entry, PublishedParameters, bare, either
 
 SIDES = ("rotor", "output")
 KINDS = ("motor", "gearmotor", "servo", "actuator")
@@ -106,7 +106,7 @@ class _Reader:
             raise self.fail(key, UnknownName(key, value, valid))
         return value
 
-    def number(self, key: str, text: Any, unit: str, tolerance: str | None = None) -> Printed:
+    def number(self, key: str, text: Any, unit: str, tolerance: str | None = None) -> PrintedNumber:
         try:
             return parse_unit(text, unit, key, tolerance)
         except UnitError as error:
@@ -139,7 +139,7 @@ class _Reader:
             entries=self.entries(voltage, side),
             firmware=self.firmware(),
             profiles=self.profiles(),
-            identified=self.identified(),
+            identified=self.published_sets(),
         )
 
     def quirks(self) -> tuple[str, ...]:
@@ -159,10 +159,10 @@ class _Reader:
                 names = either(key)
             except UnknownName as error:
                 raise self.fail(key, error) from None
-            entries += [self.entry(key, self.meant(names, one), one, voltage, side) for one in several]
+            entries += [self.entry(key, self.meaning(names, one), one, voltage, side) for one in several]
         return tuple(entries)
 
-    def meant(self, names: Sequence[str], given: Any) -> str:
+    def meaning(self, names: Sequence[str], given: Any) -> str:
         """Which of the entries that a symbol stands for: the one whose unit fits, else the usual one."""
         text = given.get("value") if isinstance(given, dict) else given
         usual, *others = names
@@ -209,10 +209,10 @@ class _Reader:
             raise self.fail(key, f"{key} is {given!r:.40}; expected a table, [{key}]")
         return given
 
-    def firmware(self) -> dict[str, Printed]:
+    def firmware(self) -> dict[str, PrintedNumber]:
         return self.registers(self.table("firmware"))
 
-    def profiles(self) -> dict[str, dict[str, Printed]]:
+    def profiles(self) -> dict[str, dict[str, PrintedNumber]]:
         profiles = {}
         for name, table in self.table("profiles").items():
             if not isinstance(table, dict) or not isinstance(table.get("source"), str):
@@ -222,7 +222,7 @@ class _Reader:
             profiles[name] = self.registers({k: v for k, v in table.items() if k != "source"})
         return profiles
 
-    def registers(self, table: dict[str, Any]) -> dict[str, Printed]:
+    def registers(self, table: dict[str, Any]) -> dict[str, PrintedNumber]:
         """Firmware settings."""
         texts: dict[str, Any] = {}
         for key, given in table.items():
@@ -253,15 +253,18 @@ class _Reader:
         units = ", ".join(FIRMWARE[name] for name in names)
         raise self.fail(key, f"{key} is {text!r}; expected a number in {units}")
 
-    def setting(self, key: str, text: Any) -> Printed:
+    def setting(self, key: str, text: Any) -> PrintedNumber:
         """A firmware number, in its unit or in the second one it may have."""
         if key in OTHER_UNITS:
             with contextlib.suppress(UnitError):
                 return parse_unit(text, OTHER_UNITS[key], key)
         return self.number(key, text, FIRMWARE[key])
 
-    def identified(self) -> dict[str, Identified]:
-        return {label: self.published(label, table) for label, table in self.table("identified").items()}
+    def published_sets(self) -> dict[str, PublishedParameters]:
+        return {
+            label: self.published_parameters(label, table)
+            for label, table in self.table("identified").items()
+        }
 
     def _check_published(self, where: str, wanted: str, table: dict[str, Any]) -> None:
         for key, kind in _IDENTIFIED.items():
@@ -275,7 +278,7 @@ class _Reader:
                 text = f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI"
                 raise self.fail(path, text)
 
-    def published(self, label: str, table: Any) -> Identified:
+    def published_parameters(self, label: str, table: Any) -> PublishedParameters:
         where, wanted = f"identified.{label}", "source, friction, error and parameters"
         if not isinstance(table, dict):
             raise self.fail(label, f"{where} is {table!r:.40}; expected a table with {wanted}")
@@ -294,7 +297,7 @@ class _Reader:
             wanted = f"expected {len(errors)} rows of 1 to {len(errors)} numbers, one for each of its errors"
             raise self.fail(where, f"{where}.correlation has {len(rows)} rows; {wanted}")
         more |= {"errors": errors, "correlation": rows, "other": table.get("other", {})}
-        return Identified(**words, parameters=numbers, supply=supply, **more)
+        return PublishedParameters(**words, parameters=numbers, supply=supply, **more)
 
 
 def json_schema() -> dict[str, Any]:

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .compile.compiled import Structure
-from .rows import DELAY, NO_SPLIT, PAIRS, STEEPEST, Held
+from .compile.compiler import Structure
+from .rows import DELAY, NO_SPLIT, PAIRS, STEEPEST, HeldInputs
 from .system import System
 
 
@@ -30,12 +30,12 @@ class _ByKey:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(by_key: _ByKey, delayed: bool) -> Any:
+def _compile_trajectory(by_key: _ByKey, delayed: bool) -> Any:
     return jax.jit(functools.partial(_scan, by_key.system, delayed))
 
 
-def _scan(system: System, delayed: bool, p: Any, s0: Any, rows: Held, n: Any) -> Any:
-    def sample(s: Any, row: Held) -> Any:
+def _scan(system: System, delayed: bool, p: Any, s0: Any, rows: HeldInputs, n: Any) -> Any:
+    def sample(s: Any, row: HeldInputs) -> Any:
         m, early, h_early, h_late = parts(row.switch, row.dt, n) if delayed else (n, 0, 0.0, row.dt / n)
 
         def substep(j: Any, s: Any) -> Any:
@@ -63,13 +63,13 @@ def parts(switch: Any, dt: Any, n: Any, later: Any = 0.0) -> tuple[Any, Any, Any
     return m, early, jnp.where(inside, h_early, dt / n), jnp.where(inside, h_late, dt / n)
 
 
-def run(system: System, p: Any, s0: Any, rows: Held, substeps: int) -> np.ndarray:
+def run(system: System, p: Any, s0: Any, rows: HeldInputs, substeps: int) -> np.ndarray:
     """States at every sample, one row more than the intervals."""
     with jax.enable_x64(True):
-        f = _compiled(_ByKey(system), bool(np.any(rows.switch)))
+        f = _compile_trajectory(_ByKey(system), bool(np.any(rows.switch)))
         args = tuple(jnp.asarray(float(x)) for x in p), tuple(jnp.asarray(float(x)) for x in s0)
         return np.asarray(
-            f(*args, Held(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
+            f(*args, HeldInputs(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
         )
 
 
@@ -142,7 +142,7 @@ class _Outputs:
             noted = jnp.stack(
                 [jnp.asarray(y) for y in system.observe(p, s, tuple(jnp.where(switch > 0, before, values)))]
             )
-            s = self.corrected(s, passed, bandwidth, seen, reset, reset_to)
+            s = self.correct(s, passed, bandwidth, seen, reset, reset_to)
 
             m, early, h_early, h_late = parts(switch, dt, n, later)
 
@@ -155,7 +155,7 @@ class _Outputs:
 
         return lax.scan(sample, (s, 0.0), rows)[1]
 
-    def corrected(self, s: Any, passed: Any, bandwidth: Any, seen: Any, reset: Any, reset_to: Any) -> Any:
+    def correct(self, s: Any, passed: Any, bandwidth: Any, seen: Any, reset: Any, reset_to: Any) -> Any:
         s, pulled = list(s), (passed > 0) & ~jnp.isnan(seen)
         steep = jnp.minimum(bandwidth * passed, STEEPEST)
         error = jnp.where(pulled, seen - s[0], 0.0)
@@ -185,7 +185,7 @@ def _trajectory(
         at = slice(offsets[which[c]], offsets[which[c] + 1])
         held = slice(at.start, at.stop - 1)
         states[at] = run(
-            outputs.system, P[c], S[c], Held(values[held], before[held], switch[held], dt[held]), n
+            outputs.system, P[c], S[c], HeldInputs(values[held], before[held], switch[held], dt[held]), n
         )
 
 
@@ -203,7 +203,7 @@ def _normal(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> Non
         with jax.enable_x64(True):
             at, arguments = outputs.case(c, n, *given)
             y, J = np.asarray(outputs.values(*arguments)), np.asarray(outputs.slopes(*arguments))
-        cost[c], weight, error = _judged(y, measured[at], weights[at] if stride else weights, robust)
+        cost[c], weight, error = _judge_errors(y, measured[at], weights[at] if stride else weights, robust)
         JtJ[c], Jtr[c] = (
             np.einsum("ki,kia,kib->ab", weight, J, J),
             np.einsum("ki,ki,kia->a", weight, error, J),
@@ -216,10 +216,10 @@ def _cost(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
         with jax.enable_x64(True):
             at, arguments = outputs.case(c, n, *given)
             y = np.asarray(outputs.values(*arguments))
-        cost[c] = _judged(y, measured[at], weights[at] if stride else weights, robust)[0]
+        cost[c] = _judge_errors(y, measured[at], weights[at] if stride else weights, robust)[0]
 
 
-def _judged(
+def _judge_errors(
     y: np.ndarray, measured: np.ndarray, weights: np.ndarray, robust: float
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """(cost, weight in the normal equations, error), with 0 where nothing was measured."""

@@ -23,7 +23,7 @@ STEEPEST = 0.65
 a larger product counts as this one, or the correction would overshoot."""
 
 
-class Held(NamedTuple):
+class HeldInputs(NamedTuple):
     """Inputs held between samples: row k acts from sample k to k+1.
 
     A delayed command changes inside an interval: `before` acts during its first `switch` share, `values`
@@ -39,10 +39,10 @@ class Held(NamedTuple):
     """Length of each interval [s]."""
 
 
-def held(
+def hold_inputs(
     values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None
-) -> Held:
-    return Held(
+) -> HeldInputs:
+    return HeldInputs(
         values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt
     )
 
@@ -82,7 +82,7 @@ class Delay:
         newest = np.searchsorted(self.arrival, self.times + self.tiny, side="right") - 1
         return self._columns(len(self.times), newest)
 
-    def rows(self) -> Held:
+    def rows(self) -> HeldInputs:
         """Rows that switch inside an interval where they must. With irregular samples an interval may see
         several changes; the last one before its end is kept in place, earlier ones count from its start."""
         starts, ends, tiny = self.times[:-1], self.times[1:], self.tiny[:-1]
@@ -97,10 +97,10 @@ class Delay:
         switch = np.where(inside, (self.arrival[np.maximum(last, 0)] - starts) / dt, 0.0)
         now = self._columns(len(dt), np.where(inside, last, first))
         before = self._columns(len(dt), np.where(inside, np.maximum(last - 1, first), first))
-        return held(now, dt, before, np.clip(switch, 0.0, 1.0))
+        return hold_inputs(now, dt, before, np.clip(switch, 0.0, 1.0))
 
 
-def split(rows: Held) -> tuple[Held, np.ndarray]:
+def split(rows: HeldInputs) -> tuple[HeldInputs, np.ndarray]:
     """The rows with long intervals cut into pieces of the usual length, so that all need the same number of
     steps; and where the samples are now."""
     usual = float(np.median(rows.dt))
@@ -114,7 +114,7 @@ def split(rows: Held) -> tuple[Held, np.ndarray]:
     switch = np.clip(rows.switch[owner] * n - piece, 0.0, 1.0)  # as a share of the piece
     values = np.where((switch < 1.0)[:, None], rows.values[owner], rows.before[owner])
     before = rows.before[owner]
-    return held(values, rows.dt[owner] / n, before, np.where(switch < 1.0, switch, 0.0)), samples
+    return hold_inputs(values, rows.dt[owner] / n, before, np.where(switch < 1.0, switch, 0.0)), samples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,20 +168,20 @@ class Resets(NamedTuple):
     velocity: Any
 
 
-def batch(logs: Held | Sequence[Held], n_inputs: int) -> Batch:
+def batch(logs: HeldInputs | Sequence[HeldInputs], n_inputs: int) -> Batch:
     """Check logs and put them one after the other."""
     parts = [
-        _checked(rows, n_inputs, "" if isinstance(logs, Held) else f" of log {i}")
-        for i, rows in enumerate([logs] if isinstance(logs, Held) else logs)
+        _check_rows(rows, n_inputs, "" if isinstance(logs, HeldInputs) else f" of log {i}")
+        for i, rows in enumerate([logs] if isinstance(logs, HeldInputs) else logs)
     ]
     if not parts:
         raise InvalidValue("no logs were given; expected at least one")
     offsets = np.cumsum([0, *(len(rows.values) for rows in parts)])
     joined = (column[0] if len(parts) == 1 else np.concatenate(column) for column in zip(*parts, strict=True))
-    return Batch(**dict(zip(Held._fields, joined, strict=True)), offsets=offsets.astype(np.int64))
+    return Batch(**dict(zip(HeldInputs._fields, joined, strict=True)), offsets=offsets.astype(np.int64))
 
 
-def _checked(rows: Held, n_inputs: int, where: str) -> Held:
+def _check_rows(rows: HeldInputs, n_inputs: int, where: str) -> HeldInputs:
     """The rows as arrays with one row per sample, the last included."""
     dt = _array(rows.dt, 1)
     n = len(dt)
@@ -204,7 +204,7 @@ def _checked(rows: Held, n_inputs: int, where: str) -> Held:
         k = int(np.argmax(dt <= 0))
         raise SignalError(f"dt{where} is {dt[k]:g} s at interval {k}; expected more than 0")
     longer = _to_samples(values, n, values[-1:])
-    return Held(
+    return HeldInputs(
         longer,
         longer if before is values else _to_samples(before, n, values[-1:]),
         _to_samples(switch, n, np.zeros(1)),

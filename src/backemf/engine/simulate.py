@@ -16,11 +16,11 @@ from ..physics.actuator import Actuator, inertias, linear_unit, signals
 from ..physics.bench import Bench
 from ..physics.maths import is_number
 from ..signal import Command, moments
-from ..tables import Displayed, Overview, frame
-from . import population
+from ..tables import NotebookDisplay, Overview, frame
+from . import candidates
 from .compile.kernels import kernels, new_array
-from .rows import DELAY, Delay, Held, check_substeps, held, split
-from .system import ActuatorSystem, Booked
+from .rows import DELAY, Delay, HeldInputs, check_substeps, hold_inputs, split
+from .system import ActuatorSystem, EnergySystem
 
 FINEST = 10e-6
 """No integration step is made shorter than this on account of the tolerance [s]."""
@@ -64,18 +64,18 @@ def simulate(
         raise InvalidValue(f"simulate was given {given}; expected simulate(actuator, bench, command)")
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    times, inputs, in_force, system, s0, rows, samples = prepared(
+    times, inputs, in_force, system, s0, rows, samples = prepare_simulation(
         actuator, bench, command, duration=duration, dt=dt, time=time, start=start
     )
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
     states = states[samples]
-    shown = _shown(actuator, dict(zip(system.states, states.T, strict=True)), inputs, in_force)
+    shown = _output_signals(actuator, dict(zip(system.states, states.T, strict=True)), inputs, in_force)
     book = {}
     if books is not None:
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
         with np.errstate(invalid="ignore", over="ignore"):
-            book["stored"] = np.asarray(energy_book.stored(actuator, bench, shown, inputs), float)
+            book["stored"] = np.asarray(energy_book.stored_energy(actuator, bench, shown, inputs), float)
     findings = _findings(states, change, tolerance)
     for finding in findings if warn else ():
         warnings.warn(str(finding), BackemfWarning, stacklevel=2)
@@ -91,7 +91,7 @@ def simulate(
     )
 
 
-class Prepared(NamedTuple):
+class SimulationInputs(NamedTuple):
     """What is simulated, as the engines take it."""
 
     times: np.ndarray
@@ -101,12 +101,12 @@ class Prepared(NamedTuple):
     """What of them acts from each sample on."""
     system: ActuatorSystem
     start: dict[str, float]
-    rows: Held
+    rows: HeldInputs
     samples: np.ndarray
     """Where the samples are among the rows."""
 
 
-def prepared(
+def prepare_simulation(
     actuator: Actuator,
     bench: Bench,
     command: Any,
@@ -115,7 +115,7 @@ def prepared(
     dt: float,
     time: Any,
     start: Mapping[str, float] | None,
-) -> Prepared:
+) -> SimulationInputs:
     """The arguments of `simulate`, checked and laid out."""
     times = _times(duration, dt, time, command)
     inputs = _inputs(actuator, bench, command, times)
@@ -129,7 +129,7 @@ def prepared(
             raise InvalidValue(f"start has {name} = {value!r}; expected a finite number")
     rows, samples = split(rows)
     in_force = {name: x[places] for name, x in in_force.items()}
-    return Prepared(times, inputs, in_force, system, s0, rows, samples[places])
+    return SimulationInputs(times, inputs, in_force, system, s0, rows, samples[places])
 
 
 def _findings(states: np.ndarray, change: float | None, tolerance: float) -> tuple[Finding, ...]:
@@ -160,14 +160,14 @@ Run = Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]
 """(substeps, with energy) -> (states, energy moved since the start or None)."""
 
 
-def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: Held) -> Run:
+def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: HeldInputs) -> Run:
     """A run on the engine asked for."""
     p, n_states = list(system.parameters.values()), len(s0)
 
     def run(n: int, energy: bool) -> tuple[np.ndarray, np.ndarray | None]:
         asked, start = system, s0
         if energy:
-            asked = Booked(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
+            asked = EnergySystem(actuator=system.actuator, bench=system.bench, inputs=system.inputs)
             start = [*s0, *[0.0] * len(energy_book.FLOWS)]
         if engine == "reference":
             from . import reference
@@ -183,7 +183,12 @@ def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: Held) ->
 
 
 def _run(
-    run: Run, rows: Held, substeps: int | None, tolerance: float, energy: bool, period: float | None = None
+    run: Run,
+    rows: HeldInputs,
+    substeps: int | None,
+    tolerance: float,
+    energy: bool,
+    period: float | None = None,
 ) -> Any:
     if substeps is not None:
         n = check_substeps(substeps)
@@ -209,7 +214,7 @@ def _run(
             coarse = fine
 
 
-def _shown(
+def _output_signals(
     actuator: Actuator, states: Mapping[str, np.ndarray], inputs: Mapping[str, Any], in_force: Any
 ) -> dict[str, Any]:
     """States, signals and inputs at every sample."""
@@ -227,7 +232,7 @@ def _times(duration: float | None, dt: float, time: Any, command: Any) -> np.nda
     if not (is_number(dt) and np.isfinite(dt) and dt > 0):
         raise InvalidValue(f"dt is {dt!r} s; expected a number above 0")
     if duration is None:
-        lengths = [len(v) for v in _named(command).values() if _is_series(v)]
+        lengths = [len(v) for v in _by_input(command).values() if _is_series(v)]
         if not lengths:
             raise MissingValue("simulate needs a duration in seconds (or the sample times as time=...)")
         return np.arange(lengths[0]) * float(dt)
@@ -252,7 +257,7 @@ def _checked_times(times: np.ndarray) -> np.ndarray:
 
 def _clock(times: np.ndarray, command: Any) -> tuple[np.ndarray, np.ndarray]:
     """(the sample times with every moment between them at which a command jumps, where the samples are)."""
-    given = _named(command).values()
+    given = _by_input(command).values()
     jumps = np.unique(np.concatenate([times[:0], *(moments(one, times[0], times[-1]) for one in given)]))
     after = np.clip(np.searchsorted(times, jumps), 1, len(times) - 1)
     step = times[after] - times[after - 1]
@@ -267,12 +272,12 @@ def _on(
     """Inputs over a finer clock: a command that knows its jumps as it is, anything else held."""
     if len(clock) == len(times):
         return inputs
-    given = _named(command, actuator.drive.followed)
+    given = _by_input(command, actuator.drive.followed)
     owner = np.searchsorted(times, clock, side="right") - 1
     return {n: given[n](clock) if isinstance(given[n], Command) else x[owner] for n, x in inputs.items()}
 
 
-def _named(command: Any, followed: str = "") -> dict[str, Any]:
+def _by_input(command: Any, followed: str = "") -> dict[str, Any]:
     """What is asked, by input: a mapping as it is, or one command for what the drive follows."""
     return dict(command) if isinstance(command, Mapping) else {followed: command}
 
@@ -284,7 +289,7 @@ def _is_series(value: Any) -> bool:
 def _inputs(actuator: Actuator, bench: Bench, command: Any, times: np.ndarray) -> dict[str, Any]:
     """Every input as a series over the sample times, checked."""
     drive = actuator.drive
-    given = {} if command is None else _named(command, drive.followed)
+    given = {} if command is None else _by_input(command, drive.followed)
     if "" in given:
         raise InvalidValue(
             f"{drive.kind} follows no command; leave it out, or give a mapping with 'enabled' or 'supply'"
@@ -340,15 +345,15 @@ def _check_inertia(actuator: Actuator, bench: Bench, inputs: dict[str, Any]) -> 
 
 def _rows(
     actuator: Actuator, inputs: dict[str, Any], times: np.ndarray, command: Any
-) -> tuple[Held, dict[str, Any]]:
+) -> tuple[HeldInputs, dict[str, Any]]:
     """The inputs as rows, and what of them acts from each sample on: the same, unless the drive is late."""
     values = np.stack([*inputs.values()], axis=1) if inputs else np.zeros((len(times), 0))
     delay = actuator.drive.delay
     if not delay:
-        return held(values[:-1], np.diff(times)), inputs
+        return hold_inputs(values[:-1], np.diff(times)), inputs
     dt = float(np.median(np.diff(times)))
     before = times[0] + dt * np.arange(-int(np.ceil(delay / dt)) - 1, 0)
-    given = _named(command, actuator.drive.followed)
+    given = _by_input(command, actuator.drive.followed)
     past = [
         given[n](before) if callable(given.get(n)) else np.full(len(before), inputs[n][0]) for n in inputs
     ]
@@ -371,7 +376,7 @@ UNITS = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Trajectory(Displayed):
+class Trajectory(NotebookDisplay):
     """Signals by name, each as long as `time`: `trajectory.position`, or `trajectory["bristle"]`.
 
     Sample k is the moment time[k], at which the command of row k takes over. `energy` holds, where it was
@@ -505,8 +510,8 @@ def simulate_many(
 
     The command and the rest are `simulate`'s.
     """
-    population.check_place(on)
-    ready = prepared(actuator, bench, command, duration=duration, dt=dt, time=time, start=start)
+    candidates.check_place(on)
+    ready = prepare_simulation(actuator, bench, command, duration=duration, dt=dt, time=time, start=start)
     P, numbers = _candidates(ready.system, vary)
     if substeps is None:
         options: dict[str, Any] = {"start": start, "tolerance": tolerance, "warn": False}
@@ -544,7 +549,7 @@ def _candidates(system: ActuatorSystem, vary: Mapping[str, Any]) -> tuple[np.nda
 
 
 def _errors(
-    ready: Prepared, P: np.ndarray, S: np.ndarray, n: int, measured: Any, on: str, precision: str
+    ready: SimulationInputs, P: np.ndarray, S: np.ndarray, n: int, measured: Any, on: str, precision: str
 ) -> np.ndarray:
     given = np.asarray(measured, float)
     if given.shape != ready.times.shape:
@@ -560,7 +565,13 @@ def _errors(
 
 
 def _motions(
-    ready: Prepared, P: np.ndarray, S: np.ndarray, n: int, keep: tuple[str, ...], on: str, precision: str
+    ready: SimulationInputs,
+    P: np.ndarray,
+    S: np.ndarray,
+    n: int,
+    keep: tuple[str, ...],
+    on: str,
+    precision: str,
 ) -> np.ndarray:
     """The states that are kept, (candidates, samples, states)."""
     size = len(P), len(ready.times), len(keep)
@@ -570,7 +581,7 @@ def _motions(
             actuator=ready.system.actuator, bench=ready.system.bench, inputs=ready.system.inputs, outputs=keep
         )
         log = kernels(system).batch(ready.rows)
-        found[:] = population.outputs(system, P, S, log, n, precision=precision)[:, ready.samples]
+        found[:] = candidates.outputs(system, P, S, log, n, precision=precision)[:, ready.samples]
         return found
     loops = kernels(ready.system)
     columns = [ready.system.states.index(name) for name in keep]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue
-from .compile import compiled
-from .compile.compiled import Structure
+from .compile import compiler
+from .compile.compiler import Structure
 from .rows import writable
 from .system import System
 
@@ -47,7 +47,7 @@ class Stepper:
         n, first = len(systems), systems[0]
         self._systems = list(systems)
         self.states, self.inputs, self.extra = first.states, first.inputs, first.extra
-        functions = compiled.stepper(structures[0])
+        functions = compiler.stepper(structures[0])
         self._prepare, self._step = functions.prepare, functions.step
         self._hoisted = np.empty((n, functions.WIDTH))
         self._shapes = (n, len(self.states)), (n, len(self.inputs))

@@ -84,25 +84,27 @@ class ActuatorSystem:
     def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
         """The state after h seconds."""
         actuator, bench = self.with_parameters(p)
-        after = native.step(actuator, bench, self.named(s), bench.corrected(self.asked(u)), h).state
+        after = native.step(
+            actuator, bench, self.state_values(s), bench.corrected(self.input_values(u)), h
+        ).state
         return tuple(after[name] for name in self.states)
 
     def observe(self, p: Row, s: Row, u: Row) -> Results:
         """The outputs at a moment, for the state and the inputs that hold from it on."""
         actuator, bench = self.with_parameters(p)
-        state = self.named(s)
-        seen = {**signals(actuator, state, bench.corrected(self.asked(u))), **state}
+        state = self.state_values(s)
+        seen = {**signals(actuator, state, bench.corrected(self.input_values(u))), **state}
         return tuple(seen[name] for name in self.outputs)
 
-    def named(self, s: Row) -> dict[str, Scalar]:
+    def state_values(self, s: Row) -> dict[str, Scalar]:
         return dict(zip(self.states, s, strict=True))
 
-    def asked(self, u: Row) -> dict[str, Scalar]:
+    def input_values(self, u: Row) -> dict[str, Scalar]:
         return dict(zip(self.inputs, u, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Booked(ActuatorSystem):
+class EnergySystem(ActuatorSystem):
     """The states are followed by the energy moved since the start, in the order of `energy.FLOWS` [J]."""
 
     @property
@@ -117,7 +119,7 @@ class Booked(ActuatorSystem):
         actuator, bench = self.with_parameters(p)
         names = self.actuator.states
         before = dict(zip(names, s[: len(names)], strict=True))
-        taken = native.step(actuator, bench, before, self.asked(u), h)
+        taken = native.step(actuator, bench, before, self.input_values(u), h)
         moved = energy.flows(actuator, bench, before, taken, h)
         book = (a + moved[name] for a, name in zip(s[len(names) :], energy.FLOWS, strict=True))
         return (*(taken.state[name] for name in names), *book)

@@ -14,7 +14,7 @@ from ..logs.start import bench_of
 from ..physics.actuator import Actuator
 from ..physics.bench import BENCH_TRAITS, Bench
 from ..physics.quantity import parameters, present
-from ..results.fit import BenchNumber
+from ..results.fit_result import BenchNumber
 from .parameters import Parameter
 
 FIELDS = ("mass", "length", "arm_mass", "inertia", "drum_radius", "stiffness")
@@ -41,7 +41,7 @@ def with_angle(bench: Bench) -> Bench:
     return replace(bench, **{"hanging": 0.0}) if bench.hangs and "hanging" not in parameters(bench) else bench
 
 
-def grouped(logs: Sequence[Log], label: Callable[[Log], str]) -> dict[str, tuple[int, ...]]:
+def group_logs(logs: Sequence[Log], label: Callable[[Log], str]) -> dict[str, tuple[int, ...]]:
     """Places of the logs by label."""
     groups: dict[str, list[int]] = {}
     for k, log in enumerate(logs):
@@ -51,7 +51,7 @@ def grouped(logs: Sequence[Log], label: Callable[[Log], str]) -> dict[str, tuple
 
 def angles(logs: Sequence[Log]) -> list[Parameter]:
     """The angle at which the arm hangs, one for each mounting."""
-    groups = grouped(logs, lambda log: words(bench_of(log)))
+    groups = group_logs(logs, lambda log: words(bench_of(log)))
     numbers = []
     for name, places in groups.items():
         bench = with_angle(bench_of(logs[places[0]]))
@@ -59,7 +59,7 @@ def angles(logs: Sequence[Log]) -> list[Parameter]:
     return numbers
 
 
-def measured(logs: Sequence[Log], taken: Sequence[str] = ()) -> list[Parameter]:
+def measured_parameters(logs: Sequence[Log], taken: Sequence[str] = ()) -> list[Parameter]:
     """Weights, lengths and inertias with their tolerances; the same number in several logs is the same thing.
     Paths in `taken` are left out."""
     numbers = []
@@ -110,7 +110,7 @@ def supplies(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str] = ())
 def within_tolerance(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str]) -> list[Parameter]:
     """Everything about the bench and the recording that a tolerance allows to move; `taken` are free
     already."""
-    more = [*measured(logs, taken), *supplies(actuator, logs, taken)]
+    more = [*measured_parameters(logs, taken), *supplies(actuator, logs, taken)]
     # A drive that states its period says when it looks.
     if actuator.drive.target and actuator.drive.period is None and "drive.delay" not in taken:
         more.append(latency(median_step(logs), actuator.drive.delay or 0.0))
@@ -144,7 +144,7 @@ def _belongs(one: BenchNumber, field: str, log: Log) -> bool:
 def _volts(of_bench: Sequence[BenchNumber], log: Log) -> float | None:
     """The supply that a fit found for a log that did not record its own: its own, or that of logs with the
     same."""
-    found = [one for one in of_bench if one.path == "drive.supply"]
+    found = [bench_number for bench_number in of_bench if bench_number.path == "drive.supply"]
     stated = log.settings.get("drive.supply")
     for one in found if "supply" not in log else ():
         same = len(found) == 1 if stated is None else one.group == f"{stated:.4g} V"
@@ -170,7 +170,7 @@ def with_latency(actuator: Actuator, of_bench: Sequence[BenchNumber]) -> Actuato
 
 def latency_of(of_bench: Sequence[BenchNumber]) -> float | None:
     """The moment at which a command counts, as a fit found it; None where it did not look."""
-    return next((one.value for one in of_bench if one.path == "drive.delay"), None)
+    return next((bench_number.value for bench_number in of_bench if bench_number.path == "drive.delay"), None)
 
 
 def as_late(actuator: Actuator, logs: Sequence[Log], of_bench: Sequence[BenchNumber]) -> list[Parameter]:

@@ -91,7 +91,7 @@ CAUSES = (
 SCALES = {path for cause in CAUSES for path in cause.paths}
 
 
-class Tried(NamedTuple):
+class CauseTrial(NamedTuple):
     """A cause set free."""
 
     cause: Cause
@@ -117,10 +117,10 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     if not candidates:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
-    rows = [_freed(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
+    rows = [_try_cause(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
     good = likely(rows, worth)
     if good:
-        yield _named(good)
+        yield _name_cause(good)
 
 
 def _candidates(
@@ -137,7 +137,7 @@ def _candidates(
     return [row for row in candidates if row[0] > max(0.25 * worth, 0.15 * best)]
 
 
-def likely(rows: Sequence[Tried], worth: float) -> list[Tried]:
+def likely(rows: Sequence[CauseTrial], worth: float) -> list[CauseTrial]:
     """Causes that are worth naming, the best first, with those that cannot be told from it."""
     rows = sorted(rows, key=lambda row: -row.saved)
     return [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
@@ -149,7 +149,7 @@ def strain(p: Problem, x: np.ndarray) -> float:
     return 0.5 * float(off @ p.free.precision @ off)
 
 
-def _widened(p: Problem, places: Sequence[int]) -> FreeParameters:
+def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
     """The free numbers, some of them freed of what was stated."""
     numbers = list(p.free.parameters)
     for k in places:
@@ -160,38 +160,38 @@ def _widened(p: Problem, places: Sequence[int]) -> FreeParameters:
 
 def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:
     """Half the chi^2 that freeing some numbers would save if the errors were linear in everything."""
-    off, P = x - p.free.prior()[0], _widened(p, places).precision
+    off, P = x - p.free.prior()[0], _widen(p, places).precision
     pull = g + P @ off
     left = 0.5 * float(off @ P @ off - pull @ np.linalg.solve(H + P, pull))
     return 0.5 * float(off @ p.free.precision @ off) - left
 
 
-def _freed(
+def _try_cause(
     p: Problem, x: np.ndarray, cost: float, robust: float, n: int, cause: Cause, places: Sequence[int]
-) -> Tried:
+) -> CauseTrial:
     """The optimum with one cause free."""
-    q = replace(p, free=_widened(p, places))
+    q = replace(p, free=_widen(p, places))
     end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
     values = q.values(end.x)
     words, shifts = [], []
     for k in places:
         one = p.free.parameters[k]
-        words.append(_moved(one, values[one.name]))
+        words.append(_shift_words(one, values[one.name]))
         shifts.append(values[one.name] / one.outward(one.prior[0]))
     shared = {p.free.parameters[k].path: p.free.parameters[k] for k in places}
     if any(one.path == "bench.supply_factor" for one in shared.values()):
         words = [f"{float(np.mean(shifts)):.3g} times what was recorded"]
     text = f"{cause.words}: {', '.join(words[:4])}"
-    return Tried(cause, cost - end.cost - 0.5 * (len(shared) - 1), text, float(np.mean(shifts)))
+    return CauseTrial(cause, cost - end.cost - 0.5 * (len(shared) - 1), text, float(np.mean(shifts)))
 
 
-def _moved(one: Parameter, value: float) -> str:
-    stated = one.outward(one.prior[0])
-    error = one.slope(one.prior[0]) * one.prior[1]
-    return f"{value:.4g} instead of {stated:.4g} +- {error:.2g} {one.unit}"
+def _shift_words(parameter: Parameter, value: float) -> str:
+    stated = parameter.outward(parameter.prior[0])
+    error = parameter.slope(parameter.prior[0]) * parameter.prior[1]
+    return f"{value:.4g} instead of {stated:.4g} +- {error:.2g} {parameter.unit}"
 
 
-def _named(good: Sequence[Tried]) -> Finding:
+def _name_cause(good: Sequence[CauseTrial]) -> Finding:
     first, *others = good
     text = f"something stated does not fit the motion; with one thing wrong it would be the {first.text}."
     if others:
@@ -237,7 +237,7 @@ def _latency(p: Problem, x: np.ndarray) -> Iterator[Finding]:
             yield finding("delay", text, remedy, delay=late)
 
 
-def moved(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
+def move_commands(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
     """The log with everything that was asked coming `shift` seconds later,
     on a clock that runs slower by `drift`."""
     t0 = log.time[0]
@@ -256,7 +256,7 @@ def drifting(p: Problem, x: np.ndarray, robust: float, logs: Sequence[Log]) -> I
     n = max(1, p.substeps // 2)
 
     def misfit(drift: float, x: np.ndarray) -> tuple[float, np.ndarray]:
-        late = [moved(log, drift=drift) for log in logs]
+        late = [move_commands(log, drift=drift) for log in logs]
         q = problem(p.actuator, late, p.free, outputs=p.outputs, substeps=p.substeps)
         q.sigma = p.sigma
         end = levenberg_marquardt(q, x, robust=robust, substeps=n, bandwidth=6.0, most=8, tolerance=1e-3)

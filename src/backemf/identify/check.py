@@ -20,11 +20,11 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
 from .causes import causes, drifting
-from .inspect.remedies import apply, limits_of, merged
+from .fit_options import CheckOptions
+from .inspect.remedies import apply, limits_of, merge_findings
 from .inspect.signals import coverage
-from .options import CheckOptions
 from .parameters import WIDE
-from .plants.bench import inspection
+from .plants.bench_plant import inspection
 from .problem import Problem, long_enough
 from .search import bench_search
 from .uncertainty import inverse
@@ -129,30 +129,30 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     long_enough(logs)
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
     # no delay or drift is blamed for what a fault of the recording explains.
-    build, looked = inspection(actuator, logs, free_paths, prior)
+    build, log_inspection = inspection(actuator, logs, free_paths, prior)
     seen = [
         f
-        for log, mended in zip(looked.logs, looked.mended, strict=True)
+        for log, mended in zip(log_inspection.logs, log_inspection.mended, strict=True)
         for f in (*log.findings, *limits_of(log, mended))
     ]
-    seen += [*looked.findings, *coverage(looked.mended)]
+    seen += [*log_inspection.findings, *coverage(log_inspection.mended)]
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
-    if not _fatal(seen) and not looked.open:
-        p = build(looked.mended)
-        seen += diagnosis(actuator, looked.mended, free_paths, prior)
+    if not _fatal(seen) and not log_inspection.open:
+        p = build(log_inspection.mended)
+        seen += diagnosis(actuator, log_inspection.mended, free_paths, prior)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
     share = sum(not e.determined for e in expectations) / max(len(expectations), 1)
-    if _fatal(seen) or looked.open or share > MOSTLY:
+    if _fatal(seen) or log_inspection.open or share > MOSTLY:
         verdict = "record more"
-    elif any(f.numbers.get("offered") for f in looked.findings):
+    elif any(f.numbers.get("offered") for f in log_inspection.findings):
         verdict = "mend first"
     else:
         verdict = "fit with priors" if combinations or share > PARTLY else "fit"
     return Check(
         verdict=verdict,
-        findings=tuple(merged(seen)),
+        findings=tuple(merge_findings(seen)),
         parameters=expectations,
         open_combinations=tuple(combinations),
         n_logs=len(logs),

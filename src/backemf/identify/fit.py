@@ -9,19 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..engine.population import check_place
+from ..engine.candidates import check_place
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..logs.benches import bench_name
 from ..logs.log import Log, actuator_and_logs
 from ..options import takes
 from ..physics.actuator import Actuator
-from ..results.fit import Fit, FittedLog
+from ..results.fit_result import Fit, FittedLog
+from .fit_options import LADDER, FitOptions
 from .frictions import law, with_friction
 from .holdout import split
-from .inspect.remedies import UNDERSTOOD, merged
-from .options import LADDER, FitOptions
-from .plants.bench import BenchPlant, inspection
+from .inspect.remedies import UNDERSTOOD, merge_findings
+from .plants.bench_plant import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
 from .search import FrictionSearch
 from .uncertainty import uncertainty, with_terms
@@ -58,7 +58,7 @@ def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: s
     """What carries the joints of these logs, with its starts; refuses options that do not apply to it."""
     several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
     if any(isinstance(log, Log) and log.joints for log in several):
-        from .plants.robot import robot_plant
+        from .plants.robot_plant import robot_plant
 
         options.check("robot")
         return robot_plant(actuator, several, options)
@@ -79,7 +79,7 @@ def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) ->
         _, inspected = inspection(fitted, logs, options.free_paths, options.prior)
         logs = inspected.mended if options.apply else inspected.logs
         faults = [f for log in inspected.logs for f in log.findings if f.code == UNDERSTOOD]
-        faults = merged([*faults, *(() if options.apply else inspected.findings)])
+        faults = merge_findings([*faults, *(() if options.apply else inspected.findings)])
         sound = not inspected.findings or (options.apply and not inspected.open)
     training, held_out = split(logs, options.hold_out)
     return BenchPlant(

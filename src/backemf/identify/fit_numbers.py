@@ -11,7 +11,7 @@ import numpy as np
 
 from ..findings import Finding, finding
 from ..physics.actuator import Actuator
-from ..results.fit import BenchNumber, Fit, Fitted, Start
+from ..results.fit_result import BenchNumber, Fit, FittedParameter, Start
 from .parameters import OPEN
 from .problem import Problem
 from .uncertainty import Uncertainty
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def fit_of(
     optimum: Optimum,
     actuator: Actuator,
-    parameters: Mapping[str, Fitted],
+    parameters: Mapping[str, FittedParameter],
     correlation: np.ndarray,
     *,
     starts: Sequence[StartResult],
@@ -59,7 +59,7 @@ def correlation_of(p: Problem, x: np.ndarray, uncertainties: Uncertainty, own: S
     return covariance / np.outer(deviation, deviation)
 
 
-def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dict[str, Fitted]:
+def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dict[str, FittedParameter]:
     """Every free parameter with its error, its interval, and what tells it."""
     values = p.values(x)
     T = p.free.slopes(x)
@@ -80,7 +80,7 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
         most = p.actuator.traits(q.path)["most"]
         if most is not None:
             high, high_if_right = min(high, most), min(high_if_right, most)
-        fitted[q.name] = Fitted(
+        fitted[q.name] = FittedParameter(
             path=q.path,
             value=value,
             error=float(errors[k]),
@@ -132,9 +132,9 @@ NOISES = 3.0
 
 
 def of_parameters(
-    p: Problem, x: np.ndarray, fitted: Mapping[str, Fitted], wrong: Sequence[Finding]
+    p: Problem, x: np.ndarray, fitted: Mapping[str, FittedParameter], causes: Sequence[Finding]
 ) -> Iterator[Finding]:
-    """Parameters at a bound, left where they were, or away from what was stated; `wrong` is what has been
+    """Parameters at a bound, left where they were, or away from what was stated; `causes` is what has been
     named already."""
     low, high = p.free.bounds()
     for k, q in enumerate(p.free.parameters):
@@ -148,7 +148,7 @@ def of_parameters(
         away = one.prior is not None and abs(one.value - one.prior[0]) > 3 * math.hypot(
             one.error, one.prior[1]
         )
-        if away and one.prior is not None and not wrong:
+        if away and one.prior is not None and not causes:
             stated, error = one.prior
             text = (
                 f"{q.path} is {one.value:.4g} by the logs and {stated:.4g} +- {error:.2g} {q.unit} by the"

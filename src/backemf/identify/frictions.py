@@ -65,11 +65,11 @@ def usual(actuator: Actuator, cls: type) -> dict[str, float]:
     return {k: start(size(actuator)) for k, start in fields.items() if start is not None}
 
 
-def above(found: Actuator, name: str) -> Actuator:
+def above(actuator: Actuator, name: str) -> Actuator:
     """An actuator with a richer friction that does what its poorer one does, or as nearly so as a start must:
     what the poorer one lacks is next to nothing."""
     cls = FRICTIONS[law(name)]
-    known, values = parameters(found.friction), usual(found, cls)
+    known, values = parameters(actuator.friction), usual(actuator, cls)
     for new in values.keys() - known.keys():
         if new.startswith("load"):
             values[new] *= ABSENT
@@ -80,4 +80,4 @@ def above(found: Actuator, name: str) -> Actuator:
         values["static"] = values["coulomb"]
     if "stribeck_exponent" in values and "stribeck_velocity" in known:
         values["stribeck_exponent"] = known.get("stribeck_exponent", 2.0)
-    return dataclasses.replace(found, friction=cls(**values))
+    return dataclasses.replace(actuator, friction=cls(**values))

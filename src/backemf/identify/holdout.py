@@ -126,7 +126,7 @@ def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
     """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
     else every group of the training logs as well."""
     _, judged = split(logs, hold_out)
-    groups = grouped(logs)
+    groups = group_by_rig(logs)
     told = [name for name in groups if all(log in judged for log in groups[name])]
     if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
         return [[log.name for log in judged]], ""
@@ -137,7 +137,7 @@ def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
     return parts, f"{len(parts)} groups of logs, each held out in turn"
 
 
-def grouped(logs: Sequence[Log]) -> dict[Any, list[Log]]:
+def group_by_rig(logs: Sequence[Log]) -> dict[Any, list[Log]]:
     """Logs by rig and settings; each by itself where all are of one."""
     groups: dict[Any, list[Log]] = {}
     for log in logs:

@@ -13,13 +13,13 @@ import numpy as np
 from ..errors import BackemfError, InvalidValue
 from ..logs.log import Log
 from ..options import takes
-from ..results.fit import Fit, Score, Tried
+from ..results.fit_result import Fit, LadderRung, Score
 from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
+from .fit_options import LadderOptions
 from .holdout import default_hold_out, folds_of, in_words, split
 from .optimize import Progress
-from .options import LadderOptions
 from .plants.plant import Plant
 from .search import FrictionSearch
 
@@ -64,11 +64,11 @@ class RungResult:
             if path.startswith("friction.") and p.told_by == "prior" and p.value > 0
         )
 
-    def tried(self, chosen: bool) -> Tried:
+    def ladder_rung(self, chosen: bool) -> LadderRung:
         """What the chosen fit remembers of this rung."""
         alone = self.fit if self.score is None else None
         known = self.score is not None or self.fit is not None
-        return Tried(
+        return LadderRung(
             friction=self.name,
             n_parameters=self.n_numbers if alone is None else len(alone.parameters),
             training_mae=None if alone is None else alone.training_mae,
@@ -94,7 +94,7 @@ class Ladder:
         """The chosen rung's fit, which remembers the others."""
         chosen = next(r.fit for r in self.rungs if r.name == self.chosen)
         assert chosen is not None
-        tried = tuple(r.tried(r.name == self.chosen) for r in self.rungs)
+        tried = tuple(r.ladder_rung(r.name == self.chosen) for r in self.rungs)
         return replace(chosen, rungs=tried, judged_on=self.held_out)
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
         for search in searches:
             search.options = replace(quiet, progress=note)
         fits = [make_fit(find_optimum(search, name)) for search in searches]
-        if any(f.code == "interrupted" for one in fits for f in one.findings):
+        if any(f.code == "interrupted" for fit in fits for f in fit.findings):
             raise KeyboardInterrupt
         errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
         return RungResult(name=name, fit=fits[0], errors=errors)
@@ -273,9 +273,9 @@ def _size(rung: RungResult) -> tuple[int, float]:
     return len(rung.fit.parameters), rung.held_out
 
 
-def as_good(one: RungResult, best: RungResult) -> bool:
+def as_good(result: RungResult, best: RungResult) -> bool:
     """Whether a rung is within one standard error of the best, log by log: what both find hard cancels."""
-    pairs = np.array([(one.errors[n], e) for n, e in best.errors.items() if n in one.errors])
+    pairs = np.array([(result.errors[n], e) for n, e in best.errors.items() if n in result.errors])
     worse = pairs[:, 0] - pairs[:, 1]
     # a standard error of a few logs is itself uncertain
     floor = 0.1 * best.held_out / np.sqrt(len(worse))

@@ -77,14 +77,14 @@ class Stage:
         )
 
 
-def observed(*bandwidths: float) -> tuple[Stage, ...]:
+def observer_stages(*bandwidths: float) -> tuple[Stage, ...]:
     """Stages of falling bandwidth [rad/s]: while the observer corrects the state, coarse steps and a rough
     optimum do, since it takes out what they miss; the last runs to convergence."""
     *led, last = bandwidths
     return (*(Stage(b, coarser=3) for b in led), Stage(last, tolerance=1e-5))
 
 
-class Interrupted(KeyboardInterrupt):
+class SearchInterrupted(KeyboardInterrupt):
     """The user stopped a minimisation: `best` is where it was."""
 
     def __init__(self, best: Minimum):
@@ -94,7 +94,7 @@ class Interrupted(KeyboardInterrupt):
 
 def minimum_at(stop: KeyboardInterrupt) -> list[Minimum]:
     """Where a minimisation was when the user stopped it; nothing where none was under way."""
-    return [stop.best] if isinstance(stop, Interrupted) else []
+    return [stop.best] if isinstance(stop, SearchInterrupted) else []
 
 
 Progress = Callable[[str, float, float], None]
@@ -163,7 +163,7 @@ def levenberg_marquardt(
                 break
     except KeyboardInterrupt:
         now: dict[str, Any] = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
-        raise Interrupted(Minimum(x=x, ended="interrupted", **now)) from None
+        raise SearchInterrupted(Minimum(x=x, ended="interrupted", **now)) from None
     return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
 
 
@@ -204,7 +204,7 @@ def homotopy(
             minima.append(end)
             x = end.x
             if note is not None:
-                led = sum(one.bandwidth > 0 for one in stages)
+                led = sum(stage.bandwidth > 0 for stage in stages)
                 how = f"led by the recording, {k + 1} of {led}" if stage.bandwidth else "on its own"
                 note(how, end.cost, (k + 1) / len(stages))
         except KeyboardInterrupt as stop:  # what it costs where it stands, without the observer
@@ -212,11 +212,11 @@ def homotopy(
             if not last:
                 raise  # nothing was found yet
             here = levenberg_marquardt(problem, last[0].x, robust=robust, most=0)
-            raise Interrupted(replace(here, ended="interrupted")) from None
+            raise SearchInterrupted(replace(here, ended="interrupted")) from None
     return replace(minima[-1], n_evaluations=sum(m.n_evaluations for m in minima))
 
 
-def screened(
+def screen_starts(
     problem: Problem, within: float, rng: np.random.Generator, n: int, *, robust: float, on: str
 ) -> list[np.ndarray]:
     """The n best of many random starts, none near another: scored all at once by the plain simulation."""
@@ -237,8 +237,8 @@ def screened(
     return taken
 
 
-def noted(progress: Progress | None, words: str, begin: float, end: float) -> Progress | None:
+def part_progress(progress: Progress | None, message: str, begin: float, end: float) -> Progress | None:
     """Progress of one search among several: what it is of, and its part of the whole."""
     if progress is None:
         return None
-    return lambda text, cost, share: progress(f"{words}, {text}", cost, begin + (end - begin) * share)
+    return lambda text, cost, share: progress(f"{message}, {text}", cost, begin + (end - begin) * share)

@@ -250,7 +250,7 @@ def _parameter(
         low, high = bound or _reach(actuator.traits(path)["within"], start, scale, usual, knee)
         high = high if most is None else min(high, most)
         low = scale * SMALLEST if low <= 0 and knee is None else low
-        prior = _believed(start, base, scale, usual, stated, knee)
+        prior = _belief(start, base, scale, usual, stated, knee)
     return Parameter(
         path=path,
         start=start,
@@ -287,7 +287,7 @@ def _reach(
     return 0.0 if knee else scale * SMALLEST, max(scale, usual) / SMALLEST
 
 
-def _believed(
+def _belief(
     start: float,
     base: float,
     scale: float,
@@ -316,7 +316,7 @@ def size_of(actuator: Actuator, path: str) -> float | None:
     return None if start is None else float(start(size(actuator)))
 
 
-def sized(actuator: Actuator, paths: Sequence[str]) -> Actuator:
+def give_sizes(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     """The same with those of the free numbers that may vanish, and are 0, at a usual size: a start that the
     data can move."""
     own, start = actuator.parameters, {}

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..logs.log import Log, Signal
 from ..logs.robot import Robot
-from ..mujoco.robot.coupled import coupled
+from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
-from ..results.fit import Fit
+from ..results.fit_result import Fit
 from ..results.prediction import PredictedMotion
 from . import bench_numbers
 from .parameters import FreeParameters
@@ -135,7 +135,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     if fit.robot is not None and fit.joints:
         recordings = [recording_of(fit.robot, log) for log in logs]
         recordings, _, _ = with_contact(fit.robot, recordings, fit.actuators, fit.delays, fit.robot.ground)
-        return [_of_robot(fit, fit.robot, one) for one in recordings]
+        return [_of_robot(fit, fit.robot, recording) for recording in recordings]
     return [_of_bench(fit, run(fit, log)) for log in logs]
 
 
@@ -144,15 +144,15 @@ def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     return predict_logs(fit, [log])[0]
 
 
-def _of_bench(fit: Fit, one: Prediction) -> PredictedMotion:
-    log = one.log
+def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
+    log = prediction.log
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
         log=log,
-        role=one.role,
+        role=prediction.role,
         joints=("",),
         time=log.time,
-        positions={"": one.position},
+        positions={"": prediction.position},
         recorded={"": log["position"]},
         asked=asked,
         touched=np.zeros(len(log), bool),
@@ -160,9 +160,9 @@ def _of_bench(fit: Fit, one: Prediction) -> PredictedMotion:
     )
 
 
-def _of_robot(fit: Fit, robot: Robot, one: RobotRecording) -> PredictedMotion:
-    motion, log = one.motion, one.log
-    q = coupled(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
+def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording) -> PredictedMotion:
+    motion, log = recording.motion, recording.log
+    q = simulate_joints(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
     return PredictedMotion(
         log=log,
@@ -172,7 +172,7 @@ def _of_robot(fit: Fit, robot: Robot, one: RobotRecording) -> PredictedMotion:
         positions=dict(zip(robot.names, q.T, strict=True)),
         recorded=dict(zip(robot.names, motion.recorded.T, strict=True)),
         asked={j: log.joints[j].signals["position_target"].held(motion.time) for j in named},
-        touched=one.touched,
+        touched=recording.touched,
         fit=fit,
-        recording=one,
+        recording=recording,
     )

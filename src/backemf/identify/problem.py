@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.compile.kernels import Kernels, kernels
-from ..engine.rows import DELAY, PAIRS, Batch, Delay, Held, Observer, Resets, held
+from ..engine.rows import DELAY, PAIRS, Batch, Delay, HeldInputs, Observer, Resets, hold_inputs
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
@@ -36,7 +36,7 @@ class PreparedLog(NamedTuple):
     """One log as the engine takes it."""
 
     log: Log
-    rows: Held
+    rows: HeldInputs
     measured: np.ndarray
     """(n_samples, n_outputs), NaN where nothing was measured."""
     settings: dict[str, float]
@@ -98,7 +98,7 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
     bench = _freed_bench(bench_of(log), free)
     inputs = _inputs(actuator, log, bench)
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
-    rows = held(values, np.diff(log.time))
+    rows = hold_inputs(values, np.diff(log.time))
     if actuator.drive.delay:
         rows = Delay(values, log.time, actuator.drive.delay, [is_late(n) for n in inputs]).rows()
     measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
@@ -195,8 +195,8 @@ class Problem:
     def _resets(self) -> Resets | None:
         """Where the model starts anew within a log, as the kernels take it."""
         at, to = np.zeros(len(self.measured), bool), np.zeros((2, len(self.measured)))
-        for one, begin in zip(self.logs, self.batch.offsets, strict=False):
-            for k, q, v in one.restarts:
+        for log, begin in zip(self.logs, self.batch.offsets, strict=False):
+            for k, q, v in log.restarts:
                 at[begin + k], to[:, begin + k] = True, (q, v)
         return Resets(at, *to) if at.any() else None
 
@@ -262,7 +262,7 @@ class Problem:
             P, self.S, self.batch, n, self.measured, weights, **corrections, robust=robust
         )
 
-    def gathered(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def gather(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The sum over logs of matrices by columns of derivatives, (n_logs, n_paths, n_paths), in x."""
         total = np.zeros((len(x), len(x)))
         for columns, logs in self.patterns:
@@ -292,7 +292,7 @@ class Problem:
         JtJ, Jtr, cost = self.normal_of_logs(x, bandwidth, robust, substeps)
         # A step that runs away is not finite; the caller looks at the cost.
         with np.errstate(invalid="ignore", over="ignore"):
-            return self.gathered(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
+            return self.gather(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 
     def costs(self, X: Sequence[np.ndarray], robust: float = np.inf, on: str = "cpu") -> np.ndarray:
         """The data's cost at many x at once, all with the delay of the first."""
@@ -329,13 +329,13 @@ class Problem:
         places = np.array([[self.system.states.index(name) for name in pair] for pair in pairs])
         columns = (self.batch.values, self.batch.before, self.batch.switch, self.batch.dt)
         found = []
-        for one, p, s, begin in zip(self.logs, P, self.S, self.batch.offsets, strict=False):
-            ends = [*(k for k, _, _ in one.restarts), len(one.measured)]
-            for (k, *at), end in zip([(0,), *one.restarts], ends, strict=True):
+        for log, p, s, begin in zip(self.logs, P, self.S, self.batch.offsets, strict=False):
+            ends = [*(k for k, _, _ in log.restarts), len(log.measured)]
+            for (k, *at), end in zip([(0,), *log.restarts], ends, strict=True):
                 s = s.copy()
                 if at:
                     s[places] = at
-                rows = Held(*(column[begin + k : begin + end - 1] for column in columns))
+                rows = HeldInputs(*(column[begin + k : begin + end - 1] for column in columns))
                 many = end - k > 1
                 found.append(self.kernels.trajectory(p, s, rows, self.substeps) if many else s[None])
                 s = found[-1][-1]
@@ -352,16 +352,16 @@ class Problem:
     @property
     def joints(self) -> tuple[str, ...]:
         """Those that some log is of."""
-        return tuple(dict.fromkeys(one.joint for one in self.logs))
+        return tuple(dict.fromkeys(log.joint for log in self.logs))
 
     @property
     def recordings(self) -> list[str]:
         """Of each log, the recording that it is cut from."""
-        return [one.recording for one in self.logs]
+        return [log.recording for log in self.logs]
 
     def places_of(self, joint: str) -> list[int]:
         """Places of the logs of a joint."""
-        return [k for k, one in enumerate(self.logs) if one.joint == joint]
+        return [k for k, log in enumerate(self.logs) if log.joint == joint]
 
     def numbers_of(self, joint: str) -> list[int]:
         """Places of the free numbers that act on a joint, those that it shares included."""

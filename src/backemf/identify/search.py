@@ -12,10 +12,19 @@ import numpy as np
 
 from ..logs.log import Log
 from ..physics.actuator import Actuator
-from .optimize import Interrupted, Minimum, Progress, Stage, homotopy, minimum_at, noted, screened
-from .options import FitOptions
+from .fit_options import FitOptions
+from .optimize import (
+    Minimum,
+    Progress,
+    SearchInterrupted,
+    Stage,
+    homotopy,
+    minimum_at,
+    part_progress,
+    screen_starts,
+)
 from .parameters import spread
-from .plants.bench import BenchPlant
+from .plants.bench_plant import BenchPlant
 from .plants.plant import Optimum, Plant, SearchResult, StartResult
 from .problem import Problem
 
@@ -81,7 +90,7 @@ class FrictionSearch:
         low, high = p.free.bounds()
         values = p.values(p.first) | {n: v for n, v in self.begin.items() if n in p.free.names}
         x = np.clip(p.free.to_x(values, p.fixed), low, high)
-        note = noted(progress, "from others of its make", 0.0, 0.5)
+        note = part_progress(progress, "from others of its make", 0.0, 0.5)
         end = homotopy(p, x, stages=plant.schedule.rise, note=note)
         weights = plant.weigh(p, end.x) if math.isfinite(end.cost) else None
         if weights is None or weights.robust < np.inf:
@@ -105,10 +114,10 @@ class FrictionSearch:
             p.sigma, robust = plant.first_weights(p)
             x, tried = (p.x_from(known), 0) if known else plant.first_x(p, stages[0])
             share = 0.5 / len(legs)
-            note = noted(progress, f"start 1 of {self.n_starts}", k * share, (k + 1) * share)
+            note = part_progress(progress, f"start 1 of {self.n_starts}", k * share, (k + 1) * share)
             try:
                 end = homotopy(p, x, stages=stages, note=note, robust=robust)
-            except Interrupted as stop:
+            except SearchInterrupted as stop:
                 ends, weights = [StartResult.of(p, stop.best)], plant.weigh(p, stop.best.x)
                 return SearchResult(plant=plant, problem=p, ends=ends, weights=weights, interrupted=True)
             n += tried + end.n_evaluations
@@ -119,8 +128,8 @@ class FrictionSearch:
             return SearchResult(plant=plant, problem=p, ends=ends, weights=weights, n_evaluations=n)
         if has_below:
             return None
-        found = SearchResult(plant=plant, problem=p, ends=[], weights=weights, n_evaluations=n)
-        return self._climb(name, self._spread(found, end, passing, progress), progress)
+        result = SearchResult(plant=plant, problem=p, ends=[], weights=weights, n_evaluations=n)
+        return self._climb(name, self._spread(result, end, passing, progress), progress)
 
     def _from_below(
         self, name: str, below: Sequence[SearchResult], passing: bool, progress: Progress | None
@@ -133,7 +142,7 @@ class FrictionSearch:
         found = SearchResult(plant=plant, problem=p, ends=ends, weights=weights)
         try:
             for parent in below:
-                note = noted(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
+                note = part_progress(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
                 x = plant.continue_from(p, parent, name)
                 end = homotopy(p, x, stages=schedule.rise, note=note, robust=weights.robust)
                 ends.append(StartResult.of(p, end))
@@ -144,7 +153,7 @@ class FrictionSearch:
             if not ends:
                 raise
             return replace(found, interrupted=True)
-        n = sum(one.n_evaluations for one in ends)
+        n = sum(end.n_evaluations for end in ends)
         if not math.isfinite(found.best.cost) or weights.robust == np.inf:
             return replace(found, n_evaluations=n)
         best = found.best
@@ -170,10 +179,10 @@ class FrictionSearch:
             ends.append(StartResult.of(p, settling.minimise(p, first.x, weights.robust)))
             starts = self._starts(p, weights.robust)
             for k in range(1, self.n_starts):
-                x = None if agreed(ends) else next(starts, None)
+                x = None if agree(ends) else next(starts, None)
                 if x is None:
                     break
-                note = noted(progress, f"start {k + 1} of {self.n_starts}{_best(p, ends)}", 0.5, 0.9)
+                note = part_progress(progress, f"start {k + 1} of {self.n_starts}{_best(p, ends)}", 0.5, 0.9)
                 stages = schedule.legs(p.step)[-1]
                 ends.append(
                     StartResult.of(p, homotopy(p, x, stages=stages, note=note, robust=weights.robust))
@@ -183,25 +192,25 @@ class FrictionSearch:
             if not ends:
                 raise
             interrupted = True
-        n = found.n_evaluations + sum(one.n_evaluations for one in ends)
+        n = found.n_evaluations + sum(end.n_evaluations for end in ends)
         return replace(found, interrupted=interrupted, n_evaluations=n)
 
-    def _climb(self, name: str, found: SearchResult, progress: Progress | None) -> SearchResult:
+    def _climb(self, name: str, result: SearchResult, progress: Progress | None) -> SearchResult:
         """What was found, or what the rungs below lead to, where starts did not agree and that is better."""
         below = self.plant.schedule.below.get(name, ())
         asked = self.options.free_paths is not None or self.n_starts == 1
-        if not below or asked or found.interrupted or agreed(found.ends):
-            return found
+        if not below or asked or result.interrupted or agree(result.ends):
+            return result
         parents = [self.find(parent, progress) for parent in below]
         climbed = self._from_below(name, parents, False, progress)
-        better = climbed.best.mae < found.best.mae or not math.isfinite(found.best.mae)
-        return climbed if better and not climbed.interrupted else found
+        better = climbed.best.mae < result.best.mae or not math.isfinite(result.best.mae)
+        return climbed if better and not climbed.interrupted else result
 
     def _starts(self, p: Problem, robust: float) -> Iterator[np.ndarray]:
         """Further starts around the first."""
         rng, within, on = np.random.default_rng(self.options.seed), self.options.within, self.options.on
         if on != "cpu":
-            yield from screened(p, within, rng, self.n_starts - 1, robust=robust, on=on)
+            yield from screen_starts(p, within, rng, self.n_starts - 1, robust=robust, on=on)
             return
         while True:
             yield spread(p.free, within, rng, p.first)
@@ -217,7 +226,7 @@ def bench_search(actuator: Actuator, logs: Sequence[Log], **options: Any) -> Fri
     return FrictionSearch(BenchPlant(start=actuator, logs=logs, options=asked), asked)
 
 
-def agreed(ends: Sequence[StartResult]) -> bool:
+def agree(ends: Sequence[StartResult]) -> bool:
     """Whether three starts found the same minimum, and none a better one."""
     best = min(end.cost for end in ends)
     return sum(end.cost <= best * (1 + SAME) for end in ends) >= 3

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ..errors import InvalidValue
-from ..statistics import FEWEST, autocorrelation, clustered, lag_alike, long_run
+from ..statistics import FEWEST, autocorrelation, cluster_covariance, lag_alike, long_run
 from .problem import Problem
 
 WINDOW = 3
@@ -86,12 +86,12 @@ def uncertainty(
     """Covariances of x at the optimum, prior included; each grouping says which logs belong together: to one
     rig, to one setting. Numbers of some logs only are judged by these where they are enough, if `own`."""
     H_logs, scores, meats, scatter2, share = _of_logs(problem, x, robust)
-    H = problem.gathered(H_logs, x)
+    H = problem.gather(H_logs, x)
     P = problem.free.precision
     A = H + P
     bread = inverse(A)
     plain = scatter2 * H
-    meat = problem.gathered(meats, x) * _short_sample(share) ** 2
+    meat = problem.gather(meats, x) * _short_sample(share) ** 2
     # Never surer than independent samples would be: with few samples the long-run sum is noisy.
     meat = _at_least(meat, plain)
     told = bread @ meat @ bread
@@ -118,7 +118,7 @@ def uncertainty(
             members = [k for k, g in enumerate(groups) if g == name]
             inside = np.sum([alone[k] for k in members], axis=0)
             moves.append(_pull(root, inside, spread[members].sum(axis=0), power))
-        wider, freedom = clustered(np.array(moves)[:, shared], told[common], if_right[common])
+        wider, freedom = cluster_covariance(np.array(moves)[:, shared], told[common], if_right[common])
         factor = np.ones(len(x))
         factor[shared] = np.sqrt(
             np.maximum(np.diag(wider) / np.maximum(np.diag(covariance[common]), 1e-300), 1.0)

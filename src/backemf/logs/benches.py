@@ -22,7 +22,7 @@ def bench_of(text: str) -> Bench:
     """A bench from its words, separated by blanks or commas, or from the file that the text names."""
     if text.strip().lower().endswith(FILES) and "=" not in text:
         return bench_file(Path(text.strip()).expanduser())
-    return _made(*words(text))
+    return _make_bench(*words(text))
 
 
 def bench_name(bench: Bench) -> str:
@@ -45,10 +45,10 @@ def bench_file(path: Path) -> Bench:
     name = content.pop("bench", None)
     if not isinstance(name, str):
         raise MissingValue(f"{path} does not say which bench it is; expected a line such as {LINE}")
-    return _made(name, content)
+    return _make_bench(name, content)
 
 
-def _made(name: str, given: Mapping[str, Any]) -> Bench:
+def _make_bench(name: str, given: Mapping[str, Any]) -> Bench:
     if name not in BENCHES:
         raise UnknownName("bench", name, BENCHES)
     known = quantities_of(BENCHES[name])

@@ -28,7 +28,7 @@ def write(columns: Mapping[str, np.ndarray], path: Path | str, *, force: bool = 
     writable(path)
     if path.suffix.lower() == ".csv":
         text = io.StringIO()
-        text.write(",".join(_quoted(name) for name in columns) + "\n")
+        text.write(",".join(_quote(name) for name in columns) + "\n")
         np.savetxt(text, np.stack([*columns.values()], axis=1), fmt="%.10g", delimiter=",")
         return write_all({path: text.getvalue()}, force=force)[0]
     with replacing(path, force=force, suffix=path.suffix) as temporary:
@@ -46,5 +46,5 @@ def write(columns: Mapping[str, np.ndarray], path: Path | str, *, force: bool = 
     return path
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f'"{name}"' if "," in name or '"' in name else name

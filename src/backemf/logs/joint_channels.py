@@ -14,7 +14,7 @@ from ..errors import BackemfError, InvalidValue, MissingValue, SignalError, Unkn
 from ..findings import Finding, finding
 from . import joint_matching, joint_plausibility, names
 from .log import ASKED, MEASURED, Log, Signal
-from .mapping import GOALS, NONE, WHOLE, MappingError, Origin, Plan, plan
+from .mapping import GOALS, NONE, WHOLE, ChannelMapping, MappingError, Origin, plan
 from .recording import Channel, ReadError, Recording
 from .robot import Joint, Robot
 from .to_log import to_log
@@ -43,17 +43,17 @@ class Whole:
 
 def logs(wholes: Sequence[Whole], robot: Robot) -> tuple[list[Log], list[str]]:
     """One log of all joints for each recording, and why some are none; an error where all are."""
-    made: list[Log] = []
+    logs: list[Log] = []
     left: dict[str, list[str]] = {}
     for whole in wholes:
         try:
-            made.append(_log(whole, robot))
+            logs.append(_log(whole, robot))
         except Short as error:
             left.setdefault(str(error), []).append(whole.name)
     said = [f"{', '.join(each)}: {text}" for text, each in left.items()]
-    if not made and said:
+    if not logs and said:
         raise ReadError("; ".join(said))
-    return made, said
+    return logs, said
 
 
 class Short(ReadError):
@@ -71,7 +71,7 @@ def _log(whole: Whole, robot: Robot) -> Log:
             whole = replace(whole, findings=(*whole.findings, _left_out(joint, error)))
             continue
         for origin in (o for o in whole.told[joint] if o.signal == WHOLE):
-            one = turned(one, origin)
+            one = apply_sign(one, origin)
         joints[joint] = one
     log = together(robot, whole, joints)
     if len(log) < FEWEST:
@@ -126,12 +126,12 @@ def _common_findings(robot: Robot, joints: Mapping[str, Log]) -> list[Finding]:
     return [
         f
         for f in first.findings
-        if all(f in one.findings for one in joints.values())
+        if all(f in joint.findings for joint in joints.values())
         and not (ranged and f.code == "unit_assumed")  # what is no radians contradicts the ranges
     ]
 
 
-def turned(log: Log, origin: Origin) -> Log:
+def apply_sign(log: Log, origin: Origin) -> Log:
     """A joint's log with another sign, scale or zero: `elbow=Elbow,-1+0.1`, the zero in rad."""
     if origin.unit or origin.clock:
         raise MappingError(f"'{origin}' has a unit or a clock; say those of {origin.joint}.position=...")
@@ -148,34 +148,34 @@ def turned(log: Log, origin: Origin) -> Log:
     return replace(log, signals=signals, conversions=(*log.conversions, f"'{origin}' as told"))
 
 
-def apart(recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> list[Whole]:
+def split_joints(recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]) -> list[Whole]:
     """Recordings with the channels of each joint apart: those of single joints are put together, and those
     of all of them taken apart."""
     groups: dict[str, list[Recording]] = {}
     for recording in recordings:
         name = recording.name.rpartition("/")[0] if recording.joint else recording.name
         groups.setdefault(name, []).append(recording)
-    return [_apart(name, group, robot, told) for name, group in groups.items()]
+    return [_split_group(name, group, robot, origins) for name, group in groups.items()]
 
 
-def _apart(name: str, group: Sequence[Recording], robot: Robot, told: Sequence[Origin]) -> Whole:
-    unwanted = {o.channel for o in told if o.signal == NONE}
+def _split_group(name: str, group: Sequence[Recording], robot: Robot, origins: Sequence[Origin]) -> Whole:
+    unwanted = {o.channel for o in origins if o.signal == NONE}
     single = {r.joint: r for r in group if r.joint and r.joint not in unwanted}
     shared = [r for r in group if not r.joint]
-    found = joint_matching.match(single, robot, told)
+    found = joint_matching.match(single, robot, origins)
     strange = [joint for joint in single if joint not in found]
     parts = {mine: single[joint] for joint, mine in found.items()}
-    left, numbered = _split_rest(shared, parts, robot, told, alone=not single)
+    left, numbered = _split_rest(shared, parts, robot, origins, alone=not single)
     ordered = {
         joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
         for joint in robot.names
         if joint in parts
     }
     if single and (not found or (strange and len(ordered) < len(robot.names))):
-        raise ReadError(joint_matching.unmatched([*single], robot, found))
-    seen, findings = joint_matching.assigned(ordered, told)
-    of = {joint: _told(part, joint, (*told, *seen), robot) for joint, part in ordered.items()}
-    _all_used(told, of, ordered)
+        raise ReadError(joint_matching.mismatch_words([*single], robot, found))
+    seen, findings = joint_matching.assign_commands(ordered, origins)
+    of = {joint: _joint_origins(part, joint, (*origins, *seen), robot) for joint, part in ordered.items()}
+    _all_used(origins, of, ordered)
     return Whole(
         name=name,
         source=group[0].source,
@@ -191,7 +191,7 @@ def _split_rest(
     shared: Sequence[Recording],
     parts: dict[str, Recording],
     robot: Robot,
-    told: Sequence[Origin],
+    origins: Sequence[Origin],
     *,
     alone: bool,
 ) -> tuple[list[str], bool]:
@@ -200,7 +200,7 @@ def _split_rest(
     left: list[str] = []
     numbered = False
     for recording in shared:
-        more, rest, by_number = split(recording, robot, told, alone=alone)
+        more, rest, by_number = split(recording, robot, origins, alone=alone)
         numbered = numbered or by_number
         left += rest
         for joint, part in more.items():
@@ -225,11 +225,11 @@ def _is_time(channel: Channel) -> bool:
 
 
 def split(
-    recording: Recording, robot: Robot, told: Sequence[Origin] = (), alone: bool = True
+    recording: Recording, robot: Robot, origins: Sequence[Origin] = (), alone: bool = True
 ) -> tuple[dict[str, Recording], list[str], bool]:
     """(the recording of each joint: its own channels under the names they have without it, and those that no
     joint has; channels left over; whether columns were taken by number)."""
-    owners, by_number = _owners(recording, robot, told)
+    owners, by_number = _owners(recording, robot, origins)
     fronts = _fronts(recording, owners)
     nobody = [c for c in recording.channels if not owners[c.name][0]]
     left = [c.name for c in nobody if _front(c) in fronts]
@@ -240,17 +240,17 @@ def split(
         missing = [j for j in robot.names if j not in own]
         if not own or any(joint_matching.nearest(f, missing) for f in fronts):
             found = {j: j for j in own}
-            raise ReadError(joint_matching.unmatched([*found, *fronts], robot, found))
-        own = _with_position(own, recording, told)
+            raise ReadError(joint_matching.mismatch_words([*found, *fronts], robot, found))
+        own = _with_position(own, recording, origins)
     parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
     return parts, left, by_number and bool(named - {""})
 
 
 def _with_position(
-    own: Mapping[str, list[Channel]], recording: Recording, told: Sequence[Origin]
+    own: Mapping[str, list[Channel]], recording: Recording, origins: Sequence[Origin]
 ) -> dict[str, list[Channel]]:
     """Without joints of which only a command or a temperature is there; an error where none is left."""
-    told_position = {o.joint for o in told if o.signal == "position"}
+    told_position = {o.joint for o in origins if o.signal == "position"}
     kept = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
     if not kept:
         raise ReadError(
@@ -260,12 +260,12 @@ def _with_position(
 
 
 def _owners(
-    recording: Recording, robot: Robot, told: Sequence[Origin]
+    recording: Recording, robot: Robot, origins: Sequence[Origin]
 ) -> tuple[dict[str, tuple[str, str]], bool]:
     """(by channel, the joint and what is left of the name; whether columns were taken by number)."""
-    spelled = joint_matching.spellings(robot, told)
+    spelled = joint_matching.spellings(robot, origins)
     owners = {c.name: owner(c.name, robot, spelled) for c in recording.channels}
-    single = [o for o in told if o.joint and o.signal != WHOLE]
+    single = [o for o in origins if o.joint and o.signal != WHOLE]
     owners |= {o.channel: (o.joint, o.channel) for o in single if o.channel in owners}
     by_number = not any(joint for joint, _ in owners.values())
     return (owners | _by_number(recording.channels, robot) if by_number else owners), by_number
@@ -361,11 +361,13 @@ def _by_number(channels: Sequence[Channel], robot: Robot) -> dict[str, tuple[str
     return owners
 
 
-def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> tuple[Origin, ...]:
+def _joint_origins(
+    part: Recording, joint: str, origins: Sequence[Origin], robot: Robot
+) -> tuple[Origin, ...]:
     """What was told of one joint: of it by name, of its own channels, and of those that are named without a
     joint."""
     mine = {name for c in part.channels for name in (c.name, *c.also)}
-    spelled = joint_matching.spellings(robot, told)
+    spelled = joint_matching.spellings(robot, origins)
 
     def is_meant(origin: Origin) -> bool:
         if origin.joint:
@@ -377,23 +379,23 @@ def _told(part: Recording, joint: str, told: Sequence[Origin], robot: Robot) -> 
     def names_joint(origin: Origin) -> bool:
         return bool(origin.joint) or bool(owner(origin.channel, robot, spelled)[0])
 
-    kept = [origin for origin in told if is_meant(origin)]
+    kept = [origin for origin in origins if is_meant(origin)]
     special = {origin.signal for origin in kept if names_joint(origin)}
     return tuple(origin for origin in kept if names_joint(origin) or origin.signal not in special)
 
 
 def _all_used(
-    told: Sequence[Origin], of: Mapping[str, Sequence[Origin]], parts: Mapping[str, Recording]
+    origins: Sequence[Origin], of: Mapping[str, Sequence[Origin]], parts: Mapping[str, Recording]
 ) -> None:
     """An error where something was told of a joint that the recording does not have."""
-    for origin in told:
+    for origin in origins:
         if origin.joint and origin.joint not in of:
             raise ReadError(
                 f"'{origin}' is told, but no channel is {origin.joint}'s; those are there: {', '.join(of)}"
             )
 
 
-def plans(whole: Whole) -> dict[str, Plan]:
+def plans(whole: Whole) -> dict[str, ChannelMapping]:
     """What each joint's channels are read as."""
     return {
         joint: plan(part.channels, [o for o in whole.told[joint] if o.signal != WHOLE])
@@ -456,7 +458,7 @@ def _by_joint(
         found = joint_matching.match(given, robot)
         strange = [key for key in given if key not in found]
         if strange:
-            raise ReadError(f"{name}, {signal}: {joint_matching.unmatched(list(given), robot, found)}")
+            raise ReadError(f"{name}, {signal}: {joint_matching.mismatch_words(list(given), robot, found)}")
         return {found[key]: np.asarray(values, float) for key, values in given.items()}
     try:
         matrix = np.asarray(given, float)
@@ -474,5 +476,5 @@ def _by_joint(
         )
     found = joint_matching.match(listed, robot)
     if len(found) < len(listed):
-        raise ReadError(f"{name}: {joint_matching.unmatched(listed, robot, found)}")
+        raise ReadError(f"{name}: {joint_matching.mismatch_words(listed, robot, found)}")
     return {found[joint]: matrix[:, k] for k, joint in enumerate(listed)}

@@ -23,15 +23,15 @@ NEAR = 0.6
 TOOLS = ("grip", "jaw", "finger", "claw")
 
 
-def told_names(robot: Robot, told: Sequence[Origin]) -> dict[str, str]:
+def told_names(robot: Robot, origins: Sequence[Origin]) -> dict[str, str]:
     """The name under which a joint was recorded, where that was told."""
-    return {o.joint: o.channel for o in told if o.signal == WHOLE}
+    return {o.joint: o.channel for o in origins if o.signal == WHOLE}
 
 
-def spellings(robot: Robot, told: Sequence[Origin] = ()) -> list[tuple[list[str], Joint]]:
+def spellings(robot: Robot, origins: Sequence[Origin] = ()) -> list[tuple[list[str], Joint]]:
     """Words that stand for a joint: its name as told, or its own, its actuator's, and these without words
     that tell nothing apart; none that two joints have."""
-    named = told_names(robot, told)
+    named = told_names(robot, origins)
     listed: dict[tuple[str, ...], list[Joint]] = {}
     for joint in robot.joints:
         own = (named[joint.name],) if joint.name in named else (joint.name, joint.actuator)
@@ -49,10 +49,10 @@ def _ways_to_say(own: Iterable[str]) -> list[tuple[str, ...]]:
     return [said for said in every if said]
 
 
-def match(recorded: Iterable[str], robot: Robot, told: Sequence[Origin] = ()) -> dict[str, str]:
+def match(recorded: Iterable[str], robot: Robot, origins: Sequence[Origin] = ()) -> dict[str, str]:
     """The robot's joint for each recorded one: by name, then as the only thing that grips on both sides."""
     recorded = list(recorded)
-    known = {tuple(said): joint.name for said, joint in spellings(robot, told)}
+    known = {tuple(said): joint.name for said, joint in spellings(robot, origins)}
     found: dict[str, str] = {}
     for left_out in (frozenset[str](), EXTRA):
         for name in recorded:
@@ -89,19 +89,19 @@ def both_sides(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) 
     return table(rows, ("in the recording", f"joint of {robot.name}", ""))
 
 
-def unmatched(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) -> str:
+def mismatch_words(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) -> str:
     """What to say where names do not match."""
     alone = [joint for joint in robot.names if joint not in found.values()]
     strange = [name for name in recorded if name not in found]
     first, theirs = alone[0], (nearest(alone[0], strange) or (strange or ["NAME"])[0])
-    say = f'say which is which: --map "{first}={theirs}" (map=["{first}={theirs}"]), one for each'
-    say += f', or leave it: --map "none={theirs}"' if found else ""
+    remedy = f'say which is which: --map "{first}={theirs}" (map=["{first}={theirs}"]), one for each'
+    remedy += f', or leave it: --map "none={theirs}"' if found else ""
     what = (
         f"no channel has the name of a joint of {robot.name} in it"
         if not found
         else f"{', '.join(strange)} and {', '.join(alone)} of {robot.name} do not match"
     )
-    return f"{what}; {say}:\n{both_sides(recorded, robot, found)}"
+    return f"{what}; {remedy}:\n{both_sides(recorded, robot, found)}"
 
 
 CLEARLY = 0.25
@@ -125,23 +125,23 @@ def _signal(channel: Channel) -> Signal | None:
     return Signal(time=channel.time[good], values=channel.values[good]) if good.any() else None
 
 
-def assigned(
-    parts: Mapping[str, Recording], told: Sequence[Origin]
+def assign_commands(
+    parts: Mapping[str, Recording], given_origins: Sequence[Origin]
 ) -> tuple[tuple[Origin, ...], tuple[Finding, ...]]:
     """Whose the commands without names are, as the motion shows; nothing is assigned where it does not."""
     origins: list[Origin] = []
     findings: list[Finding] = []
-    spoken = {o.channel for o in told}
+    spoken = {o.channel for o in given_origins}
     for (topic, offers), elements in _topics(parts).items():
         free = _without(parts, offers)
         targets = [u for c in elements if (u := _signal(c)) is not None]
         if not spoken.isdisjoint(c.name for c in elements) or not free or len(targets) != len(elements):
             continue
         whose = _whose(distances(list(free.values()), targets))
-        say = f'--map "{next(iter(free))}.{offers}={elements[0].name}", one for each'
+        remedy = f'--map "{next(iter(free))}.{offers}={elements[0].name}", one for each'
         if whose is None:
             text = f"the elements of {topic} have no names, and the motion does not show whose they are."
-            findings.append(finding("command_of_nobody", text, f"say it: {say}", elements=len(elements)))
+            findings.append(finding("command_of_nobody", text, f"say it: {remedy}", elements=len(elements)))
             continue
         joints = list(free)
         pairs = {joints[i]: c for i, c in zip(whose, elements, strict=True)}
@@ -150,7 +150,7 @@ def assigned(
         ]
         listed = ", ".join(f"{c.name.rpartition('.')[2]} {j}" for j, c in pairs.items())
         text = f"the elements of {topic} have no names; by the joints that follow them they are {listed}."
-        findings.append(finding("order_by_motion", text, f"say it where this is wrong: {say}"))
+        findings.append(finding("order_by_motion", text, f"say it where this is wrong: {remedy}"))
     return tuple(origins), tuple(findings)
 
 

@@ -36,7 +36,7 @@ def grain(values: np.ndarray) -> float | None:
     return least if np.mean(even) > 0.9 else None
 
 
-def unfolded(logs: Sequence[Log]) -> list[Log]:
+def unfold_shares(logs: Sequence[Log]) -> list[Log]:
     """Logs of a robot, with joints in radians that were recorded as a share of their range: told by an
     encoder whose step is not that of equal joints."""
     made = list(logs)
@@ -154,7 +154,7 @@ def _beyond(log: Log, joint: Joint) -> float | None:
 
 def _degrees(log: Log, robot: Robot) -> None:
     """Numbers without a unit that are far beyond a joint's range, and within it as degrees."""
-    wrong = []
+    mistakes = []
     for joint in robot.joints:
         one = log.joints.get(joint.name)
         if one is None or joint.motion != "rotary" or "position" not in one:
@@ -165,19 +165,19 @@ def _degrees(log: Log, robot: Robot) -> None:
         ends = (joint.low, joint.high) if joint.low is not None and joint.high is not None else (-6.3, 6.3)
         far = max(map(abs, ends))
         if most > 3.0 * far and math.radians(most) <= 1.2 * far:
-            wrong.append((joint.name, most, math.radians(most), f"{number(ends[0])} .. {number(ends[1])}"))
-    if wrong:
-        shown = table(wrong, ("joint", "reaches", "as degrees [rad]", "range [rad]"))
-        say = '--map "position=position[deg]" --map "position_target=target[deg]" for all joints'
+            mistakes.append((joint.name, most, math.radians(most), f"{number(ends[0])} .. {number(ends[1])}"))
+    if mistakes:
+        shown = table(mistakes, ("joint", "reaches", "as degrees [rad]", "range [rad]"))
+        remedy = '--map "position=position[deg]" --map "position_target=target[deg]" for all joints'
         raise ReadError(
             f"{log.name} states no unit, and its positions are no radians of {robot.name}: they look like"
-            f" degrees. Say so: {say}, or --map JOINT.position=COLUMN[deg] for one:\n{shown}"
+            f" degrees. Say so: {remedy}, or --map JOINT.position=COLUMN[deg] for one:\n{shown}"
         )
 
 
 def _order(log: Log) -> None:
     """Targets that other joints follow than those whose they are read as."""
-    names = [n for n, one in log.joints.items() if "position" in one and "position_target" in one]
+    names = [n for n, joint in log.joints.items() if "position" in joint and "position_target" in joint]
     if len(names) < 2:
         return
     signals = [log.joints[n].signals for n in names]
@@ -201,18 +201,18 @@ def _order(log: Log) -> None:
 
 def _places(log: Log, robot: Robot) -> None:
     """Columns without names that cannot be the joints in the order of the model."""
-    wrong = {joint.name: share for joint in robot.joints if (share := _beyond(log, joint) or 0.0) > MOSTLY}
-    if not wrong:
+    mistakes = {joint.name: share for joint in robot.joints if (share := _beyond(log, joint) or 0.0) > MOSTLY}
+    if not mistakes:
         return
     rows = []
     for joint in robot.joints:
         q = log.joints[joint.name]["position"] if joint.name in log.joints else np.array([math.nan])
         seen = f"{number(float(np.nanmin(q)))} .. {number(float(np.nanmax(q)))}"
         of_it = "-" if joint.low is None else f"{number(joint.low)} .. {number(joint.high or 0.0)}"
-        rows.append((joint.name, seen, of_it, "beyond" if joint.name in wrong else ""))
+        rows.append((joint.name, seen, of_it, "beyond" if joint.name in mistakes else ""))
     shown = table(rows, ("joint, in the model's order", "recorded", "range", ""))
     raise ReadError(
         f"{log.name} names no joints, and its columns are not the joints of {robot.name} in their order:"
-        f" {', '.join(wrong)} would be beyond their range. Name the columns, or say which is whose:"
+        f" {', '.join(mistakes)} would be beyond their range. Name the columns, or say which is whose:"
         f' --map "{robot.names[0]}.position=COLUMN":\n{shown}'
     )

@@ -15,7 +15,7 @@ from ..findings import Finding
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..signal import Command, read as read_command
-from ..tables import Displayed, Overview, frame
+from ..tables import NotebookDisplay, Overview, frame
 from .robot import Robot
 
 MEASURED = (
@@ -138,7 +138,7 @@ class Signal:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Log(Displayed):
+class Log(NotebookDisplay):
     """A recording. Its clock is that of its position (or of its first measured signal);
     nothing is stretched."""
 
@@ -199,7 +199,7 @@ class Log(Displayed):
             joint, _, signal = name.rpartition(".")
             if joint in self.joints:
                 return self.joints[joint][signal]
-            there = [*self.signals, *(f"{j}.{n}" for j, one in self.joints.items() for n in one.signals)]
+            there = [*self.signals, *(f"{j}.{n}" for j, joint in self.joints.items() for n in joint.signals)]
             raise UnknownName(f"signal in {self.name}", name, there)
         signal = self.signals[name]
         if signal.time is self.time or np.array_equal(signal.time, self.time):
@@ -215,7 +215,7 @@ class Log(Displayed):
     def overview(self) -> Overview:
         bench = "no bench" if self.bench is None else self.bench.kind
         bench = bench if self.robot is None else f"{self.robot.name}, {len(self.joints)} joints"
-        own = {f"{j}.{n}": (s, n) for j, one in self.joints.items() for n, s in one.signals.items()}
+        own = {f"{j}.{n}": (s, n) for j, joint in self.joints.items() for n, s in joint.signals.items()}
         rows = [
             (name, len(s.time), s.rate, float(np.nanmin(s.values)), float(np.nanmax(s.values)), UNITS[n])
             for name, (s, n) in (*((n, (s, n)) for n, s in self.signals.items()), *own.items())
@@ -232,7 +232,7 @@ class Log(Displayed):
 
     def between(self, start: float, end: float) -> Log:
         """The part of the log from `start` to `end` seconds."""
-        joints = {name: one.between(start, end) for name, one in self.joints.items()}
+        joints = {name: joint.between(start, end) for name, joint in self.joints.items()}
         cut = {}
         for name, signal in self.signals.items():
             keep = (signal.time >= start) & (signal.time <= end)
@@ -243,7 +243,7 @@ class Log(Displayed):
                 f"{self.name}: nothing between {start:g} and {end:g} s; the log runs from {self.time[0]:g} to"
                 f" {self.time[-1]:g} s"
             )
-        cut |= {name: _sampled(one, start, end) for name, one in self.commands.items()}
+        cut |= {name: _sample_command(command, start, end) for name, command in self.commands.items()}
         words = (*self.conversions, f"cut to {start:g} .. {end:g} s")
         return replace(self, signals=cut, joints=joints, conversions=words)
 
@@ -253,7 +253,7 @@ class Log(Displayed):
         name = name or asked_by(command)
         if name not in ASKED:
             raise UnknownName("signal that can be asked", name, ASKED)
-        sampled = _sampled(command, float(self.time[0]), float(self.time[-1]))
+        sampled = _sample_command(command, float(self.time[0]), float(self.time[-1]))
         words = (*self.conversions, f"{name} {by}: {command}")
         commands = {**self.commands, name: command}
         return replace(self, signals={**self.signals, name: sampled}, commands=commands, conversions=words)
@@ -275,10 +275,10 @@ class Log(Displayed):
         clock = np.union1d(t, more[inside])
         places = np.searchsorted(clock, t)
         signals = dict(self.signals)
-        for name, one in self.signals.items():
-            if name in MEASURED and np.array_equal(one.time, t):
+        for name, signal in self.signals.items():
+            if name in MEASURED and np.array_equal(signal.time, t):
                 values = np.full(len(clock), np.nan)
-                values[places] = one.values
+                values[places] = signal.values
                 signals[name] = Signal(time=clock, values=values)
         held = {n: Signal(time=clock, values=self.signals[n].held(clock)) for n in HELD if n in self.signals}
         return replace(self, signals={**signals, **held}), places
@@ -289,7 +289,7 @@ def asked_by(command: Command) -> str:
     return COMMANDED.get(command.unit, "position_target")
 
 
-def _sampled(command: Command, start: float, end: float) -> Signal:
+def _sample_command(command: Command, start: float, end: float) -> Signal:
     """A command as values that hold: exact where it is constant between its jumps."""
     times, values = command.held(start, end)
     return Signal(time=times, values=values)

@@ -66,7 +66,7 @@ class Origin:
     joint: str = ""
     """On a robot, the joint that it is for: `elbow.position=enc_3[deg]`; empty: as its name says."""
 
-    calibrated: robot.Calibrated | None = None
+    calibrated: robot.CalibratedJoint | None = None
     """What a calibration file says of it, where that is who says so."""
 
     @property
@@ -95,7 +95,7 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
     `position=enc[rev],1/4096-0.5`, `current=i[mA]@t_current`; of a robot's `joints` also
     `elbow.position=enc_3[deg]` and `elbow=Elbow_1,-1`."""
     left, equals, rest = (part.strip() for part in text.partition("="))
-    joint, signal = _left(left, joints)
+    joint, signal = _left_side(left, joints)
     match = _TEXT.match(rest)
     if not equals or not signal or match is None:
         wanted = "expected signal=channel[unit],factor such as 'position=motor_pos[deg],-1'"
@@ -103,7 +103,7 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
     if signal not in (*SIGNALS, NONE) and not joint:
         kind = "signal or joint" if joints else "signal"
         raise UnknownName(f"{kind} in {text!r}", left, (*SIGNALS, *joints))
-    channel = _unquoted(match["channel"])
+    channel = _unquote(match["channel"])
     factor = _factor(match, text)
     offset = float(match["offset"].replace(" ", "")) if match["offset"] else 0.0
     unit, share, first = _range((match["unit"] or "").strip(), text)
@@ -116,13 +116,13 @@ def parse(text: str, joints: Collection[str] = ()) -> Origin:
 
 def _check_unit(unit: str, signal: str, left: str, text: str, of_robot: bool) -> None:
     if unit in SHARES and not of_robot:
-        say = f"say the range as well: [{unit} is -110..110 deg]"
-        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {say}")
+        remedy = f"say the range as well: [{unit} is -110..110 deg]"
+        raise MappingError(f"{text!r} is a share of a range, which no robot's model tells; {remedy}")
     if unit and signal != NONE and unit not in SHARES:
         names.to_si(unit, "position" if signal == WHOLE else signal, left)
 
 
-def _unquoted(channel: str) -> str:
+def _unquote(channel: str) -> str:
     quoted = channel[0] in "\"'" and channel[-1] == channel[0] and len(channel) > 2
     return channel[1:-1] if quoted else channel
 
@@ -138,7 +138,7 @@ def _factor(match: re.Match[str], text: str) -> float:
     return factor
 
 
-def _left(text: str, joints: Collection[str]) -> tuple[str, str]:
+def _left_side(text: str, joints: Collection[str]) -> tuple[str, str]:
     """(joint, signal) of what stands before the equals sign."""
     if text in joints:
         return text, WHOLE
@@ -192,15 +192,15 @@ def _from_text(given: str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
 @mapping.register(Mapping)
 def _by_signal(given: Mapping[str, Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
     texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
-    return _checked([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
+    return _check_origins([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
 
 
 @mapping.register(Iterable)
 def _from_several(given: Iterable[Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    return _checked([origin for item in given for origin in mapping(item, joints)], joints)
+    return _check_origins([origin for item in given for origin in mapping(item, joints)], joints)
 
 
-def _checked(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
+def _check_origins(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
     seen: dict[str, Origin] = {}
     for origin in origins:
         of_joints = {origin.channel, seen.get(origin.left, origin).channel}
@@ -229,7 +229,7 @@ def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A saved mapping, or a robot's calibration: the range of each joint."""
     ranges = robot.read(path)
     if ranges:
-        return tuple(_calibrated(joint, of) for joint, of in ranges.items())
+        return tuple(_calibrated_origin(joint, of) for joint, of in ranges.items())
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
         wanted = "expected the one key 'map' with an object of signal: channel"
@@ -237,14 +237,14 @@ def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     return mapping(content["map"], joints)
 
 
-def _calibrated(joint: str, of: robot.Calibrated) -> Origin:
+def _calibrated_origin(joint: str, of: robot.CalibratedJoint) -> Origin:
     factor, offset = robot.share(joint, of)
     numbers = {"unit": "rev", "factor": factor, "offset": offset}
     return Origin(signal="position", channel=f"{joint}{JOINT}", calibrated=of, **numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ChannelMapping:
     """Which channel becomes which signal, and what happens to the others."""
 
     origins: tuple[Origin, ...]
@@ -258,11 +258,11 @@ class Plan:
         return {name for s in self.origins for name in (s.channel, s.clock) if name}
 
 
-def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
+def plan(channels: Sequence[Channel], origins: Sequence[Origin]) -> ChannelMapping:
     """What was told comes first; the rest is recognised by what the format or the name says.
     Two answers are a problem, not a choice."""
-    planner = _Planner(channels, told)
-    for origin in told:
+    planner = _MappingPlanner(channels, origins)
+    for origin in origins:
         planner.take_told(origin)
     used = {o.channel for o in planner.origins} | {o.clock for o in planner.origins}
     used |= {name for name, _ in planner.unused}
@@ -272,12 +272,12 @@ def plan(channels: Sequence[Channel], told: Sequence[Origin]) -> Plan:
     planner.settle_goals()
     for signal, claiming in planner.claims.items():
         planner.settle(signal, claiming)
-    return Plan(
+    return ChannelMapping(
         origins=tuple(planner.origins), unused=tuple(planner.unused), problems=tuple(planner.problems)
     )
 
 
-class _Planner:
+class _MappingPlanner:
     """What has been decided of the channels so far."""
 
     def __init__(self, channels: Sequence[Channel], told: Sequence[Origin]) -> None:
@@ -298,8 +298,8 @@ class _Planner:
             clock = _channel(self.channels, origin.clock).name if origin.clock else ""
             unit = origin.unit or names.recognise(channel.name, channel.unit).unit
             if unit == MUST_TELL:
-                say = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
-                self.problems.append(f"{channel.name!r} comes in no stated unit: {say}")
+                remedy = f"write {origin.signal}={channel.name}[deg], or whichever unit it is in"
+                self.problems.append(f"{channel.name!r} comes in no stated unit: {remedy}")
             self.origins.append(replace(origin, channel=channel.name, clock=clock, unit=unit))
 
     def recognise(self, channel: Channel) -> None:
@@ -340,16 +340,16 @@ class _Planner:
         (first, unit), last = claiming[0], claiming[-1][0]
         if len(claiming) > 1:
             each = " and ".join(repr(c.name) for c, _ in claiming)
-            say = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
-            self.problems.append(f"{each} may each be {signal}: {say}")
+            remedy = f"write {signal}={first.name}, and none={last.name} for what is not wanted"
+            self.problems.append(f"{each} may each be {signal}: {remedy}")
         elif unit == MUST_TELL and (of := next((o for o in self.origins if o.channel == first.like), None)):
             self.origins.append(replace(of, signal=signal, channel=first.name, by="format"))
         elif unit == MUST_TELL and first.like:
             pass  # said once, of the other
         elif unit == MUST_TELL:
-            say = f"write {signal}={first.name}[deg], or whichever unit it is in"
+            remedy = f"write {signal}={first.name}[deg], or whichever unit it is in"
             ask = f" ({first.ask})" if first.ask else ""
-            self.problems.append(f"{first.name!r} is {signal}, but the file states no unit: {say}{ask}")
+            self.problems.append(f"{first.name!r} is {signal}, but the file states no unit: {remedy}{ask}")
         else:
             by = "format" if first.signal else "name"
             self.origins.append(Origin(signal=signal, channel=first.name, unit=unit, by=by))
@@ -361,14 +361,14 @@ def _either(channel: Channel, signals: Sequence[str]) -> str:
 
 
 def for_each(
-    recordings: Sequence[Recording], told: Sequence[Origin]
+    recordings: Sequence[Recording], origins: Sequence[Origin]
 ) -> list[tuple[Recording, tuple[Origin, ...]]]:
     """Recordings with what was told of each: where joints are named, theirs alone."""
     of_joints = {name for r in recordings for c in r.channels for name in c.also}
-    special = [o for o in told if o.channel in of_joints]
+    special = [o for o in origins if o.channel in of_joints]
     if not special:
-        return [(recording, tuple(told)) for recording in recordings]
-    others = tuple(o for o in told if o.channel not in of_joints and not o.channel.endswith(JOINT))
+        return [(recording, tuple(origins)) for recording in recordings]
+    others = tuple(o for o in origins if o.channel not in of_joints and not o.channel.endswith(JOINT))
 
     def own(recording: Recording) -> tuple[Origin, ...]:
         return tuple(o for o in special if any(o.channel in c.also for c in recording.channels))

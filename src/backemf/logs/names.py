@@ -85,11 +85,11 @@ def recognise(header: str, unit: str = "") -> Guess:
     """What a column may be, from its header and the unit that came with it."""
     bare, bracket = split(header)
     unit = unit or bracket
-    signals = _named(bare)
+    signals = _possible_signals(bare)
     if not signals and not unit:
-        found = _with_unit_behind(bare)
-        if found is not None:
-            return found
+        guess = _with_unit_behind(bare)
+        if guess is not None:
+            return guess
     if unit and unit != "?" and signals:
         fitting = tuple(s for s in signals if fits(unit, s))
         if fitting == UNCLEAR["pwm"]:  # a duty already in volts is what the winding gets
@@ -104,7 +104,7 @@ def _with_unit_behind(bare: str) -> Guess | None:
     for n in (2, 1):
         front, end = "_".join(parts[:-n]), "/".join(parts[-n:])
         for spelled in (end, _SPELLED.get(end.lower(), end)):
-            fitting = tuple(s for s in _named(front) if fits(spelled, s)) if front else ()
+            fitting = tuple(s for s in _possible_signals(front) if fits(spelled, s)) if front else ()
             if fitting:
                 return Guess(bare=front, unit=spelled, signals=fitting)
     return None
@@ -115,7 +115,7 @@ def words(name: str) -> list[str]:
     return [w for w in re.split(r"[^A-Za-z0-9]+", apart) if w]
 
 
-def _named(name: str) -> tuple[str, ...]:
+def _possible_signals(name: str) -> tuple[str, ...]:
     """The signals a name without unit may stand for."""
     if name.strip() == "T":
         return UNCLEAR["T"]

@@ -18,12 +18,12 @@ from ..signal import Command, read as read_command
 from . import joint_channels, joint_plausibility
 from .benches import bench_of
 from .log import Log
-from .mapping import NONE, WHOLE, Origin, Plan, for_each, mapping, plan
+from .mapping import NONE, WHOLE, ChannelMapping, Origin, for_each, mapping, plan
 from .names import TARGETS
 from .readers import ReadError, lerobot, reader_of, suffixes
 from .recording import Channel, Recording
 from .robot import Robot
-from .to_log import decided, to_log
+from .to_log import check_decided, to_log
 
 Progress = Callable[[str, float], None]
 """Told a file's name and the fraction of it that is read."""
@@ -49,28 +49,28 @@ def read(
     Files that cannot be read are named in a warning; it is an error if none can.
     """
     robot = bench if isinstance(bench, Robot) else None
-    told = mapping(map, () if robot is None else robot.names)
+    origins = mapping(map, () if robot is None else robot.names)
     carried = bench_of(bench) if isinstance(bench, str) else None if isinstance(bench, Robot) else bench
     asked = read_command(command) if isinstance(command, str) else command
-    told = _with_command(told, asked)
+    origins = _with_command(origins, asked)
     logs: list[Log] = []
     broken: list[str] = []
     files = find(*_flat(paths))
     for path in files:
         try:
             if robot is not None:
-                recorded, left = joint_channels.logs(wholes(path, robot, told, progress), robot)
+                recorded, left = joint_channels.logs(wholes(path, robot, origins, progress), robot)
             else:
-                recorded, left = _readable(for_each(_recordings(path, told, progress), told))
-            words = tuple(str(origin) for origin in told)
-            finished = (_finished(log, carried, between, settings, asked) for log in recorded)
+                recorded, left = _readable(for_each(_recordings(path, origins, progress), origins))
+            words = tuple(str(origin) for origin in origins)
+            finished = (_finish_log(log, carried, between, settings, asked) for log in recorded)
             logs += [replace(log, told=words) for log in finished]
             broken += [f"{path}: {text}" for text in left]
         except BackemfError as error:
             if len(files) == 1:
-                raise _named(path, error) from None
-            broken.append(str(_named(path, error)))
-    logs = _told_apart(logs if robot is None else _judged(logs, robot, told))
+                raise _name_file(path, error) from None
+            broken.append(str(_name_file(path, error)))
+    logs = _told_apart(logs if robot is None else _judge_signs(logs, robot, origins))
     _say_what_is_broken(broken, len(files), nothing=not logs)
     return logs
 
@@ -92,11 +92,11 @@ def _flat(paths: Iterable[Any]) -> Iterator[Any]:
         yield from given if isinstance(given, (list, tuple)) else (given,)
 
 
-def _with_command(told: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:
+def _with_command(origins: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:
     """Where a command is known as a function, what a file sampled of it is not needed, whatever its name."""
-    there = {origin.signal for origin in told}
+    there = {origin.signal for origin in origins}
     unread = (Origin(signal=name, channel=NONE) for name in TARGETS if name not in there)
-    return told if command is None else (*told, *unread)
+    return origins if command is None else (*origins, *unread)
 
 
 def wholes(
@@ -106,16 +106,16 @@ def wholes(
     recordings = _recordings(path, told, progress, whole=True)
     if recordings and recordings[0].format == lerobot.FORMAT:
         recordings, told = lerobot.in_radians(recordings, robot, told)
-    return joint_channels.apart(recordings, robot, told)
+    return joint_channels.split_joints(recordings, robot, told)
 
 
-def _judged(logs: Sequence[Log], robot: Robot, told: Sequence[Origin]) -> list[Log]:
+def _judge_signs(logs: Sequence[Log], robot: Robot, origins: Sequence[Origin]) -> list[Log]:
     """Logs of a robot in radians, with what contradicts its model; an error where that was told."""
-    logs = joint_plausibility.unfolded(logs)
-    answer = SERVICES.signs.contradicted(robot, logs) if logs and robot.model else None
-    wrong, said = answer or ((), None)
-    for origin in told:
-        if said is not None and origin.signal == WHOLE and origin.factor < 0 and origin.joint in wrong:
+    logs = joint_plausibility.unfold_shares(logs)
+    answer = SERVICES.signs.find_contradiction(robot, logs) if logs and robot.model else None
+    mistakes, said = answer or ((), None)
+    for origin in origins:
+        if said is not None and origin.signal == WHOLE and origin.factor < 0 and origin.joint in mistakes:
             raise ReadError(f"'{origin}' turns {origin.joint} round, but {said.text} Leave the -1 out")
     more = (said,) if said is not None else ()
     return [
@@ -164,7 +164,7 @@ class Look:
 
     file: str
     recording: Recording | None = None
-    plan: Plan | None = None
+    plan: ChannelMapping | None = None
     log: Log | None = None
     problem: str = ""
     whole: joint_channels.Whole | None = None
@@ -183,19 +183,19 @@ def look(
     """What is in recordings and what would be read, without giving up where something is unclear."""
     if robot is not None:
         return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
-    told = _with_command(mapping(map), command)
+    origins = _with_command(mapping(map), command)
     looks: list[Look] = []
     for path in find(*paths):
         try:
-            recordings = _recordings(path, told, progress, strict=False)
+            recordings = _recordings(path, origins, progress, strict=False)
         except BackemfError as error:
             looks.append(Look(file=str(path), problem=str(error)))
             continue
-        for recording, mine in for_each(recordings, told):
+        for recording, mine in for_each(recordings, origins):
             one = Look(file=str(path), recording=recording)
             try:
                 one = replace(one, plan=plan(recording.channels, mine))
-                log = _finished(to_log(recording, mine), bench, None, settings, command)
+                log = _finish_log(to_log(recording, mine), bench, None, settings, command)
                 looks.append(replace(one, log=log))
             except BackemfError as error:
                 looks.append(replace(one, problem=str(error)))
@@ -203,25 +203,25 @@ def look(
 
 
 def _look_at(
-    files: Sequence[Path], robot: Robot, told: Sequence[Origin], progress: Progress | None
+    files: Sequence[Path], robot: Robot, origins: Sequence[Origin], progress: Progress | None
 ) -> list[Look]:
     """The same of a robot, all joints of a recording at once."""
     looks: list[Look] = []
     for path in files:
         try:
-            found = wholes(path, robot, told, progress)
+            found_wholes = wholes(path, robot, origins, progress)
         except BackemfError as error:
             looks.append(Look(file=str(path), problem=str(error)))
             continue
-        for whole in found:
-            one = Look(file=str(path), whole=whole)
+        for whole in found_wholes:
+            look = Look(file=str(path), whole=whole)
             try:
-                looks.append(replace(one, log=joint_channels.logs([whole], robot)[0][0]))
+                looks.append(replace(look, log=joint_channels.logs([whole], robot)[0][0]))
             except BackemfError as error:
-                looks.append(replace(one, problem=str(error)))
-    read_well = [one.log for one in looks if one.log is not None]
-    judged = iter(_judged(read_well, robot, told) if read_well else ())
-    return [one if one.log is None else replace(one, log=next(judged)) for one in looks]
+                looks.append(replace(look, problem=str(error)))
+    read_well = [look.log for look in looks if look.log is not None]
+    judged = iter(_judge_signs(read_well, robot, origins) if read_well else ())
+    return [look if look.log is None else replace(look, log=next(judged)) for look in looks]
 
 
 def find(*paths: str | os.PathLike[str]) -> list[Path]:
@@ -258,7 +258,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _recordings(
-    path: Path, told: Sequence[Origin], progress: Progress | None, strict: bool = True, whole: bool = False
+    path: Path, origins: Sequence[Origin], progress: Progress | None, strict: bool = True, whole: bool = False
 ) -> list[Recording]:
     """The raw recordings of a file, with the values that the mapping needs; or `whole`."""
 
@@ -266,12 +266,12 @@ def _recordings(
         if whole:
             return [c.name for c in channels]
         try:
-            steps = plan(channels, told)
+            steps = plan(channels, origins)
         except BackemfError:
             if strict:
                 raise
             return ()
-        return decided(steps).channels if strict else steps.channels
+        return check_decided(steps).channels if strict else steps.channels
 
     def report(fraction: float) -> None:
         if progress is not None:
@@ -283,7 +283,7 @@ def _recordings(
         raise ReadError(f"cannot be opened: {error.strerror or error}") from None
 
 
-def _finished(
+def _finish_log(
     log: Log,
     bench: Bench | None,
     between: tuple[float, float] | None,
@@ -291,7 +291,9 @@ def _finished(
     command: Command | None,
 ) -> Log:
     if log.joints:
-        each = {name: _finished(one, bench, None, settings, command) for name, one in log.joints.items()}
+        each = {
+            name: _finish_log(joint, bench, None, settings, command) for name, joint in log.joints.items()
+        }
         log = replace(log, joints=each)
         return log if between is None else log.between(*between)
     if command is not None:
@@ -307,7 +309,7 @@ def _finished(
     return log if between is None else log.between(*between)
 
 
-def _named(path: Path, error: BackemfError) -> BackemfError:
+def _name_file(path: Path, error: BackemfError) -> BackemfError:
     """The same kind of error, with the file in front."""
     text = f"{path}: {error}"
     try:

@@ -23,7 +23,7 @@ from .. import store
 from ..errors import MissingValue, UnknownName
 from ..findings import Finding
 from ..registry import SERVICES
-from ..tables import Displayed, Overview
+from ..tables import NotebookDisplay, Overview
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Ground(store.Noun):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Robot(Displayed, store.Noun):
+class Robot(NotebookDisplay, store.Noun):
     """A robot that recordings were made on: `be.Robot.read("arm.xml")`, from MJCF or URDF."""
 
     name: str
@@ -152,7 +152,7 @@ GRIPPER = "gripper"
 COUNT = 2.0 * math.pi / COUNTS
 
 
-class Calibrated(NamedTuple):
+class CalibratedJoint(NamedTuple):
     """One joint of a calibration file, in counts as the servo gives them."""
 
     low: float
@@ -184,7 +184,7 @@ class Share(NamedTuple):
     offset: float = 0.0
 
 
-def read(path: Path | str) -> dict[str, Calibrated]:
+def read(path: Path | str) -> dict[str, CalibratedJoint]:
     """The ranges in a calibration file, by joint; none where the file is something else."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -192,20 +192,20 @@ def read(path: Path | str) -> dict[str, Calibrated]:
         return {}
     if not isinstance(content, dict) or not content:
         return {}
-    ranges = {joint: _calibrated(row) for joint, row in content.items()}
+    ranges = {joint: _calibrated_joint(row) for joint, row in content.items()}
     return {} if None in ranges.values() else {joint: r for joint, r in ranges.items() if r is not None}
 
 
-def share(joint: str, of: Calibrated) -> Share:
+def share(joint: str, of: CalibratedJoint) -> Share:
     """What a joint's shares are."""
     return Share((of.high - of.low) / COUNTS / (100.0 if grips(joint) else 200.0))
 
 
-def _calibrated(row: Any) -> Calibrated | None:
+def _calibrated_joint(row: Any) -> CalibratedJoint | None:
     if not isinstance(row, dict):
         return None
     low, high, homing = row.get("range_min"), row.get("range_max"), row.get("homing_offset", 0)
     if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
         return None
     homing = float(homing) if isinstance(homing, int | float) else 0.0
-    return Calibrated(float(low), float(high), homing, row.get("drive_mode") == 1)
+    return CalibratedJoint(float(low), float(high), homing, row.get("drive_mode") == 1)

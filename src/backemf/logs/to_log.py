@@ -14,7 +14,7 @@ from ..findings import Finding, finding
 from ..physics.actuator import linear_unit
 from . import names
 from .log import UNITS, Log, Signal, asked_by
-from .mapping import ROW, Origin, Plan, plan
+from .mapping import ROW, ChannelMapping, Origin, plan
 from .recording import Channel, ReadError, Recording
 
 EPOCH = 1e8
@@ -121,9 +121,9 @@ MAY_BE_ABSENT = ("temperature", "supply", "current", "torque")
 """Signals that are not 0 throughout in a recording that has them."""
 
 
-def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
+def to_log(recording: Recording, origins: Sequence[Origin] = ()) -> Log:
     """Map, convert and clean one recording."""
-    steps = checked(plan(recording.channels, told), recording)
+    steps = check_signals(plan(recording.channels, origins), recording)
     work = _Work(recording, steps)
     signals: dict[str, Signal] = {}
     for origin in steps.origins:
@@ -135,7 +135,7 @@ def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
         raise ReadError(f"nothing was recorded: {'; '.join(work.words) or 'every channel is empty'}")
     work.unwrap(signals)
     work.describe(signals)
-    made = Log(
+    log = Log(
         name=recording.name,
         signals=signals,
         bench=recording.bench,
@@ -149,20 +149,20 @@ def to_log(recording: Recording, told: Sequence[Origin] = ()) -> Log:
     command = recording.command
     name = "" if command is None else asked_by(command)
     if command is None or any(o.signal == name and o.by == "told" for o in steps.origins):
-        return made
-    return made.commanded(command, by="as the file names it")
+        return log
+    return log.commanded(command, by="as the file names it")
 
 
-def decided(steps: Plan) -> Plan:
+def check_decided(steps: ChannelMapping) -> ChannelMapping:
     """The plan, if nothing in it is left to be told."""
     if steps.problems:
         raise ReadError(f"say what is what (--map, or map=...): {'; '.join(steps.problems)}")
     return steps
 
 
-def checked(steps: Plan, recording: Recording) -> Plan:
+def check_signals(steps: ChannelMapping, recording: Recording) -> ChannelMapping:
     """The plan, if it gives signals and their times."""
-    decided(steps)
+    check_decided(steps)
     there = {o.signal for o in steps.origins}
     for signal, text in recording.needs.items():
         if not there & ({*names.TARGETS, "voltage"} if signal == "command" else {signal}):
@@ -170,19 +170,19 @@ def checked(steps: Plan, recording: Recording) -> Plan:
     some = [repr(c.name) for c in recording.channels[:20]] + ["..."] * (len(recording.channels) > 20)
     known = f"there are: {', '.join(some)}" + (f"; {recording.hint}" if recording.hint else "")
     if there <= {"time"}:
-        say = "say which is which (--map position=NAME[unit], or map=...)"
-        raise ReadError(f"no channel is recognised as a signal; {known}; {say}")
+        remedy = "say which is which (--map position=NAME[unit], or map=...)"
+        raise ReadError(f"no channel is recognised as a signal; {known}; {remedy}")
     own = all(c.time is not None for c in recording.channels if c.name in steps.channels)
     if not (own or "time" in there or all(o.clock for o in steps.origins)):
-        say = "say which (--map time=NAME[s]), or the step: --map time=row[ms],5"
-        raise ReadError(f"no channel is recognised as the time; {known}; {say}")
+        remedy = "say which (--map time=NAME[s]), or the step: --map time=row[ms],5"
+        raise ReadError(f"no channel is recognised as the time; {known}; {remedy}")
     return steps
 
 
 class _Work:
     """One conversion under way."""
 
-    def __init__(self, recording: Recording, steps: Plan):
+    def __init__(self, recording: Recording, steps: ChannelMapping):
         self.recording, self.steps = recording, steps
         self.channels = {c.name: c for c in recording.channels}
         self.words: list[str] = []
@@ -259,7 +259,7 @@ class _Work:
         if not unit:
             unit = epoch_unit(float(raw[0]) * origin.factor) if len(raw) else "s"
         self._say(origin, unit)
-        return _scaled(raw, origin, names.to_si(unit, "time", "time")[0])
+        return _to_si(raw, origin, names.to_si(unit, "time", "time")[0])
 
     def _say(self, origin: Origin, unit: str) -> None:
         told = origin.by == "told"
@@ -286,11 +286,11 @@ class _Work:
         si = linear_unit(UNITS[origin.signal]) if self.motion == "linear" else UNITS[origin.signal]
         scale = names.to_si(origin.unit, origin.signal, origin.signal)[0] if origin.unit else 1.0
         self._say(origin, origin.unit or si)
-        values = _scaled(raw, origin, scale)
+        values = _to_si(raw, origin, scale)
         if not keep.all():  # otherwise a large log is not copied
             raw, values = raw[keep], values[keep]
         if origin.by == "name" and not origin.unit and si != "1":
-            self._assumed(origin, si, values)
+            self._note_assumption(origin, si, values)
         finite = np.isfinite(values)
         if not finite.all():
             self._say_empty(origin, finite)
@@ -309,7 +309,7 @@ class _Work:
         if n == len(finite) and origin.by == "told":
             raise ReadError(f"channel {origin.channel!r}, mapped to {origin.signal}, is empty")
 
-    def _assumed(self, origin: Origin, si: str, values: np.ndarray) -> None:
+    def _note_assumption(self, origin: Origin, si: str, values: np.ndarray) -> None:
         span = float(np.nanmax(values) - np.nanmin(values)) if np.isfinite(values).any() else 0.0
         turns = ""
         if origin.signal.startswith("position") and span > 12.6:
@@ -365,7 +365,7 @@ def _is_zero(raw: np.ndarray) -> bool:
     return bool(np.isfinite(raw).any() and not np.any(np.nan_to_num(raw)))
 
 
-def _scaled(raw: np.ndarray, origin: Origin, scale: float) -> np.ndarray:
+def _to_si(raw: np.ndarray, origin: Origin, scale: float) -> np.ndarray:
     """Values in SI; those that are already are not copied."""
     if (origin.factor, origin.offset, scale) == (1.0, 0.0, 1.0):
         return raw

@@ -339,7 +339,7 @@ def write_state(model: Any, data: Any, actuator: int | str, state: dict[str, flo
     data.act[at.act] = list(after.values())[2:]
 
 
-class Driven(NamedTuple):
+class DrivenJoint(NamedTuple):
     """The hinge or slide that an actuator moves."""
 
     joint: int
@@ -384,7 +384,7 @@ def actuator_names(model: Any) -> list[str]:
     return [mujoco.mj_id2name(model, kind, i) or str(i) for i in range(len(model.actuator_gaintype))]
 
 
-def driven(model: Any, i: int) -> Driven | str:
+def driven_joint(model: Any, i: int) -> DrivenJoint | str:
     """The joint of an actuator; in words what it acts on, where that is no hinge or slide."""
     mujoco = load_mujoco()
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
@@ -395,7 +395,7 @@ def driven(model: Any, i: int) -> Driven | str:
     kind, slide = int(model.jnt_type[joint]), int(mujoco.mjtJoint.mjJNT_SLIDE)
     if kind not in (int(mujoco.mjtJoint.mjJNT_HINGE), slide):
         return f"{name} (ball or free)"
-    return Driven(joint, int(model.jnt_dofadr[joint]), name, kind == slide)
+    return DrivenJoint(joint, int(model.jnt_dofadr[joint]), name, kind == slide)
 
 
 def kind_of(model: Any, i: int) -> str:
@@ -415,7 +415,7 @@ def kind_of(model: Any, i: int) -> str:
     return "velocity" if bias[1] == 0 and bias[2] == -gain[0] else "general"
 
 
-def plain(model: Any, i: int, at: Driven) -> Plain:
+def plain(model: Any, i: int, at: DrivenJoint) -> Plain:
     """The numbers of an actuator that is no dcmotor."""
     mujoco = load_mujoco()
     out = int(model.actuator_outadr[i]) if hasattr(model, "actuator_outadr") else i

@@ -2,7 +2,7 @@
 (MuJoCo's DC-motor note, tables 5 to 16).
 
 A `DcMotorAttributes` says what stands in the file; `compile_dcmotor` gives the numbers the engine derives
-from it, and `inherited` what a child of a default class really gets, which is not always what its author
+from it, and `inherit` what a child of a default class really gets, which is not always what its author
 meant.
 """
 
@@ -111,7 +111,7 @@ class DcMotorAttributes:
                 ) from None
         return DcMotorAttributes(**given, input=attrib.get("input"))
 
-    def written(self) -> dict[str, str]:
+    def to_xml(self) -> dict[str, str]:
         """As XML attributes, with every digit."""
         words = {
             name: " ".join(repr(v) for v in getattr(self, name)) for name in SLOTS if getattr(self, name)
@@ -120,7 +120,7 @@ class DcMotorAttributes:
 
     def xml(self, **others: str) -> str:
         """The element as text; `others` are further attributes, such as `joint="knee"`."""
-        return "<dcmotor " + " ".join(f'{k}="{v}"' for k, v in {**others, **self.written()}.items()) + "/>"
+        return "<dcmotor " + " ".join(f'{k}="{v}"' for k, v in {**others, **self.to_xml()}.items()) + "/>"
 
     @staticmethod
     def of(dcmotor: DcMotor) -> DcMotorAttributes:
@@ -134,9 +134,9 @@ class DcMotorAttributes:
             "gear": (dcmotor.gear,),
             "armature": (motor.rotor_inertia,) if motor.rotor_inertia else (),
             "inductance": (0.0, motor.inductance / motor.resistance) if motor.inductance is not None else (),
-            "saturation": _trimmed(limits.torque, 0.0, limits.current_rate),
-            "damping": _trimmed(*dcmotor.friction.drag_terms.values()),
-            "controller": _trimmed(*gains, control.integral_limit, control.voltage_limit),
+            "saturation": _trim_zeros(limits.torque, 0.0, limits.current_rate),
+            "damping": _trim_zeros(*dcmotor.friction.drag_terms.values()),
+            "controller": _trim_zeros(*gains, control.integral_limit, control.voltage_limit),
             "cogging": () if cog is None else (cog.amplitude, cog.periods, cog.phase),
         }
         if heat is not None:
@@ -156,7 +156,7 @@ class DcMotorAttributes:
         return DcMotorAttributes(**given, ctrlrange=only or (), input=text)
 
 
-def _trimmed(*values: float | None) -> Values:
+def _trim_zeros(*values: float | None) -> Values:
     full = [v or 0.0 for v in values]
     while full and full[-1] == 0.0:
         full.pop()
@@ -168,7 +168,7 @@ def compile_dcmotor(
 ) -> DcMotor:
     """The dcmotor that a version of MuJoCo makes of its attributes,
     and of the default class above them where there is one."""
-    a = attributes if default is None else inherited(default, attributes, version)
+    a = attributes if default is None else inherit(default, attributes, version)
     K, R = _constants(a, version)
     t_e = a["inductance:L"] / R if a["inductance:L"] > 0 else a["inductance:timeconst"]
     torque = a["saturation:torque"] or K * a["saturation:current"]
@@ -302,7 +302,7 @@ def _controller(a: DcMotorAttributes, era: int) -> Controller:
     return Controller(inputs=inputs, **gains, **limits, ctrlrange=ranges)
 
 
-def inherited(default: DcMotorAttributes, child: DcMotorAttributes, version: str) -> DcMotorAttributes:
+def inherit(default: DcMotorAttributes, child: DcMotorAttributes, version: str) -> DcMotorAttributes:
     """The attributes a child of a default class really has.
 
     The engine compiles the default first and lays the child's numbers over the result. So a default must be a

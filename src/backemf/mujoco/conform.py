@@ -28,9 +28,9 @@ from .arrays import (
     place,
     without_log,
 )
-from .dcmotor import DcMotor, Engine, Joint
+from .dcmotor import DcMotor, DcMotorJoint, Engine
 from .models import same_era
-from .step import Moment, advanced, moment, states, step
+from .step import Moment, advance, moment, states, step
 
 STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 """Of the classical Runge-Kutta rule: share of the step to the next stage, and weight."""
@@ -57,7 +57,7 @@ MOST_STEPS = 1_000_000
 
 
 @dataclass
-class _Watched:
+class _WatchedMotor:
     """One dcmotor and what was seen of it, step by step and, under RK4, stage by stage."""
 
     at: Place
@@ -86,11 +86,13 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     if not 1 <= steps <= MOST_STEPS:
         raise InvalidValue(f"steps is {steps}; expected 1 to {MOST_STEPS}")
     mujoco = load_mujoco()
-    rows: list[Conformance | _Watched] = []
+    rows: list[Conformance | _WatchedMotor] = []
     for i in dcmotors(model):
         try:
             at = place(model, i)
-            rows.append(_Watched(at=at, dcmotor=_checked(model, i), alone=_alone(model, at)))
+            rows.append(
+                _WatchedMotor(at=at, dcmotor=_check_dcmotor(model, i), alone=_why_not_alone(model, at))
+            )
         except BackemfError as error:
             rows.append(Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error)))
     if not rows:
@@ -98,7 +100,7 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
             "the model has no dcmotor; expected at least one <dcmotor>, or a <general> with gaintype"
             " 'dcmotor'"
         )
-    watched = [w for w in rows if isinstance(w, _Watched)]
+    watched = [w for w in rows if isinstance(w, _WatchedMotor)]
     data, scratch, engine = mujoco.MjData(model), mujoco.MjData(model), engine_of(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -107,7 +109,9 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
         raise InvalidValue(
             "the model's accelerations are not finite before its first step; check its numbers"
         )
-    return [_compared(model, engine, w, constrained) if isinstance(w, _Watched) else w for w in rows]
+    return [
+        _compare_steps(model, engine, w, constrained) if isinstance(w, _WatchedMotor) else w for w in rows
+    ]
 
 
 def _name(model: Any, kind: str, i: int) -> str:
@@ -115,7 +119,7 @@ def _name(model: Any, kind: str, i: int) -> str:
     return mujoco.mj_id2name(model, getattr(mujoco.mjtObj, f"mjOBJ_{kind}"), i) or str(i)
 
 
-def _checked(model: Any, i: int) -> DcMotor:
+def _check_dcmotor(model: Any, i: int) -> DcMotor:
     """The dcmotor, unless something outside it changes its force."""
     mujoco = load_mujoco()
     if hasattr(model, "actuator_delay") and model.actuator_delay[i]:
@@ -132,7 +136,7 @@ def _checked(model: Any, i: int) -> DcMotor:
     return from_model(model, i)
 
 
-def _alone(model: Any, at: Place) -> str:
+def _why_not_alone(model: Any, at: Place) -> str:
     """Empty where nothing but gravity, springs and this actuator accelerates the joint, else the reason."""
     mujoco, implicit = load_mujoco(), engine_of(model).integrator.startswith("implicit")
     if model.dof_parentid[at.dof] >= 0 or at.dof in model.dof_parentid:
@@ -148,7 +152,7 @@ def _alone(model: Any, at: Place) -> str:
     return ""
 
 
-def _signals(watched: list[_Watched], t: float) -> Iterator[tuple[Place, np.ndarray]]:
+def _signals(watched: list[_WatchedMotor], t: float) -> Iterator[tuple[Place, np.ndarray]]:
     """A sine with a jump for each input, within its range or of a size that moves things."""
     for k, w in enumerate(watched):
         gear, control, motor = abs(w.dcmotor.gear), w.dcmotor.controller, w.dcmotor.motor
@@ -169,7 +173,7 @@ def _signals(watched: list[_Watched], t: float) -> Iterator[tuple[Place, np.ndar
 
 
 def _record(
-    mujoco: Any, model: Any, data: Any, scratch: Any, engine: Engine, watched: list[_Watched], steps: int
+    mujoco: Any, model: Any, data: Any, scratch: Any, engine: Engine, watched: list[_WatchedMotor], steps: int
 ) -> bool:
     """Run the engine and note what each actuator saw; whether any constraint was active on the way."""
     constrained = False
@@ -184,17 +188,17 @@ def _record(
             w.forces.append(float(data.actuator_force[w.at.out]))
             w.acts.append(data.act[w.at.act].copy())
             w.ctrls.append(data.ctrl[w.at.ctrl].copy())
-            w.rows.append([_seen(w.at, s) if s is data else s[w.at.dof] for s in stages])
+            w.rows.append([_joint_state(w.at, s) if s is data else s[w.at.dof] for s in stages])
             w.held = w.held or data.qfrc_constraint[w.at.dof] != 0
         constrained = constrained or data.nefc > 0
         mujoco.mj_step(model, data)
     for w in watched:
         w.acts.append(data.act[w.at.act].copy())
-        w.rows.append([_seen(w.at, data)] * len(w.rows[0] if w.rows else [0]))
+        w.rows.append([_joint_state(w.at, data)] * len(w.rows[0] if w.rows else [0]))
     return constrained
 
 
-def _seen(at: Place, data: Any) -> tuple[float, float, float]:
+def _joint_state(at: Place, data: Any) -> tuple[float, float, float]:
     passive, damper, bias, applied = (
         float(getattr(data, f"qfrc_{name}")[at.dof]) for name in ("passive", "damper", "bias", "applied")
     )
@@ -208,7 +212,7 @@ def _stages(
     joints = [place(model, i) for i in dcmotors(model) if _is_simple(model, i)]
     h, now = float(model.opt.timestep), data
     for share, _ in STAGES:
-        yield {at.dof: _seen(at, now) for at in joints}
+        yield {at.dof: _joint_state(at, now) for at in joints}
         if not share:
             return
         qvel, qacc, act_dot = now.qvel.copy(), now.qacc.copy(), now.act_dot.copy()
@@ -228,7 +232,7 @@ def _is_simple(model: Any, i: int) -> bool:
     return True
 
 
-def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Conformance:
+def _compare_steps(model: Any, engine: Engine, w: _WatchedMotor, constrained: bool) -> Conformance:
     """All steps at once, as arrays."""
     dcmotor, n = w.dcmotor, len(w.forces)
     # (stage, quantity, step), (activation, step)
@@ -243,7 +247,7 @@ def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Con
     if not note:
         after = step(dcmotor, _joint(model, w, rows[:, 2, :n]), engine, before, ctrl)
     elif engine.integrator != "RK4":
-        after = advanced(dcmotor, engine, before, at.rates, dcmotor.gear * before["velocity"])
+        after = advance(dcmotor, engine, before, at.rates, dcmotor.gear * before["velocity"])
     elif constrained:
         after, note = {}, f"{note}; constraints under RK4: force only"
     else:
@@ -258,13 +262,13 @@ def _compared(model: Any, engine: Engine, w: _Watched, constrained: bool) -> Con
     )
 
 
-def _joint(model: Any, w: _Watched, loads: np.ndarray) -> Joint:
+def _joint(model: Any, w: _WatchedMotor, loads: np.ndarray) -> DcMotorJoint:
     mujoco, data, dof = load_mujoco(), load_mujoco().MjData(model), w.at.dof
     mujoco.mj_forward(model, data)
     N, J = w.dcmotor.gear, w.dcmotor.motor.rotor_inertia
     M, damping = joint_inertia(model, data, dof) - N * N * J, Viscous(**drag(model, dof, "dof"))
     stage = iter(loads)  # the step asks for the load once per stage, in order
-    return Joint(inertia=M, load=lambda q, v: next(stage), damping=damping)
+    return DcMotorJoint(inertia=M, load=lambda q, v: next(stage), damping=damping)
 
 
 def _activations_by_stages(
@@ -279,7 +283,7 @@ def _activations_by_stages(
             now |= {"position": rows[k + 1, 0], "velocity": rows[k + 1, 1]}
             at = moment(dcmotor, engine, now, ctrl)
     velocity = (now if engine.rules.bristle_velocity == "last stage" else before)["velocity"]
-    return advanced(dcmotor, engine, before, mean, dcmotor.gear * velocity)
+    return advance(dcmotor, engine, before, mean, dcmotor.gear * velocity)
 
 
 def _difference(mine: Any, theirs: np.ndarray) -> float:

@@ -162,7 +162,7 @@ class Controller(Part):
         most = self.integral_limit
         return where(x >= most, minimum(e, 0.0), where(x <= -most, maximum(e, 0.0), e))
 
-    def regulated(self, motor: Motor, u: Sequence[Scalar], l: Scalar, w: Scalar, x: Scalar) -> Scalar:
+    def regulate(self, motor: Motor, u: Sequence[Scalar], l: Scalar, w: Scalar, x: Scalar) -> Scalar:
         """The voltage of the feedback law, within its limit; era 1's voltage mode passes through here too."""
         kp, kd, ki = self.kp, self.kd, 0.0 if self.ki is None else self.ki
         if self.inputs == "position":
@@ -180,7 +180,7 @@ class Controller(Part):
             return 0.0 * w
         return v if self.voltage_limit is None else clip(v, -self.voltage_limit, self.voltage_limit)
 
-    def added(self, u: Sequence[Scalar]) -> Scalar:
+    def added_voltage(self, u: Sequence[Scalar]) -> Scalar:
         """Era 2's raw voltage, added after the limit."""
         return u[-1] if not isinstance(self.inputs, str) and "voltage" in self.inputs else 0.0
 
@@ -270,7 +270,7 @@ def given_in(owner: Part | None, path: str, names: Iterable[str]) -> list[str]:
 
 
 @part
-class Joint(Part):
+class DcMotorJoint(Part):
     """The hinge or slide that one dcmotor drives:
     constant inertia, a load, and damping and armature of its own."""
 

@@ -13,20 +13,20 @@ from ..errors import InvalidValue
 from .dcmotor import Controller, DcMotor
 
 
-class Converted(NamedTuple):
+class ConvertedDcMotor(NamedTuple):
     """The same actuator in the other era. Multiply what was sent as ctrl by `ctrl_scale`."""
 
     dcmotor: DcMotor
     ctrl_scale: float
 
 
-def gains_to_era2(dcmotor: DcMotor) -> Converted:
+def gains_to_era2(dcmotor: DcMotor) -> ConvertedDcMotor:
     """The era-2 dcmotor with the same voltage in every state."""
     control, motor = dcmotor.controller, dcmotor.motor
     R, K = motor.resistance, motor.torque_constant
     kp, kd, ki = control.kp, control.kd, 0.0 if control.ki is None else control.ki
     if not isinstance(control.inputs, str):
-        return Converted(dcmotor, 1.0)
+        return ConvertedDcMotor(dcmotor, 1.0)
     if control.inputs == "position":
         return _with(dcmotor, 1.0, inputs=("pos",), kp=kp * K / R, ki=ki * K / R, kd=kd * K / R + K * K / R)
     if control.inputs == "velocity":
@@ -48,7 +48,7 @@ def gains_to_era2(dcmotor: DcMotor) -> Converted:
     return _with(dcmotor, K / R, inputs=("ff",), kd=K * K / R, **none)
 
 
-def _velocity_to_era2(dcmotor: DcMotor, kp: float, ki: float) -> Converted:
+def _velocity_to_era2(dcmotor: DcMotor, kp: float, ki: float) -> ConvertedDcMotor:
     R, K = dcmotor.motor.resistance, dcmotor.motor.torque_constant
     if ki > 0:
         raise InvalidValue(
@@ -94,12 +94,12 @@ def recipe(dcmotor: DcMotor) -> Recipe:
     return Recipe(ki * K / R, K * (kp + K) / R, share, control.voltage_limit, dcmotor.gear)
 
 
-def gains_to_era1(dcmotor: DcMotor) -> Converted:
+def gains_to_era1(dcmotor: DcMotor) -> ConvertedDcMotor:
     """The era-1 dcmotor with the same voltage in every state."""
     control, motor = dcmotor.controller, dcmotor.motor
     R, K, inputs = motor.resistance, motor.torque_constant, control.inputs
     if isinstance(inputs, str):
-        return Converted(dcmotor, 1.0)
+        return ConvertedDcMotor(dcmotor, 1.0)
     if len(inputs) != 1:
         raise InvalidValue(
             f"the inputs are {' '.join(inputs) or 'none'!r}; era 1 has exactly one input, so more or fewer"
@@ -127,13 +127,13 @@ PRINTED = 1e-5
 """A saved model has six digits: to so much a derivative gain that only makes up for the back-EMF is that."""
 
 
-def in_volts(dcmotor: DcMotor) -> Converted:
+def in_volts(dcmotor: DcMotor) -> ConvertedDcMotor:
     """The same law with gains in volts, as servos have it, where one input and gains from 0 on say it; else
     the dcmotor as it is."""
     control, motor = dcmotor.controller, dcmotor.motor
     R, K = motor.resistance, motor.torque_constant
     if control.inputs not in (("pos",), ("vel",), ("ff",)):
-        return Converted(dcmotor, 1.0)
+        return ConvertedDcMotor(dcmotor, 1.0)
     least = K * K / R
     if abs(control.kd - least) <= PRINTED * least:
         control = dataclasses.replace(control, kd=least)
@@ -145,21 +145,23 @@ def in_volts(dcmotor: DcMotor) -> Converted:
         ranges = ((max(low, -most), min(high, most)),)
         control = dataclasses.replace(control, ctrlrange=ranges, voltage_limit=None)
     try:
-        made = gains_to_era1(dataclasses.replace(dcmotor, controller=control))
+        converted_dc_motor = gains_to_era1(dataclasses.replace(dcmotor, controller=control))
     except InvalidValue:
-        return Converted(dcmotor, 1.0)
-    law = made.dcmotor.controller
+        return ConvertedDcMotor(dcmotor, 1.0)
+    law = converted_dc_motor.dcmotor.controller
     law = law if abs(law.kd) > 1e-12 * K else dataclasses.replace(law, kd=0.0)
     if min(law.kp, law.kd, law.ki or 0.0) < 0:
-        return Converted(dcmotor, 1.0)
-    return Converted(dataclasses.replace(made.dcmotor, controller=law), made.ctrl_scale)
+        return ConvertedDcMotor(dcmotor, 1.0)
+    return ConvertedDcMotor(
+        dataclasses.replace(converted_dc_motor.dcmotor, controller=law), converted_dc_motor.ctrl_scale
+    )
 
 
-def _with(dcmotor: DcMotor, scale: float, **changes: object) -> Converted:
+def _with(dcmotor: DcMotor, scale: float, **changes: object) -> ConvertedDcMotor:
     """Change the controller; slew and ranges of the command scale with it."""
     control = dcmotor.controller
     ranges = tuple(r and tuple(sorted((scale * r[0], scale * r[1]))) for r in control.ctrlrange)
     slew = None if control.slew is None else abs(scale) * control.slew
     fields: dict[str, Any] = {"slew": slew, "ctrlrange": ranges, **changes}
-    made: Controller = dataclasses.replace(control, **fields)
-    return Converted(dataclasses.replace(dcmotor, controller=made), scale)
+    controller: Controller = dataclasses.replace(control, **fields)
+    return ConvertedDcMotor(dataclasses.replace(dcmotor, controller=controller), scale)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import BackemfError, InvalidValue, UnknownName
 from .arrays import from_model, installed_era, load_model, load_mujoco
 from .dcmotor import ERA_1_INPUTS, DcMotor
-from .xml import Edit, Element, applied, compiled, scan, with_attributes
+from .xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes
 
 TO_ERA_2 = {"position": "pos", "velocity": "vel", "voltage": "voltage"}
 TO_ERA_1 = {new: old for old, new in TO_ERA_2.items()}
@@ -21,7 +21,7 @@ WITH_INTEGRAL = "pos vel"
 refuses `vel` with an integral gain."""
 
 
-class Loaded(NamedTuple):
+class LoadedModel(NamedTuple):
     """A compiled model, and the era its file was written for."""
 
     model: Any
@@ -40,14 +40,16 @@ class Loaded(NamedTuple):
         return replace(dcmotor, controller=replace(control, inputs=word, ctrlrange=control.ctrlrange[:1]))
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedModel:
     """Compile a model of either era."""
     here = installed_era()
     elements = [] if path.is_dir() else scan(path)  # a folder is refused below
     era = era_of(elements) or here
     if era != here:
-        return Loaded(compiled(load_mujoco(), path, applied(list(_translated(elements, era)))), era)
-    return Loaded(load_model(path), here)
+        return LoadedModel(
+            compile_edited(load_mujoco(), path, apply_edits(list(_translate_elements(elements, era)))), era
+        )
+    return LoadedModel(load_model(path), here)
 
 
 def same_era(path: Path) -> None:
@@ -113,7 +115,7 @@ def _integral(element: Element) -> bool | None:
         raise InvalidValue(f"{place[0]} is {' '.join(words)!r}; expected numbers") from None
 
 
-def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
+def _translate_elements(elements: list[Element], era: int) -> Iterator[Edit]:
     """Each dcmotor with its input in the other era's words; every number stays."""
     dcmotors = list(_actuators(elements))
     integrates = any(e.parent == "default" and _integral(e) for e in dcmotors)
@@ -143,7 +145,7 @@ def _translated(elements: list[Element], era: int) -> Iterator[Edit]:
 T = TypeVar("T")
 
 
-def matched(pattern: str, names: Collection[str], where: str, also: Collection[str] = ()) -> list[str]:
+def match_joints(pattern: str, names: Collection[str], where: str, also: Collection[str] = ()) -> list[str]:
     """The joints that a pattern means: one by its name, or those that it fits as a regular expression. `also`
     are joints that only their own name means."""
     if pattern in names or pattern in also:
@@ -164,7 +166,7 @@ def by_joint(
     regular
     expression, and a later one before an earlier."""
     patterns = [*wanted]
-    meant = {pattern: matched(pattern, names, where, also) for pattern in patterns}
+    meant = {pattern: match_joints(pattern, names, where, also) for pattern in patterns}
     deciding = {joint: pattern for pattern in patterns for joint in meant[pattern]}
     return {joint: joint if joint in patterns else pattern for joint, pattern in deciding.items()}
 

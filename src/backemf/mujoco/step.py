@@ -21,8 +21,8 @@ from ..physics.quantity import present
 from .dcmotor import (
     Controller as Controller,
     DcMotor as DcMotor,
+    DcMotorJoint as DcMotorJoint,
     Engine as Engine,
-    Joint as Joint,
     Rules as Rules,
     initial_state as initial_state,
     rules as rules,
@@ -65,12 +65,16 @@ def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar
     x = state.get("integral", 0.0)
     if controller.ki is not None:
         rates["integral"] = controller.integrand(u, l, x, rule.integral_gate)
-    regulated = controller.regulated(motor, u, l, w, x)
-    v, T = regulated + controller.added(u), _temperature(dcmotor, state)
+    regulated = controller.regulate(motor, u, l, w, x)
+    v, T = regulated + controller.added_voltage(u), _temperature(dcmotor, state)
     steady = motor.steady_current(v, w, T, None)
     i = steady if motor.inductance is None else state["current"]
     if heat is not None:
-        R_T, C, heating = heat.resistance, heat.capacitance, _held(motor, i) if rule.heat_limited else i
+        R_T, C, heating = (
+            heat.resistance,
+            heat.capacitance,
+            _hold_current(motor, i) if rule.heat_limited else i,
+        )
         P = motor.resistance_at(T) * heating * heating
         rates["temperature_rise"] = (P - state["temperature_rise"] / R_T) / C
     if motor.inductance is not None:
@@ -96,7 +100,7 @@ def _temperature(dcmotor: DcMotor, state: State) -> Scalar | None:
     return None if heat is None else state["temperature_rise"] + heat.ambient
 
 
-def _held(motor: Motor, i: Scalar) -> Scalar:
+def _hold_current(motor: Motor, i: Scalar) -> Scalar:
     tau = None if motor.limits is None else motor.limits.torque
     return i if tau is None else clip(i, -tau / motor.torque_constant, tau / motor.torque_constant)
 
@@ -110,7 +114,7 @@ def _slip(lugre: LuGre, w: Scalar) -> Scalar:
     return lugre.level(lugre.stribeck(w), 0.0, 0.0, 1.0)
 
 
-def _bent(lugre: LuGre, z: Scalar, w: Scalar, h: float) -> Scalar:
+def _bend_bristle(lugre: LuGre, z: Scalar, w: Scalar, h: float) -> Scalar:
     """The bristle after a step, rounded as the engine rounds it: e^{ah} z + (e^{ah} - 1)/a w.
 
     For a slow bristle e^{ah} is next to 1, and its last digit is most of what is left of e^{ah} - 1; the
@@ -128,7 +132,7 @@ def _exp_of_c(x: Any) -> Any:
     return np.asarray(_C_EXP(x), dtype=float) if isinstance(x, np.ndarray) else exp(x)
 
 
-def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
+def advance(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
     """The activations after a step: exact exponentials for current and bristle (bent by velocity w),
     Euler for the rest."""
     motor, lugre, controller, h = dcmotor.motor, dcmotor.lugre, dcmotor.controller, engine.timestep
@@ -136,7 +140,7 @@ def advanced(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Sc
     if controller.ki is not None and controller.integral_limit is not None:
         after["integral"] = clip(after["integral"], -controller.integral_limit, controller.integral_limit)
     if lugre is not None:
-        after["bristle"] = _bent(lugre, state["bristle"], w, h)
+        after["bristle"] = _bend_bristle(lugre, state["bristle"], w, h)
     if motor.inductance is not None:
         t_e = _time_constant(motor, _temperature(dcmotor, state), engine.rules)
         after["current"] = state["current"] + rates["current"] * t_e * (1.0 - exp(-h / t_e))
@@ -177,7 +181,7 @@ def drag_slope(friction: Viscous, v: Scalar) -> Scalar:
 
 
 def step(
-    dcmotor: DcMotor, joint: Joint, engine: Engine, state: State, ctrl: Sequence[Scalar]
+    dcmotor: DcMotor, joint: DcMotorJoint, engine: Engine, state: State, ctrl: Sequence[Scalar]
 ) -> dict[str, Scalar]:
     """The state one time step later."""
     N, h, q, v = dcmotor.gear, engine.timestep, state["position"], state["velocity"]
@@ -194,7 +198,7 @@ def step(
     if engine.integrator != "Euler":
         b = b - N * N * force_slope(dcmotor, engine, state, at)
     v1 = v + h * torque(state, at) / (M + h * b)
-    return {"position": q + h * v1, "velocity": v1, **advanced(dcmotor, engine, state, at.rates, N * v)}
+    return {"position": q + h * v1, "velocity": v1, **advance(dcmotor, engine, state, at.rates, N * v)}
 
 
 def _runge_kutta(
@@ -215,4 +219,4 @@ def _runge_kutta(
             at = moment(dcmotor, engine, now, ctrl)
     w = N * (now if engine.rules.bristle_velocity == "last stage" else state)["velocity"]
     moved = {name: state[name] + h * mean[name] for name in ("position", "velocity")}
-    return {**moved, **advanced(dcmotor, engine, state, mean, w)}
+    return {**moved, **advance(dcmotor, engine, state, mean, w)}

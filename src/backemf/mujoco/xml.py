@@ -105,7 +105,7 @@ def with_attributes(tag: bytes, changes: dict[str, str]) -> bytes:
     return tag
 
 
-def applied(edits: Sequence[Edit]) -> dict[Path, bytes]:
+def apply_edits(edits: Sequence[Edit]) -> dict[Path, bytes]:
     """The files that edits change, with all of them made."""
     files: dict[Path, bytes] = {}
     for where, begin, end, text in sorted(edits, key=lambda e: (str(e[0].file), -e[1])):
@@ -114,19 +114,19 @@ def applied(edits: Sequence[Edit]) -> dict[Path, bytes]:
     return files
 
 
-def compiled(
+def compile_edited(
     mujoco: Any, path: Path, files: dict[Path, bytes], load: Callable[[str], Any] | None = None
 ) -> Any:
     """The edited model, from temporary files beside the user's:
     untouched includes and assets stay where they are. `load` makes a model of a path, instead of MuJoCo."""
     temporary: list[Path] = []
 
-    def copied(file: Path) -> Path | None:
+    def copy_file(file: Path) -> Path | None:
         """A copy of a file with its edits, including copies where those changed; None where nothing did."""
         content, changed = files.get(file, file.read_bytes()), file in files
-        includes = [e for e in parsed(content, file) if e.tag == "include" and "file" in e.attributes]
+        includes = [e for e in parse_elements(content, file) if e.tag == "include" and "file" in e.attributes]
         for e in reversed(includes):
-            fresh = copied(path.parent / e.attributes["file"])
+            fresh = copy_file(path.parent / e.attributes["file"])
             if fresh is not None:
                 name = {"file": (Path(e.attributes["file"]).parent / fresh.name).as_posix()}
                 tag = with_attributes(content[e.start : e.opened], name)
@@ -138,7 +138,7 @@ def compiled(
         return temporary[-1]
 
     try:
-        return (load or mujoco.MjModel.from_xml_path)(str(copied(path) or path))
+        return (load or mujoco.MjModel.from_xml_path)(str(copy_file(path) or path))
     except ValueError as error:
         raise InvalidValue(
             f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}:"
@@ -150,7 +150,7 @@ def compiled(
                 place.unlink()
 
 
-def parsed(content: bytes, path: Path) -> list[Element]:
+def parse_elements(content: bytes, path: Path) -> list[Element]:
     """Elements of one file's content alone."""
     elements: list[Element] = []
     parser = expat.ParserCreate()

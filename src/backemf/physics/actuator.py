@@ -18,7 +18,7 @@ from ..findings import Finding
 from ..registry import SERVICES
 from . import quantity as q_
 from .bench import BENCH_TRAITS, Bench
-from .drive import TIE, Drive, Inputs, Sample, Seen, Voltage
+from .drive import TIE, ControllerState, Drive, Inputs, Sample, Voltage
 from .friction import Bent, Viscous
 from .gearbox import Gearbox
 from .maths import Scalar, side, where
@@ -235,7 +235,7 @@ def electrical_over(
     if drive.period is not None:
         sample = drive.sample(state, inputs, motion_now(state).seen_by(drive), h)
     rate, lagged = drive.setpoint_rate(state, u, h, sample)
-    seen = Seen(drive.mean_setpoint(state, u), *m.seen_by(drive), x, i, w_r, T, rate)
+    seen = ControllerState(drive.mean_setpoint(state, u), *m.seen_by(drive), x, i, w_r, T, rate)
     seen = seen if sample is None else seen.at(sample)
     asked = drive.effort(inputs, seen)
     effort = asked if sample is None else sample.mean(state["held_effort"], asked)
@@ -292,7 +292,7 @@ def over(
     drag = friction.drag(w)
     if friction.offset is not None:
         drag = drag - friction.offset
-    hidden = _hidden(actuator, state, inputs, e, error, m, h)
+    hidden = _hidden_states(actuator, state, inputs, e, error, m, h)
     return Over(
         Loads(gearbox.output_torque(tau), bench.load(m.q, w, inputs), drag, friction.stribeck(w)), e, hidden
     )
@@ -305,7 +305,7 @@ def integrand(drive: Drive, state: State, inputs: Inputs, m: MeanMotion, h: Scal
     return u - q if drive.error_of == "position" else u - w
 
 
-def _hidden(
+def _hidden_states(
     actuator: Actuator, state: State, inputs: Inputs, e: Electrical, error: Scalar, m: MeanMotion, h: Scalar
 ) -> dict[str, Scalar]:
     motor, drive, sample, after = actuator.motor, actuator.drive, e.sample, {}
@@ -346,7 +346,7 @@ def resistance(actuator: Actuator, J: Inertias, t: Loads, direction: Scalar) -> 
     return level + actuator.gearbox.loss(t.motor, other, J.rotor, J.load, direction)
 
 
-def bent(actuator: Actuator, state: State) -> Bent:
+def bristle_deflections(actuator: Actuator, state: State) -> Bent:
     """How far the bristles are bent."""
     return tuple(state[name] for name in actuator.friction.bristles)
 
@@ -356,7 +356,7 @@ def bend(actuator: Actuator, J: Inertias, t: Loads, z: Bent, w: Scalar, h: Scala
     return actuator.friction.deflect(z, w, resistance(actuator, J, t, side(w)), h)
 
 
-def _voltage_now(actuator: Actuator, state: State, inputs: Inputs, seen: Seen) -> Scalar:
+def _voltage_now(actuator: Actuator, state: State, inputs: Inputs, seen: ControllerState) -> Scalar:
     """Voltage before limits at one moment; a sampled law looks now where it is due."""
     drive, motor, gearbox = actuator.drive, actuator.motor, actuator.gearbox
     if drive.period is None:
@@ -378,7 +378,7 @@ def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scala
     w_r = gearbox.rotor_speed(m.w_rotor)
     x, known = state.get("integral", 0.0), state.get("current", 0.0)
     rate, _ = drive.setpoint_rate(state, u, 0.0)
-    seen = Seen(u, *m.seen_by(drive), x, known, w_r, T, rate)
+    seen = ControllerState(u, *m.seen_by(drive), x, known, w_r, T, rate)
     v = drive.limited(_voltage_now(actuator, state, inputs, seen), inputs)
     ceiling = motor.ceiling(T, state.get("overload"))
     i = known if motor.has_current_state else motor.steady_current(v, w_r, T, ceiling)

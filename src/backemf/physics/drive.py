@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import InvalidValue, MissingValue
 from ..registry import Registry
-from .law import TIE as TIE, Drive as Drive, Inputs as Inputs, Loop as Loop, Sample as Sample, Seen as Seen
+from .law import (
+    TIE as TIE,
+    ControllerState as ControllerState,
+    Drive as Drive,
+    Inputs as Inputs,
+    Loop as Loop,
+    Sample as Sample,
+)
 from .maths import Scalar, clip, maximum, minimum, where
 from .quantity import check_derived, part, present, quantity
 
@@ -28,7 +35,7 @@ class Brake(Drive):
     def equation(self) -> str:
         return "v = 0"
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         return 0.0 * seen.velocity
 
 
@@ -53,7 +60,7 @@ class Voltage(Drive):
     def equation(self) -> str:
         return "v = u"
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         return seen.setpoint
 
 
@@ -72,10 +79,12 @@ class Current(Drive):
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
     """Speed of the current loop; it matters only with an inductance."""
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         return seen.setpoint
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         return for_current(motor, effort, seen, self.bandwidth)
 
 
@@ -153,7 +162,7 @@ class Position(Regulator):
     def needs_velocity(self) -> bool:
         return self.volt_seconds_per_radian is not None
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         v = self.volts_per_radian * self.error(seen.setpoint - seen.position)
         if self.volts_per_radian_second is not None:
             v = v + self.volts_per_radian_second * seen.integral
@@ -161,7 +170,9 @@ class Position(Regulator):
             v = v - self.volt_seconds_per_radian * seen.velocity
         return v
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         return gearbox.forwards * effort
 
 
@@ -235,7 +246,7 @@ class Servo(Regulator):
     def needs_velocity(self) -> bool:
         return self.derivative is not None
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         duty = self.firmware_gain * self.proportional * self.error(seen.setpoint - seen.position)
         if self.integral is not None:
             duty = duty + present(self.firmware_integral_gain) * self.integral * seen.integral
@@ -244,7 +255,9 @@ class Servo(Regulator):
             duty = duty + present(self.firmware_derivative_gain) * self.derivative * rate
         return duty
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         return gearbox.forwards * present(self.supply_now(inputs)) * effort
 
 
@@ -271,11 +284,13 @@ class Velocity(Regulator):
     def needs_velocity(self) -> bool:
         return True
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         v = self.volt_seconds_per_radian * self.error(seen.setpoint - seen.velocity)
         return v if self.volts_per_radian is None else v + self.volts_per_radian * seen.integral
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         return gearbox.forwards * effort
 
 
@@ -338,7 +353,7 @@ class Impedance(Regulator):
     def needs_velocity(self) -> bool:
         return True
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         """Torque asked for at the output [N m]."""
         k_p = inputs.get("newton_metres_per_radian", self.newton_metres_per_radian)
         k_d = inputs.get("newton_metre_seconds_per_radian", self.newton_metre_seconds_per_radian)
@@ -348,7 +363,9 @@ class Impedance(Regulator):
         k_i = self.newton_metres_per_radian_second
         return tau if k_i is None else tau + k_i * seen.integral
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         per_ampere = gearbox.output_torque(motor.torque_constant)
         asked = effort / per_ampere  # the current that gives it
         if self.through == "voltage":
@@ -356,7 +373,7 @@ class Impedance(Regulator):
         return for_current(motor, asked, seen, self.bandwidth)
 
 
-def for_current(motor: Motor, asked: Scalar, seen: Seen, bandwidth: Scalar) -> Scalar:
+def for_current(motor: Motor, asked: Scalar, seen: ControllerState, bandwidth: Scalar) -> Scalar:
     """Voltage of a current loop: what holds the asked current, plus what changes it at the loop's
     bandwidth."""
     T = seen.temperature

@@ -6,18 +6,18 @@ electrical = copper + iron + conversion + friction + gear + load
 
 from __future__ import annotations
 
-from .actuator import Actuator, State, bend, bent, inertias, resistance, winding_temperature
+from .actuator import Actuator, State, bend, bristle_deflections, inertias, resistance, winding_temperature
 from .bench import Bench
 from .drive import Inputs
 from .maths import Scalar, absolute, side, where
-from .native import Stepped
+from .native import StepResult
 
 FLOWS = ("electrical", "copper", "iron", "conversion", "friction", "gear", "load")
 """Energy that moved in an interval [J]: taken in at the terminals, lost in the parts, or
 given to the load."""
 
 
-def flows(actuator: Actuator, bench: Bench, state: State, step: Stepped, h: Scalar) -> dict[str, Scalar]:
+def flows(actuator: Actuator, bench: Bench, state: State, step: StepResult, h: Scalar) -> dict[str, Scalar]:
     """Energy moved in a step of h seconds, for all motors together [J]."""
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     after, t, e, w = step.state, step.loads, step.over.electrical, step.w
@@ -37,9 +37,9 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: Stepped, h: Scal
         lost = lost - friction.offset * w * h
     gear = 0.0 * w
     if friction.bristle:
-        z = bent(actuator, state)
+        z = bristle_deflections(actuator, state)
         lost = lost + bend(actuator, step.J, t, z, w, h)[1] * w * h
-        lost = lost - (friction.bent(bent(actuator, after)) - friction.bent(z))
+        lost = lost - (friction.bent(bristle_deflections(actuator, after)) - friction.bent(z))
     else:
         d = side(w)
         level = friction.level(t.stribeck, t.motor, t.load, d)
@@ -61,7 +61,7 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: Stepped, h: Scal
     }
 
 
-def stored(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Scalar:
+def stored_energy(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Scalar:
     """Energy held in motion, magnetic field, bristle, teeth, cogging and the bench [J]; heat
     is not counted."""
     motor, gearbox = actuator.motor, actuator.gearbox
@@ -72,7 +72,7 @@ def stored(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Sc
     if motor.inductance is not None:
         total = total + 0.5 * gearbox.n_motors * motor.inductance * state["current"] ** 2
     if actuator.friction.bristle:
-        total = total + actuator.friction.bent(bent(actuator, state))
+        total = total + actuator.friction.bent(bristle_deflections(actuator, state))
     if gearbox.backlash is not None:
         total = total + _teeth(actuator, state)
     if motor.cogging is not None:

@@ -92,7 +92,7 @@ class JointLaw(NamedTuple):
         """Damping of the joint behind the limit: viscous friction and back-EMF [N m s/rad]."""
         return self.viscous + self.back_emf
 
-    def lumped(self) -> JointLaw:
+    def lump(self) -> JointLaw:
         """The same with back-EMF as viscous friction, where a simulator has one damping for both."""
         return self._replace(viscous=self.drag, back_emf=0.0)
 

@@ -26,7 +26,7 @@ MOST_PERIODS = 16
 """Longest difference of positions that a law's velocity is taken over [periods]."""
 
 
-class Seen(NamedTuple):
+class ControllerState(NamedTuple):
     """What a law looks at: the setpoint, the motion its sensor sees, its integral, the winding."""
 
     setpoint: Scalar
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     setpoint_rate: Scalar = 0.0
     """Of a setpoint that the law differentiates."""
 
-    def at(self, sample: Sample) -> Seen:
+    def at(self, sample: Sample) -> ControllerState:
         """What was there at a sampling instant."""
         motion = {"position": sample.position, "velocity": sample.velocity}
         return self._replace(setpoint=sample.setpoint, **motion)
@@ -269,11 +269,13 @@ class Drive(Part):
             gone = state[name]
         return after
 
-    def effort(self, inputs: Inputs, seen: Seen) -> Scalar:
+    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
         """What the law asks for, in its own unit (V, duty, A or N m): what a sampled law holds."""
         raise NotImplementedError
 
-    def applied(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen, effort: Scalar) -> Scalar:
+    def applied(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
         """Terminal voltage for an effort, before limits: what acts all the time."""
         return effort
 
@@ -302,7 +304,7 @@ class Drive(Part):
             rate = ((before - y) * mean_decay(h / T_f) + (u - before) * mean_rise(h / T_f)) / T_f
         return rate, y + h * rate
 
-    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: Seen) -> Scalar:
+    def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState) -> Scalar:
         """Terminal voltage before limits, of a law that looks now."""
         return self.applied(motor, gearbox, inputs, seen, self.effort(inputs, seen))
 

@@ -10,13 +10,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .actuator import Actuator, Inertias, Loads, Over, State, bend, bent, inertias, over, resistance
+from .actuator import (
+    Actuator,
+    Inertias,
+    Loads,
+    Over,
+    State,
+    bend,
+    bristle_deflections,
+    inertias,
+    over,
+    resistance,
+)
 from .bench import Bench
 from .drive import Inputs
 from .maths import Scalar, clip, growth, side, slope, where
 
 
-class Stepped(NamedTuple):
+class StepResult(NamedTuple):
     """A step that was taken."""
 
     state: dict[str, Scalar]
@@ -33,7 +44,7 @@ class Stepped(NamedTuple):
     """What friction saw of the inertias."""
 
 
-def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> Stepped:
+def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> StepResult:
     """h seconds later."""
     if bench.locked:
         still = 0.0 * state["velocity"]
@@ -51,18 +62,18 @@ def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scal
 
 def _commit(
     actuator: Actuator, bench: Bench, state: State, inputs: Inputs, v1: Scalar, w: Scalar, h: Scalar
-) -> Stepped:
+) -> StepResult:
     """The state after the step, for its final velocity v1 and mean velocity w."""
     t = over(actuator, bench, state, inputs, w, h)
     J = inertias(actuator, bench, inputs)
     after = {"position": state["position"] + h * w, "velocity": v1, **t.hidden}
     if actuator.gearbox.backlash is not None:
         after["rotor_position"], after["rotor_velocity"] = state["rotor_position"] + h * w, v1
-    z = bent(actuator, state)
+    z = bristle_deflections(actuator, state)
     if z and not bench.locked:
         z = bend(actuator, J, t.loads, z, w, h)[0]
     after |= dict(zip(actuator.friction.bristles, z, strict=True))
-    return Stepped({name: after[name] for name in actuator.states}, w, w, t, t.loads, J)
+    return StepResult({name: after[name] for name in actuator.states}, w, w, t, t.loads, J)
 
 
 def _smooth_velocity(
@@ -117,7 +128,7 @@ def _bristle_velocity(
     guessed with the bristle as a spring that slips at its level, which has a closed answer, and linearised
     there.
     """
-    v, z, J = state["velocity"], bent(actuator, state), inertias(actuator, bench, inputs)
+    v, z, J = state["velocity"], bristle_deflections(actuator, state), inertias(actuator, bench, inputs)
     mass = J.load + J.rotor
     t, dt = slope(lambda w: over(actuator, bench, state, inputs, w, h).loads, v)
 
@@ -143,7 +154,9 @@ def _bristle_velocity(
     return v1, 0.5 * (v + v1)
 
 
-def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> Stepped:
+def _step_with_backlash(
+    actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar
+) -> StepResult:
     """Rotor and output as two masses with the teeth between them, both linearised at once;
     friction and gear loss are the output's."""
     gearbox, friction = actuator.gearbox, actuator.friction
@@ -160,12 +173,12 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
     loads = t._replace(motor=c)
     dload = dt.load - dt.drag
     if friction.bristle:
-        z = bent(actuator, state)
+        z = bristle_deflections(actuator, state)
 
-        def held(w: Scalar) -> Scalar:
+        def hold_bristle(w: Scalar) -> Scalar:
             return bend(actuator, J, loads._replace(stribeck=friction.stribeck(w)), z, w, h)[1]
 
-        torque, dtorque = slope(held, v)
+        torque, dtorque = slope(hold_bristle, v)
         resisting, moves = -torque, True
         dload = dload - dtorque
     else:
@@ -192,6 +205,6 @@ def _step_with_backlash(actuator: Actuator, bench: Bench, state: State, inputs: 
     new: dict[str, Any] = {"position": q + h * w, "velocity": v1, **after.hidden}
     new |= {"rotor_position": q_r + h * w_r, "rotor_velocity": v_r1}
     if friction.bristle:
-        z = bend(actuator, J, seen, bent(actuator, state), w, h)[0]
+        z = bend(actuator, J, seen, bristle_deflections(actuator, state), w, h)[0]
         new |= dict(zip(friction.bristles, z, strict=True))
-    return Stepped({name: new[name] for name in actuator.states}, w, w_r, after, seen, J)
+    return StepResult({name: new[name] for name in actuator.states}, w, w_r, after, seen, J)

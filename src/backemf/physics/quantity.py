@@ -92,7 +92,7 @@ def part(cls: type[_T]) -> type[_T]:
             ):
                 unit = f.metadata.get("unit")
                 raise MissingValue(f"{made.__name__} needs {name}" + (f" (in {unit})" if unit else ""))
-        construct(self, **_measured(made, given))
+        construct(self, **_read_tolerances(made, given))
         _check_fields(self)
         if all(is_number(v) for v in parameters(self).values()):
             check = getattr(self, "check", None)
@@ -105,7 +105,7 @@ def part(cls: type[_T]) -> type[_T]:
     return made
 
 
-def _measured(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _read_tolerances(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
     """What was given, with texts such as "0.535 +- 0.002 kg" as numbers and their tolerances, where a part
     keeps tolerances."""
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
@@ -256,11 +256,11 @@ def _substitute(owner: Any, values: Mapping[str, Any], prefix: str) -> Any:
             if inside is not value:
                 changes[f.name] = inside
         elif "part" in f.metadata and any(given.startswith(path + ".") for given in values):
-            changes[f.name] = _made(f.metadata["part"], values, path + ".")
+            changes[f.name] = _make_part(f.metadata["part"], values, path + ".")
     return dataclasses.replace(owner, **changes) if changes else owner
 
 
-def _made(cls: Any, values: Mapping[str, Any], prefix: str) -> Any:
+def _make_part(cls: Any, values: Mapping[str, Any], prefix: str) -> Any:
     """A part that was absent, of the numbers that are given for it."""
     given = {path.removeprefix(prefix): x for path, x in values.items() if path.startswith(prefix)}
     needed = [f.name for f in fields_of(cls) if f.default is f.default_factory is dataclasses.MISSING]

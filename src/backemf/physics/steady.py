@@ -275,15 +275,15 @@ def no_load_speed(actuator: Actuator, v: float) -> float:
     low, high = 0.0, abs(ideal_speed(actuator, v))
     v = actuator.gearbox.forwards * abs(v)
 
-    def left(w: float) -> bool:
+    def has_torque(w: float) -> bool:
         """Whether torque is left: nothing for the load would be too little."""
         return bool(balance(actuator, v, np.asarray(w)).excess(0.0) < 0)
 
-    if not left(1e-12 * high):
+    if not has_torque(1e-12 * high):
         return 0.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if left(middle) else (low, middle)
+        low, high = (middle, high) if has_torque(middle) else (low, middle)
     return 0.5 * (low + high)
 
 

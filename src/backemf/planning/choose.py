@@ -48,7 +48,7 @@ class Budget(NamedTuple):
         return [int(k) for k in np.flatnonzero(enough) if list(picked).count(int(k)) < MOST_ALIKE]
 
 
-class Choice:
+class MotionChoice:
     """Information of candidates at draws of the start, (n_draws, n_candidates, n, n), and what was known
     before, (n_draws, n, n)."""
 
@@ -65,7 +65,7 @@ class Choice:
         return self.before + self.information[:, list(chosen)].sum(axis=1)
 
 
-def bounded(information: np.ndarray, unit: np.ndarray) -> np.ndarray:
+def bound_information(information: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Information (..., n, n) of motions, none of which tells a number better than `ALIKE` of its unit."""
     scaled = information * np.outer(unit, unit)
     values, vectors = np.linalg.eigh(scaled)
@@ -83,7 +83,7 @@ def _inverse(total: np.ndarray) -> np.ndarray:
     return np.linalg.inv(even) * scale[..., :, None] * scale[..., None, :]
 
 
-def choose(choice: Choice, budget: Budget) -> list[int]:
+def choose(choice: MotionChoice, budget: Budget) -> list[int]:
     """Candidates in the order in which they should be played, the most telling first; one may come twice."""
     picked: list[int] = []
     total = choice.before
@@ -97,10 +97,10 @@ def choose(choice: Choice, budget: Budget) -> list[int]:
         picked.append(fits[best])
         total = choice.of(picked)
         worth = float(choice.worth(total))
-    return exchanged(choice, picked, budget)
+    return exchange(choice, picked, budget)
 
 
-def exchanged(choice: Choice, picked: list[int], budget: Budget) -> list[int]:
+def exchange(choice: MotionChoice, picked: list[int], budget: Budget) -> list[int]:
     """The same with single motions replaced as long as that tells more."""
     each = np.moveaxis(choice.information, 1, 0)
     worth = float(choice.worth(choice.of(picked))) if picked else 0.0
@@ -142,22 +142,22 @@ def settings(look: Outlook) -> Iterator[Setting]:
     for name in ("mass", "inertia"):
         for factor in LOADS if own.get(name) else ():
             value = float(number(factor * own[name], 2))
-            words = f"the same with {name} {value:g} {BENCH_TRAITS[f'bench.{name}']['unit']}"
-            yield Setting(words, actuator, replace(bench, **{name: value}), sensing)
+            text = f"the same with {name} {value:g} {BENCH_TRAITS[f'bench.{name}']['unit']}"
+            yield Setting(text, actuator, replace(bench, **{name: value}), sensing)
         if own.get(name):
             break
     for path in GAIN:
         for factor in GAINS if path in actuator.parameters else ():
             value = float(number(factor * actuator.parameters[path], 2))
-            words = f"the same with {path} {value:g}"
-            yield Setting(words, actuator.replace(**{path: value}), bench, sensing)
+            text = f"the same with {path} {value:g}"
+            yield Setting(text, actuator.replace(**{path: value}), bench, sensing)
     if sensing.current is None:
         yield Setting(
             "the same with the current", actuator, bench, replace(sensing, current=Sensing().current)
         )
 
 
-def otherwise(
+def find_alternatives(
     look: Outlook,
     picked: Sequence[int],
     before: np.ndarray,
@@ -172,15 +172,15 @@ def otherwise(
     once = _relative(look, known + first)
     again = _relative(look, known + 2.0 * first)  # the same twice takes as long
     best: dict[str, tuple[float, str]] = {}
-    for one in settings(look):
-        more = _told_with(look, one, picked, limits)
+    for setting in settings(look):
+        more = _told_with(look, setting, picked, limits)
         if more is None:
             continue
         both = _relative(look, known + first + more)
         for path, old, new, plain in zip(errors, again, both, once, strict=True):
             left = errors[path] * new / plain
             if path in untold and new < WORTH * old and left < best.get(path, (np.inf, ""))[0]:
-                best[path] = (left, f"{one.words}: {number(100 * left, 2)} %")
+                best[path] = (left, f"{setting.words}: {number(100 * left, 2)} %")
     longer = _relative(look, known + LONGER * first)
     for path, new, plain in zip(errors, longer, once, strict=True):
         left = errors[path] * new / plain

@@ -20,7 +20,7 @@ LEVELS = (0.0, 0.75, -0.75)
 """Where slow motions take place, as shares of the reach: without a load, and with one to either side."""
 
 
-class Reach(NamedTuple):
+class MotionRange(NamedTuple):
     """Where a joint may be asked to go."""
 
     centre: float
@@ -32,7 +32,7 @@ class Reach(NamedTuple):
     """How many times slower than usual."""
 
 
-def family(reach: Reach) -> list[Motion]:
+def family(reach: MotionRange) -> list[Motion]:
     """Every motion that may be chosen, none of them checked against a limit yet."""
     made = [
         *_steps(reach),
@@ -45,12 +45,12 @@ def family(reach: Reach) -> list[Motion]:
     return [replace(one, name=f"{one.name}-{k}") for k, one in enumerate(made)]
 
 
-def _motion(reach: Reach, name: str, duration: float, track: Track) -> Motion:
+def _motion(reach: MotionRange, name: str, duration: float, track: Track) -> Motion:
     return Motion(name=name, duration=round(reach.pace * duration, 6), tracks={reach.joint: track})
 
 
 def _track(
-    reach: Reach,
+    reach: MotionRange,
     times: Sequence[float],
     levels: Sequence[float],
     *,
@@ -68,7 +68,7 @@ def _track(
     )
 
 
-def _steps(reach: Reach) -> Iterator[Motion]:
+def _steps(reach: MotionRange) -> Iterator[Motion]:
     """Steps between levels: torque, back-EMF, gain; small ones stay below the drive's limit."""
     for size in (1.0, 0.5, 0.2, 0.07):
         levels = [size * x for x in (0.0, 1.0, -0.5, 0.5, -1.0)]
@@ -81,16 +81,16 @@ def _steps(reach: Reach) -> Iterator[Motion]:
         yield _motion(reach, "reversals", times[-1] + 0.3, _track(reach, times, levels, between="hold"))
 
 
-def _swings(reach: Reach) -> Iterator[Motion]:
+def _swings(reach: MotionRange) -> Iterator[Motion]:
     """Chirps: inertia, delay, and friction over many speeds."""
     for share, low, high in ((0.9, 0.3, 1.2), (0.4, 0.5, 3.0), (0.15, 1.0, 6.0), (0.05, 2.0, 10.0)):
         slow = f"low={low / reach.pace!r}Hz high={high / reach.pace!r}Hz duration={2.5 * reach.pace!r}s"
-        words = f"chirp amplitude={share * reach.size!r}rad {slow}"
-        command = words + (f" offset={reach.centre!r}rad" if reach.centre else "")
+        text = f"chirp amplitude={share * reach.size!r}rad {slow}"
+        command = text + (f" offset={reach.centre!r}rad" if reach.centre else "")
         yield _motion(reach, "chirp", 2.5, Track(command=command))
 
 
-def _slow(reach: Reach) -> Iterator[Motion]:
+def _slow(reach: MotionRange) -> Iterator[Motion]:
     """Slow triangles: friction on both sides of a reversal, with a load and without."""
     for level in LEVELS:
         for size, duration in ((0.2, 2.5), (0.08, 2.0)):
@@ -100,7 +100,7 @@ def _slow(reach: Reach) -> Iterator[Motion]:
             yield _motion(reach, "slow", duration, _track(reach, times, levels))
 
 
-def _breakaways(reach: Reach) -> Iterator[Motion]:
+def _breakaways(reach: MotionRange) -> Iterator[Motion]:
     """Ramps so slow that the joint sticks before it gives way, in both directions."""
     for level in LEVELS:
         for size in (0.12, 0.03):
@@ -109,7 +109,7 @@ def _breakaways(reach: Reach) -> Iterator[Motion]:
             yield _motion(reach, "breakaway", 2.6, _track(reach, times, levels))
 
 
-def _coasts(reach: Reach) -> Iterator[Motion]:
+def _coasts(reach: MotionRange) -> Iterator[Motion]:
     """Lifted, held for a moment, let go; or let go while moving."""
     for level in (1.0, -1.0, 0.5, 0.25):
         track = _track(reach, (0.0, 0.5), (0.0, level), coast=0.8)
@@ -119,7 +119,7 @@ def _coasts(reach: Reach) -> Iterator[Motion]:
         yield _motion(reach, "throw-coast", 1.5, track)
 
 
-def _holds(reach: Reach) -> Iterator[Motion]:
+def _holds(reach: MotionRange) -> Iterator[Motion]:
     """Held against a load, and moved a little there: lifting and lowering."""
     for level in (0.9, -0.9):
         times = (0.0, 0.5, 0.9, 1.1, 1.5, 1.7)
@@ -152,7 +152,7 @@ class Extremes:
     """By how much a motion warms it, one row for each servo that was drawn [K]."""
 
 
-class Heat(NamedTuple):
+class HeatBudget(NamedTuple):
     """How much every motion warms the winding, (servos, motions), and how much all may together [K]."""
 
     of: np.ndarray
@@ -203,13 +203,13 @@ def extremes(outlook: Outlook, seed: int = 0) -> Extremes:
     )
 
 
-def heat_of(most: Extremes, limits: SafetyLimits) -> Heat:
+def heat_of(most: Extremes, limits: SafetyLimits) -> HeatBudget:
     """Motions follow one another: none of their heat counts as gone before the last has ended."""
     known = np.isfinite(most.hottest)
     if limits.temperature is None or not most.warming[:, known].any():
-        return Heat(np.zeros_like(most.warming), math.inf)
+        return HeatBudget(np.zeros_like(most.warming), math.inf)
     around = float((most.hottest[known] - most.warming[:, known].max(axis=0)).min())
-    return Heat(most.warming, limits.temperature - COOLER - around)
+    return HeatBudget(most.warming, limits.temperature - COOLER - around)
 
 
 def within(most: Extremes, limits: SafetyLimits) -> np.ndarray:

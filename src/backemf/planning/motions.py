@@ -76,9 +76,9 @@ class Track(Noun):
                 f"a track has {len(self.times)} times and {len(self.positions)} positions; expected as many"
             )
         if self.command:
-            one = signal.read(self.command)
-            if one.unit not in ("", "rad"):
-                raise InvalidValue(f"the command {self.command!r} is in {one.unit}; expected an angle")
+            command = signal.read(self.command)
+            if command.unit not in ("", "rad"):
+                raise InvalidValue(f"the command {self.command!r} is in {command.unit}; expected an angle")
         else:
             times = np.array(self.times, float)
             if (
@@ -147,7 +147,7 @@ class Motions(Noun):
     note: str = ""
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.motions]
+        names = [motion.name for motion in self.motions]
         if not names:
             raise InvalidValue("there are no motions; expected at least one")
         for name in names:
@@ -157,14 +157,14 @@ class Motions(Noun):
     @property
     def duration(self) -> float:
         """Of all, without the ways between [s]."""
-        return sum(one.duration for one in self.motions)
+        return sum(motion.duration for motion in self.motions)
 
     def for_joints(self, joints: Sequence[str]) -> None:
         """Refuse tracks for joints that are not there."""
-        for one in self.motions:
-            for name in one.tracks:
+        for motion in self.motions:
+            for name in motion.tracks:
                 if name != EVERY and name not in joints:
-                    raise UnknownName(f"joint of {one.name}", name, joints)
+                    raise UnknownName(f"joint of {motion.name}", name, joints)
 
     def write(self, path: Path | str, *, force: bool = False) -> Path:
         return store.write(self, path, force=force)

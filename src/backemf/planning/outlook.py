@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..identify.bench_numbers import within_tolerance
-from ..identify.options import FitOptions
-from ..identify.plants.bench import BenchPlant
+from ..identify.fit_options import FitOptions
+from ..identify.plants.bench_plant import BenchPlant
 from ..identify.problem import Problem, problem
 from ..identify.uncertainty import inverse
 from ..logs.log import Log, Signal
@@ -134,7 +134,7 @@ class Outlook:
                 moved.append(self.problem.free.inside(x))
         return moved
 
-    def seen(self, x: np.ndarray) -> list[np.ndarray]:
+    def predict(self, x: np.ndarray) -> list[np.ndarray]:
         """Position, current and velocity of every motion, (samples, 3)."""
         p = self.problem
         return p.of_logs(p.kernels.sensitivities(p.rows_of(x), p.S, p.batch, p.substeps)[0])
@@ -143,9 +143,9 @@ class Outlook:
         """The current along states of every motion."""
         p = self.problem
         servo, found = p.actuator_at(x), []
-        for one, rows in zip(p.logs, states, strict=True):
+        for log, rows in zip(p.logs, states, strict=True):
             here = dict(zip(p.system.states, rows.T, strict=True))
-            asked = dict(zip(p.system.inputs, one.inputs[one.samples].T, strict=True))
+            asked = dict(zip(p.system.inputs, log.inputs[log.samples].T, strict=True))
             current = np.asarray(signals(servo, here, asked)["current"], float)
             found.append(np.where(asked["enabled"] > 0.5, current, 0.0))
         return found
@@ -224,7 +224,7 @@ def outlook(
 ) -> Outlook:
     """The problem that a fit of these motions would be, at the start's numbers."""
     sensing = sensing or Sensing()
-    logs = [_unrecorded(one, bench, sensing, joint, settings or {}) for one in motions]
+    logs = [_planned_log(motion, bench, sensing, joint, settings or {}) for motion in motions]
     options = FitOptions(free_paths=free_paths, prior=prior, offset=rig and free_paths is None)
     p = BenchPlant(start=actuator, logs=logs, options=options).problem()
     more = within_tolerance(p.actuator, logs, p.free.paths)
@@ -242,7 +242,7 @@ def outlook(
     )
 
 
-def _unrecorded(
+def _planned_log(
     motion: Motion, bench: Bench, sensing: Sensing, joint: str, settings: dict[str, float]
 ) -> Log:
     """A log of a motion that nobody has played yet: what is asked is known, what is measured is not."""

@@ -23,13 +23,13 @@ from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
-from ..results.fit import Fit
+from ..results.fit_result import Fit
 from ..tables import number, table
-from .choose import Budget, Choice, bounded, choose, otherwise
-from .family import SHY, Heat, Reach, extremes, family, heat_of, nothing_fits, positions, within
+from .choose import Budget, MotionChoice, bound_information, choose, find_alternatives
+from .family import SHY, HeatBudget, MotionRange, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
-from .options import PlanOptions
 from .outlook import Outlook, Sensing, outlook
+from .plan_options import PlanOptions
 
 SECONDS = 20.0
 """Of all motions together, unless told [s]."""
@@ -47,7 +47,7 @@ leave out the motions that tell the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class ExpectedParameter:
     """What the planned logs will tell of one number."""
 
     path: str
@@ -71,7 +71,7 @@ class Expected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreseen:
+class ForeseenMotion:
     """One planned motion as the start's model runs it."""
 
     name: str
@@ -87,9 +87,9 @@ class Plan:
     """Motions to record, and what to expect of their logs; `record` plays what `write` writes."""
 
     motions: Motions
-    parameters: tuple[Expected, ...]
+    parameters: tuple[ExpectedParameter, ...]
     findings: tuple[Finding, ...]
-    foreseen: tuple[Foreseen, ...] = field(repr=False)
+    foreseen: tuple[ForeseenMotion, ...] = field(repr=False)
     actuator: Actuator = field(repr=False)
     """What was planned for: the start, with the friction that is looked for."""
     bench: Bench = field(repr=False)
@@ -105,7 +105,7 @@ class Plan:
     def __str__(self) -> str:
         moves = [(m.name, f"{m.duration:.1f} s", *_goes(f), _off(f)) for m, f in self._pairs()]
         rows = [
-            (p.path, p.value, p.unit, percent(p.before), percent(p.relative_error), _told(p), p.remedy)
+            (p.path, p.value, p.unit, percent(p.before), percent(p.relative_error), _is_told(p), p.remedy)
             for p in self.parameters
         ]
         said = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
@@ -117,20 +117,20 @@ class Plan:
         ]
         return "\n\n".join(part for part in parts if part)
 
-    def _pairs(self) -> list[tuple[Motion, Foreseen]]:
+    def _pairs(self) -> list[tuple[Motion, ForeseenMotion]]:
         return list(zip(self.motions.motions, self.foreseen, strict=True))
 
 
-def _goes(one: Foreseen) -> tuple[float, float, float]:
-    return float(one.position.min()), float(one.position.max()), float(np.abs(one.current).max())
+def _goes(motion: ForeseenMotion) -> tuple[float, float, float]:
+    return float(motion.position.min()), float(motion.position.max()), float(np.abs(motion.current).max())
 
 
-def _off(one: Foreseen) -> str:
-    off = one.time[one.enabled < 0.5]
+def _off(motion: ForeseenMotion) -> str:
+    off = motion.time[motion.enabled < 0.5]
     return f"from {off[0]:.2f} s" if len(off) else ""
 
 
-def _told(p: Expected) -> str:
+def _is_told(p: ExpectedParameter) -> str:
     return "yes" if p.determined else "no"
 
 
@@ -174,17 +174,19 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         settings=dict(options.settings or {}),
         rig=rig,
     )
-    before = _known(look, after)
+    before = _known_precision(look, after)
     xs = look.draws(N_DRAWS, options.seed)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
     budget = Budget(costs, np.array([options.seconds, *[heat.most] * len(heat.of)]))
-    picked = _chosen(look, feasible, xs, before, _wanted(look, options.target), budget)
+    picked = _choose_motions(look, feasible, xs, before, _wanted_places(look, options.target), budget)
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
-    rows = _expected(look, errors, look.relative(look.problem.first, inverse(before)))
+    rows = _expect(look, errors, look.relative(look.problem.first, inverse(before)))
     untold = [p.path for p in rows if not p.determined]
     if untold:
-        found = otherwise(look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits)
+        found = find_alternatives(
+            look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits
+        )
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
     return _plan_of(look, picked, rows, findings, limits, others, options.target)
@@ -225,7 +227,7 @@ def _check_bench(bench: Bench) -> None:
 def _plan_of(
     look: Outlook,
     picked: Sequence[int],
-    rows: Sequence[Expected],
+    rows: Sequence[ExpectedParameter],
     findings: Sequence[Finding],
     limits: SafetyLimits,
     others: Mapping[str, Track],
@@ -235,13 +237,13 @@ def _plan_of(
     motions = [
         replace(look.motions[k], name=f"{n + 1:02d}-{kind(look.motions[k])}") for n, k in enumerate(picked)
     ]
-    motions = [replace(one, tracks={**others, **one.tracks}) for one in motions]
+    motions = [replace(motion, tracks={**others, **motion.tracks}) for motion in motions]
     note = f"planned for {', '.join([target] if isinstance(target, str) and target else target) or 'all'}"
     return Plan(
         motions=Motions(motions=tuple(motions), limits=limits, note=note),
         parameters=tuple(rows),
         findings=tuple(findings),
-        foreseen=tuple(_foreseen(look, k, one.name) for k, one in zip(picked, motions, strict=True)),
+        foreseen=tuple(_foresee(look, k, motion.name) for k, motion in zip(picked, motions, strict=True)),
         actuator=look.problem.actuator,
         bench=look.bench,
     )
@@ -257,7 +259,7 @@ def _of_joint(fit: Fit, joint: str) -> Fit:
 
 def _candidates(
     actuator: Actuator, bench: Bench, limits: SafetyLimits, joint: str, **more: Any
-) -> tuple[Outlook, list[int], Heat]:
+) -> tuple[Outlook, list[int], HeatBudget]:
     """(what every motion would tell, places of those that keep to the limits, how each warms the winding).
     Where most are too wild, slower and smaller ones are looked at beside."""
     low, high = limits.position_low or 0.0, limits.position_high or 0.0
@@ -265,9 +267,9 @@ def _candidates(
     kept: list[Motion] = []
     name = "" if joint == EVERY else joint
     for sizes, pace in PACES:
-        reaches = [Reach(centre, size * (1.0 - 3.0 * SHY) * half, joint, pace) for size in sizes]
+        reaches = [MotionRange(centre, size * (1.0 - 3.0 * SHY) * half, joint, pace) for size in sizes]
         motions = kept + [one for reach in reaches for one in family(reach)]
-        motions = [replace(one, name=f"{kind(one)}-{k}") for k, one in enumerate(motions)]
+        motions = [replace(motion, name=f"{kind(motion)}-{k}") for k, motion in enumerate(motions)]
         look = outlook(actuator, bench, motions, joint=name, **more)
         most = extremes(look)
         feasible = [int(k) for k in np.flatnonzero(within(most, limits))]
@@ -280,7 +282,7 @@ def _candidates(
     raise AssertionError  # the last set returns or raises
 
 
-def _known(look: Outlook, after: Fit | None) -> np.ndarray:
+def _known_precision(look: Outlook, after: Fit | None) -> np.ndarray:
     """The precision of what is known before: the prior's, and what an earlier fit found."""
     precision = look.problem.free.precision
     if after is None:
@@ -296,7 +298,7 @@ def _known(look: Outlook, after: Fit | None) -> np.ndarray:
     return known
 
 
-def _wanted(look: Outlook, target: str | Sequence[str]) -> list[int]:
+def _wanted_places(look: Outlook, target: str | Sequence[str]) -> list[int]:
     """Places of the numbers that are looked for."""
     names = look.problem.free.names
     words = [w.strip() for w in (target.split(",") if isinstance(target, str) else target) if w.strip()]
@@ -312,7 +314,7 @@ def _wanted(look: Outlook, target: str | Sequence[str]) -> list[int]:
     return sorted(set(places))
 
 
-def _chosen(
+def _choose_motions(
     look: Outlook,
     feasible: list[int],
     xs: Sequence[np.ndarray],
@@ -322,21 +324,21 @@ def _chosen(
 ) -> list[int]:
     signed = [q.prior[1] if q.signed is not None else 0.1 for q in look.problem.free.parameters]
     unit = 10.0 * np.array(signed)
-    told = np.array([bounded(look.information(x).worth[feasible], unit) for x in xs])
+    told = np.array([bound_information(look.information(x).worth[feasible], unit) for x in xs])
     usable = np.isfinite(told).all(axis=(1, 2, 3))
-    choice = Choice(told[usable], np.array([before] * int(usable.sum())), wanted)
+    choice = MotionChoice(told[usable], np.array([before] * int(usable.sum())), wanted)
     order = choose(choice, budget)
     return [feasible[k] for k in order]
 
 
-def _expected(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[Expected]:
+def _expect(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[ExpectedParameter]:
     values = look.problem.values(look.problem.first)
     rows = []
     for place, k in enumerate(look.own):
         q = look.problem.free.parameters[k]
         before = float(known[place])
         rows.append(
-            Expected(
+            ExpectedParameter(
                 path=q.path,
                 value=values[q.name],
                 unit=q.unit,
@@ -347,7 +349,7 @@ def _expected(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[Expe
     return rows
 
 
-def _findings(rows: Sequence[Expected], look: Outlook, limits: SafetyLimits) -> list[Finding]:
+def _findings(rows: Sequence[ExpectedParameter], look: Outlook, limits: SafetyLimits) -> list[Finding]:
     told = []
     untold = [p for p in rows if not p.determined]
     if untold:
@@ -367,15 +369,15 @@ def _findings(rows: Sequence[Expected], look: Outlook, limits: SafetyLimits) -> 
     return told
 
 
-def kind(one: Motion) -> str:
+def kind(motion: Motion) -> str:
     """What sort of motion it is, by its name."""
-    return one.name.rstrip("0123456789-")
+    return motion.name.rstrip("0123456789-")
 
 
-def _foreseen(look: Outlook, k: int, name: str) -> Foreseen:
-    one, seen = look.problem.logs[k], look.seen(look.problem.first)[k]
+def _foresee(look: Outlook, k: int, name: str) -> ForeseenMotion:
+    one, seen = look.problem.logs[k], look.predict(look.problem.first)[k]
     asked = dict(zip(look.problem.system.inputs, one.inputs[one.samples].T, strict=True))
-    return Foreseen(
+    return ForeseenMotion(
         name=name,
         time=one.time[one.samples],
         target=asked["position_target"],

@@ -16,7 +16,7 @@ from ..findings import Finding
 from ..physics.actuator import Actuator
 from ..physics.quantity import quantities
 from ..statistics import Coordinate
-from ..tables import Displayed, Overview, interval, number, table
+from ..tables import NotebookDisplay, Overview, interval, number, table
 from .spread import Paths, Spread
 
 TOGETHER = ("motor.torque_constant", "motor.back_emf_constant")
@@ -66,7 +66,7 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Population(Displayed, store.Noun):
+class Population(NotebookDisplay, store.Noun):
     """What a fleet shares: the middle unit, the spread of each number with its error, what goes together."""
 
     name: str
@@ -135,7 +135,7 @@ class Population(Displayed, store.Noun):
         for path, p in self.parameters.items():
             if p.signed or p.above or not p.value or path not in self.actuator.parameters:
                 continue
-            group = [path, *(name for name, one in self.parameters.items() if one.above == path)]
+            group = [path, *(name for name, parameter in self.parameters.items() if parameter.above == path)]
             if path in TOGETHER:
                 group = [name for name in TOGETHER if name in self.actuator.parameters]
             units[tuple(group)] = p.spread * p.as_share

@@ -14,7 +14,7 @@ from ..logs.log import Log
 from ..logs.robot import Robot
 from ..physics.bench import Bench
 from ..signal import Command, read as read_command
-from .fit import Fit, FittedLog
+from .fit_result import Fit, FittedLog
 
 
 def read_again(
@@ -37,17 +37,17 @@ def read_again(
         try:
             logs += reading.read(*files, map=told or None, progress=progress, **options)
         except BackemfError:
-            if map or not told or any(_known(fit, path) for path in files):
+            if map or not told or any(_remembered_logs(fit, path) for path in files):
                 raise
             logs += reading.read(*files, progress=progress, **options)  # its columns have other names
     told_here = {name: value is not None for name, value in options.items()}
     return [_as_before(fit, log, told_here) for log in logs]
 
 
-def _known(fit: Fit, path: Path) -> list[FittedLog]:
+def _remembered_logs(fit: Fit, path: Path) -> list[FittedLog]:
     """What the fit remembers of the logs of a file: of the very place, or else of the name."""
-    here = [one for one in fit.logs if one.source and Path(one.source) == path]
-    return here or [one for one in fit.logs if one.source and places(one.source)[-1] == path.name]
+    here = [log for log in fit.logs if log.source and Path(log.source) == path]
+    return here or [log for log in fit.logs if log.source and places(log.source)[-1] == path.name]
 
 
 def places(source: str) -> tuple[str, ...]:
@@ -59,11 +59,11 @@ def _alike(fit: Fit, files: Sequence[Path], map: Any) -> list[tuple[list[Path], 
     """Files together that are read the same way, in order."""
     if map:
         return [(list(files), map)]
-    common = {one.told for one in fit.logs}
+    common = {log.told for log in fit.logs}
     usual = next(iter(common)) if len(common) == 1 else ()
     groups: list[tuple[list[Path], Any]] = []
     for path in files:
-        told = next((one.told for one in _known(fit, path)), usual)
+        told = next((one.told for one in _remembered_logs(fit, path)), usual)
         if groups and groups[-1][1] == told:
             groups[-1][0].append(path)
         else:
@@ -89,7 +89,7 @@ def _as_before(fit: Fit, log: Log, told_here: Mapping[str, bool]) -> Log:
 
 def _with_bench(fit: Fit, log: Log, own: FittedLog | None) -> Log:
     """The log on the bench that it had in the fit, or that all logs of the fit had."""
-    benches = [one.bench for one in fit.logs]
+    benches = [log.bench for log in fit.logs]
     bench, whose = (own.bench, "as in the fit") if own is not None else (None, "")
     if own is None and log.bench is None and benches and all(b == benches[0] for b in benches):
         bench, whose = benches[0], "as every log of the fit has it"

@@ -82,18 +82,20 @@ class Command:
 
     def __str__(self) -> str:
         """The words that `read` reads back."""
-        told = [f"{f.name}={_digits(getattr(self, f.name))}{self._spelled(f)}" for f in self._told()]
+        told = [
+            f"{f.name}={_digits(getattr(self, f.name))}{self._unit_words(f)}" for f in self._told_fields()
+        ]
         return " ".join([self.name, *told])
 
     def __repr__(self) -> str:
-        told = [f"{f.name}={_short(getattr(self, f.name))}" for f in self._told()]
+        told = [f"{f.name}={_short(getattr(self, f.name))}" for f in self._told_fields()]
         told += [f"unit={self.unit!r}"] if self.unit else []
         return f"{self.name.replace('-', '_')}({', '.join(told)})"
 
-    def _told(self) -> list[dataclasses.Field]:
+    def _told_fields(self) -> list[dataclasses.Field]:
         return [f for f in numbers_of(self) if getattr(self, f.name) != f.default]
 
-    def _spelled(self, f: dataclasses.Field) -> str:
+    def _unit_words(self, f: dataclasses.Field) -> str:
         unit = unit_of(f, self.unit) if self.unit or f.metadata["sort"] in ("s", "Hz") else ""
         return "" if unit == "1" else unit.replace(" ", "*")
 

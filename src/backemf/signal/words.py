@@ -36,9 +36,9 @@ def words(text: str) -> tuple[str, dict[str, str]]:
     name = name.strip(" \t\n,;")
     if not re.fullmatch(r"[\w-]+", name) or "" in values.values():
         key = next((k for k, v in values.items() if not v), "")
-        wrong = f"has nothing behind {key}=" if key else "does not begin with one name"
+        mistakes = f"has nothing behind {key}=" if key else "does not begin with one name"
         raise InvalidValue(
-            f"{text!r} {wrong}; expected a name and NAME=VALUE, as in 'step size=1rad at=0.5s'"
+            f"{text!r} {mistakes}; expected a name and NAME=VALUE, as in 'step size=1rad at=0.5s'"
         )
     return name.lower(), values
 
@@ -58,14 +58,14 @@ def read(text: str, unit: str = "") -> Command:
     valid = [*fields, *ends, *(["period"] if "frequency" in fields else [])]
     if unknown := [key for key in given if key not in valid]:
         raise UnknownName(f"word of {name}", unknown[0], valid)
-    unit = unit or _said(kind, given)
+    unit = unit or _stated_unit(kind, given)
     sorts = {**dict.fromkeys(ends, unit), "period": "s", **{k: unit_of(f, unit) for k, f in fields.items()}}
     values: dict[str, Any] = {k: si(value, sorts[k], f"{k} of {name}") for k, value in given.items()}
     _replace_period(name, given, values)
     if given.keys() & set(ends):
         values |= _shape(name, given, values, valid)
     for key in (f.name for f in fields.values() if f.default is dataclasses.MISSING):
-        _needed(values, key, name, valid)
+        _require(values, key, name, valid)
     if "seed" in values and values["seed"] == round(values["seed"]):
         values["seed"] = int(values["seed"])
     return kind(unit=unit, **values)
@@ -73,7 +73,7 @@ def read(text: str, unit: str = "") -> Command:
 
 def _shape(name: str, given: Mapping[str, str], values: dict[str, Any], valid: list[str]) -> dict[str, float]:
     """What stands for `from` and `to`, which are taken out of the values."""
-    told = SHAPES[name](values.pop("from", 0.0), _needed(values, "to", name, valid))
+    told = SHAPES[name](values.pop("from", 0.0), _require(values, "to", name, valid))
     values.pop("to")
     for key in told:
         _only_one(name, given, "from/to", key)
@@ -91,19 +91,19 @@ def _replace_period(name: str, given: Mapping[str, str], values: dict[str, Any])
     values["frequency"] = 1.0 / period
 
 
-def _needed(values: Mapping[str, Any], key: str, name: str, valid: list[str]) -> Any:
+def _require(values: Mapping[str, Any], key: str, name: str, valid: list[str]) -> Any:
     if key not in values:
         also = {"frequency": " or period", "amplitude": " (or from and to)"}.get(key, "")
         raise MissingValue(f"{name} needs {key}{also}; its words are: {', '.join(valid)}")
     return values[key]
 
 
-def _only_one(name: str, given: Mapping[str, str], one: str, other: str) -> None:
+def _only_one(name: str, given: Mapping[str, str], text: str, other: str) -> None:
     if other in given:
-        raise InvalidValue(f"{name} has both {one} and {other}; expected one of them")
+        raise InvalidValue(f"{name} has both {text} and {other}; expected one of them")
 
 
-def _said(kind: type[Command], given: Mapping[str, str]) -> str:
+def _stated_unit(kind: type[Command], given: Mapping[str, str]) -> str:
     """What the words say that a command is in; empty where they do not."""
     own = {f.name: f for f in numbers_of(kind) if f.metadata["sort"].startswith(VALUE)}
     for key, text in given.items():

@@ -11,7 +11,7 @@ import numpy as np
 from ..engine.simulate import Trajectory, simulate
 from ..errors import BackemfError
 from ..physics.actuator import Actuator
-from .motions import Motion
+from .reference_motions import ReferenceMotion
 
 CLOSE = 2e-5
 """References are integrated until halving the step changes no position by more [rad or m]."""
@@ -38,20 +38,20 @@ def with_settings(actuator: Actuator) -> Tuned:
 
 
 def positions(
-    actuator: Actuator | Tuned, motions: Sequence[Motion], substeps: Sequence[int] | None = None
+    actuator: Actuator | Tuned, motions: Sequence[ReferenceMotion], substeps: Sequence[int] | None = None
 ) -> np.ndarray:
     """Positions of every motion, one after the other; to tolerance, or with these steps in a sample."""
     return np.concatenate([run.position for run in _runs(actuator, motions, substeps)])
 
 
-def enough(actuator: Actuator | Tuned, motions: Sequence[Motion]) -> list[int]:
+def enough(actuator: Actuator | Tuned, motions: Sequence[ReferenceMotion]) -> list[int]:
     """Steps in a sample that each motion needs in a search; actuators like it then need no trials."""
     return [run.substeps for run in _runs(actuator, motions, close=COARSE)]
 
 
 def _runs(
     actuator: Actuator | Tuned,
-    motions: Sequence[Motion],
+    motions: Sequence[ReferenceMotion],
     substeps: Sequence[int] | None = None,
     close: float = CLOSE,
 ) -> Iterator[Trajectory]:
@@ -95,8 +95,8 @@ def best(
     make: Callable[[np.ndarray], Actuator | Tuned],
     x0: Sequence[float],
     scale: Sequence[float],
-    rich: np.ndarray,
-    motions: Sequence[Motion],
+    reference: np.ndarray,
+    motions: Sequence[ReferenceMotion],
     most: int = 25,
 ) -> BestNumbers:
     """Numbers x >= 0 with which `make(x)` comes closest to the rich positions;
@@ -106,14 +106,14 @@ def best(
     x0_, size = np.asarray(x0, float), np.asarray(scale, float)
     fine = enough(make(x0_), motions)
     before = positions(make(x0_), motions, fine)
-    weight = _weights(before - rich, motions)
-    y_start, pull = x0_ / size, PULL * np.sqrt(rich.size)
+    weight = _weights(before - reference, motions)
+    y_start, pull = x0_ / size, PULL * np.sqrt(reference.size)
 
     def residual(y: np.ndarray) -> np.ndarray:
         try:
-            off = weight * (positions(make(np.abs(y) * size), motions, fine) - rich)
+            off = weight * (positions(make(np.abs(y) * size), motions, fine) - reference)
         except BackemfError:
-            return np.full(rich.size + x0_.size, 1e3)
+            return np.full(reference.size + x0_.size, 1e3)
         bounded = np.nan_to_num(off, nan=1e3, posinf=1e3, neginf=-1e3).clip(-1e3, 1e3)
         return np.concatenate([bounded, pull * (y - y_start)])
 
@@ -124,14 +124,14 @@ def best(
         tried.append(least_squares(residual, y0, x_scale=np.maximum(y0, 0.1), **how))
     least = min(tried, key=lambda r: r.cost)
     if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):
-        return BestNumbers(x0_, difference(positions(make(x0_), motions), rich))
+        return BestNumbers(x0_, difference(positions(make(x0_), motions), reference))
     x = np.abs(least.x) * size
-    after = difference(positions(make(x), motions), rich)
-    kept = difference(positions(make(x0_), motions), rich)
+    after = difference(positions(make(x), motions), reference)
+    kept = difference(positions(make(x0_), motions), reference)
     return BestNumbers(x, after) if after.rms < kept.rms else BestNumbers(x0_, kept)
 
 
-def _weights(d: np.ndarray, motions: Sequence[Motion]) -> np.ndarray:
+def _weights(d: np.ndarray, motions: Sequence[ReferenceMotion]) -> np.ndarray:
     """One over the closed forms' own RMS error in each motion,
     so that one which the poor model cannot make does not spoil the others."""
     parts = np.split(d, np.cumsum([len(m.time) for m in motions])[:-1])

@@ -42,12 +42,12 @@ from .spec import (
     absorb,
     carry,
     check_direction,
-    cooled,
     drop,
     for_ever,
-    given,
+    present_at,
+    without_heat,
 )
-from .write import weighed
+from .write import weigh_losses
 
 MOTOR = {"kt": "torque_constant", "R": "resistance", "armature": "rotor_inertia"}
 _M1 = {"friction_base": "coulomb", "friction_viscous": "viscous"}
@@ -85,7 +85,7 @@ NEAREST = {"viscous": "m1", "coulomb": "m1", "stribeck": "m2", "lugre": "m2", "l
 """The model of a friction that has another name there."""
 
 
-class Read(NamedTuple):
+class ImportedActuator(NamedTuple):
     """An actuator from a parameter file, with what else the file says."""
 
     actuator: Actuator
@@ -96,7 +96,7 @@ class Read(NamedTuple):
     """q_offset [rad]: the joint's zero against the recordings', where it was identified."""
 
 
-def read(path: Path | str, *, drive: Drive | None = None) -> Read:
+def read(path: Path | str, *, drive: Drive | None = None) -> ImportedActuator:
     """An actuator from a BAM parameter file; a missing or unknown key is an error.
     Without a drive, its voltage is the command."""
     try:
@@ -109,7 +109,7 @@ def read(path: Path | str, *, drive: Drive | None = None) -> Read:
     return parse(content, drive=drive, where=Path(path).name)
 
 
-def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> Read:
+def parse(content: Any, *, drive: Drive | None = None, where: str = "the parameters") -> ImportedActuator:
     """As `read`, for the decoded JSON."""
     model = _checked_model(content, where)
     kind, names = MODELS[model]
@@ -118,9 +118,13 @@ def parse(content: Any, *, drive: Drive | None = None, where: str = "the paramet
         values["static"] += values["coulomb"]
     K_t, R, J = (float(content[key]) for key in MOTOR)
     motor = Motor(torque_constant=K_t, resistance=R, rotor_inertia=J)
-    made = Actuator(motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive)
+    actuator = Actuator(
+        motor=motor, friction=kind(**values), drive=drives.Voltage() if drive is None else drive
+    )
     offset = content.get("q_offset")
-    return Read(made, model, str(content["actuator"]), None if offset is None else float(offset))
+    return ImportedActuator(
+        actuator, model, str(content["actuator"]), None if offset is None else float(offset)
+    )
 
 
 def _checked_model(content: Any, where: str) -> str:
@@ -215,20 +219,20 @@ CONSTANTS = absorb(
     when=lambda a: a.motor.torque_constant != a.motor.back_emf_at(None),
     remarks="one constant for K_t and K_e",
 )
-LIMITS = drop("motor.limits", ABSENT, when=given("motor.limits"))
+LIMITS = drop("motor.limits", ABSENT, when=present_at("motor.limits"))
 LACKS = (
     CONSTANTS,
-    drop("motor.saturation_current", ABSENT, when=given("motor.saturation_current")),
-    drop("motor.inductance", ABSENT, when=given("motor.inductance")),
+    drop("motor.saturation_current", ABSENT, when=present_at("motor.saturation_current")),
+    drop("motor.inductance", ABSENT, when=present_at("motor.inductance")),
     drop(
         "motor.thermal, limits.safe_current, limits.derating_start, limits.derating_end",
         ABSENT,
-        when=given("motor.thermal"),
+        when=present_at("motor.thermal"),
         path="motor.thermal",
         thermal=None,
-        limits=cooled,
+        limits=without_heat,
     ),
-    drop("motor.cogging", ABSENT, when=given("motor.cogging")),
+    drop("motor.cogging", ABSENT, when=present_at("motor.cogging")),
     LIMITS,
     drop("gearbox.efficiency", ABSENT, when=lambda a: a.gearbox.efficiency not in (None, 1.0)),
     LAW_PLAY._replace(lose=lambda a, r: [loss._replace(text=ABSENT) for loss in LAW_PLAY.lose(a, r)]),
@@ -250,7 +254,7 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
     content, losses = parameters(actuator, request.joint), spec.losses(actuator, request)
     drive = replace(actuator.drive, **actuator.drive.without_push)
     carried = replace(parse(content, drive=drive).actuator, motion=actuator.motion)
-    return TargetLaw(content, carried, weighed(actuator, carried, losses, request))
+    return TargetLaw(content, carried, weigh_losses(actuator, carried, losses, request))
 
 
 def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
@@ -317,12 +321,12 @@ def _settle_isaac(spec: TargetSpec, actuator: Actuator, request: Request) -> Tar
     content, losses = _as_m5(parameters(actuator, request.joint)), spec.losses(actuator, request)
     steps = round((actuator.drive.delay or 0.0) / request.timestep)
     most = _largest_current(actuator, content["kt"])
-    carried = _carried(actuator, content, most, steps * request.timestep)
+    carried = _carried_actuator(actuator, content, most, steps * request.timestep)
     given_ = {"armature": content["armature"], **_firmware(actuator), "max_current": most}
     stall = given_["vin"] * given_["max_pwm"] * content["kt"] / content["R"]
     given_ |= {"actuator_effort_limit": 2.0 * stall, "min_delay": steps, "max_delay": steps}
     law = {**{k: v for k, v in content.items() if k != "armature"}, **given_}
-    return TargetLaw(law, carried, weighed(actuator, carried, losses, request))
+    return TargetLaw(law, carried, weigh_losses(actuator, carried, losses, request))
 
 
 OUTER = ("armature", "actuator_effort_limit", "kp_fw", "vin", "min_delay", "max_delay")
@@ -380,7 +384,7 @@ def _largest_current(actuator: Actuator, kt: float) -> float:
     return 0.0 if most is None else abs(float(actuator.gearbox.output_torque(most))) / kt
 
 
-def _carried(actuator: Actuator, content: dict[str, Any], most: float, delay: float) -> Actuator:
+def _carried_actuator(actuator: Actuator, content: dict[str, Any], most: float, delay: float) -> Actuator:
     """The same law as an actuator."""
     drive = actuator.drive
     gone: dict[str, Any] = {

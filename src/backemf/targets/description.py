@@ -27,15 +27,15 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue
 from ..mujoco.models import by_joint
-from ..mujoco.xml import Edit, applied, scan, with_attributes
+from ..mujoco.xml import Edit, apply_edits, scan, with_attributes
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.joint_law import NO_EMF, JointLaw, capability
 from .approximate import best, positions
-from .drake import inputs_at, moved, parsed, simulator
-from .motions import Clocked, motions_of, reference_inertia
-from .mujoco.dcmotor import attributes
-from .mujoco.into import Edited
+from .drake import inputs_at, parse_plant, run_case, simulator
+from .mujoco.dcmotor_target import attributes
+from .mujoco.into import EditedModel
+from .reference_motions import SimulationCase, motions_of, reference_inertia
 from .result import Account, Export, Request, number, xml_comment
 from .spec import (
     LAW_DRIVE,
@@ -56,7 +56,7 @@ from .spec import (
     drop,
     header,
 )
-from .write import account, closed_law, tuned, weighed
+from .write import account, closed_law, tune_actuator, weigh_losses
 
 STAND_IN = "of the stand-in body; the bench's inertia takes its place"
 INERT = {
@@ -128,7 +128,9 @@ def _settle_plain(spec: TargetSpec, actuator: Actuator, request: Request) -> Tar
     closed = closed_law(actuator, request.load, request.amplitude)
     law = JointLaw.of(actuator, request.load, request.amplitude)._replace(stiffness=closed.stiffness)
     bare = closed._replace(armature=0.0)
-    costs = weighed(actuator, tuned(actuator, bare, request), spec.losses(actuator, request), request)
+    costs = weigh_losses(
+        actuator, tune_actuator(actuator, bare, request), spec.losses(actuator, request), request
+    )
     return TargetLaw(law, bare.actuator(actuator), costs)
 
 
@@ -195,7 +197,7 @@ def controller_in(text: str) -> JointLaw:
     return SDF.read_law(given)
 
 
-def _run_plain(language: str, files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+def _run_plain(language: str, files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
     """Positions when Drake loads the file and the header's law drives its joint.
 
     Drake clips at the file's own effort limit; back-EMF acts behind it, and an open winding has none.
@@ -208,7 +210,7 @@ def _run_plain(language: str, files: Mapping[str, str], joint: str, case: Clocke
         effort = law.stiffness * (u.position - q) + law.damping * (u.velocity - w)
         return effort + (law.gain or 1.0) * u.effort, -law.back_emf * w
 
-    return moved(parsed(text, language, joint, case.timestep), case, beside)
+    return run_case(parse_plant(text, language, joint, case.timestep), case, beside)
 
 
 def _plain(label: str, rows: tuple[Row, ...], inert: Mapping[str, str] = PLAIN_INERT) -> TargetSpec:
@@ -277,18 +279,18 @@ def _settle_drake(spec: TargetSpec, actuator: Actuator, request: Request) -> Tar
     closed = closed_law(actuator, request.load, request.amplitude)._replace(friction=0.0)
     losses = spec.losses(actuator, request)
     if not (request.method == "simulation" and actuator.friction.dry):
-        costs = weighed(actuator, tuned(actuator, closed, request), losses, request)
+        costs = weigh_losses(actuator, tune_actuator(actuator, closed, request), losses, request)
         return TargetLaw(closed, closed.actuator(actuator), costs)
     motions, over = motions_of(actuator, request)
-    rich = positions(actuator, motions)
+    reference = positions(actuator, motions)
     able, drag = capability(actuator, request.amplitude), closed.viscous
 
     def at(y: np.ndarray) -> JointLaw:
         return closed._replace(viscous=max(float(y[0]), drag))
 
     scale = [max(drag, 0.02 * able.stall / able.speed)]
-    fit = best(lambda y: tuned(actuator, at(y), request), [drag], scale, rich, motions)
-    costs: Account = account(actuator, losses, fit.difference, rich, motions, over)
+    fit = best(lambda y: tune_actuator(actuator, at(y), request), [drag], scale, reference, motions)
+    costs: Account = account(actuator, losses, fit.difference, reference, motions, over)
     return TargetLaw(at(fit.x), at(fit.x).actuator(actuator), costs)
 
 
@@ -390,14 +392,14 @@ DRAKE = TargetSpec(
     settle=_settle_drake,
     place=_place_drake,
     inert=INERT,
-    run=lambda files, joint, case: moved(
-        parsed(next(iter(files.values())), "urdf", joint, case.timestep), case
+    run=lambda files, joint, case: run_case(
+        parse_plant(next(iter(files.values())), "urdf", joint, case.timestep), case
     ),
     simulator=simulator,
 )
 
 
-def into_urdf(exports: Mapping[str, Export], path: Path | str) -> Edited:
+def into_urdf(exports: Mapping[str, Export], path: Path | str) -> EditedModel:
     """Limits, damping and friction of joints, by name or regular expression, in a user's own URDF; every
     other byte stays.
 
@@ -431,4 +433,6 @@ def into_urdf(exports: Mapping[str, Export], path: Path | str) -> Edited:
                 at = content.rindex(b"</", joint.opened, joint.end)
                 edits.append(Edit(joint, at, at, f"  <{tag} {attributes(values)}/>\n  ".encode()))
             changes += [f"joint {name}: {tag} {k} {was[k]} became {v}" for k, v in values.items()]
-    return Edited(applied(edits), tuple(changes), "the XML was parsed", exports=tuple(exports.values()))
+    return EditedModel(
+        apply_edits(edits), tuple(changes), "the XML was parsed", exports=tuple(exports.values())
+    )

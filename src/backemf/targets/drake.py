@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, NotAvailable
-from .motions import Clocked
+from .reference_motions import SimulationCase
 
 LOST = 1e6
 """Positions beyond this [rad or m] are not a motion any more."""
@@ -64,7 +64,7 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-class Parsed(NamedTuple):
+class ParsedPlant(NamedTuple):
     """A plant of one joint, before it is finalised."""
 
     plant: Any
@@ -72,7 +72,7 @@ class Parsed(NamedTuple):
     actuator: Any
 
 
-def parsed(text: str, language: str, joint: str, timestep: float) -> Parsed:
+def parse_plant(text: str, language: str, joint: str, timestep: float) -> ParsedPlant:
     """The file as Drake reads it; InvalidValue with Drake's own words where it cannot."""
     multibody = _drake()
     plant = multibody.plant.MultibodyPlant(timestep)
@@ -93,12 +93,12 @@ def parsed(text: str, language: str, joint: str, timestep: float) -> Parsed:
             f"Drake finds no actuator on joint {joint!r} of the {language}; expected a transmission or an"
             " effort limit above 0"
         )
-    return Parsed(plant, at, own[0])
+    return ParsedPlant(plant, at, own[0])
 
 
-def _check(made: Parsed) -> None:
+def _check(plant: ParsedPlant) -> None:
     """Refuse numbers that Drake would take and make nonsense of."""
-    joint, actuator = made.joint, made.actuator
+    joint, actuator = plant.joint, plant.actuator
     given = {
         "damping": joint.default_damping(),
         "rotor inertia": actuator.default_rotor_inertia(),
@@ -113,11 +113,11 @@ def _check(made: Parsed) -> None:
         )
 
 
-def moved(made: Parsed, case: Clocked, beside: Beside | None = None) -> np.ndarray:
+def run_case(parsed_plant: ParsedPlant, case: SimulationCase, beside: Beside | None = None) -> np.ndarray:
     """Positions at the case's moments. Its targets go to the file's own controller and actuator; with a
     controller beside the file, what that asks for goes to the actuator instead."""
-    _check(made)
-    plant, joint, actuator = made
+    _check(parsed_plant)
+    plant, joint, actuator = parsed_plant
     free = np.full(1, math.inf)  # the range of the stand-in: the bench has no stops
     joint.set_position_limits(-free, free)
     world, child = plant.world_frame(), joint.child_body()
@@ -162,7 +162,7 @@ class PlantInputs(NamedTuple):
     effort: float
 
 
-def inputs_at(case: Clocked, k: int) -> PlantInputs:
+def inputs_at(case: SimulationCase, k: int) -> PlantInputs:
     sent = {
         name: factor * float(case.command[name][k])
         for name, factor in case.ctrl.items()
@@ -172,7 +172,7 @@ def inputs_at(case: Clocked, k: int) -> PlantInputs:
     return PlantInputs(position, velocity, sum(sent.values()))
 
 
-def _inertia(case: Clocked) -> Any:
+def _inertia(case: SimulationCase) -> Any:
     tree, J = _drake().tree, max(case.inertia, LEAST)
     mass, per_mass = (J, 1.0) if case.motion == "linear" else (1.0, J)
     return tree.SpatialInertia(mass, np.zeros(3), tree.UnitInertia(per_mass, per_mass, per_mass))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..datasheets.datasheet import Datasheet
-from ..datasheets.parts import Part, part
+from ..datasheets.parts import CataloguePart, part
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..logs.log import Log
@@ -20,8 +20,8 @@ from ..mujoco.dcmotor import INTEGRATORS, VERSIONS, release
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..registry import load
-from ..results.fit import Fit
-from .options import DRAWING as DRAWING, METHODS, ExportOptions, scopes_of
+from ..results.fit_result import Fit
+from .export_options import DRAWING as DRAWING, METHODS, ExportOptions, scopes_of
 from .result import (
     NOT_RUN as NOT_RUN,
     NOTHING_LOST as NOTHING_LOST,
@@ -29,10 +29,10 @@ from .result import (
     Effect as Effect,
     Export as Export,
     Request as Request,
+    changed_numbers as changed_numbers,
     complete as complete,
     hash_comment as hash_comment,
     header as header,
-    moved as moved,
     number as number,
     request_of as request_of,
     xml_comment as xml_comment,
@@ -56,7 +56,7 @@ def parse_target(text: str) -> tuple[str, str]:
     name, at, version = text.partition("@")
     target = TARGETS[name]
     if not at:
-        version = _installed() if target.default == "installed" else target.default
+        version = _mujoco_version() if target.default == "installed" else target.default
     if target.versions == ("any",):
         return name, version or "any"
     if name == "mujoco":
@@ -68,7 +68,7 @@ def parse_target(text: str) -> tuple[str, str]:
     return name, found[0]
 
 
-def _installed() -> str:
+def _mujoco_version() -> str:
     try:
         import mujoco
     except ImportError:
@@ -101,9 +101,9 @@ def run_export(
     made = _write(parts, request, options)
     if options.into is not None or not options.replay:
         return made
-    from .replay import proven
+    from .replay import replay_export
 
-    return proven(made, request.logs or None)
+    return replay_export(made, request.logs or None)
 
 
 class ExportedParts(NamedTuple):
@@ -138,7 +138,7 @@ def _exported_parts(actuator: Any, target: str, options: ExportOptions) -> Expor
 
 
 def _known_of(
-    sheets: Mapping[str, Part], options: ExportOptions
+    sheets: Mapping[str, CataloguePart], options: ExportOptions
 ) -> tuple[tuple[Finding, ...], dict[str, Sequence[str]]]:
     """(findings, paths that are not known by joint) of datasheets and of who asks."""
     findings = (*options.findings, *(f for sheet in sheets.values() for f in sheet.findings))
@@ -159,7 +159,7 @@ def _check_parts(parts: ExportedParts, options: ExportOptions) -> None:
     for joint in parts.actuators if options.into is None else ():
         if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
             raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
-    if options.backlash and any(one.gearbox.backlash is None for one in parts.actuators.values()):
+    if options.backlash and any(actuator.gearbox.backlash is None for actuator in parts.actuators.values()):
         raise InvalidValue(
             "backlash was asked for, and the actuator has none; give gearbox.backlash and"
             " gearbox.contact_stiffness, or leave it out"
@@ -196,9 +196,9 @@ def _write(parts: ExportedParts, request: Request, options: ExportOptions) -> An
 
         return robot_edited(parts.robot, into, request, target, **how)
     if into is not None:
-        from .mujoco.into import edited
+        from .mujoco.into import edit_model
 
-        return edited(parts.actuators, into, request, target, **how)
+        return edit_model(parts.actuators, into, request, target, **how)
     if len(parts.actuators) > 1:
         return target.several(parts.actuators, request)
     return write_target(target, parts.actuators[parts.joint], request)
@@ -236,7 +236,7 @@ def _of_joint(fit: Fit, joint: str, target: str) -> Fit:
 
 
 def _actuator(given: Any) -> Actuator:
-    if isinstance(given, Fit | Part):
+    if isinstance(given, Fit | CataloguePart):
         return given.actuator
     if not isinstance(given, Actuator):
         raise InvalidValue(f"export got a {type(given).__name__}; expected an Actuator, a Fit or a Datasheet")

@@ -29,8 +29,8 @@ from ..physics.maths import is_number
 from ..physics.motor import Limits, Motor
 from . import bam
 from .approximate import Difference, Tuned, difference, positions
-from .motions import Motion, motions_of
-from .reduce import LACKED, reduced, refitted
+from .reduce import LACKED, reduce_actuator, refit
+from .reference_motions import ReferenceMotion, motions_of
 from .result import NOTHING_LOST, Account, Request, hash_comment, number
 from .spec import (
     NO_INTEGRAL_ROW,
@@ -41,13 +41,13 @@ from .spec import (
     TargetSpec,
     absorb,
     carry,
-    cooled,
     drop,
-    given,
+    present_at,
     reduce_by,
     rows_without,
+    without_heat,
 )
-from .write import account, tuned
+from .write import account, tune_actuator
 
 THREE = {"effort_limit": "actuator_effort_limit", "velocity_limit": "actuator_velocity_limit"}
 """Names of 2.3 that 3.0 calls otherwise."""
@@ -96,31 +96,37 @@ def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[
     is closer (`late`); and what they lose."""
     drive = actuator.drive
     bare, losses = reduce_by(BARE, actuator, request)
-    poor, more, _ = reduced(bare, request._replace(backlash=False), 1)
+    reduced_actuator, more, _ = reduce_actuator(bare, request._replace(backlash=False), 1)
     losses += more
-    losses += [*BRISTLE.lose(poor, request), *DRAG.lose(poor, request)]
-    moving = poor.friction.moving
-    if poor.friction.bristle:
+    losses += [*BRISTLE.lose(reduced_actuator, request), *DRAG.lose(reduced_actuator, request)]
+    moving = reduced_actuator.friction.moving
+    if reduced_actuator.friction.bristle:
         moving = dry_levels(actuator, request.load, request.amplitude).moving
-    poor = replace(poor, friction=Coulomb(coulomb=moving, viscous=poor.friction.viscous))
+    reduced_actuator = replace(
+        reduced_actuator, friction=Coulomb(coulomb=moving, viscous=reduced_actuator.friction.viscous)
+    )
     motions, over = motions_of(actuator, request)
-    rich = positions(actuator, motions) if losses else np.zeros(0)
-    left = difference(positions(poor, motions), rich) if losses else Difference(0.0, 0.0)
+    reference = positions(actuator, motions) if losses else np.zeros(0)
+    left = difference(positions(reduced_actuator, motions), reference) if losses else Difference(0.0, 0.0)
     if request.method == "simulation" and any(loss.kept for loss in losses):
-        poor, left = refitted(poor, {"friction", "motor"}, actuator, request)
-    chosen = Candidate("DCMotorCfg", poor, numbers(poor, actuator), left)
+        reduced_actuator, left = refit(reduced_actuator, {"friction", "motor"}, actuator, request)
+    chosen = Candidate("DCMotorCfg", reduced_actuator, numbers(reduced_actuator, actuator), left)
     if drive.delay and late:
-        delayed = _late(actuator, chosen, rich, motions, request)
+        delayed = _late(actuator, chosen, reference, motions, request)
         if delayed.left.rms < left.rms:  # a delay matters more than the torque-speed line
             chosen = delayed
             losses = [loss for loss in losses if loss.path != "drive.delay"]
             losses.append(Loss("motor.back_emf_constant", "the torque limit does not fall with speed", True))
-    costs = account(actuator, losses, chosen.left, rich, motions, over) if losses else NOTHING_LOST
+    costs = account(actuator, losses, chosen.left, reference, motions, over) if losses else NOTHING_LOST
     return chosen, costs
 
 
 def _late(
-    actuator: Actuator, motor: Candidate, rich: np.ndarray, motions: list[Motion], request: Request
+    actuator: Actuator,
+    motor: Candidate,
+    reference: np.ndarray,
+    motions: list[ReferenceMotion],
+    request: Request,
 ) -> Candidate:
     """The same law as a `DelayedPDActuatorCfg`: a delay in whole physics steps,
     and a torque limit that knows no speed."""
@@ -135,16 +141,16 @@ def _late(
         armature=v["armature"],
     )
 
-    prompt: Tuned = tuned(base, x, request)
+    prompt: Tuned = tune_actuator(base, x, request)
 
-    def delayed(settings: Mapping[str, float]) -> Actuator:
+    def delay_drive(settings: Mapping[str, float]) -> Actuator:
         now = prompt({k: value for k, value in settings.items() if k != "drive.delay"})
         return replace(now, drive=replace(now.drive, delay=steps * request.timestep))
 
     values = {k: value for k, value in v.items() if k not in ("saturation_effort", "velocity_limit")}
     values |= {"min_delay": steps, "max_delay": steps}
-    left = difference(positions(delayed, motions), rich)
-    return Candidate("DelayedPDActuatorCfg", delayed({}), values, left)
+    left = difference(positions(delay_drive, motions), reference)
+    return Candidate("DelayedPDActuatorCfg", delay_drive({}), values, left)
 
 
 BARE = (
@@ -152,10 +158,10 @@ BARE = (
     drop(
         "motor.thermal, limits.safe_current, limits.derating_start, limits.derating_end",
         "nothing warms",
-        when=given("motor.thermal"),
+        when=present_at("motor.thermal"),
         path="motor.thermal",
         thermal=None,
-        limits=cooled,
+        limits=without_heat,
     ),
     drop("motor.cogging", "no cogging"),
     NO_INTEGRAL_ROW,
@@ -175,9 +181,9 @@ DRAG = absorb(
 """What PhysX, with friction at rest, in motion, and a drag, lacks of what a dcmotor or its joint has."""
 
 
-def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
+def numbers(reduced: Actuator, actuator: Actuator) -> dict[str, float]:
     """The configuration's numbers, at the joint, in the names of 2.3."""
-    own, x, moving = actuator.friction, JointLaw.of(poor), poor.friction.moving
+    own, x, moving = actuator.friction, JointLaw.of(reduced), reduced.friction.moving
     more = own.name == "stribeck" and own.moving > 0.01 * own.breakaway
     return {
         "effort_limit": x.effort_limit,
@@ -188,7 +194,7 @@ def numbers(poor: Actuator, actuator: Actuator) -> dict[str, float]:
         "armature": x.armature,
         "friction": moving * own.breakaway / own.moving if more else moving,
         "dynamic_friction": moving,
-        "viscous_friction": poor.friction.viscous,
+        "viscous_friction": reduced.friction.viscous,
     }
 
 
@@ -238,7 +244,7 @@ SPEC = replace(SPEC, versions={"3.0": replace(SPEC, rows=_NEW), "bam": bam.ISAAC
 # As a source.
 
 
-class Configured(NamedTuple):
+class ConfiguredActuator(NamedTuple):
     """An actuator read from a configuration, where its numbers came from, and the joint asked for."""
 
     actuator: Actuator
@@ -261,7 +267,7 @@ IDEAL = ("IdealPDActuatorCfg", "ImplicitActuatorCfg", "DelayedPDActuatorCfg")
 """Configurations without a torque-speed line."""
 
 
-def read(path: Path | str, name: str | None = None, hint: str | None = None) -> Configured:
+def read(path: Path | str, name: str | None = None, hint: str | None = None) -> ConfiguredActuator:
     """The actuator of a `DCMotorCfg(...)`, or of a configuration without a torque-speed line, in a file.
 
     Nothing is run: the arguments must be plain numbers. `name` chooses among several by the variable or key
@@ -273,7 +279,7 @@ def read(path: Path | str, name: str | None = None, hint: str | None = None) -> 
     call = calls[key]
     x = _numbers(path.name, call, joint)
     words = f"Isaac Lab: {path.name}, {call.kind} {key}" + (f" on {joint}" if joint else "")
-    return Configured(_actuator(path.name, call.kind, x), (words, *_untold(call.kind, x)), joint)
+    return ConfiguredActuator(_actuator(path.name, call.kind, x), (words, *_left_out(call.kind, x)), joint)
 
 
 def _choose(
@@ -414,7 +420,7 @@ def _actuator(file: str, kind: str, x: dict[str, float]) -> Actuator:
     )
 
 
-def _untold(kind: str, x: dict[str, float]) -> list[str]:
+def _left_out(kind: str, x: dict[str, float]) -> list[str]:
     """What an actuator cannot take over."""
     notes = []
     if x.get("friction", 0.0) > x.get("dynamic_friction", x.get("friction", 0.0)):

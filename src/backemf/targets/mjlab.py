@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidValue, NotAvailable
-from ..mujoco.actuator import from_actuator
+from ..mujoco.actuator_conversion import from_actuator
 from ..mujoco.attributes import DcMotorAttributes
 from ..mujoco.dcmotor import DcMotor
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.gearbox import Gearbox
 from .isaaclab import candidate
-from .motions import Clocked, reference_inertia
-from .mujoco.dcmotor import attributes, sticking
+from .mujoco.dcmotor_target import attributes, sticking
 from .mujoco.finding import integrator_finding
-from .reduce import LACKED, carried
+from .reduce import LACKED, carry_actuator
+from .reference_motions import SimulationCase, reference_inertia
 from .result import Effect, Request, hash_comment, number
 from .spec import Filling, Loss, Row, TargetLaw, TargetSpec, carry, check_direction, drop, lacking
-from .write import weighed
+from .write import weigh_losses
 
 PD_UNITS = (
     "SI at the joint: stiffness N m/rad, damping N m s/rad, efforts N m, speeds rad/s, armature kg m^2,"
@@ -83,7 +83,7 @@ OF_JOINT = (drop("friction.viscous_quadratic", ABSENT), drop("friction.viscous_c
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     if _follows_torque(actuator):
         return _settle_pd(actuator, request)
-    made, costs = carried(actuator, request._replace(backlash=False), 1)
+    made, costs = carry_actuator(actuator, request._replace(backlash=False), 1)
     joint_side, loss = at_output(made), 0.0
     absent = [lost for row in OF_JOINT for lost in row.lose(joint_side, request)]
     friction, limits = joint_side.friction, joint_side.motor.limits
@@ -94,7 +94,7 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
     if limits is not None and limits.current_rate is not None and actuator.motor.limits is not None:
         slower = lacking("motor", limits=replace(actuator.motor.limits, current_rate=None))
         absent.append(Loss("motor.limits.current_rate", ABSENT, False, without=slower))
-    dropped = [*costs.dropped, *weighed(actuator, actuator, absent, request).dropped]
+    dropped = [*costs.dropped, *weigh_losses(actuator, actuator, absent, request).dropped]
     if dcmotor.controller.ctrlrange:
         path = "drive.command_low, command_high, or a voltage drive's supply"
         dropped.append(Effect(path=path, text=UNLIMITED))
@@ -186,7 +186,7 @@ def _literal(value: Any) -> str:
     return repr(float(value))
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
     """Positions [rad or m] at the case's moments when mjlab builds and drives what the file configures; the
     joint's solver settings are those that the header asks for."""
     import mujoco

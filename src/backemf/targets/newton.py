@@ -33,8 +33,8 @@ from ..physics.gearbox import Gearbox
 from ..physics.joint_law import JointLaw, dry_levels
 from ..physics.motor import Limits, Motor
 from .approximate import difference, positions
-from .motions import Clocked, motions_of
-from .reduce import refitted
+from .reduce import refit
+from .reference_motions import SimulationCase, motions_of
 from .result import NOTHING_LOST, Request, hash_comment, number
 from .spec import (
     LAW_DRIVE,
@@ -67,11 +67,11 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
     carried, losses, costs = stand_in(actuator, request), spec.losses(actuator, request), NOTHING_LOST
     if losses:
         motions, over = motions_of(actuator, request)
-        rich = positions(actuator, motions)
-        left = difference(positions(carried, motions), rich)
+        reference = positions(actuator, motions)
+        left = difference(positions(carried, motions), reference)
         if request.method == "simulation" and any(loss.kept for loss in losses):
-            carried, left = refitted(carried, {"friction"}, actuator, request)
-        costs = account(actuator, losses, left, rich, motions, over)
+            carried, left = refit(carried, {"friction"}, actuator, request)
+        costs = account(actuator, losses, left, reference, motions, over)
     limits, volts = carried.motor.limits, carried.drive.ceiling({})
     law = JointLaw.of(carried)._replace(
         effort_limit=0.0 if limits is None else limits.torque or 0.0, friction=carried.friction.moving
@@ -182,7 +182,7 @@ STICKS = """    solref = (SOLREF_STEPS * timestep, 1.0)
             attribute.values = {**(attribute.values or {}), dof: value}"""
 
 
-def _there(name: str) -> Any:
+def _nonzero(name: str) -> Any:
     """A number of the law where it is not 0."""
     return lambda law, actuator: getattr(law, name) or None
 
@@ -213,35 +213,35 @@ SPEC = TargetSpec(
             "ClampingDCMotor saturation_effort",
             "N m, at the joint",
             name="SATURATION_EFFORT",
-            value=_there("stall_torque"),
+            value=_nonzero("stall_torque"),
         ),
         carry(
             "law.no_load_speed",
             "ClampingDCMotor velocity_limit",
             "rad/s, at the joint",
             name="VELOCITY_LIMIT",
-            value=_there("no_load_speed"),
+            value=_nonzero("no_load_speed"),
         ),
         carry(
             "law.effort_limit, motor.limits.current, limits.torque",
             "ClampingDCMotor max_motor_effort",
             "N m, at the joint",
             name="MAX_MOTOR_EFFORT",
-            value=_there("effort_limit"),
+            value=_nonzero("effort_limit"),
         ),
         carry(
             "law.effort_limit",
             "joint effort_limit",
             "N m, at the joint",
             name="EFFORT_LIMIT",
-            value=_there("effort_limit"),
+            value=_nonzero("effort_limit"),
         ),
         carry(
             "law.delay",
             "delay_steps",
             "s, in whole steps of the builder's own time step",
             name="DELAY",
-            value=_there("delay"),
+            value=_nonzero("delay"),
         ),
         Row("law.gain", "header `Input:`", "N m per unit of command: the header says by how much"),
         *rows_without(LAW_MOTOR, "motor.limits.current"),
@@ -316,7 +316,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def loaded(text: str) -> Callable[..., None]:
+def load_function(text: str) -> Callable[..., None]:
     """The file's function; InvalidValue or MissingValue where there is none that could be one."""
     space: dict[str, Any] = {}
     try:
@@ -328,10 +328,10 @@ def loaded(text: str) -> Callable[..., None]:
     return space[ENTRY]
 
 
-def _built(text: str, joint: str, case: Clocked) -> Any:
+def _build_model(text: str, joint: str, case: SimulationCase) -> Any:
     """A model of one joint, as the file makes it, on the CPU."""
     newton, warp = _newton()
-    entry, builder = loaded(text), newton.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    entry, builder = load_function(text), newton.ModelBuilder(gravity=(0.0, 0.0, 0.0))
     newton.solvers.SolverMuJoCo.register_custom_attributes(builder)
     J, slides = max(case.inertia, LEAST), case.motion == "linear"
     link = builder.add_link(mass=J if slides else 1.0, inertia=warp.mat33(J * np.eye(3)), lock_inertia=True)
@@ -356,14 +356,14 @@ def _built(text: str, joint: str, case: Clocked) -> Any:
     return model
 
 
-def _move(text: str, joint: str, case: Clocked) -> np.ndarray:
+def _move(text: str, joint: str, case: SimulationCase) -> np.ndarray:
     """Positions at the case's moments."""
     newton, _ = _newton()
     with _quiet(), without_log():
-        model = _built(text, joint, case)
+        model = _build_model(text, joint, case)
         solver = newton.solvers.SolverMuJoCo(model, use_mujoco_cpu=True, disable_contacts=True)
-        positions = _stepped(newton, model, solver, case)
-        if not (np.abs(positions) < LOST).all() or _broken(solver):
+        positions = _step_through(newton, model, solver, case)
+        if not (np.abs(positions) < LOST).all() or _is_broken(solver):
             raise InvalidValue(
                 f"Newton's motion diverges at a step of {1e3 * case.timestep:g} ms; export with a shorter"
                 " timestep"
@@ -371,7 +371,7 @@ def _move(text: str, joint: str, case: Clocked) -> np.ndarray:
         return positions
 
 
-def _broken(solver: Any) -> bool:
+def _is_broken(solver: Any) -> bool:
     """Whether MuJoCo met numbers that are none; it then begins anew, and the positions look healthy."""
     import mujoco
 
@@ -383,7 +383,7 @@ def _broken(solver: Any) -> bool:
     return any(int(solver.mj_data.warning[int(kind)].number) for kind in kinds)
 
 
-def _stepped(newton: Any, model: Any, solver: Any, case: Clocked) -> np.ndarray:
+def _step_through(newton: Any, model: Any, solver: Any, case: SimulationCase) -> np.ndarray:
     actuator, control = model.actuators[0], model.control()
     now, after, mine, next_ = model.state(), model.state(), actuator.state(), actuator.state()
     now.joint_q.assign(np.array([case.position]))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mujoco.actuator import current_loop, from_actuator, no_place
+from ..mujoco.actuator_conversion import current_loop, from_actuator, no_place
 from ..mujoco.attributes import motor_limits
 from ..physics import steady
 from ..physics.actuator import Actuator
@@ -21,9 +21,9 @@ from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .motions import judged_over, motions_of, reference_inertia
 from .mujoco.finding import integrator_finding
-from .result import NOTHING_LOST, Account, Request, moved
+from .reference_motions import judged_over, motions_of, reference_inertia
+from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
     FOR_EVER,
     NO_PLAY,
@@ -34,12 +34,12 @@ from .spec import (
     Present,
     Row,
     absorb,
-    cooled,
     drop,
     for_ever,
     lacking,
     lose_nothing,
     reduce_by,
+    without_heat,
 )
 from .write import account
 
@@ -51,14 +51,14 @@ are taken where they leave less than this share of the error."""
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
 
 
-class Carried(NamedTuple):
+class ReducedActuator(NamedTuple):
     """The actuator a target simulates, and the account of what it lost."""
 
     actuator: Actuator
     account: Account
 
 
-class Reduced(NamedTuple):
+class DcMotorReduction(NamedTuple):
     """The actuator without what a `<dcmotor>` lacks, its numbers as they were."""
 
     actuator: Actuator
@@ -67,7 +67,7 @@ class Reduced(NamedTuple):
     """Whether the kind of its friction is still to be chosen."""
 
 
-def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
+def reduce_actuator(actuator: Actuator, request: Request, era: int) -> DcMotorReduction:
     """What is left of an actuator in a `<dcmotor>`, by closed forms.
 
     Args:
@@ -79,31 +79,34 @@ def reduced(actuator: Actuator, request: Request, era: int) -> Reduced:
         raise no_place(actuator.drive)
     inputs = (ONE_POSITION,) if era == 1 else ()
     rows = (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, *inputs, *OF_FRICTION)
-    (poor, losses), friction = reduce_by(rows, actuator, request), actuator.friction
+    (reduced, losses), friction = reduce_by(rows, actuator, request), actuator.friction
     open_friction = not friction.bristle
     if friction.name in ("viscous", "coulomb"):
         open_friction = any("friction" in loss.touches for loss in losses)
-    return Reduced(poor, losses, open_friction)
+    return DcMotorReduction(reduced, losses, open_friction)
 
 
-def carried(actuator: Actuator, request: Request, era: int) -> Carried:
+def carry_actuator(actuator: Actuator, request: Request, era: int) -> ReducedActuator:
     """The best `<dcmotor>` (and joint friction) for an actuator."""
-    poor, losses, open_friction = reduced(actuator, request, era)
+    reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        return Carried(poor, NOTHING_LOST)
+        return ReducedActuator(reduced_actuator, NOTHING_LOST)
     motions, over = motions_of(actuator, request)
-    rich = positions(actuator, motions)
+    reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
-    made, left = poor, difference(positions(poor, motions), rich)
+    made, left = reduced_actuator, difference(positions(reduced_actuator, motions), reference)
     if request.method != "formula" and touched:
-        for candidate in _candidates(poor, open_friction, actuator, request):
-            fit = refitted(candidate, touched, actuator, request)
-            bristle = candidate is not poor
+        for candidate in _candidates(reduced_actuator, open_friction, actuator, request):
+            fit = refit(candidate, touched, actuator, request)
+            bristle = candidate is not reduced_actuator
             if fit.left.rms < BETTER * left.rms and (not bristle or _holds(fit.actuator, request, era)):
                 made, left = fit
-    told = account(actuator, losses, left, rich, motions, over)
+    given_account = account(actuator, losses, left, reference, motions, over)
     units = {path: made.unit(path) for path in made.parameters}
-    return Carried(made, told._replace(adjusted=moved(poor.parameters, made.parameters, units)))
+    return ReducedActuator(
+        made,
+        given_account._replace(adjusted=changed_numbers(reduced_actuator.parameters, made.parameters, units)),
+    )
 
 
 def _holds(actuator: Actuator, request: Request, era: int) -> bool:
@@ -234,7 +237,7 @@ OF_MOTOR = (
         "safe_current, limits.derating_start, limits.derating_end",
         "a warm winding is not derated",
         lambda a: a.motor.limits is not None and a.motor.limits.safe_current is not None,
-        cooled,
+        without_heat,
     ),
     _drop_limit(
         "current_rate",
@@ -422,26 +425,28 @@ LACKED = tuple(
 """What a target that stands on a `<dcmotor>` of one input lacks."""
 
 
-def _candidates(poor: Actuator, open_friction: bool, actuator: Actuator, request: Request) -> list[Actuator]:
+def _candidates(
+    reduced: Actuator, open_friction: bool, actuator: Actuator, request: Request
+) -> list[Actuator]:
     """The joint's own friction, and a bristle that this time step can hold."""
-    if not open_friction or not poor.friction.dry:
-        return [poor]
+    if not open_friction or not reduced.friction.dry:
+        return [reduced]
     able = capability(actuator, request.amplitude)
     coulomb, static = dry_levels(actuator, request.load, request.amplitude)
     J = steady.armature(actuator) or reference_inertia(actuator, request)
     stiffness, floor = 0.1 * J / request.timestep**2, max(coulomb, 1e-3 * able.stall)
     bristle = LuGre(
-        **poor.friction.drag_terms,
+        **reduced.friction.drag_terms,
         coulomb=floor,
         static=max(static, floor),
         stribeck_velocity=actuator.friction.fades_at or 0.1 * able.speed,
         stiffness=stiffness,
         damping=0.6 * math.sqrt(J * stiffness),
     )
-    return [poor, replace(poor, friction=bristle)]
+    return [reduced, replace(reduced, friction=bristle)]
 
 
-class Refitted(NamedTuple):
+class RefittedActuator(NamedTuple):
     """A candidate with its best numbers, and how far it is off."""
 
     actuator: Actuator
@@ -455,25 +460,27 @@ def floors_of(able: Capability) -> dict[str, float]:
     return {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
 
 
-def refitted(poor: Actuator, touched: set[str], actuator: Actuator, request: Request) -> Refitted:
+def refit(reduced: Actuator, touched: set[str], actuator: Actuator, request: Request) -> RefittedActuator:
     """A candidate with its best numbers."""
-    search = _searched if request.logs else _remembered
-    return search(poor, frozenset(touched), actuator, judged_over(request))
+    search = _search_numbers if request.logs else _remembered
+    return search(reduced, frozenset(touched), actuator, judged_over(request))
 
 
-def _searched(poor: Actuator, touched: frozenset[str], actuator: Actuator, request: Request) -> Refitted:
+def _search_numbers(
+    reduced: Actuator, touched: frozenset[str], actuator: Actuator, request: Request
+) -> RefittedActuator:
     motions, _ = motions_of(actuator, request)
-    rich = positions(actuator, motions)
-    friction = poor.friction
+    reference = positions(actuator, motions)
+    friction = reduced.friction
     paths: list[str] = []
     if "friction" in touched:
         paths += ["friction.viscous", *(["friction.coulomb"] if friction.dry else [])]
         paths += ["friction.static", "friction.stribeck_velocity"] if friction.bristle else []
     if "motor" in touched:
         paths += ["motor.torque_constant", "motor.resistance"]
-    x0 = [poor.parameters[path] for path in paths]
+    x0 = [reduced.parameters[path] for path in paths]
     if "friction.static" in paths:  # what is added at rest
-        x0[paths.index("friction.static")] -= poor.parameters["friction.coulomb"]
+        x0[paths.index("friction.static")] -= reduced.parameters["friction.coulomb"]
     floors = floors_of(capability(actuator, request.amplitude))
     scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
     bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
@@ -484,11 +491,11 @@ def _searched(poor: Actuator, touched: frozenset[str], actuator: Actuator, reque
         values = {path: max(near(float(v), a), bottom.get(path, 0.0)) for path, v, a in pairs}
         if "friction.static" in values:
             values["friction.static"] += values["friction.coulomb"]
-        return poor.replace(**values)
+        return reduced.replace(**values)
 
-    fit = best(make, x0, scale, rich, motions)
-    return Refitted(make(fit.x), fit.difference)
+    fit = best(make, x0, scale, reference, motions)
+    return RefittedActuator(make(fit.x), fit.difference)
 
 
-_remembered = functools.lru_cache(maxsize=64)(_searched)
+_remembered = functools.lru_cache(maxsize=64)(_search_numbers)
 """Several targets lose the same over the reference motions, and have the same best numbers."""

@@ -25,9 +25,9 @@ from ..mujoco.models import load, same_era
 from ..physics.actuator import Actuator
 from ..tables import table
 from .export import NOT_RUN, Export, given_logs, module_of, parse_target
-from .motions import Clocked, Motion, clocked, recorded, reference_motions
-from .mujoco.interface import Old, old_of
-from .result import BROKEN, restated, unpacked
+from .mujoco.joint_interface import Old, old_of
+from .reference_motions import ReferenceMotion, SimulationCase, make_case, recorded_motion, reference_motions
+from .result import BROKEN, replace_text, unpack_files
 from .sources import MODELS, split
 
 FAR = 0.05
@@ -35,7 +35,7 @@ FAR = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replayed:
+class ReplayCase:
     """One case: differences in position [rad or m], RMS, and the positions themselves."""
 
     name: str
@@ -66,7 +66,7 @@ class Replay:
     """An export's replay in a simulator."""
 
     simulator: str
-    cases: tuple[Replayed, ...]
+    cases: tuple[ReplayCase, ...]
     timestep: float
     unit: str = "rad"
     """Of the differences."""
@@ -142,15 +142,15 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
     if given is None:
         cases = reference_motions(made, amplitude=export.amplitude, load=export.load)
     else:
-        cases = [recorded(made, log) for log in given]
+        cases = [recorded_motion(made, log) for log in given]
     own_step = getattr(module, "timestep_of", None)
     h = export.timestep if own_step is None else own_step(export.files)
-    clocks = [clocked(case, export.ctrl, h, made.motion) for case in cases]
+    clocks = [make_case(case, export.ctrl, h, made.motion) for case in cases]
     tracks = _tracks(module, export, cases, clocks)
     return Replay(
         simulator=simulator,
         cases=tuple(
-            _replayed(module, export, case, clock, track, refine and own_step is not None)
+            _replay_case(module, export, case, clock, track, refine and own_step is not None)
             for case, clock, track in zip(cases, clocks, tracks, strict=True)
         ),
         timestep=h,
@@ -159,19 +159,19 @@ def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: b
 
 
 def _tracks(
-    module: Any, export: Export, cases: Sequence[Motion], clocks: Sequence[Clocked]
+    module: Any, export: Export, cases: Sequence[ReferenceMotion], clocks: Sequence[SimulationCase]
 ) -> list[np.ndarray]:
     """Positions of every case on the simulator's clock."""
     together = getattr(module, "run_all", None)
     if together is not None and not any(case.settings for case in cases):
         return together(export.files, export.joint, clocks)
     return [
-        module.run(export.files, export.joint, clock, **_adjusted(module, export, case))
+        module.run(export.files, export.joint, clock, **_adjust_settings(module, export, case))
         for case, clock in zip(cases, clocks, strict=True)
     ]
 
 
-def _adjusted(module: Any, export: Export, case: Motion) -> dict[str, Any]:
+def _adjust_settings(module: Any, export: Export, case: ReferenceMotion) -> dict[str, Any]:
     """The recording's own settings of the drive, as a change of what the file says."""
     own = export.actuator.parameters
     other = {k: v for k, v in case.settings.items() if not np.isclose(v, own[k], rtol=1e-9)}
@@ -186,9 +186,9 @@ def _adjusted(module: Any, export: Export, case: Motion) -> dict[str, Any]:
     return {"adjust": module.adjustment(export, other)}
 
 
-def _replayed(
-    module: Any, export: Export, case: Motion, clock: Clocked, track: np.ndarray, refine: bool
-) -> Replayed:
+def _replay_case(
+    module: Any, export: Export, case: ReferenceMotion, clock: SimulationCase, track: np.ndarray, refine: bool
+) -> ReplayCase:
     actuator = export.actuator.replace(**case.settings) if case.settings else export.actuator
     start = {k: v for k, v in case.start.items() if k in actuator.states}
     q, own, fine = case.measured, None, None
@@ -197,15 +197,15 @@ def _replayed(
     native = simulate(
         actuator, case.bench, dict(case.command), time=case.time, start=start, tolerance=close, warn=False
     ).position
-    adjust = _adjusted(module, export, case)
+    adjust = _adjust_settings(module, export, case)
     if refine and getattr(module, "our_step", None):
         copy = module.our_step(export.files, export.joint, clock, **adjust)
         own = None if copy is None else float(np.max(np.abs(copy - track)))
     if refine:
-        finer = clocked(case, export.ctrl, clock.timestep / 8, clock.motion)
+        finer = make_case(case, export.ctrl, clock.timestep / 8, clock.motion)
         fine_track = module.run(export.files, export.joint, finer, **adjust)
         fine = 8 / 7 * float(np.max(np.abs(np.interp(case.time, finer.moments, fine_track) - target)))
-    return Replayed(
+    return ReplayCase(
         name=case.name,
         target_log=None if q is None else _rms(target - q),
         native_log=None if q is None else _rms(native - q),
@@ -225,7 +225,7 @@ def _rms(d: np.ndarray) -> float:
     return float(np.sqrt(np.nanmean(d * d)))
 
 
-def proven(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
+def replay_export(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
     """The export with a header that says what was run and what came of it, or why nothing was."""
     ran, findings = None, export.findings
     try:
@@ -238,7 +238,7 @@ def proven(export: Export, logs: Iterable[Log] | Log | None = None) -> Export:
         line = f"Run, and it failed: {error}."
         code, remedy = "replay_fails", "export with a shorter timestep or lower gains"
         findings = (*findings, Finding(code=code, text=str(error), remedy=remedy))
-    return replace(export, files=stated(export.files, line), ran=line, replayed=ran, findings=findings)
+    return replace(export, files=state_result(export.files, line), ran=line, replayed=ran, findings=findings)
 
 
 def _of_its_step(export: Export, ran: Replay) -> list[Finding]:
@@ -254,7 +254,7 @@ def _of_its_step(export: Export, ran: Replay) -> list[Finding]:
     return [Finding(code="step_too_long", text=text, remedy=remedy, numbers={"share": off})]
 
 
-def stated(files: Mapping[str, str | bytes], line: str) -> dict[str, str | bytes]:
+def state_result(files: Mapping[str, str | bytes], line: str) -> dict[str, str | bytes]:
     """Files whose header says what was run; nothing in it may end a comment of theirs."""
     for end, apart in (("--", "- -"), ("*/", "* /"), ("/*", "/ *")):
         while end in line:
@@ -262,7 +262,7 @@ def stated(files: Mapping[str, str | bytes], line: str) -> dict[str, str | bytes
     said: dict[str, str | bytes] = {}
     for name, content in files.items():
         if isinstance(content, bytes):
-            said[name] = restated(content, NOT_RUN, line)
+            said[name] = replace_text(content, NOT_RUN, line)
         else:
             said[name] = content.replace(NOT_RUN, line, 1)
     return said
@@ -271,7 +271,7 @@ def stated(files: Mapping[str, str | bytes], line: str) -> dict[str, str | bytes
 def summary(run: Replay) -> dict[str, Any]:
     """As plain data: the key `replay` of `--json`; differences in rad or m."""
     series = ("time", "target", "native", "measured", "asked")
-    keys = [f.name for f in fields(Replayed) if f.name not in series]
+    keys = [f.name for f in fields(ReplayCase) if f.name not in series]
     return {
         "simulator": run.simulator,
         "timestep": run.timestep,
@@ -307,7 +307,7 @@ def is_exported(source: str) -> bool:
 
 
 @without_log()
-def exported(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
+def read_export(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
     """A file as an export. An MJCF says itself what its actuator is; the others need the actuator that they
     were made from, to be compared with."""
     path, name = split(source)
@@ -349,7 +349,7 @@ def _read(path: Path) -> tuple[str, dict[str, str | bytes]]:
     try:
         if path.suffix.lower() == ".fmu":
             content = path.read_bytes()
-            told = unpacked(content).get("modelDescription.xml", b"")
+            told = unpack_files(content).get("modelDescription.xml", b"")
             return told.decode("utf-8"), {path.name: content}
         text, beside = path.read_text(encoding="utf-8"), path.with_suffix(".h")
         stored = re.search(r'Path\(__file__\)\.with_name\("([^"/]+)"\)', text)
@@ -395,7 +395,7 @@ def _joint(text: str, path: Path, target: str) -> str:
 
 
 def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | None) -> Export:
-    from .mujoco.source import read
+    from .mujoco.mjcf_source import read
 
     loaded, source = load(path), read(path, name, joint)
     if joint is not None and source.joint != joint:
@@ -416,11 +416,11 @@ def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | 
     )
 
 
-def _ctrl(path: Path, old: Old, made: Actuator, by_motor: bool) -> dict[str, float]:
+def _ctrl(path: Path, old: Old, actuator: Actuator, by_motor: bool) -> dict[str, float]:
     """Factor from the drive's targets to the file's inputs, in their order."""
-    from .mujoco.dcmotor import read
+    from .mujoco.dcmotor_target import read
 
     if by_motor:
         return {name: 1.0 / factor for name, factor in read(path, old.actuator).targets.items()}
     moves = old.follows in ("position_target", "velocity_target")
-    return {made.drive.followed: old.gear if moves else 1.0}
+    return {actuator.drive.followed: old.gear if moves else 1.0}

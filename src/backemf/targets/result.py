@@ -21,7 +21,7 @@ from ..findings import Finding
 from ..logs.log import Log
 from ..physics.actuator import Actuator
 from ..results.spread import Spread
-from ..tables import Displayed, Overview
+from ..tables import NotebookDisplay, Overview
 
 if TYPE_CHECKING:
     from .replay import Replay
@@ -54,7 +54,7 @@ class Effect:
         )
 
 
-def moved(
+def changed_numbers(
     before: Mapping[str, float], after: Mapping[str, float], units: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Numbers that differ, in words: "kp 60 -> 51.9 N m/rad"."""
@@ -138,7 +138,7 @@ def number(value: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Export(Displayed):
+class Export(NotebookDisplay):
     """Files for a target, and an honest account of them."""
 
     target: str
@@ -230,10 +230,10 @@ class Export(Displayed):
             own = main.removesuffix(Path(main).suffix)
             beside = {n: path.stem + n.removeprefix(own) if n.startswith(own) else n for n in names}
             new = {n: path if n == main else path.with_name(beside[n]) for n in names}
-        return {new[name]: _renamed(content, new) for name, content in self.files.items()}
+        return {new[name]: _rename_files(content, new) for name, content in self.files.items()}
 
 
-def _renamed(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
+def _rename_files(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
     if isinstance(content, str):
         for name, path in new.items():
             content = content.replace(f'"{name}"', f'"{path.name}"') if len(new) > 1 else content
@@ -283,7 +283,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading somebody's archive may raise."""
 
 
-def packed(files: Mapping[str, str | bytes]) -> bytes:
+def pack_files(files: Mapping[str, str | bytes]) -> bytes:
     """A zip archive of these files, in this order."""
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -296,17 +296,17 @@ def packed(files: Mapping[str, str | bytes]) -> bytes:
     return into.getvalue()
 
 
-def unpacked(content: bytes) -> dict[str, bytes]:
+def unpack_files(content: bytes) -> dict[str, bytes]:
     """The files of an archive by name."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
 
 
-def restated(content: bytes, old: str, new: str) -> bytes:
+def replace_text(content: bytes, old: str, new: str) -> bytes:
     """The same archive with one text for another in the texts inside it."""
     files: dict[str, str | bytes] = {}
-    for name, inside in unpacked(content).items():
+    for name, inside in unpack_files(content).items():
         ending = PurePosixPath(name).suffix
         text = html.escape(new, quote=False) if ending in ESCAPED else new
         files[name] = inside.replace(old.encode(), text.encode(), 1) if ending in TEXTS else inside
-    return packed(files)
+    return pack_files(files)

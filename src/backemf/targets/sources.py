@@ -13,14 +13,14 @@ from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.actuator import Actuator
 from ..registry import Registry
-from ..results.fit import Fit
+from ..results.fit_result import Fit
 from ..results.population import Population
 
 MODELS = (".xml", ".mjcf")
 """Endings of MJCF models."""
 
 
-class Source(NamedTuple):
+class ActuatorSource(NamedTuple):
     """An actuator that was read, where its numbers came from, and its joint where the source names one."""
 
     actuator: Actuator
@@ -32,7 +32,7 @@ class SourceReader(NamedTuple):
     """A row of the table of sources: files with these endings, and how an actuator is read from one."""
 
     suffixes: tuple[str, ...]
-    read: Callable[[Path, str | None, str | None], Source]
+    read: Callable[[Path, str | None, str | None], ActuatorSource]
     """Of the file, the name behind its #, and a hint where there is none."""
     several: bool = False
     """Whether a file may hold several actuators: the one meant stands behind a #."""
@@ -73,35 +73,35 @@ def is_model(source: Path | str) -> bool:
     return split(source)[0].suffix.lower() in MODELS
 
 
-def read(source: Path | str, hint: str | None = None) -> Source:
+def read(source: Path | str, hint: str | None = None) -> ActuatorSource:
     """An actuator from whatever holds one. `hint` helps to choose where a model has several and the source
     itself names none."""
     path, name = split(source)
     reader = _reader_of(path)
     if reader is None:
-        return Source(_sheet(source), (f"catalogue: {path}",))
+        return ActuatorSource(_sheet(source), (f"catalogue: {path}",))
     return reader.read(path, name, hint)
 
 
-def _model(path: Path, name: str | None, hint: str | None) -> Source:
-    from .mujoco import source as mjcf
+def _model(path: Path, name: str | None, hint: str | None) -> ActuatorSource:
+    from .mujoco import mjcf_source as mjcf
 
-    found = mjcf.read(path, name, hint)
-    return Source(found.actuator, found.notes, found.joint)
+    source = mjcf.read(path, name, hint)
+    return ActuatorSource(source.actuator, source.notes, source.joint)
 
 
-def _configuration(path: Path, name: str | None, hint: str | None) -> Source:
+def _configuration(path: Path, name: str | None, hint: str | None) -> ActuatorSource:
     from . import isaaclab
 
-    found = isaaclab.read(path, name, hint)
-    return Source(found.actuator, found.notes, found.joint)
+    actuator = isaaclab.read(path, name, hint)
+    return ActuatorSource(actuator.actuator, actuator.notes, actuator.joint)
 
 
-def _datasheet(path: Path, name: str | None, hint: str | None) -> Source:
-    return Source(_sheet(path), (f"datasheet: {path.name}",))
+def _datasheet(path: Path, name: str | None, hint: str | None) -> ActuatorSource:
+    return ActuatorSource(_sheet(path), (f"datasheet: {path.name}",))
 
 
-def _json(path: Path, name: str | None, hint: str | None) -> Source:
+def _json(path: Path, name: str | None, hint: str | None) -> ActuatorSource:
     content = _content(path)
     keys = content if isinstance(content, dict) else {}
     if keys.get("noun") == "Fit" and (joint := _joint(path, name, hint)):
@@ -112,14 +112,14 @@ def _json(path: Path, name: str | None, hint: str | None) -> Source:
         return _bam(str(path))
     if keys.get("noun") == "Population":
         shared = Population.read(path)
-        return Source(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
+        return ActuatorSource(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
     if keys.get("noun") == "Fit":
         fit = Fit.read(path)
-        return Source(fit.actuator, (f"fit: {path.name}", *fit.summary()))
-    return Source(_stored(path), (f"actuator: {path.name}",))
+        return ActuatorSource(fit.actuator, (f"fit: {path.name}", *fit.summary()))
+    return ActuatorSource(_read_stored(path), (f"actuator: {path.name}",))
 
 
-def _joint(path: Path, name: str | None, hint: str | None) -> Source | None:
+def _joint(path: Path, name: str | None, hint: str | None) -> ActuatorSource | None:
     """A joint of a robot's fit; None where it is one servo's."""
 
     fit = Fit.read(path)
@@ -134,7 +134,7 @@ def _joint(path: Path, name: str | None, hint: str | None) -> Source | None:
     if wanted not in fit.joints:
         raise UnknownName(f"joint of {path.name}", wanted, fit.joints)
     one = fit.joints[wanted]
-    return Source(one.actuator, (f"fit: {path.name}, {wanted}", *one.summary()), wanted)
+    return ActuatorSource(one.actuator, (f"fit: {path.name}, {wanted}", *one.summary()), wanted)
 
 
 def _content(path: Path) -> Any:
@@ -147,17 +147,17 @@ def _content(path: Path) -> Any:
         return None
 
 
-def _bam(file: str) -> Source:
+def _bam(file: str) -> ActuatorSource:
     from . import bam
 
-    found = bam.read(file)
-    notes = [f"BAM parameters {Path(file).name}, model {found.model} of {found.name}"]
-    if found.offset is not None:
-        notes.append(f"q_offset {found.offset:g} rad of the recordings is not part of the actuator")
-    return Source(found.actuator, tuple(notes))
+    actuator = bam.read(file)
+    notes = [f"BAM parameters {Path(file).name}, model {actuator.model} of {actuator.name}"]
+    if actuator.offset is not None:
+        notes.append(f"q_offset {actuator.offset:g} rad of the recordings is not part of the actuator")
+    return ActuatorSource(actuator.actuator, tuple(notes))
 
 
-def _stored(path: Path | str) -> Actuator:
+def _read_stored(path: Path | str) -> Actuator:
     """The actuator of a stored actuator, fit or population."""
     noun = store.load(store.read_json(path), str(path))
     if isinstance(noun, (Fit, Population)):
@@ -174,7 +174,7 @@ def _sheet(source: Path | str) -> Actuator:
     text = str(source)
     part, slash, _ = text.partition("/")
     if slash and part.lower() in parts.names():
-        return parts.identified(text.lower())
+        return parts.identified_actuator(text.lower())
     return parts.sheet(source).actuator()
 
 

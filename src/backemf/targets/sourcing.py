@@ -41,14 +41,14 @@ def choose_actuator(
 
     findings, unknown, own = [], [], None
     if parts.is_part(source):
-        made = parts.part(source, voltage=voltage, firmware=firmware, control=control)
+        part = parts.part(source, voltage=voltage, firmware=firmware, control=control)
         note = f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"
-        actuator, notes, findings, unknown = made.actuator, [note], list(made.findings), list(made.unknown)
+        actuator, notes, findings, unknown = part.actuator, [note], list(part.findings), list(part.unknown)
         notes += [f"firmware profile: {firmware}"] if firmware else []
     else:
-        found = read(source, joint)
-        notes, own = list(found.notes), found.joint
-        actuator = _at_supply(found.actuator, voltage, source)
+        actuator_source = read(source, joint)
+        notes, own = list(actuator_source.notes), actuator_source.joint
+        actuator = _at_supply(actuator_source.actuator, voltage, source)
         for word, given in (("firmware", firmware), ("control", control)):
             if given is not None:
                 raise InvalidValue(
@@ -66,12 +66,12 @@ def choose_actuator(
         loops = [path for path in values if path.startswith("drive.")]
         findings = [f for f in findings if not (f.code == "assumed_gain" and loops)]
     if ratio != 1.0 or motors != 1:
-        actuator = _geared(actuator, ratio, motors, source)
+        actuator = _gear_actuator(actuator, ratio, motors, source)
         notes.append(f"{motors} of it behind {ratio:g}:1")
     return ChosenActuator(actuator, notes, findings, unknown, own)
 
 
-def _geared(actuator: Any, ratio: float, motors: int, source: str) -> Any:
+def _gear_actuator(actuator: Any, ratio: float, motors: int, source: str) -> Any:
     """Several of an actuator on one output, behind further gears; what it is told stays volts or amperes."""
 
     if actuator.drive.followed not in ("voltage_target", "current_target") or actuator.motion == "linear":

@@ -218,7 +218,7 @@ def drop(
     return row._replace(lose=lose, reduce=reduce)
 
 
-def given(path: str) -> Present:
+def present_at(path: str) -> Present:
     """Whether something stands at a path, be it 0."""
     return lambda actuator: value_at(actuator, path) is not None
 
@@ -233,7 +233,7 @@ def lacking(part: str, **changes: Any) -> Callable[[Actuator], Actuator]:
     return lambda actuator: replace(actuator, **{part: replace(getattr(actuator, part), **changes)})
 
 
-def cooled(limits: Limits | None) -> Limits | None:
+def without_heat(limits: Limits | None) -> Limits | None:
     """Limits that do not know a temperature."""
     gone = dict.fromkeys(("safe_current", "derating_start", "derating_end"))
     return None if limits is None else replace(limits, **gone)
@@ -398,7 +398,7 @@ LAW_MOTOR = (
         when=lambda a: a.motor.thermal,
         path="motor.thermal",
         thermal=None,
-        limits=cooled,
+        limits=without_heat,
     ),
     drop("motor.cogging", "no cogging"),
     absorb(

@@ -23,7 +23,9 @@ class Target(NamedTuple):
 TARGETS: Registry[Target] = Registry(
     "target",
     {
-        "mujoco": Target("backemf.targets.mujoco.dcmotor:SPEC", VERSIONS, "installed", "MJCF with <dcmotor>"),
+        "mujoco": Target(
+            "backemf.targets.mujoco.dcmotor_target:SPEC", VERSIONS, "installed", "MJCF with <dcmotor>"
+        ),
         "mujoco-live": Target(
             "backemf.targets.mujoco.live",
             ("any",),

@@ -47,10 +47,10 @@ def fill(name: str, /, **words: object) -> str:
             raise InvalidValue(f"the template {name} has a place for {key}; expected a word for it")
         return words[key]
 
-    def filled(place: re.Match[str]) -> str:
+    def fill_place(place: re.Match[str]) -> str:
         if place[1] is None:
             return str(word(place[2]))
         return f"{word(place[1])}\n" if word(place[1]) else ""
 
     text = PART.sub(lambda part: part[2] if word(part[1]) else "", template(name))
-    return PLACE.sub(filled, text)  # in one pass: what is filled in may itself have an @
+    return PLACE.sub(fill_place, text)  # in one pass: what is filled in may itself have an @

@@ -13,7 +13,7 @@ from ..errors import BackemfError
 from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw, capability
 from .approximate import Difference, Tuned, best, difference, near, positions
-from .motions import Motion, motions_of
+from .reference_motions import ReferenceMotion, motions_of
 from .result import NOTHING_LOST, Account, Effect, Export, Request, complete, header, number
 from .spec import Loss, TargetSpec
 from .template import fill
@@ -69,11 +69,11 @@ def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
 
 def closed_law(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> JointLaw:
     """Closed forms, with one damping for back-EMF and friction; a stiffness where a position is followed."""
-    law = JointLaw.of(actuator, load, amplitude).lumped()
+    law = JointLaw.of(actuator, load, amplitude).lump()
     return law if actuator.drive.followed == "position_target" else law._replace(stiffness=0.0)
 
 
-def tuned(actuator: Actuator, law: JointLaw, request: Request) -> Tuned:
+def tune_actuator(actuator: Actuator, law: JointLaw, request: Request) -> Tuned:
     """The actuator that moves like a law, for other settings of the drive."""
     at = tuned_law(actuator, law, request)
     return lambda settings: at(settings).actuator(actuator.replace(**settings))
@@ -96,17 +96,17 @@ def tuned_law(
 
 
 def fit_law(
-    actuator: Actuator, law: JointLaw, rich: np.ndarray, motions: list[Motion], request: Request
+    actuator: Actuator, law: JointLaw, reference: np.ndarray, motions: list[ReferenceMotion], request: Request
 ) -> tuple[JointLaw, Difference]:
     """The law that comes closest to the rich positions, starting from closed forms; no sign changes.
 
     Closed forms stay unless others are clearly closer; the user's own gains stay unless the rest cannot make
     up for what is lost.
     """
-    closed = difference(positions(tuned(actuator, law, request), motions), rich)
+    closed = difference(positions(tune_actuator(actuator, law, request), motions), reference)
     kept = (law, closed)
     for names in (OF_JOINT, GAINS + OF_JOINT):
-        fit = _fit_numbers(actuator, law, names, rich, motions, request)
+        fit = _fit_numbers(actuator, law, names, reference, motions, request)
         if fit[1].rms < BETTER * kept[1].rms:
             kept = fit
     return kept
@@ -116,8 +116,8 @@ def _fit_numbers(
     actuator: Actuator,
     law: JointLaw,
     names: Sequence[str],
-    rich: np.ndarray,
-    motions: list[Motion],
+    reference: np.ndarray,
+    motions: list[ReferenceMotion],
     request: Request,
 ) -> tuple[JointLaw, Difference]:
     free = [n for n in names if getattr(law, n) != 0 or n == "friction"]
@@ -129,7 +129,7 @@ def _fit_numbers(
         size = {n: near(float(v), a) for n, v, a in zip(free, y, x0, strict=True)}
         return law._replace(**{n: math.copysign(v, getattr(law, n)) for n, v in size.items()})
 
-    fit = best(lambda y: tuned(actuator, at(y), request), x0, scale, rich, motions)
+    fit = best(lambda y: tune_actuator(actuator, at(y), request), x0, scale, reference, motions)
     return at(fit.x), fit.difference
 
 
@@ -140,8 +140,8 @@ def account(
     actuator: Actuator,
     losses: Sequence[Loss],
     left: Difference,
-    rich: np.ndarray,
-    motions: Sequence[Motion],
+    reference: np.ndarray,
+    motions: Sequence[ReferenceMotion],
     over: str,
 ) -> Account:
     """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
@@ -153,7 +153,7 @@ def account(
 
     def cost(loss: Loss) -> Difference | None:
         try:
-            return loss.without and difference(positions(loss.without(actuator), motions), rich)
+            return loss.without and difference(positions(loss.without(actuator), motions), reference)
         except BackemfError:
             return None
 
@@ -162,12 +162,14 @@ def account(
     return Account(dropped, kept, over)
 
 
-def weighed(
+def weigh_losses(
     actuator: Actuator, stand_in: Actuator | Tuned, losses: Sequence[Loss], request: Request
 ) -> Account:
     """The account of a stand-in whose numbers are settled."""
     if not losses:
         return NOTHING_LOST
     motions, over = motions_of(actuator, request)
-    rich = positions(actuator, motions)
-    return account(actuator, losses, difference(positions(stand_in, motions), rich), rich, motions, over)
+    reference = positions(actuator, motions)
+    return account(
+        actuator, losses, difference(positions(stand_in, motions), reference), reference, motions, over
+    )

@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError
-from backemf.results.fit import FittedLog
+from backemf.results.fit_result import FittedLog
 from backemf.store import load, plain
 
 SQUARE = be.signal.square(np.pi / 2, 0.5, offset=np.pi / 2, at=0.5015946)

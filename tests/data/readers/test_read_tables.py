@@ -11,7 +11,7 @@ import pytest
 
 from backemf.errors import BackemfError
 from backemf.logs.read import read
-from backemf.logs.readers import delimited as delimited
+from backemf.logs.readers import delimited_text as delimited
 
 PLAIN = "time [ms],angle (deg),current_mA\n0,0,100\n5,9,200\n10,18,300\n"
 

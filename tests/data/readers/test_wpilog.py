@@ -246,7 +246,7 @@ def test_wpiutil_reads_the_same_where_ids_are_used_again(tmp_path):
     path.write_bytes(b"WPILOG" + struct.pack("<HI", 0x0100, 0) + body)
     a = next(e for e in wpilog.read_entries(path) if e.name == "a")
     assert a.values == [1.0, 2.0, 5.0]
-    assert a.sorted()[1] == [2.0, 1.0, 5.0]
+    assert a.in_order()[1] == [2.0, 1.0, 5.0]
     mine = {
         (e.name, e.type): [(round(t * 1e6), v) for t, v in zip(e.times, e.values, strict=True)]
         for e in wpilog.read_entries(path)

@@ -9,7 +9,7 @@ import pytest
 import backemf as be
 from backemf.datasheets.entries import ENTRIES, canonical
 from backemf.datasheets.parts import part
-from backemf.identify.plants.bench import with_registers
+from backemf.identify.plants.bench_plant import with_registers
 from backemf.physics import steady
 
 HEAD = 'name = "a"\nmaker = "b"\nkind = "{kind}"\n{more}voltage = "24 V"\nsource = "made up for a test"\n'

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.compile.dialects.c import declarations, declared, emit, words
+from backemf.engine.compile.dialects.c_dialect import declarations, declare, emit, words
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower_hosted
 from backemf.engine.compile.trace import trace
-from backemf.engine.hosted import hosted_system
+from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 
@@ -61,7 +61,7 @@ def test_every_row_and_corner_is_as_jax_has_it(tmp_path):
         x, a = graph.leaf("s0", Level.STATE), graph.leaf("p0", Level.PARAMETER)
         (node,) = evaluate(trace(lambda x, a, name=name: [ALL[name](x, a)], 2), [x, a], Tangents(graph))
         levels = (Level.CONSTANT, Level.PARAMETER, Level.STATE)
-        lines = [*declared([node], levels, "double", c), *c.statements([node], *levels)]
+        lines = [*declare([node], levels, "double", c), *c.statements([node], *levels)]
         body = ["(void)s0; (void)p0;", *lines, f"return {c.text(node)};"]
         texts.append(f"double row_{len(texts)}(double s0, double p0) {{\n" + "\n".join(body) + "\n}\n")
     library = built(

@@ -17,7 +17,7 @@ import pytest
 import backemf
 import backemf as be
 from backemf.engine.compile import cache
-from backemf.engine.compile.compiled import Structure
+from backemf.engine.compile.compiler import Structure
 from backemf.engine.system import ActuatorSystem
 from backemf.physics.quantity import part
 
@@ -29,7 +29,7 @@ import sys, time
 import numpy, numba
 import backemf as be
 from backemf.engine.compile.kernels import kernels
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs as held
 from backemf.engine.system import ActuatorSystem
 start = time.process_time()
 motor = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3)

@@ -17,7 +17,7 @@ from backemf.engine.compile import kernels as kernels_module, kernels as memory
 from backemf.engine.compile.kernels import Kernels, kernels
 from backemf.engine.compile.loops import kernel_source
 from backemf.engine.compile.lower import lower
-from backemf.engine.rows import Delay, Held, Observer, Resets, held
+from backemf.engine.rows import Delay, HeldInputs, Observer, Resets, hold_inputs
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import (
     BackemfWarning,
@@ -56,7 +56,7 @@ def times_and_inputs(n=N, seed=0):
     return times, np.stack([target, 11.0 + np.cos(5 * times)], axis=1)
 
 
-def log(n=N, seed=0, delay=DELAY) -> Held:
+def log(n=N, seed=0, delay=DELAY) -> HeldInputs:
     times, values = times_and_inputs(n, seed)
     return Delay(values, times, delay, [True, False]).rows()
 
@@ -71,7 +71,7 @@ def measurements(n=N, seed=1):
     return y
 
 
-def by_jax(k: Kernels, rows: Held, substeps: int, corrections=NO_CORRECTION):
+def by_jax(k: Kernels, rows: HeldInputs, substeps: int, corrections=NO_CORRECTION):
     logs = k.batch(rows)
     y, J = (
         np.empty((logs.n_samples, len(k.system.outputs))),
@@ -102,7 +102,7 @@ def test_a_trajectory_equals_the_reference_with_a_delay_and_uneven_samples(k, su
 
 def test_a_trajectory_without_delay_equals_the_reference(k):
     times, values = times_and_inputs()
-    rows = held(values[:-1], np.diff(times))
+    rows = hold_inputs(values[:-1], np.diff(times))
     close(k.trajectory(P, S0, rows, 2), reference.run(SYSTEM, P, S0, rows, 2), 1e-12)
 
 
@@ -158,7 +158,7 @@ def test_behind_backlash_the_rotor_is_corrected_along():
         outputs=("position", "rotor_position"),
     )
     k = kernels(system, free=("motor.resistance",))
-    rows = held(np.zeros((40, 1)), np.full(40, DT))
+    rows = hold_inputs(np.zeros((40, 1)), np.full(40, DT))
     y, _ = k.sensitivities(
         list(system.parameters.values()), np.zeros(4), rows, 1, Observer(50.0, np.full(41, 0.5))
     )
@@ -184,7 +184,7 @@ def test_normal_equations_are_the_sums_of_the_sensitivities(k, robust):
     weights = np.stack([np.full(N + 1, 100.0), np.linspace(1, 10, N + 1)], axis=1)
     JtJ, Jtr, cost = k.normal(P * 1.02, S0, log(), 2, measured, weights, robust=robust)
     y, J = k.sensitivities(P * 1.02, S0, log(), 2)
-    expected, weight, error = fallback._judged(y, measured, weights, robust)
+    expected, weight, error = fallback._judge_errors(y, measured, weights, robust)
     assert cost == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(JtJ, np.einsum("ki,kia,kib->ab", weight, J, J), rtol=1e-9)
     np.testing.assert_allclose(Jtr, np.einsum("ki,ki,kia->a", weight, error, J), rtol=1e-8)
@@ -264,14 +264,14 @@ def test_a_nan_spoils_its_own_candidate_alone(k):
 def test_an_observation_at_the_last_sample_uses_its_own_inputs(k):
     times, values = times_and_inputs()
     dt = np.diff(times)
-    held_on, own = (k.sensitivities(P, S0, held(v, dt))[0] for v in (values[:-1], values))
+    held_on, own = (k.sensitivities(P, S0, hold_inputs(v, dt))[0] for v in (values[:-1], values))
     assert np.array_equal(held_on[:-1], own[:-1])
     assert held_on[-1, 1] != own[-1, 1]
 
 
 def test_normal_equations_need_no_memory_for_the_trajectory(k):
     n = 200_000
-    rows = k.batch(held(np.tile([0.3, 12.0], (n, 1)), np.full(n, 1e-3)))
+    rows = k.batch(hold_inputs(np.tile([0.3, 12.0], (n, 1)), np.full(n, 1e-3)))
     measured = np.zeros((n + 1, 2))
     k.normal(P, S0, log(), 1, measurements())
     tracemalloc.start()
@@ -347,28 +347,28 @@ def test_available_memory_is_known():
             "substeps is 0; expected a whole number of at least 1",
         ),
         (
-            lambda k: k.trajectory(P, S0, held(np.full((3, 2), np.nan), np.ones(3))),
+            lambda k: k.trajectory(P, S0, hold_inputs(np.full((3, 2), np.nan), np.ones(3))),
             SignalError,
             "values is nan at sample 0; expected finite numbers",
         ),
         (
-            lambda k: k.trajectory(P, S0, held(np.zeros((3, 2)), np.array([1.0, 0.0, 1.0]))),
+            lambda k: k.trajectory(P, S0, hold_inputs(np.zeros((3, 2)), np.array([1.0, 0.0, 1.0]))),
             SignalError,
             "dt is 0 s at interval 1; expected more than 0",
         ),
         (
-            lambda k: k.trajectory(P, S0, held(np.zeros((3, 1)), np.ones(3))),
+            lambda k: k.trajectory(P, S0, hold_inputs(np.zeros((3, 1)), np.ones(3))),
             SignalError,
             "have 1 inputs; expected 2",
         ),
         (
-            lambda k: k.trajectory(P, S0, held(np.zeros((5, 2)), np.ones(3))),
+            lambda k: k.trajectory(P, S0, hold_inputs(np.zeros((5, 2)), np.ones(3))),
             SignalError,
             "values has 5 rows for 3 intervals; expected 3, or 4",
         ),
         (lambda k: k.batch([]), InvalidValue, "no logs"),
         (
-            lambda k: k.batch([log(), held(np.zeros((3, 2)), np.full(3, np.inf))]),
+            lambda k: k.batch([log(), hold_inputs(np.zeros((3, 2)), np.full(3, np.inf))]),
             SignalError,
             "dt of log 1 is inf at sample 0",
         ),

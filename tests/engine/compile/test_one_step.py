@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.compile.dialects import c as in_c, warp as in_warp
+from backemf.engine.compile.dialects import c_dialect as in_c, warp_dialect as in_warp
 from backemf.engine.compile.lower import LoweredHosted, lower_hosted
-from backemf.engine.hosted import HostedSystem, hosted_system
+from backemf.engine.hosted_system import HostedSystem, hosted_system
 
 from ...conftest import unavailable
 from ...model.variants import variants

@@ -12,12 +12,12 @@ import pytest
 
 import backemf as be
 from backemf.engine.compile.dialects.numba import NUMBA
-from backemf.engine.compile.dialects.torch import TORCH, Lines, emit
+from backemf.engine.compile.dialects.torch_dialect import TORCH, TorchLines, emit
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.lower import lower_hosted
 from backemf.engine.compile.passes import change
 from backemf.engine.compile.trace import PRIMITIVES, trace
-from backemf.engine.hosted import hosted_system
+from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 
@@ -103,7 +103,7 @@ def test_every_row_and_corner_is_as_jax_has_it(name):
     graph = Graph()
     x, a = graph.leaf("s0", Level.STATE), graph.leaf("p0", Level.PARAMETER)
     (node,) = evaluate(trace(lambda x, a: [ALL[name](x, a)], 2), [x, a], Tangents(graph))
-    lines = Lines([node], ())
+    lines = TorchLines([node], ())
     space = {
         "torch": torch,
         "one": torch.ones((), dtype=torch.float64),

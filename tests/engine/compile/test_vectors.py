@@ -17,7 +17,7 @@ from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.kernels import LEAST_IN_LANES, kernels
 from backemf.engine.compile.passes import is_truth
 from backemf.engine.compile.trace import trace
-from backemf.engine.rows import held
+from backemf.engine.rows import hold_inputs
 
 from ..test_population import ACTUATORS, DT, ROWS, T, case, command, system_of
 from .test_primitives import ALL, NEWER, POINTS, A
@@ -41,7 +41,7 @@ def both(
 @pytest.mark.parametrize("name", ACTUATORS)
 def test_every_friction_and_drive_costs_the_same_in_lanes(monkeypatch, name):
     system = system_of(name)
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     P, s0, y = case(system, rows)
     y[20:40] = np.nan
     lanes, alone = both(monkeypatch, system, rows, P[:19], s0, y, robust=0.1)  # the last block is not full
@@ -52,7 +52,7 @@ def test_every_friction_and_drive_costs_the_same_in_lanes(monkeypatch, name):
 def test_rows_of_every_sort_and_several_logs(monkeypatch, name):
     system = system_of("m6, servo", ("position", "current"))
     P, s0, y = case(system, ROWS[name])
-    logs = kernels(system).batch([ROWS[name], held(command()[:, None], np.full(T, DT))])
+    logs = kernels(system).batch([ROWS[name], hold_inputs(command()[:, None], np.full(T, DT))])
     each = np.stack([P, 1.05 * P], axis=1)
     lanes, alone = both(monkeypatch, system, logs, each, s0, np.concatenate([y, y]))
     np.testing.assert_allclose(lanes, alone, rtol=BOUND)
@@ -60,7 +60,7 @@ def test_rows_of_every_sort_and_several_logs(monkeypatch, name):
 
 def test_a_nan_stays_in_its_lane():
     system = system_of("coulomb, position")
-    rows = held(command()[:, None], np.full(T, DT))
+    rows = hold_inputs(command()[:, None], np.full(T, DT))
     P, s0, y = case(system, rows)
     whole = kernels(system).cost(P, s0, rows, 1, y)
     P[5, 0] = np.nan

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from backemf.engine.compile.dialects.warp import HELPERS, words
+from backemf.engine.compile.dialects.warp_dialect import HELPERS, words
 from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
 from backemf.engine.compile.passes import is_truth
 from backemf.engine.compile.trace import trace

@@ -9,9 +9,9 @@ import dataclasses
 import pytest
 
 import backemf as be
-from backemf.engine.compile.dialects.warp import emit_live, rows
+from backemf.engine.compile.dialects.warp_dialect import emit_live, rows
 from backemf.engine.compile.lower import lower_hosted
-from backemf.engine.hosted import hosted_system
+from backemf.engine.hosted_system import hosted_system
 
 from ...targets.code.variants import ERROR
 from .test_torch import BACKLASH, LUGRE, TWO_NODES
@@ -24,7 +24,7 @@ ACTUATORS = {"lugre": LUGRE, "late": LATE, "backlash": BACKLASH, "two nodes": TW
 def test_no_two_things_stand_in_one_row(name):
     lowered = lower_hosted(hosted_system(ACTUATORS[name]))
     at = rows(lowered)
-    memory = [*range(len(at.states)), at.acted, at.place, *(at.carried(state) for state in at.summed)]
+    memory = [*range(len(at.states)), at.acted, at.place, *(at.remainder_row(state) for state in at.summed)]
     assert memory == list(range(at.line))
     lag = [at.lag, at.lag + 1] if at.delayed else []
     assert [*range(len(at.terms)), *lag, at.armature] == list(range(at.kept))

@@ -10,11 +10,20 @@ import pytest
 
 import backemf as be
 from backemf.apps.report.figures.runs import plan_figure as figure
-from backemf.planning.choose import Budget, Choice, bounded, choose
-from backemf.planning.family import INSIDE, Extremes, Reach, extremes, family, heat_of, positions, within
+from backemf.planning.choose import Budget, MotionChoice, bound_information, choose
+from backemf.planning.family import (
+    INSIDE,
+    Extremes,
+    MotionRange,
+    extremes,
+    family,
+    heat_of,
+    positions,
+    within,
+)
 from backemf.planning.motions import Motions, SafetyLimits
 from backemf.planning.outlook import Sensing, outlook, rounding, standstills
-from backemf.results.fit import Fitted
+from backemf.results.fit_result import FittedParameter
 
 from .servos import servo
 
@@ -29,14 +38,14 @@ def plan() -> be.Plan:
 
 
 def test_motions_stay_within_their_reach_and_differ():
-    made = family(Reach(0.2, 0.5))
+    made = family(MotionRange(0.2, 0.5))
     for one in made:
         _, q = one.sampled("any")
         assert np.all(np.abs(q - 0.2) <= 0.5 + 1e-9), one.name
     assert len({one.name for one in made}) == len(made)
     kinds = {one.name.rstrip("0123456789-") for one in made}
     assert {"steps", "reversals", "chirp", "slow", "breakaway", "lift-coast", "throw-coast", "hold"} == kinds
-    slow = family(Reach(0.2, 0.5, pace=2.0))
+    slow = family(MotionRange(0.2, 0.5, pace=2.0))
     assert [one.duration for one in slow] == pytest.approx([2.0 * one.duration for one in made])
 
 
@@ -51,7 +60,7 @@ def test_a_standstill_is_one_sample_and_a_motion_many():
 
 
 def test_what_one_motion_tells_is_bounded():
-    told = bounded(np.diag([1e12, 100.0, 0.0])[None], np.ones(3))[0]
+    told = bound_information(np.diag([1e12, 100.0, 0.0])[None], np.ones(3))[0]
     assert told[0, 0] == pytest.approx(1e4, rel=1e-3)  # 1 % at best
     assert told[1, 1] == pytest.approx(100.0, rel=0.02)
     assert told[2, 2] == pytest.approx(0.0, abs=1e-9)
@@ -64,7 +73,7 @@ def lasting(*seconds: float, most: float) -> Budget:
 def test_a_second_cost_bounds_the_choice_too():
     """Both motions tell the same; only the cooler one may be played."""
     information = np.array([np.diag([1e4]), np.diag([1e4])])[None]
-    choice = Choice(information, np.diag([0.25])[None], [0])
+    choice = MotionChoice(information, np.diag([0.25])[None], [0])
     budget = Budget(np.array([[1.0, 1.0], [30.0, 8.0]]), np.array([2.0, 20.0]))
     assert choose(choice, budget) == [1, 1]
     assert choose(choice, budget._replace(most=np.array([2.0, 10.0]))) == [1]
@@ -74,8 +83,8 @@ def test_the_choice_takes_what_tells_the_unknown():
     """Three motions: one tells what is known already, one tells the other number, one both but at length."""
     information = np.array([np.diag([1e4, 0.0]), np.diag([0.0, 1e4]), np.diag([5e3, 5e3])])[None]
     before = np.diag([1e6, 0.25])[None]
-    assert choose(Choice(information, before, [0, 1]), lasting(1.0, 1.0, 3.0, most=1.0)) == [1]
-    wanted = Choice(information, np.diag([0.25, 0.25])[None], [0])
+    assert choose(MotionChoice(information, before, [0, 1]), lasting(1.0, 1.0, 3.0, most=1.0)) == [1]
+    wanted = MotionChoice(information, np.diag([0.25, 0.25])[None], [0])
     assert choose(wanted, lasting(1.0, 1.0, 3.0, most=1.0)) == [0]
     assert choose(wanted, lasting(1.0, 1.0, 3.0, most=0.5)) == []
 
@@ -83,7 +92,7 @@ def test_the_choice_takes_what_tells_the_unknown():
 def test_an_exchange_mends_what_greed_began():
     """The best single motion leaves no room for the pair that tells more."""
     information = np.array([np.diag([900.0, 900.0]), np.diag([2e4, 0.0]), np.diag([0.0, 2e4])])[None]
-    choice = Choice(information, np.diag([0.25, 0.25])[None], [0, 1])
+    choice = MotionChoice(information, np.diag([0.25, 0.25])[None], [0, 1])
     assert sorted(choose(choice, lasting(1.0, 1.0, 1.0, most=2.0))) == [1, 2]
 
 
@@ -129,7 +138,7 @@ def test_what_is_looked_for_is_told_better(plan):
 def test_a_fit_before_counts_as_known(plan):
     """A number that a fit knows to 1 % is known to 1 % before, and not worse after."""
     fitted = {
-        p.path: Fitted(
+        p.path: FittedParameter(
             path=p.path,
             value=p.value,
             error=0.01 * p.value,
@@ -173,7 +182,7 @@ def test_a_winding_that_warms_up_limits_what_is_asked():
     """A tiny winding: a step heats it by tens of kelvins, a slow motion does not."""
     thermal = be.motor.Thermal(resistance=10.0, capacitance=0.15)
     small = replace(ONE.start, motor=replace(ONE.start.motor, thermal=thermal))
-    look = outlook(small, ONE.bench, family(Reach(0.0, 0.85)), sensing=QUICK)
+    look = outlook(small, ONE.bench, family(MotionRange(0.0, 0.85)), sensing=QUICK)
     most = extremes(look)
     all_ = within(most, replace(positions(SafetyLimits()), temperature=None))
     cool = within(most, replace(positions(SafetyLimits()), temperature=32.0))
@@ -182,7 +191,7 @@ def test_a_winding_that_warms_up_limits_what_is_asked():
 
 
 def test_without_a_current_less_is_told():
-    motions = family(Reach(0.0, 0.8))[:6]
+    motions = family(MotionRange(0.0, 0.8))[:6]
     errors = []
     for sensing in (QUICK, replace(QUICK, current=None)):
         look = outlook(ONE.start, ONE.bench, motions, sensing=sensing)
@@ -347,5 +356,5 @@ def test_where_limits_forbid_most_slower_motions_are_found():
     limits = SafetyLimits(velocity=0.2)
     gentle = be.plan(ONE.start, ONE.bench, friction=OWN, seconds=16.0, sensing=QUICK, limits=limits)
     assert gentle.motions.motions
-    longest = max(one.duration for one in family(Reach(0.0, 0.85)))
+    longest = max(one.duration for one in family(MotionRange(0.0, 0.85)))
     assert max(one.duration for one in gentle.motions.motions) > longest

@@ -9,7 +9,7 @@ import numpy as np
 
 import backemf as be
 from backemf.findings import Finding
-from backemf.identify.inspect.samples import Track
+from backemf.identify.inspect.samples import SignalTrack
 
 STEP = 0.01
 """Between two samples [s]."""
@@ -20,10 +20,10 @@ def moving(steps: Any, start: float = 0.0) -> np.ndarray:
     return start + np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def track(values: Any, step: float = STEP, **known: float) -> Track:
+def track(values: Any, step: float = STEP, **known: float) -> SignalTrack:
     """A track of values; its noise or grain may be known instead of found."""
     values = np.asarray(values, float)
-    made = Track(np.arange(len(values)), step * np.arange(len(values)), values)
+    made = SignalTrack(np.arange(len(values)), step * np.arange(len(values)), values)
     made.__dict__.update(known)
     return made
 

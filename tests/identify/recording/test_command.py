@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect.signals import command_findings, followed, jump_findings, sign_findings, stairs
+from backemf.identify.inspect.signals import (
+    command_findings,
+    followed_signal,
+    jump_findings,
+    sign_findings,
+    stairs,
+)
 
 from .hand_made import STEP, codes, log
 
@@ -21,9 +27,9 @@ def late(values: np.ndarray, lag: int) -> np.ndarray:
 
 
 def test_what_was_asked_comes_first_where_several_were():
-    assert followed(log(WAVE)) is None
-    assert followed(log(WAVE, torque_target=WAVE)) == "torque_target"
-    assert followed(log(WAVE, torque_target=WAVE, position_target=WAVE)) == "position_target"
+    assert followed_signal(log(WAVE)) is None
+    assert followed_signal(log(WAVE, torque_target=WAVE)) == "torque_target"
+    assert followed_signal(log(WAVE, torque_target=WAVE, position_target=WAVE)) == "position_target"
 
 
 NOISE = np.random.default_rng(0).normal(size=400)

@@ -11,8 +11,8 @@ import pytest
 import backemf as be
 from backemf.identify.inspect import remedies, remedies as mend
 from backemf.identify.inspect.remedies import REMEDIES, faults_of
-from backemf.identify.inspect.samples import Track, lost, odd_ones, repeated
-from backemf.identify.plants.bench import identifiability_problem
+from backemf.identify.inspect.samples import SignalTrack, find_lost_rows, odd_ones, repeated_samples
+from backemf.identify.plants.bench_plant import identifiability_problem
 
 from ..recordings import (
     SERVO,
@@ -112,7 +112,7 @@ def test_two_faults_are_two_findings_and_hide_nothing():
 def test_dropouts_are_found_one_by_one(constant):
     log = record(1)
     spoilt = dropping_out(log, to=constant)
-    track = Track.of(spoilt)
+    track = SignalTrack.of(spoilt)
     truly = np.flatnonzero(np.random.default_rng(0).random(len(log)) < 0.05)
     clear = truly[np.abs(log["position"][truly] - constant) > 0.15]  # nearer to it they look like motion
     assert set(odd_ones(track).dropouts) >= set(clear)
@@ -130,7 +130,7 @@ def test_dropouts_may_last():
 
 def test_repeats_are_found_one_by_one():
     log = record(1, grain=0.0)
-    found = repeated(Track.of(repeating(log)))
+    found = repeated_samples(SignalTrack.of(repeating(log)))
     truly = np.flatnonzero(np.random.default_rng(0).random(len(log)) < 0.06)
     assert set(found) <= set(truly)
     fast = truly[np.abs(np.gradient(log["position"], log.time))[truly] > 1.5]
@@ -140,7 +140,7 @@ def test_repeats_are_found_one_by_one():
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.10])
 def test_the_share_of_lost_rows(share):
     """To a third of itself: a loss beside another is not always told from a faster motion."""
-    seen = lost(losing_rows(record(1, noise=1e-3, duration=12.0), share))
+    seen = find_lost_rows(losing_rows(record(1, noise=1e-3, duration=12.0), share))
     assert seen.share == pytest.approx(share, rel=0.34)
     assert seen.short < 0.05 * seen.rows
 
@@ -311,7 +311,9 @@ def test_a_remedy_that_does_not_help_is_not_offered(code):
     """A sound log called faulty: turned it is worse, with its clock made whole the same; that stays open."""
     log = record(1)
     accused = replace(next(iter(faults_of(FAULTS[code](log), SERVO))), logs=(log.name,))
-    tried = remedies.tried(lambda some: identifiability_problem(some, SERVO, None, None), [log], [accused])
+    tried = remedies.try_remedies(
+        lambda some: identifiability_problem(some, SERVO, None, None), [log], [accused]
+    )
     (f,) = tried.findings
     assert f.numbers["offered"] == 0.0
     assert f.remedy.startswith("record again")
@@ -322,7 +324,7 @@ def test_a_remedy_that_does_not_help_is_not_offered(code):
 
 def test_what_cannot_be_tried_is_still_named():
     short = in_degrees(record(1)).between(0.0, 0.7)
-    tried = remedies.tried(
+    tried = remedies.try_remedies(
         lambda some: identifiability_problem(some, SERVO, None, None), [short], faults_of(short, SERVO)
     )
     (f,) = tried.findings

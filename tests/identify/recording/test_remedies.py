@@ -16,16 +16,16 @@ from backemf.identify.inspect import remedies
 from backemf.identify.inspect.remedies import (
     _half,
     _held_out,
-    _judged,
+    _judge_remedy,
     _mrad,
     _spread,
     apply,
     judged_by,
-    merged,
+    merge_findings,
     on_trial,
-    tried,
+    try_remedies,
 )
-from backemf.identify.plants.bench import identifiability_problem
+from backemf.identify.plants.bench_plant import identifiability_problem
 
 from ..recordings import SERVO, in_degrees, record, with_values
 from .hand_made import log
@@ -56,20 +56,20 @@ def test_errors_in_words(error, words):
 
 def test_the_same_in_many_logs_is_said_once():
     rows = [fault("gaps", "a"), fault("jitter", "a"), fault("gaps", "b"), fault("gaps", "b", "c")]
-    gaps, jitter = merged(rows)
+    gaps, jitter = merge_findings(rows)
     assert (gaps.code, gaps.logs) == ("gaps", ("a", "b", "c"))
     assert gaps.text == "gaps. The same in 2 more."
     assert jitter == rows[1]
     other = replace(rows[2], remedy="something else")
-    assert len(merged([rows[0], other])) == 2
+    assert len(merge_findings([rows[0], other])) == 2
 
 
 def test_what_a_remedy_was_worth():
-    offered = _judged(fault("zeros", "a", share=0.1), 0.02, 0.001, True)
+    offered = _judge_remedy(fault("zeros", "a", share=0.1), 0.02, 0.001, True)
     assert offered.numbers == {"share": 0.1, "before": 0.02, "after": 0.001, "offered": 1.0}
     assert offered.text == "zeros. Mended, what was not fitted is missed by 1 mrad instead of 20 mrad."
     assert offered.remedy == "mend zeros: be.check(...).apply(logs), or --apply"
-    tried_ = _judged(fault("zeros", "a"), 0.02, 0.03, False)
+    tried_ = _judge_remedy(fault("zeros", "a"), 0.02, 0.03, False)
     assert tried_.numbers["offered"] == 0.0
     assert "Mending it was tried" in tried_.text
     assert tried_.remedy == "record again; 'mend zeros' does not help here"
@@ -121,7 +121,7 @@ OFFERS = {
 @pytest.mark.parametrize("row", OFFERS)
 def test_what_is_offered_and_what_stays_open(row):
     code, numbers, errors, (offered, said, open_) = OFFERS[row]
-    looked = tried(unused, [SOUND, OTHER], [fault(code, "a", **numbers)], judge=by(**{code: errors}))
+    looked = try_remedies(unused, [SOUND, OTHER], [fault(code, "a", **numbers)], judge=by(**{code: errors}))
     assert [f.code for f in looked.findings] == ([code] if said else [])
     assert all(f.numbers["offered"] == float(offered) for f in looked.findings)
     assert looked.open is open_
@@ -133,7 +133,7 @@ def test_what_is_offered_and_what_stays_open(row):
 
 def test_what_cannot_be_tried_is_mended_where_it_is_certain():
     faults = [fault("wrong_sign", "a"), fault("coarse_command", "a", sure=0.0)]
-    looked = tried(unused, [SOUND], faults, judge=by(wrong_sign=None, coarse_command=None))
+    looked = try_remedies(unused, [SOUND], faults, judge=by(wrong_sign=None, coarse_command=None))
     (f,) = looked.findings
     assert (f.code, f.numbers) == ("wrong_sign", {"offered": 1.0})
     assert looked.mended[0]["position"] == pytest.approx(-WAVE)
@@ -148,7 +148,7 @@ def test_remedies_are_tried_in_the_order_in_which_faults_hide_each_other():
         return 0.1, 0.01, 1.0
 
     faults = [fault("wrong_sign", "a"), fault("degrees", "a", position=2.0, sure=1.0), fault("zeros", "a")]
-    looked = tried(unused, [SOUND], faults, judge=judge)
+    looked = try_remedies(unused, [SOUND], faults, judge=judge)
     assert seen == ["zeros", "degrees", "wrong_sign"]
     assert looked.mended[0]["position"] == pytest.approx(-2.0 * WAVE)  # each on what the one before left
     again = apply(looked.findings, [SOUND])
@@ -187,17 +187,17 @@ def test_units_are_understood_where_nobody_stated_one_and_the_motion_leaves_no_c
     degrees = in_degrees(sound)
     assumed = fault("unit_assumed", sound.name, position=1.0, position_target=1.0)
     other = fault("gaps", sound.name)
-    read = remedies._understood(build, SERVO, replace(degrees, findings=(assumed, other)))
+    read = remedies._understand_unit(build, SERVO, replace(degrees, findings=(assumed, other)))
     assert read["position"] == pytest.approx(sound["position"])
     assert [f.code for f in read.findings] == ["gaps", "units_understood"]
     assert "The file states no unit, and it is read so." in read.findings[1].text
     assert set(read.findings[1].numbers) == {"position", "position_target"}
     # somebody stated them, or one of them
-    assert remedies._understood(build, SERVO, degrees) is degrees
+    assert remedies._understand_unit(build, SERVO, degrees) is degrees
     half = replace(degrees, findings=(replace(assumed, numbers={"position": 1.0}),))
-    assert remedies._understood(build, SERVO, half) is half
+    assert remedies._understand_unit(build, SERVO, half) is half
     fine = replace(sound, findings=(assumed,))
-    assert remedies._understood(build, SERVO, fine) is fine
+    assert remedies._understand_unit(build, SERVO, fine) is fine
 
 
 def test_an_error_is_of_what_was_not_fitted():
@@ -262,9 +262,9 @@ def test_logs_that_a_remedy_is_tried_on(n, names, faulty, others):
 
 def test_a_log_is_looked_at_and_mended():
     sound = record(1, duration=2.0)
-    looked = remedies.inspected(build, SERVO, [with_values(sound, position=-sound["position"])])
+    looked = remedies.inspect_logs(build, SERVO, [with_values(sound, position=-sound["position"])])
     (f,) = looked.findings
     assert (f.code, f.numbers["offered"], f.logs) == ("wrong_sign", 1.0, (sound.name,))
     assert looked.mended[0]["position"] == pytest.approx(sound["position"])
     assert not looked.open
-    assert remedies.inspected(build, SERVO, [sound]).findings == []
+    assert remedies.inspect_logs(build, SERVO, [sound]).findings == []

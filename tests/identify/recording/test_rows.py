@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backemf.identify.inspect.samples import Lost, lost, multiples, row_findings, whole_clock
+from backemf.identify.inspect.samples import LostRows, find_lost_rows, multiples, row_findings, whole_clock
 
 from .hand_made import STEP, codes, log, moving, track, wavy
 
@@ -126,8 +126,8 @@ def test_times_count_as_they_are_stamped():
 
 
 def test_the_share_of_what_is_lost():
-    assert Lost(5, 95, 0, np.zeros(1)).share == 0.05
-    assert Lost(0, 0, 0, np.zeros(1)).share == 0.0
+    assert LostRows(5, 95, 0, np.zeros(1)).share == 0.05
+    assert LostRows(0, 0, 0, np.zeros(1)).share == 0.0
 
 
 PLACES = np.cumsum([11, 14, 9, 17, 12, 21, 8, 13, 19, 10, 15])
@@ -142,23 +142,23 @@ def motion(n: int = 180, losses=PLACES, times: float = 2.0) -> np.ndarray:
 
 
 def test_lost_rows_are_counted_where_the_motion_makes_two_steps_in_one():
-    seen = lost(log(motion()))
+    seen = find_lost_rows(log(motion()))
     assert np.flatnonzero(seen.found > 1).tolist() == PLACES.tolist()
     assert (seen.rows, seen.short) == (11, 0)
     assert seen.looked == 180 - 6
-    thrice = lost(log(motion(times=3.0)))
+    thrice = find_lost_rows(log(motion(times=3.0)))
     assert thrice.rows == 22
 
 
 def test_steps_that_are_too_short_are_counted_against_it():
-    seen = lost(log(motion(times=0.3)))
+    seen = find_lost_rows(log(motion(times=0.3)))
     assert (seen.rows, seen.short) == (0, 11)
 
 
 def test_samples_that_are_missing_do_not_move_the_places():
     q = motion()
     q[100] = np.nan
-    found = lost(log(q)).found
+    found = find_lost_rows(log(q)).found
     assert len(found) == 180
     assert found[[99, 100]].tolist() == [0, 1]  # no step ends in it; the one over it is an even rate
     assert np.flatnonzero(found > 1).tolist() == PLACES.tolist()
@@ -178,7 +178,7 @@ REGULAR = {
 @pytest.mark.parametrize("row", REGULAR)
 def test_many_long_steps_at_a_regular_distance_are_those_of_a_command(row):
     losses, n, rows = REGULAR[row]
-    seen = lost(log(motion(n=n, losses=losses)))
+    seen = find_lost_rows(log(motion(n=n, losses=losses)))
     assert seen.rows == rows
     assert (seen.looked > 0) == (rows > 0)
 
@@ -194,12 +194,12 @@ def asked_and_done(command_losses=PLACES, motion_losses=PLACES) -> tuple[np.ndar
 def test_a_command_that_skips_with_the_motion_tells_lost_rows_more_clearly():
     """Three at once, two of them where the motion's noise hides them."""
     asked, done = asked_and_done()
-    seen = lost(log(done, position_target=asked))
+    seen = find_lost_rows(log(done, position_target=asked))
     assert np.flatnonzero(seen.found > 1).tolist() == PLACES.tolist()
     assert seen.looked == 180 - 6
     noisy = done.copy()
     noisy[30:60] += 0.02 * np.random.default_rng(0).standard_normal(30)
-    by_both = lost(log(noisy, position_target=asked))
+    by_both = find_lost_rows(log(noisy, position_target=asked))
     assert np.flatnonzero(by_both.found > 1).tolist() == PLACES.tolist()
 
 
@@ -211,7 +211,7 @@ def test_where_the_command_rests_or_goes_evenly_the_motion_says():
     asked[160:175] = 0.0
     done[[154, 168]] *= 2.0
     done[PLACES[3]] *= 1.5
-    found = lost(log(moving(done), position_target=moving(asked))).found
+    found = find_lost_rows(log(moving(done), position_target=moving(asked))).found
     assert np.flatnonzero(found > 1).tolist() == [*PLACES, 154, 168]
     assert set(found[[*PLACES, 154, 168]]) == {2}
 
@@ -219,13 +219,13 @@ def test_where_the_command_rests_or_goes_evenly_the_motion_says():
 def test_a_command_alone_that_skips_says_nothing():
     """What was sent late moves the motion later: its own steps count."""
     asked, done = asked_and_done(motion_losses=())
-    assert lost(log(done, position_target=asked)).rows == 0
+    assert find_lost_rows(log(done, position_target=asked)).rows == 0
     few = PLACES[:4]  # too few to believe the command
     asked, done = asked_and_done(command_losses=few)
-    assert lost(log(done, position_target=asked)).rows == 11
+    assert find_lost_rows(log(done, position_target=asked)).rows == 11
     asked, done = asked_and_done()
     asked[50] = np.nan
-    assert lost(log(done, position_target=asked)).rows == 11
+    assert find_lost_rows(log(done, position_target=asked)).rows == 11
 
 
 @pytest.mark.parametrize(("times", "believed"), [(1.5, False), (1.8, True), (2.25, True), (2.5, False)])
@@ -236,9 +236,9 @@ def test_a_command_is_believed_where_the_motion_makes_as_much_of_its_steps(times
     asked[PLACES] *= 2.0
     done[PLACES] *= times
     for sign in (1.0, -1.0):
-        seen = lost(log(sign * moving(done), position_target=sign * moving(asked)))
+        seen = find_lost_rows(log(sign * moving(done), position_target=sign * moving(asked)))
         told = np.flatnonzero(seen.found > 1).tolist()
-        by_motion = np.flatnonzero(lost(log(sign * moving(done))).found > 1).tolist()
+        by_motion = np.flatnonzero(find_lost_rows(log(sign * moving(done))).found > 1).tolist()
         assert told == (PLACES.tolist() if believed else by_motion)
 
 
@@ -246,7 +246,7 @@ def test_a_command_of_steps_three_times_as_long():
     asked, done = 0.05 * np.ones(180), 0.05 * wavy(180)
     asked[PLACES] *= 3.0
     done[PLACES] *= 2.6
-    assert lost(log(moving(done), position_target=moving(asked))).rows == 22
+    assert find_lost_rows(log(moving(done), position_target=moving(asked))).rows == 22
 
 
 FOUND = {

@@ -11,7 +11,7 @@ from backemf.identify.inspect.samples import (
     odd_findings,
     odd_ones,
     repeat_findings,
-    repeated,
+    repeated_samples,
     wrap_findings,
     wraps,
 )
@@ -222,7 +222,7 @@ REPEATS = {
 @pytest.mark.parametrize("row", REPEATS)
 def test_samples_that_repeat_the_one_before(row):
     values, places = REPEATS[row]
-    assert repeated(track(values, noise=0.0, grain=0.0)).tolist() == places
+    assert repeated_samples(track(values, noise=0.0, grain=0.0)).tolist() == places
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_samples_that_repeat_the_one_before(row):
 def test_repeats_in_slow_motion_are_no_fault(known, seen):
     """It must go four times its noise a sample, or three encoder steps; over six samples to either side."""
     for sign in (1.0, -1.0):
-        assert bool(len(repeated(track(sign * repeating((40, 1)), **known)))) is seen
+        assert bool(len(repeated_samples(track(sign * repeating((40, 1)), **known)))) is seen
 
 
 BESIDE = {
@@ -257,7 +257,7 @@ def test_the_motion_went_on_all_the_while(row):
     steps = np.full(99, 0.1)
     for place, factor in changes.items():
         steps[place] *= factor
-    found = repeated(track(repeating((40, 1), steps=steps), noise=0.0, grain=0.0)).tolist()
+    found = repeated_samples(track(repeating((40, 1), steps=steps), noise=0.0, grain=0.0)).tolist()
     assert (41 in found) is seen
 
 
@@ -268,7 +268,7 @@ def test_the_rate_is_taken_over_six_samples_to_either_side(noise, seen):
     steps = np.r_[np.full(34, 0.03), np.full(14, 0.1), np.full(51, 0.03)]
     rate = 0.1
     values = repeating((40, 1), steps=steps)
-    assert (41 in repeated(track(values, noise=noise * rate / 4, grain=0.0))) is seen
+    assert (41 in repeated_samples(track(values, noise=noise * rate / 4, grain=0.0))) is seen
 
 
 def test_times_between_samples_count():
@@ -277,7 +277,7 @@ def test_times_between_samples_count():
     one = track(repeating((40, 1), steps=10.0 * np.diff(times)), noise=0.0, grain=0.0)
     stamped = type(one)(one.places, times, one.values)
     stamped.__dict__.update(noise=0.0, grain=0.0)
-    assert repeated(stamped).tolist() == [41]
+    assert repeated_samples(stamped).tolist() == [41]
 
 
 SAID = {

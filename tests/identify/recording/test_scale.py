@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.inspect.samples import Track
+from backemf.identify.inspect.samples import SignalTrack
 from backemf.identify.inspect.signals import (
-    _apart,
     _close,
     _follows,
+    _log_distance,
     _near,
     _travel,
     _whole,
@@ -160,7 +160,7 @@ def test_from_two_turns_on_it_may_be_degrees(span, there):
 def test_the_travel_over_that_of_the_target():
     def travel(position, **signals):
         one = log(position, **signals)
-        return _travel(one, Track.of(one))
+        return _travel(one, SignalTrack.of(one))
 
     assert travel(3.0 * WAVE, position_target=WAVE) == pytest.approx(3.0, rel=1e-6)
     assert travel(WAVE) == 1.0
@@ -193,12 +193,12 @@ def test_a_position_may_follow_late(lag, least):
 def test_how_far_a_travel_is_from_that_in_a_unit():
     """A factor of two either way; whole numbers are counts, by a factor of e."""
     odd = track(0.37 * np.arange(200.0))
-    assert _apart(2.0 / DEGREE, DEGREE, odd) == pytest.approx(math.log(2.0))
-    assert _apart(2.0 * DEGREE, DEGREE, odd) == pytest.approx(math.log(2.0))
-    assert _apart(1.0 / COUNT, COUNT, odd) == pytest.approx(0.0, abs=1e-12)
+    assert _log_distance(2.0 / DEGREE, DEGREE, odd) == pytest.approx(math.log(2.0))
+    assert _log_distance(2.0 * DEGREE, DEGREE, odd) == pytest.approx(math.log(2.0))
+    assert _log_distance(1.0 / COUNT, COUNT, odd) == pytest.approx(0.0, abs=1e-12)
     whole = track(np.arange(200.0))
-    assert _apart(1.0 / COUNT, COUNT, whole) == pytest.approx(-1.0)
-    assert _apart(1.0 / DEGREE, DEGREE, whole) == pytest.approx(0.0, abs=1e-12)
+    assert _log_distance(1.0 / COUNT, COUNT, whole) == pytest.approx(-1.0)
+    assert _log_distance(1.0 / DEGREE, DEGREE, whole) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_whole_numbers_are_counts_where_they_are_many():

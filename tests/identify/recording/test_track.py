@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backemf.identify.inspect.samples import Track
+from backemf.identify.inspect.samples import SignalTrack
 
 from .hand_made import log, moving, track
 
 
 def test_only_finite_samples_are_seen():
-    one = Track.of(log([1.0, np.nan, 3.0, 4.5], step=0.1))
+    one = SignalTrack.of(log([1.0, np.nan, 3.0, 4.5], step=0.1))
     assert one.places.tolist() == [0, 2, 3]
     assert one.time == pytest.approx([0.0, 0.2, 0.3])
     assert one.values.tolist() == [1.0, 3.0, 4.5]
@@ -19,7 +19,7 @@ def test_only_finite_samples_are_seen():
     assert one.rates == pytest.approx([10.0, 15.0])
     assert one.step == pytest.approx(0.15)
     assert len(one) == 3
-    asked = Track.of(log([1.0, 2.0], position_target=[5.0, 6.0]), "position_target")
+    asked = SignalTrack.of(log([1.0, 2.0], position_target=[5.0, 6.0]), "position_target")
     assert asked.values.tolist() == [5.0, 6.0]
 
 

@@ -12,7 +12,7 @@ import backemf as be
 from backemf.identify import causes
 from backemf.identify.causes import CAUSES
 from backemf.identify.search import bench_search
-from backemf.statistics import clustered
+from backemf.statistics import cluster_covariance
 
 from ..recordings import SERVO, changed, clean, record, sines, steps, sweep
 from .test_fit import logs_with_off
@@ -105,7 +105,7 @@ def test_what_freeing_a_cause_promises_is_what_it_saves():
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
-            saved = causes._freed(p, end.x, end.cost, robust, p.substeps, cause, places).saved
+            saved = causes._try_cause(p, end.x, end.cost, robust, p.substeps, cause, places).saved
             saved += 0.5 * (
                 len(cause.paths) - 1 if cause.code == "wrong_winding" else 0
             )  # its freedom's cost
@@ -199,8 +199,8 @@ def test_groups_that_disagree_widen_errors_and_others_do_not(n):
     told = np.array([[2.0, 0.5], [0.5, 1.0]])
     moves = rng.multivariate_normal(np.zeros(2), told / n, size=(200, n))
     moves -= moves.mean(axis=1, keepdims=True)  # at an optimum they cancel
-    alike = np.mean([clustered(m, told, told)[0] for m in moves], axis=0)
-    apart = np.mean([clustered(3.0 * m, told, told)[0] for m in moves], axis=0)
+    alike = np.mean([cluster_covariance(m, told, told)[0] for m in moves], axis=0)
+    apart = np.mean([cluster_covariance(3.0 * m, told, told)[0] for m in moves], axis=0)
     assert np.diag(alike) / np.diag(told) == pytest.approx([1.0, 1.0], abs=0.45)
     assert np.diag(apart) / np.diag(told) == pytest.approx([9.0, 9.0], rel=0.15)
     assert np.all(np.linalg.eigvalsh(apart - told) >= 0)

@@ -9,7 +9,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.check import identifiability
-from backemf.identify.plants.bench import identifiability_problem
+from backemf.identify.plants.bench_plant import identifiability_problem
 
 from ..recordings import SERVO, changed, clean, record, sines
 

@@ -13,7 +13,7 @@ import backemf as be
 from backemf.identify import search
 from backemf.identify.frictions import with_friction
 from backemf.identify.optimize import levenberg_marquardt
-from backemf.identify.plants.bench import BenchPlant, settle
+from backemf.identify.plants.bench_plant import BenchPlant, settle
 from backemf.identify.plants.plant import SearchResult, StartResult, Weights
 from backemf.identify.problem import Problem
 from backemf.identify.search import bench_search

@@ -8,7 +8,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.frictions import with_friction
-from backemf.identify.parameters import free, sized
+from backemf.identify.parameters import free, give_sizes
 from backemf.physics import steady
 
 SHEETS = ("sts3215-7.4v", "mx-28", "xl430-w250", "mg996r")
@@ -74,7 +74,7 @@ def test_viscous_friction_is_found_from_a_sheet_that_prints_none(name, friction)
 
 def test_a_parameter_that_is_0_can_be_moved_and_reached():
     servo = be.Actuator.read("mx-106/m1").replace(**{"friction.viscous": 0.0})
-    begun = sized(servo, ["friction.viscous"])
+    begun = give_sizes(servo, ["friction.viscous"])
     assert begun.parameters["friction.viscous"] > 0
     numbers = free(begun, ["friction.viscous", "motor.resistance"])
     (viscous, _), fixed = numbers.parameters, {}

@@ -11,14 +11,14 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
+from backemf.identify.fit_options import parse_share
 from backemf.identify.holdout import divide
-from backemf.identify.options import parse_share
 from backemf.identify.plants.recordings import recording_of
-from backemf.identify.plants.robot import robot_of
+from backemf.identify.plants.robot_plant import robot_of
 from backemf.identify.plants.robot_result import of_falls
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.dynamics import bare_model
-from backemf.mujoco.robot.masses import changed
+from backemf.mujoco.robot.masses import change_robot
 
 from ...cli.runner import runner
 from ...robot.arms import ARM
@@ -195,7 +195,7 @@ def test_a_recorded_base_is_refused_until_logs_can_hold_it(robot, logs):
 
 def test_masses_are_found_where_the_model_is_wrong(robot):
     """An arm with a payload that its model lacks; the winding is known, so that weights are told."""
-    heavy = changed(robot, {"payload.mass": 0.03})
+    heavy = change_robot(robot, {"payload.mass": 0.03})
     logs = [replace(recording(heavy, k, 10.0, step=1e-3), robot=robot) for k in (1, 2, 3)]
     prior = {"motor.resistance": (4.0, 0.04), "motor.torque_constant": (1.2, 0.012)}
     fit = be.fit(START, logs, prior=prior, friction="coulomb", free_inertia=0.1)

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 import backemf as be
-from backemf.engine.hosted import live_system
+from backemf.engine.hosted_system import live_system
 from backemf.targets.code import plugin as target
 from backemf.targets.export import Request
 
@@ -33,7 +33,9 @@ def plugged(
     """The model with plugins on these joints, every target and a switch behind them; with `shared`, the
     joints have one instance of the first one's plugin."""
     spec = spec.copy()
-    made = target.built(written(actuators, spec.option.timestep).files if files is None else files, *STRICT)
+    made = target.build_library(
+        written(actuators, spec.option.timestep).files if files is None else files, *STRICT
+    )
     names = dict(zip(actuators, [f"backemf.{name}{made.tag}" for name in made.names], strict=True))
     for name in names.values():
         spec.activate_plugin(name)

@@ -19,7 +19,7 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.logs.log import log
 from backemf.targets.code import cc
-from backemf.targets.code.names import array, comment, identifier, literal, quoted
+from backemf.targets.code.c_names import array, comment, identifier, literal, quote
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 
@@ -312,21 +312,21 @@ def test_steps_that_are_too_long_are_a_finding():
 
 
 def test_a_file_changed_by_hand_is_replayed_and_a_broken_one_refused(tmp_path):
-    from backemf.targets.replay import exported
+    from backemf.targets.replay import read_export
 
     export(SERVO, "c@float", joint="knee", replay=False).write(tmp_path / "motor.c")
     text = (tmp_path / "motor.c").read_text()
     assert '#include "motor.h"' in text
-    plain = replay(exported(str(tmp_path / "motor.c"), SERVO))
+    plain = replay(read_export(str(tmp_path / "motor.c"), SERVO))
     (tmp_path / "motor.c").write_text(text.replace("    4.0, /* motor.resistance", "    8.0, /* motor.r"))
-    other = replay(exported(str(tmp_path / "motor.c"), SERVO))
+    other = replay(read_export(str(tmp_path / "motor.c"), SERVO))
     assert other.rms > 10 * plain.rms
     (tmp_path / "motor.c").write_text(text.replace("a->effort", "a->nothing"))
     with pytest.raises(InvalidValue, match=r"motor\.c, driver\.c does not compile: motor\.c:.*nothing"):
-        replay(exported(str(tmp_path / "motor.c"), SERVO))
+        replay(read_export(str(tmp_path / "motor.c"), SERVO))
     (tmp_path / "motor.h").unlink()
     with pytest.raises(BackemfError, match=r"motor\.c needs its header motor\.h beside it"):
-        exported(str(tmp_path / "motor.c"), SERVO)
+        read_export(str(tmp_path / "motor.c"), SERVO)
 
 
 def test_recordings_with_settings_of_their_own_are_replayed():
@@ -377,4 +377,4 @@ def test_numbers_and_texts_keep_every_digit_and_end_nothing():
     assert literal(float("-inf")) == "-INFINITY"
     assert array([1.0, 2.5], remarks=["a */ b", ""]) == "    1.0, /* a * / b */\n    2.5,"
     assert comment(["one */", "/* two"]) == "/* one * /\n   / * two */\n"
-    assert quoted('a "b" \\') == '"a \\"b\\" \\\\"'
+    assert quote('a "b" \\') == '"a \\"b\\" \\\\"'

@@ -18,10 +18,10 @@ from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.physics import steady
 from backemf.targets.code import cc
 from backemf.targets.code.fmi import exponents
-from backemf.targets.code.fmu import Running, opened
+from backemf.targets.code.fmu import Running, open_fmu
 from backemf.targets.export import export
-from backemf.targets.replay import exported, replay
-from backemf.targets.result import packed, unpacked
+from backemf.targets.replay import read_export, replay
+from backemf.targets.result import pack_files, unpack_files
 
 from ...conftest import unavailable
 from .variants import INERTIA, LATE, LOAD, SERVO, VARIANTS, H, N, asked, engine
@@ -47,9 +47,9 @@ def made(actuator: be.Actuator, version: str = "2.0", **settings: Any) -> bytes:
 @contextmanager
 def running(content: bytes, n: int = 1) -> Iterator[Any]:
     """One instance of an FMU, or several of the same files."""
-    with cc.laid_out(unpacked(content)) as folder:
+    with cc.laid_out(unpack_files(content)) as folder:
         if n == 1:
-            with opened(folder, "knee") as one:
+            with open_fmu(folder, "knee") as one:
                 yield one
             return
         several = [Running(folder, f"knee {k}") for k in range(n)]
@@ -263,15 +263,15 @@ def test_a_state_or_a_description_of_another_fmu_is_refused(version):
         with pytest.raises(FMICallException):
             getattr(other.fmu, names[1])(written)
         assert other.said == ["the bytes are no state of this FMU; expected what it wrote itself"]
-    files: dict[str, Any] = dict(unpacked(content))
-    files["modelDescription.xml"] = unpacked(made(LATE, version))["modelDescription.xml"]
-    with pytest.raises(InvalidValue, match="cannot be loaded"), running(packed(files)):
+    files: dict[str, Any] = dict(unpack_files(content))
+    files["modelDescription.xml"] = unpack_files(made(LATE, version))["modelDescription.xml"]
+    with pytest.raises(InvalidValue, match="cannot be loaded"), running(pack_files(files)):
         pass
 
 
 def test_a_wrong_sign_in_the_sources_shows(tmp_path):
     """The comparisons above can fail: the torque that the load adds is turned round in the FMU's own C."""
-    sources = {k: v.decode() for k, v in unpacked(made(SERVO)).items() if k.startswith("sources/")}
+    sources = {k: v.decode() for k, v in unpack_files(made(SERVO)).items() if k.startswith("sources/")}
     turned = sources["sources/fmu.c"].replace(
         "now->own[INERTIA], now->input[0]", "now->own[INERTIA], -now->input[0]"
     )
@@ -279,8 +279,8 @@ def test_a_wrong_sign_in_the_sources_shows(tmp_path):
     for name, text in {**sources, "sources/fmu.c": turned}.items():
         (tmp_path / Path(name).name).write_text(text)
     library = cc.build(tmp_path, ["knee.c", "fmu.c"], "knee.so").read_bytes()
-    files: dict[str, Any] = {**unpacked(made(SERVO)), "binaries/linux64/knee.so": library}
-    with running(packed(files)) as one:
+    files: dict[str, Any] = {**unpack_files(made(SERVO)), "binaries/linux64/knee.so": library}
+    with running(pack_files(files)) as one:
         one.begin(START)
         found = [row[0] for row in moved(one, SERVO, range(N))]
     assert np.abs(np.array(found) - engine(SERVO).position[1:]).max() > 1e-4
@@ -292,7 +292,7 @@ def test_its_header_says_what_was_run_and_the_bytes_come_again(version):
     assert one.files == other.files
     assert one.replayed is not None
     assert one.replayed.worst < 2e-3  # of its time step
-    inside = unpacked(one.files["knee.fmu"])
+    inside = unpack_files(one.files["knee.fmu"])
     said = {name for name, content in inside.items() if one.ran.encode() in content}
     sources = {"sources/knee.c", "sources/knee.h", "sources/fmu.c"}
     assert said == {"modelDescription.xml", "documentation/index.html", *sources}
@@ -315,7 +315,7 @@ def test_without_a_compiler_there_are_sources_and_a_finding(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     one = export(SERVO, "fmu", joint="knee")
     assert [f.code for f in one.findings] == ["no_binary"]
-    assert not [name for name in unpacked(one.files["knee.fmu"]) if name.startswith("binaries")]
+    assert not [name for name in unpack_files(one.files["knee.fmu"]) if name.startswith("binaries")]
     assert one.ran == "Not run: knee.fmu holds no binary for this machine, only sources."
 
 
@@ -325,10 +325,10 @@ def test_somebody_else_builds_its_sources(version, tmp_path):
     """FMPy does, by what the description says of them."""
     from fmpy.build import build_platform_binary
 
-    files = {k: v for k, v in unpacked(made(SERVO, version)).items() if not k.startswith("binaries")}
+    files = {k: v for k, v in unpack_files(made(SERVO, version)).items() if not k.startswith("binaries")}
     with cc.laid_out(files) as folder:
         build_platform_binary(folder, tmp_path)
-        with opened(folder, "knee") as one:
+        with open_fmu(folder, "knee") as one:
             one.begin(START)
             found = [row[0] for row in moved(one, SERVO, range(N))]
     np.testing.assert_allclose(found, engine(SERVO).position[1:], atol=1e-11)
@@ -336,12 +336,12 @@ def test_somebody_else_builds_its_sources(version, tmp_path):
 
 def test_a_file_on_disk_is_replayed(tmp_path):
     export(SERVO, "fmu@3.0", joint="knee", replay=False).write(tmp_path / "any.fmu")
-    one = exported(str(tmp_path / "any.fmu"), SERVO)
+    one = read_export(str(tmp_path / "any.fmu"), SERVO)
     assert (one.target, one.version) == ("fmu", "3.0")
     assert replay(one).worst < 2e-3
     (tmp_path / "broken.fmu").write_bytes((tmp_path / "any.fmu").read_bytes()[:500])
     with pytest.raises(InvalidValue, match=r"broken\.fmu is no FMU"):
-        exported(str(tmp_path / "broken.fmu"), SERVO)
+        read_export(str(tmp_path / "broken.fmu"), SERVO)
 
 
 @pytest.mark.parametrize(

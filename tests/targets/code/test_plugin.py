@@ -16,7 +16,7 @@ import pytest
 from mujoco import rollout
 
 import backemf as be
-from backemf.engine.hosted import live_system
+from backemf.engine.hosted_system import live_system
 from backemf.errors import NotAvailable
 from backemf.targets.code import cc, plugin as target
 from backemf.targets.export import export
@@ -87,7 +87,7 @@ def test_joints_may_share_an_instance():
     """Three actuators of one instance, each with its own memory."""
     apiece = plugged(arm(), dict.fromkeys(JOINTS, LATE))
     files = written({"a": LATE}, 2e-3).files
-    spec, made = arm(), target.built(files, *STRICT)
+    spec, made = arm(), target.build_library(files, *STRICT)
     name = f"backemf.a{made.tag}"
     spec.activate_plugin(name)
     instance = spec.add_plugin(name="all", plugin_name=name, active=True)
@@ -251,7 +251,7 @@ def test_what_cannot_be_configured_is_said(config, said):
 
 def test_what_a_joint_must_not_have_is_said():
     files = written({"hinge": SERVO}, 1e-3).files
-    made = target.built(files, *STRICT)
+    made = target.build_library(files, *STRICT)
     spec = pendulum()  # whose joint has damping, dry friction and armature of its own
     name = f"backemf.hinge{made.tag}"
     spec.activate_plugin(name)
@@ -338,13 +338,13 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
     made = export(SERVO, "mujoco-plugin", joint="elbow", replay=False)
     monkeypatch.setattr(mujoco, "__file__", str(tmp_path / "mujoco" / "__init__.py"))
     with pytest.raises(NotAvailable, match="has no headers or library to build a plugin against"):
-        target.built(made.files)
+        target.build_library(made.files)
     monkeypatch.setattr(cc, "KNOWN", ())
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(NotAvailable, match="there is no C compiler"):
         replay(made)
     with pytest.raises(be.BackemfError, match="expected the C of"):
-        target.built({"knee.c": "int main(void);"})
+        target.build_library({"knee.c": "int main(void);"})
 
 
 BESIDE = """<mujoco><option timestep="0.001"/><worldbody>

@@ -35,7 +35,7 @@ def test_a_users_model_gets_plugins_of_one_library(tmp_path):
     assert "joint hip: damping 1 became 0" in done.changes
     assert "actuator of hip: <position> became <plugin> backemf.hip" in done.changes
     assert (tmp_path / "robot.xml").read_text() == ROBOT
-    library = target.built({"hip_plugin.c": (tmp_path / "hip_plugin.c").read_text()})
+    library = target.build_library({"hip_plugin.c": (tmp_path / "hip_plugin.c").read_text()})
     for name in parts:
         text = text.replace(f'"backemf.{name}"', f'"backemf.{name}{library.tag}"')
     model = mujoco.MjModel.from_xml_string(text)

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.engine.hosted import hosted_system
+from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
 from backemf.errors import InvalidValue
 from backemf.results.spread import UNITS, Spread
 from backemf.targets.export import export
-from backemf.targets.motions import clocked
-from backemf.targets.replay import exported
+from backemf.targets.reference_motions import make_case
+from backemf.targets.replay import read_export
 from backemf.targets.training import warp as target
 
 from ...conftest import ROOT, unavailable
@@ -297,7 +297,7 @@ def test_a_file_is_executed_as_it_stands(wp, tmp_path):
     made = export(DRIVES["servo"], "warp", joint="knee")
     assert made.ran.startswith("Run in Warp ")
     assert made.replayed.worst < 3e-3  # one long step for what backemf integrates to tolerance
-    case = clocked(driven(GEARED), made.ctrl, 0.002, "rotary")
+    case = make_case(driven(GEARED), made.ctrl, 0.002, "rotary")
     for path, value in GEARED.parameters.items():
         if not value:
             continue
@@ -311,7 +311,7 @@ def test_a_file_is_executed_as_it_stands(wp, tmp_path):
     for version in ("plain", "mjlab", "newton", "mujoco-warp"):
         path = tmp_path / "knee.py"
         path.write_text(export(GEARED, f"warp@{version}", joint="knee", replay=False).text)
-        assert exported(str(path), GEARED).target == "warp"
+        assert read_export(str(path), GEARED).target == "warp"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .commands import Verb
+from .command_builder import Verb
 from .inputs import SOURCE, Control, Firmware, Motors, Ratio, Sets
 from .terminal import Json, Strict, answer, finding_lines, option, under
 
@@ -45,7 +45,7 @@ def _volts(text: str | None) -> float | None:
     return positive(value, "V", "--voltage")
 
 
-def _chosen(source: str, voltage: float | None, **how: Any) -> Any:
+def _choose_actuator(source: str, voltage: float | None, **how: Any) -> Any:
     from ...targets.sourcing import choose_actuator
 
     return choose_actuator(source, voltage=voltage, **how)
@@ -56,7 +56,7 @@ def _without(chosen: Any, *codes: str) -> Any:
     return chosen._replace(findings=[f for f in chosen.findings if f.code not in codes])
 
 
-def _alone(source: str | None, **given: Any) -> None:
+def _refuse_both(source: str | None, **given: Any) -> None:
     """Refuse numbers of a motor beside a source that has its own."""
     from ...errors import InvalidValue
 
@@ -114,18 +114,18 @@ def gain(
     from ...analysis import conversion
 
     own = {"resistance": resistance, "torque_constant": torque_constant}
-    _alone(source, **own, ratio=ratio, duty_limit=duty_limit)
+    _refuse_both(source, **own, ratio=ratio, duty_limit=duty_limit)
     V, chosen = _volts(voltage), None
     if source is not None:
-        chosen = _chosen(source, V, sets=set, firmware=firmware, control=control)
+        chosen = _choose_actuator(source, V, sets=set, firmware=firmware, control=control)
         actuator = chosen.actuator
     else:
         actuator = _bare(own, V, ratio, duty_limit)
     given = {"register": register, "duty": duty, "volts": volts, "amperes": amperes, "torque": torque}
-    made = conversion.gain(actuator, of=of, firmware_gain=firmware_gain, **given)
-    if chosen is not None and made.given:  # a gain of one's own: that of the source was not used
+    gain = conversion.gain(actuator, of=of, firmware_gain=firmware_gain, **given)
+    if chosen is not None and gain.given:  # a gain of one's own: that of the source was not used
         chosen = _without(chosen, "assumed_gain")
-    _show(made, "gain", json, strict, chosen)
+    _show(gain, "gain", json, strict, chosen)
 
 
 def _bare(own: dict[str, str | None], V: float | None, ratio: float | None, duty_limit: float | None) -> Any:
@@ -182,20 +182,20 @@ def servo(
     printed = {"stall_torque": stall_torque, "stall_current": stall_current, "no_load_speed": no_load_speed}
     printed |= {"no_load_current": no_load_current, "resistance": resistance}
     printed |= {"torque_constant": torque_constant}
-    _alone(source, **printed, duty_limit=duty_limit)
+    _refuse_both(source, **printed, duty_limit=duty_limit)
     V, chosen = _volts(voltage), None
     if source is not None:
-        chosen = _chosen(source, V, sets=set, firmware=firmware)
+        chosen = _choose_actuator(source, V, sets=set, firmware=firmware)
         k: Any = volts
         if register is not None:
             k = conversion.gain(chosen.actuator, register=register, firmware_gain=firmware_gain).volts
-        made = conversion.servo(chosen.actuator, volts_per_radian=k)
+        model = conversion.servo(chosen.actuator, volts_per_radian=k)
         if k is not None:
             chosen = _without(chosen, "assumed_gain")
     else:
         known = {"volts_per_radian": _gain(volts, register, firmware_gain, V), "voltage": V, **printed}
-        made = conversion.servo(duty_limit=1.0 if duty_limit is None else duty_limit, **known)
-    _show(made, "servo", json, strict, chosen)
+        model = conversion.servo(duty_limit=1.0 if duty_limit is None else duty_limit, **known)
+    _show(model, "servo", json, strict, chosen)
 
 
 def _gain(volts: str | None, register: str | None, scale: str | None, V: float | None) -> Any:
@@ -247,10 +247,10 @@ def gains(
 
     own = {"resistance": resistance, "torque_constant": torque_constant}
     own |= {"back_emf_constant": back_emf_constant, "rotor_inertia": rotor_inertia}
-    _alone(source, **own)
+    _refuse_both(source, **own)
     V, chosen = _volts(voltage), None
     if source is not None:
-        chosen = _without(_chosen(source, V, sets=set), "assumed_gain", "derivative_not_known")
+        chosen = _without(_choose_actuator(source, V, sets=set), "assumed_gain", "derivative_not_known")
         actuator = chosen.actuator
     else:
         actuator = _bare(own, V, None, None)
@@ -262,8 +262,8 @@ def gains(
         return
     if kv is None or ka is None:
         raise MissingValue("--kV and --kA are both needed: the load stands behind them")
-    made = conversion.load(actuator, kS=ks or 0.0, kV=kv, kA=ka, kG=kg, radius=radius, **how)
-    _show(made, "load", json, strict, chosen)
+    new_load = conversion.load(actuator, kS=ks or 0.0, kV=kv, kA=ka, kG=kg, radius=radius, **how)
+    _show(new_load, "load", json, strict, chosen)
 
 
 @app.command(cls=Verb)
@@ -291,10 +291,10 @@ def isaac(
 
     line = {"saturation_effort": saturation_effort, "velocity_limit": velocity_limit}
     more = {"effort_limit": effort_limit, "stiffness": stiffness, "damping": damping}
-    _alone(source, **line, **more)
+    _refuse_both(source, **line, **more)
     V = _volts(voltage)
     if source is not None:
-        chosen = _chosen(source, V, sets=set, firmware=firmware)
+        chosen = _choose_actuator(source, V, sets=set, firmware=firmware)
         made = conversion.isaac(chosen.actuator)
         _show(made, "isaac", json, strict, chosen, dcmotor=made.dcmotor)
         return
@@ -343,12 +343,12 @@ def constants(
     given |= {"back_emf_constant": back_emf_constant, "speed_constant": speed_constant}
     given |= {"stall_torque": stall_torque, "stall_current": stall_current, "no_load_speed": no_load_speed}
     given |= {"no_load_current": no_load_current, "friction": friction}
-    _alone(source, **given)
+    _refuse_both(source, **given)
     V, chosen = _volts(voltage), None
     if source is None:
-        made = conversion.constants(voltage=V, ratio=ratio, n_motors=motors, side=side, **given)
+        constants = conversion.constants(voltage=V, ratio=ratio, n_motors=motors, side=side, **given)
     else:
-        chosen = _chosen(source, V, sets=set)
-        made = conversion.constants_of(chosen.actuator)
+        chosen = _choose_actuator(source, V, sets=set)
+        constants = conversion.constants_of(chosen.actuator)
         chosen = _without(chosen, "assumed_gain", "derivative_not_known")
-    _show(made, "constants", json, strict, chosen)
+    _show(constants, "constants", json, strict, chosen)

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import InvalidValue
-from ...targets.options import DRAWING, ExportOptions, scopes_of, target_names
-from .commands import command
+from ...targets.export_options import DRAWING, ExportOptions, scopes_of, target_names
+from .command_builder import command
 from .inputs import (
     SOURCE,
     Bench,
@@ -42,7 +42,7 @@ from .terminal import (
     is_folder,
     keep,
     option,
-    picked,
+    pick,
     place,
     print_json,
     working,
@@ -116,24 +116,24 @@ def export(
         )
     sources = {pattern: choose_actuator(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json, bench, command, source=source) if log else None
-    notes = dict.fromkeys(text for one in sources.values() for text in one.notes)
-    findings = list({f.text: f for one in sources.values() for f in one.findings}.values())
+    notes = dict.fromkeys(text for source in sources.values() for text in source.notes)
+    findings = list({f.text: f for source in sources.values() for f in source.findings}.values())
     options = replace(options, notes=[*notes, *(note or [])], logs=logs, findings=findings)
-    with working("exporting", not json) as say:
+    with working("exporting", not json) as report_progress:
         if into is not None:
-            actuators = {pattern: one.actuator for pattern, one in sources.items()}
-            unknown = {pattern: one.unknown for pattern, one in sources.items()}
+            actuators = {pattern: source.actuator for pattern, source in sources.items()}
+            unknown = {pattern: source.unknown for pattern, source in sources.items()}
             edited = run_export(robot or actuators, to[0], replace(options, unknown=unknown))
-            _edited(edited, output, force, strict, json, options)
+            _report_edit(edited, output, force, strict, json, options)
             return
         made, n = [], len(to) * len(sources)
         for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
-            say(f"exporting to {target}", k / n if n > 1 else None)
+            report_progress(f"exporting to {target}", k / n if n > 1 else None)
             on = one.joint if one.joint and not (joint or joints) else name
             spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
             own = replace(options, joint=on, spread=spread).only(scopes_of(target.partition("@")[0]))
             made.append(run_export(one.actuator, target, own))
-        written = _written(made, output, force)
+        written = _write_files(made, output, force)
     if json:
         rows = [_plain(one) for one in made]
         told = {"written": written, "options": options.to_dict()}
@@ -143,8 +143,8 @@ def export(
             if not written:
                 typer.echo(one.text, nl=not one.text.endswith("\n"))
             typer.echo(str(one), err=True)
-            _unprinted([] if written else [*one.files][1:])
-        _wrote(written)
+            _name_unprinted([] if written else [*one.files][1:])
+        _echo_paths(written)
     if strict and any(one.findings for one in made):
         raise typer.Exit(1)
 
@@ -177,7 +177,7 @@ def _refuse(options: ExportOptions, to: list[str], log: list[str] | None, **read
             )
 
 
-def _edited(
+def _report_edit(
     edited: Any, output: Path | None, force: bool, strict: bool, json: bool, options: ExportOptions
 ) -> None:
     """Say what became of the user's model, and write it where that was asked for."""
@@ -190,7 +190,7 @@ def _edited(
                 "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
                 "together": [one._asdict() for one in edited.together],
                 "findings": list(edited.findings),
-                "exports": [_plain(one) for one in edited.exports],
+                "exports": [_plain(export) for export in edited.exports],
                 "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
                 "written": written,
                 "options": options.to_dict(),
@@ -199,11 +199,11 @@ def _edited(
     else:
         if not written:
             typer.echo(edited.text, nl=False)
-        ran = dict.fromkeys(one.ran for one in edited.exports)
+        ran = dict.fromkeys(export.ran for export in edited.exports)
         lines = [*edited.changes, edited.verified, edited.table(), *ran]
         lines += [f"finding: {f}" for f in edited.findings]
         typer.echo("\n".join(line for line in lines if line), err=True)
-        _wrote(written)
+        _echo_paths(written)
     if strict and edited.findings:
         raise typer.Exit(1)
 
@@ -217,12 +217,12 @@ def _printable(targets: list[str]) -> None:
             raise InvalidValue(f"an export for {name} is no text to be printed; expected -o FILE.{name}")
 
 
-def _unprinted(names: list[str]) -> None:
+def _name_unprinted(names: list[str]) -> None:
     if names:
         typer.echo(f"{', '.join(names)} is not printed; give -o to write every file", err=True)
 
 
-def _wrote(paths: list[Path]) -> None:
+def _echo_paths(paths: list[Path]) -> None:
     for path in paths:
         typer.echo(f"wrote {path}", err=True)
 
@@ -232,7 +232,7 @@ def _spread(source: str) -> Any:
     stored population differ; None for anything else."""
     from ...datasheets import parts
     from ...errors import BackemfError
-    from ...results.fit import Fit
+    from ...results.fit_result import Fit
     from ...results.population import Population
     from ...results.spread import Spread
 
@@ -252,7 +252,7 @@ def _spread(source: str) -> Any:
     return Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
 
 
-def _written(made: list[Any], output: Path | None, force: bool) -> list[Path]:
+def _write_files(made: list[Any], output: Path | None, force: bool) -> list[Path]:
     """Files written: all of them, or none."""
     from ...files import write_all
 
@@ -281,13 +281,13 @@ def _plain(made: Any) -> dict[str, Any]:
     return {
         "files": {name: _text(content) for name, content in made.files.items()},
         **{
-            kind: [picked(effect, "path text error worst") for effect in getattr(made, kind)]
+            kind: [pick(effect, "path text error worst") for effect in getattr(made, kind)]
             for kind in ("dropped", "approximated")
         },
         "adjusted": list(made.adjusted),
         "ran": made.ran,
         "replay": None if made.replayed is None else summary(made.replayed),
-        **picked(made, "target version joint numbers range findings"),
+        **pick(made, "target version joint numbers range findings"),
     }
 
 
@@ -341,11 +341,11 @@ def replay(
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
     from ...targets.export import run_export
-    from ...targets.replay import exported, is_exported, replay as again
+    from ...targets.replay import is_exported, read_export, replay as again
     from ...targets.sourcing import choose_actuator
 
     drawable(plot, force)
-    for name, value in options.given().items() if is_exported(source) else ():
+    for name, value in options.given_options().items() if is_exported(source) else ():
         raise InvalidValue(
             f"--{name} is {value}, and {source} is written already; it applies to what is exported anew"
         )
@@ -354,23 +354,25 @@ def replay(
         read_logs(given, map, not json, bench, command, **told) if given else None for given in (logs, log)
     )
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    with working("exporting", not json) as say:
+    with working("exporting", not json) as report_progress:
         if is_exported(source):
             own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
-            made = exported(source, own, joint)
+            made = read_export(source, own, joint)
         else:
-            one = choose_actuator(source, joint, **asked)
-            on = joint or one.joint or "joint"
-            how = replace(options, joint=on, notes=one.notes, logs=fitted, findings=one.findings)
-            made = run_export(one.actuator, to, replace(how, replay=False))
-        say("replaying")
+            chosen_actuator = choose_actuator(source, joint, **asked)
+            on = joint or chosen_actuator.joint or "joint"
+            how = replace(
+                options, joint=on, notes=chosen_actuator.notes, logs=fitted, findings=chosen_actuator.findings
+            )
+            made = run_export(chosen_actuator.actuator, to, replace(how, replay=False))
+        report_progress("replaying")
         ran = again(made, recordings)
         made = made.with_replay(ran)
     if plot is not None:
         from ..report.figures import draw
-        from ..report.figures.runs import replayed
+        from ..report.figures.runs import replay_figure
 
-        draw.save(replayed(ran, f"{source} as {made.target} runs it"), plot, force=force)
+        draw.save(replay_figure(ran, f"{source} as {made.target} runs it"), plot, force=force)
     answer(
         json,
         lambda: _plain(made) | {"options": options.to_dict()},
@@ -422,7 +424,7 @@ def conform(
     compared = run(model, steps=steps)
 
     def content() -> dict[str, Any]:
-        rows = [picked(c, "actuator joint worst differences note") for c in compared]
+        rows = [pick(c, "actuator joint worst differences note") for c in compared]
         return {"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}
 
     answer(json, content, lambda: _conform_text(compared))

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ...identify.options import BENCH, LADDER, ROBOT, CheckWords, FitOptions
-from .commands import command
+from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckWords, FitOptions
+from .command_builder import command
 from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
 from .terminal import (
     Force,
@@ -24,7 +24,7 @@ from .terminal import (
     keep,
     making,
     option,
-    picked,
+    pick,
     place,
     under,
     working,
@@ -71,7 +71,7 @@ def check(
     """
     from ...identify.check import run_check
     from ...identify.frictions import with_friction
-    from .plan import commands
+    from .plan_command import commands
 
     actuator, sheet, numbers = named_start(start, set)
     recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
@@ -88,8 +88,8 @@ def check(
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
-        rows = [picked(p, columns) for p in verdict.parameters]
-        counts = picked(verdict, "verdict n_logs n_samples")
+        rows = [pick(p, columns) for p in verdict.parameters]
+        counts = pick(verdict, "verdict n_logs n_samples")
         told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
         return told | ({"mended": words} if options.apply else {}) | {"options": options.to_dict()}
 
@@ -163,9 +163,9 @@ def fit(
         actuator, sheet, numbers = named_start(start, set)
         recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
         options = _on_bench(options, sheet)
-        recordings, words = _mended(actuator, recordings, options)
-    with working("fitting", not json) as say:
-        options = replace(options, progress=best_so_far(say))
+        recordings, words = _mend(actuator, recordings, options)
+    with working("fitting", not json) as report_progress:
+        options = replace(options, progress=best_so_far(report_progress))
         if robot is None and options.friction == LADDER:
             steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
             fitted = steps.fit
@@ -227,14 +227,14 @@ def _without_delay(paths: Sequence[str]) -> list[str]:
     return [path for path in paths if path != "drive.delay"]
 
 
-def _mended(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
+def _mend(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
     """(the logs as they are fitted, what mending did to each)."""
-    from ...identify.plants.bench import inspection
+    from ...identify.plants.bench_plant import inspection
     from ...logs.log import actuator_and_logs
 
     given = actuator_and_logs("fit", actuator, logs)
-    _, looked = inspection(*given, free_paths=options.free_paths, prior=options.prior)
-    read = looked.mended if options.apply else looked.logs
+    _, log_inspection = inspection(*given, free_paths=options.free_paths, prior=options.prior)
+    read = log_inspection.mended if options.apply else log_inspection.logs
     return read, what_was_done(logs, read)
 
 
@@ -248,10 +248,10 @@ def _name(start: str) -> str:
 
 def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
     from ..report.figures import draw
-    from ..report.figures.fit import predictions
+    from ..report.figures.fit_figures import predictions
 
-    made = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
-    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{made}.", force=force)
+    text = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
+    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{text}.", force=force)
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:
@@ -279,13 +279,13 @@ def robot_content(fitted: Any) -> dict[str, Any]:
         "friction": fitted.friction,
         "joints": {
             name: {
-                "parameters": _joint_numbers(one),
+                "parameters": _joint_numbers(joint),
                 "rms": score.joints[name],
                 "rms_free": score.joints_free[name],
-                "training_mae": one.training_mae,
-                "held_out_mae": one.held_out_mae,
+                "training_mae": joint.training_mae,
+                "held_out_mae": joint.held_out_mae,
             }
-            for name, one in fitted.joints.items()
+            for name, joint in fitted.joints.items()
         },
         "robot": {
             b.path.removeprefix("robot."): {

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ...logs.options import BENCH_HELP
-from ...targets.options import SOURCE_HELP as SOURCE
+from ...logs.read_options import BENCH_HELP
+from ...targets.export_options import SOURCE_HELP as SOURCE
 from .terminal import working
 
 ActuatorFrom = Annotated[str, typer.Argument(help=SOURCE)]
@@ -47,26 +47,26 @@ def actuator_of(source: str, joint: str | None = None) -> tuple[Any, list[str]]:
     source itself names none."""
     from ...targets.sources import read
 
-    found = read(source, joint)
-    return found.actuator, list(found.notes)
+    actuator_source = read(source, joint)
+    return actuator_source.actuator, list(actuator_source.notes)
 
 
 def parts_of(given: list[str] | None) -> dict[str, Any] | None:
     """What `--with` gave: `part` for all joints, `pattern=part` for some."""
     from ...errors import InvalidValue
-    from ...mujoco.explain.explanation import Part
+    from ...mujoco.explain.explanation import ComparedPart
 
     if not given:
         return None
     parts = {}
-    for words in given:
-        pattern, equals, name = words.partition("=")
-        pattern, name = (pattern, name) if equals else (".*", words)
+    for text in given:
+        pattern, equals, name = text.partition("=")
+        pattern, name = (pattern, name) if equals else (".*", text)
         if not name or not pattern:
-            raise InvalidValue(f'--with is {words!r}; expected a part, or "PATTERN=PART" for some joints')
+            raise InvalidValue(f'--with is {text!r}; expected a part, or "PATTERN=PART" for some joints')
         if pattern in parts:
             raise InvalidValue(f"--with gives {pattern!r} two parts; expected one for each pattern")
-        parts[pattern] = Part.of(name, actuator_of(name)[0])
+        parts[pattern] = ComparedPart.of(name, actuator_of(name)[0])
     return parts
 
 
@@ -120,7 +120,7 @@ def _table(path: Path, unit: str) -> Any:
     from ... import signal, units
     from ...errors import InvalidValue, MissingValue
     from ...logs import names
-    from ...logs.readers import delimited as delimited
+    from ...logs.readers import delimited_text as delimited
 
     if not path.is_file():
         raise MissingValue(
@@ -168,10 +168,10 @@ def read_logs(
 
     told = {**told_of(bench, command), **more, **({} if robot is None else {"bench": robot})}
     fit = fit_of(source)
-    with working("reading", shown) as say:
+    with working("reading", shown) as report_progress:
         if fit is not None:
-            return read_again(fit, *files, map=maps or None, progress=say, **told)
-        return read(*files, map=maps or None, progress=say, **told)
+            return read_again(fit, *files, map=maps or None, progress=report_progress, **told)
+        return read(*files, map=maps or None, progress=report_progress, **told)
 
 
 def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
 def fit_of(source: Any) -> Any:
     """The stored fit that a source is or names; None where it is something else."""
     from ...errors import BackemfError
-    from ...results.fit import Fit
+    from ...results.fit_result import Fit
 
     if isinstance(source, Fit) or source is None:
         return source
@@ -288,7 +288,7 @@ def all_of(fit: Any, source: str | None) -> dict[str, str]:
 
 def _all_of(source: str) -> dict[str, str]:
     """Every actuator of a model, each for the joint that it drives there; nothing for any other source."""
-    from ...targets.mujoco.source import joints
+    from ...targets.mujoco.mjcf_source import joints
     from ...targets.sources import is_model, split
 
     path, name = split(source)

@@ -19,7 +19,7 @@ from .terminal import (
     finding_lines,
     keep,
     option,
-    picked,
+    pick,
     place,
     under,
     working,
@@ -77,19 +77,19 @@ def log(
             )
     described = _robot(robot)
     names = () if described is None else described.names
-    told = mapping.mapping(map, names)
-    with working("reading", not json) as say:
+    origins = mapping.mapping(map, names)
+    with working("reading", not json) as report_progress:
         if described is not None:
-            looks = look(*files, map=told, progress=say, robot=described)
+            looks = look(*files, map=origins, progress=report_progress, robot=described)
         else:
             more = told_of(bench, command)
-            looks = look(*files, map=told, progress=say, settings=settings_of(set), **more)
+            looks = look(*files, map=origins, progress=report_progress, settings=settings_of(set), **more)
     if save is not None:
-        mapping.write(told, save, joints=names, force=force)
-    summaries = [describe(one, described) for one in looks]
+        mapping.write(origins, save, joints=names, force=force)
+    summaries = [describe(look, described) for look in looks]
     problem = ""
-    if all(one.log is None for one in looks):
-        names = ", ".join(dict.fromkeys(one.file for one in looks))
+    if all(look.log is None for look in looks):
+        names = ", ".join(dict.fromkeys(look.file for look in looks))
         problem = f"nothing can be read of {names}; the reason is given with each"
 
     def content() -> dict[str, Any]:
@@ -138,15 +138,15 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     return summary
 
 
-def _channels(one: Look) -> list[dict[str, Any]]:
+def _channels(look: Look) -> list[dict[str, Any]]:
     from ...logs import names
 
-    assert one.recording is not None
-    used = {} if one.plan is None else {o.channel: o for o in one.plan.origins}
+    assert look.recording is not None
+    used = {} if look.plan is None else {o.channel: o for o in look.plan.origins}
     rows = []
-    for c in one.recording.channels:
+    for c in look.recording.channels:
         origin = used.get(c.name)
-        if origin is not None and one.log is not None and origin.signal not in (*one.log.signals, "time"):
+        if origin is not None and look.log is not None and origin.signal not in (*look.log.signals, "time"):
             origin = None
         row = {"name": c.name, "unit": names.recognise(c.name, c.unit).unit or None, "samples": c.n}
         row |= {"low": c.low, "high": c.high, "read_as": origin and origin.signal, "by": origin and origin.by}
@@ -165,7 +165,7 @@ def _signals(log: Log) -> list[dict[str, Any]]:
     ]
     for name, kind, of, signal in every:
         unit = linear_unit(UNITS[kind]) if of.motion == "linear" else UNITS[kind]
-        row = {"name": name, "unit": unit, "samples": len(signal.time), **picked(signal, "rate jitter gap")}
+        row = {"name": name, "unit": unit, "samples": len(signal.time), **pick(signal, "rate jitter gap")}
         rows.append({**row, "low": float(signal.values.min()), "high": float(signal.values.max())})
     return rows
 
@@ -217,7 +217,7 @@ def _cell(value: float) -> str:
     return number(value) if math.isfinite(value) else "-"
 
 
-def _broken(summaries: list[dict[str, Any]]) -> dict[str, str]:
+def _unreadable(summaries: list[dict[str, Any]]) -> dict[str, str]:
     """What cannot be read, by reason: each said once, with the files and the recordings in them."""
     by: dict[str, dict[str, list[str]]] = {}
     for s in summaries:
@@ -246,7 +246,7 @@ def _briefly(summaries: list[dict[str, Any]]) -> str:
     top = [f"{s['name']}. {text_of(s['joints'], s['of_no_joint'])}" for s in summaries if s.get("joints")][:1]
     header = ("recording", "samples", "seconds", "rate [Hz]", "jitter [ms]", "findings")
     counted = f"{len(rows)} recording{'s' * (len(rows) != 1)}; one of them in full: name it alone, or --full."
-    broken = [f"Cannot be read: {which}: {problem}" for problem, which in _broken(summaries).items()]
+    broken = [f"Cannot be read: {which}: {problem}" for problem, which in _unreadable(summaries).items()]
     return "\n\n".join([*top, tables.table(rows, header), counted, *broken])
 
 

@@ -15,9 +15,9 @@ from typer.core import TyperGroup
 
 from ... import __version__
 from ...errors import BackemfError, BackemfWarning
-from ...options import Command
+from ...options import CommandSpec
 from ...registry import Registry
-from .commands import Verb, from_data
+from .command_builder import Verb, from_data
 from .terminal import failure, option, print_json
 
 FLOW = """\
@@ -75,14 +75,14 @@ app = typer.Typer(
 COMMANDS: Registry[Any] = Registry(
     "command",
     {
-        "measure": "backemf.apps.cli.measure:app",
+        "measure": "backemf.apps.cli.measure_commands:app",
         "convert": "backemf.apps.cli.convert:app",
-        "fleet": "backemf.apps.cli.fleet:app",
+        "fleet": "backemf.apps.cli.fleet_command:app",
         "catalog": "backemf.apps.cli.sheets:catalog",
         "datasheet": "backemf.apps.cli.sheets:datasheet",
-        "simulate": "backemf.apps.cli.simulate:simulate",
+        "simulate": "backemf.apps.cli.simulate_command:simulate",
         "plot": "backemf.apps.cli.report:plot",
-        "plan": "backemf.apps.cli.plan:plan",
+        "plan": "backemf.apps.cli.plan_command:plan",
         "record": "backemf.kits.recorder.commands:RECORD",
         "virtual": "backemf.kits.recorder.commands:VIRTUAL",
         "log": "backemf.apps.cli.logs:log",
@@ -96,19 +96,19 @@ COMMANDS: Registry[Any] = Registry(
         "playground": "backemf.apps.cli.report:playground",
         "render": "backemf.apps.cli.report:render",
         "conform": "backemf.apps.cli.exports:conform",
-        "web": "backemf.apps.web.command:web",
-        "demo": "backemf.apps.demo.command:demo",
+        "web": "backemf.apps.web.web_command:web",
+        "demo": "backemf.apps.demo.demo_command:demo",
     },
     group="backemf.commands",
 )
-"""Verbs in the order of the flow: a `Command`, a function with typer's options, or a group of them."""
+"""Verbs in the order of the flow: a `CommandSpec`, a function with typer's options, or a group of them."""
 
 
 def add_commands(app: typer.Typer, names: Iterable[str]) -> None:
     """Add commands to an app, by name."""
     for name in names:
         command = COMMANDS[name]
-        if isinstance(command, Command):
+        if isinstance(command, CommandSpec):
             command = from_data(command, name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
@@ -141,7 +141,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _noted
+            warnings.showwarning = _print_warning
             warnings.filterwarnings("always", category=BackemfWarning)
             code = app(standalone_mode=False)
     except BackemfError as error:
@@ -179,7 +179,7 @@ def _fail(text: str, said: bool = False) -> NoReturn:
     _end(2)
 
 
-def _noted(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+def _print_warning(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
     """A warning of our own as a note to the user; any other as Python writes it."""
     if issubclass(category, BackemfWarning):
         typer.echo(f"backemf: note: {message}", err=True)

@@ -80,11 +80,11 @@ def report(
     """
     from ...datasheets import parts
     from ...errors import UnknownName
-    from ...results.fit import Fit
+    from ...results.fit_result import Fit
     from ...results.reread import read_again
     from ..report import html
     from ..report.contents import report as run, stored_logs
-    from ..report.exported import REPLAYED
+    from ..report.export_results import REPLAYED
 
     output = inside(output, "report.html")
     keep(output, force)
@@ -95,21 +95,29 @@ def report(
         stored = with_robot(stored, robot)
     held = settings_of(set, stored.actuator)
     printed = parts.sheet(sheet) if sheet is not None else None
-    with working("report", not json) as say:
+    with working("report", not json) as report_progress:
         files = [str(path) for path in logs or stored_logs(stored, fit.parent)]
         reading: dict[str, Any] = told_of(bench, command) | ({"settings": held} if held else {})
-        reading |= {"map": map or None, "progress": lambda name, share: say(f"read {name}")}
+        reading |= {"map": map or None, "progress": lambda name, share: report_progress(f"read {name}")}
         recordings = read_again(stored, *files, **reading) if files else []
-        made = run(stored, recordings, sheet=printed, exported=exports, used=use, name=fit.name, progress=say)
+        report = run(
+            stored,
+            recordings,
+            sheet=printed,
+            exported=exports,
+            used=use,
+            name=fit.name,
+            progress=report_progress,
+        )
         with making(output):
-            page = html.write(made, output, force=force)
+            page = html.write(report, output, force=force)
 
     def text() -> str:
-        runs, word = (made.runs, "log") if made.robot is None else (made.robot.runs, "recording")
+        runs, word = (report.runs, "log") if report.robot is None else (report.robot.runs, "recording")
         size = f"{page.stat().st_size / 1e6:.1f} MB, {len(runs)} {word}{'s' * (len(runs) != 1)}"
-        return "\n".join([*made.verdict, f"wrote {page} ({size})"])
+        return "\n".join([*report.verdict, f"wrote {page} ({size})"])
 
-    answer(json, lambda: {**made.summary(), "file": page}, text, stored.findings, strict)
+    answer(json, lambda: {**report.summary(), "file": page}, text, stored.findings, strict)
 
 
 def playground(
@@ -251,22 +259,22 @@ def render(
         shown = _fit_or_actuator(source, set)
     logs = read_logs([log], map, not json, bench, command, source=source, between=between)
     if len(logs) != 1:
-        names = ", ".join(one.name for one in logs[:8])
+        names = ", ".join(log.name for log in logs[:8])
         raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")
     looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": wanted}
     looks["name"] = Path(source).name if source.endswith((".json", ".toml")) else source
-    with working("drawing", not json) as say:
+    with working("drawing", not json) as report_progress:
 
         def note(done: int, total: int) -> None:
-            say("drawing", done / total)
+            report_progress("drawing", done / total)
 
         made = film(shown, logs[0], output, force=force, progress=note, **looks)
     unit = "mrad" if logs[0].motion == "rotary" else "mm"
-    told = (
+    text = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
         f" {1e3 * made.rms:.3g} {unit}"
     )
-    answer(json, made.to_dict, lambda: told)
+    answer(json, made.to_dict, lambda: text)
 
 
 WHAT = (
@@ -315,7 +323,7 @@ def plot(
         for source in sources
     }
     shown = [
-        plots.Shown(name, one.actuator, inertia=inertia, **_rated(source))
+        plots.ShownActuator(name, one.actuator, inertia=inertia, **_thermal_ratings(source))
         for (name, one), source in zip(found.items(), sources, strict=True)
     ]
     with working("drawing", not json):
@@ -346,11 +354,13 @@ def _name(source: str, sources: list[str]) -> str:
     return source if any(other != source and Path(other).name == short for other in sources) else short
 
 
-def _rated(source: str) -> dict[str, Any]:
+def _thermal_ratings(source: str) -> dict[str, Any]:
     """What a part's sheet says of its limits in heat."""
     from ...datasheets import parts
-    from ..report.figures.show import Shown
+    from ..report.figures.show import ShownActuator
 
     if not parts.is_part(source):
         return {}
-    return Shown.rated(parts.sheet(source if source.endswith(".toml") else source.partition("/")[0]))
+    return ShownActuator.ratings(
+        parts.sheet(source if source.endswith(".toml") else source.partition("/")[0])
+    )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .inputs import Firmware, Sets
-from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, picked, place, under
+from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, pick, place, under
 
 
 def catalog(
@@ -28,7 +28,7 @@ def catalog(
         sheet = parts.sheet(name)
         if word.lower() in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
             codes = [f.code for f in sheet.reconciled.findings]
-            row = {"name": name, **picked(sheet, "maker kind"), "title": sheet.name, "findings": codes}
+            row = {"name": name, **pick(sheet, "maker kind"), "title": sheet.name, "findings": codes}
             rows.append({**row, "identified": sorted(sheet.identified)})
     none = (
         f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}"
@@ -114,7 +114,7 @@ def describe(sheet: Any, voltage: float | None, control: str | None = None) -> d
         raise UnknownName("control", control, CONTROLS)
 
     def numbers(constants: Any) -> dict[str, Any]:
-        return {name: picked(c, "value error unit") for name, c in constants.items()}
+        return {name: pick(c, "value error unit") for name, c in constants.items()}
 
     solved = sheet.reconciled
     residual = {id(r.entry): r for r in solved.residuals}
@@ -128,9 +128,9 @@ def describe(sheet: Any, voltage: float | None, control: str | None = None) -> d
         row |= {"source": e.source or sheet.source, "predicted": r and r.predicted}
         printed.append({**row, "within_rounding": r and r.within_rounding})
     return {
-        **picked(sheet, "name maker kind"),
+        **pick(sheet, "name maker kind"),
         "voltage": sheet.voltage if voltage is None else voltage,
-        **picked(sheet, "source quirks"),
+        **pick(sheet, "source quirks"),
         "printed": printed,
         "constants": numbers(solved.constants),
         "derived": numbers(derived_at(sheet, voltage)),
@@ -195,6 +195,6 @@ def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
         sheet.actuator(voltage=voltage, control="voltage"),
         sheet.voltage if voltage is None else voltage,
         f"{sheet.name}, {sheet.maker}",
-        *plots.Shown.rated(sheet).values(),
+        *plots.ShownActuator.ratings(sheet).values(),
     )
     render.save(figure, path)

@@ -17,7 +17,7 @@ import typer
 
 from ...errors import InvalidValue
 from ...files import may_write
-from ...logs.options import BETWEEN_HELP, MAP_HELP
+from ...logs.read_options import BETWEEN_HELP, MAP_HELP
 
 ROOM_FOR_A_BAR = 60
 """Columns of a terminal that shows a bar beside the words."""
@@ -74,8 +74,8 @@ def _speaks_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
-def picked(owner: Any, names: str) -> dict[str, Any]:
-    """Attributes of an object by name, as they stand in a `--json`: `picked(p, "path value unit")`."""
+def pick(owner: Any, names: str) -> dict[str, Any]:
+    """Attributes of an object by name, as they stand in a `--json`: `pick(p, "path value unit")`."""
     return {name: getattr(owner, name) for name in names.split()}
 
 
@@ -125,11 +125,11 @@ def for_people(text: str) -> str:
     from ...tables import room
 
     coloured = not os.environ.get("NO_COLOR")
-    lines = [part for line in text.split("\n") for part in _folded(line, room())]
-    return "\n".join(map(_coloured, lines) if coloured else lines)
+    lines = [part for line in text.split("\n") for part in _fold(line, room())]
+    return "\n".join(map(_colour, lines) if coloured else lines)
 
 
-def _folded(line: str, most: int) -> list[str]:
+def _fold(line: str, most: int) -> list[str]:
     """A sentence in lines of this length; a row of a table, which has wide gaps, stays whole."""
     words = line.strip()
     if len(line) <= most or "   " in words or words.startswith(("--", "backemf ")):
@@ -139,7 +139,7 @@ def _folded(line: str, most: int) -> list[str]:
     return textwrap.wrap(line, most, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
 
 
-def _coloured(line: str) -> str:
+def _colour(line: str) -> str:
     if line.startswith("wrote "):
         return typer.style(line, fg=COLOURS["wrote"])
     return FINDING.sub(lambda m: m[1] + typer.style(m[2], fg=COLOURS["finding"], bold=True) + m[3], line)
@@ -207,7 +207,7 @@ _WATCHED: list[Callable[[str, float | None], None]] = []
 """Who is told what is being done, where that is no terminal."""
 
 
-def watched(told: Callable[[str, float | None], None]) -> None:
+def watch(told: Callable[[str, float | None], None]) -> None:
     """From now on tell this function what is being done, and which share of it is."""
     _WATCHED[:] = [told]
 

@@ -21,7 +21,7 @@ from ...planning import example_servo as recordings
 from ...planning.motions import SafetyLimits
 from ...planning.outlook import Sensing
 from ...planning.plan import Plan, plan
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 
 SECONDS = 8.0
 """Of motions."""
@@ -38,7 +38,7 @@ PACKAGES = {"feetech": "scservo_sdk", "lines": "serial"}
 """What a bus is spoken through, the maker's package first."""
 
 
-class Closed(NamedTuple):
+class LoopResult(NamedTuple):
     """What the loop ends with."""
 
     plan: Plan
@@ -67,7 +67,7 @@ def start() -> Actuator:
     return replace(recordings.start(), friction=friction)
 
 
-def closed(
+def run_loop(
     folder: Path,
     bus: str,
     say: Callable[[str], None],
@@ -76,7 +76,7 @@ def closed(
     start: Actuator,
     speed: float = SPEED,
     seed: int = 0,
-) -> Closed:
+) -> LoopResult:
     """Plan, record, check and fit; the fit sees the logs and the start only.
 
     Args:
@@ -117,4 +117,4 @@ def closed(
                     raise
                 say(f"{stopped}; recording goes on.")
     verdict = check(start, logs)
-    return Closed(planned, logs, verdict, fit(start, logs, n_starts=3), truth)
+    return LoopResult(planned, logs, verdict, fit(start, logs, n_starts=3), truth)

@@ -16,9 +16,9 @@ from ...errors import BackemfError, InvalidValue, NotAvailable
 from ...files import may_write, replacing
 from ...logs.log import Log
 from ...physics.actuator import Actuator
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 from .recorded_run import recorded_run
-from .stage import RobotStage, Stage
+from .stage import FilmStage, RobotStage
 
 ENDINGS = (".mp4", ".gif")
 RATES = {".mp4": 30.0, ".gif": 20.0}
@@ -30,7 +30,7 @@ MOST_FRAMES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filmed:
+class Film:
     """A written film."""
 
     file: Path
@@ -59,7 +59,7 @@ def film(
     size: tuple[int, int] = (960, 540),
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Filmed:
+) -> Film:
     """Film a log and the model's motion into an .mp4 (H.264) or .gif, whole or not at all.
 
     A gif counts in hundredths of a second: its rate is the nearest one that it can hold.
@@ -87,11 +87,11 @@ def film(
     moments = moments_of(run.time, speed, rate)
     n = len(moments)
     robot = source.robot if isinstance(source, Fit) and source.joints else None
-    stage = Stage(log, run, size) if robot is None else RobotStage(robot, run, size)
+    stage = FilmStage(log, run, size) if robot is None else RobotStage(robot, run, size)
     frames = stage.frames(moments)
     with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
-        encode(temporary, counted(frames, n, progress), size, rate)
-    return Filmed(file=path, frames=n, fps=rate, duration=n / rate, rms=run.rms, size=size)
+        encode(temporary, count_frames(frames, n, progress), size, rate)
+    return Film(file=path, frames=n, fps=rate, duration=n / rate, rms=run.rms, size=size)
 
 
 def moments_of(time: np.ndarray, speed: float, rate: float) -> np.ndarray:
@@ -132,7 +132,7 @@ def rate_of(ending: str, speed: float, fps: float | None, size: tuple[int, int])
     return rate if ending == ".mp4" else 100.0 / max(2, round(100.0 / rate))
 
 
-def counted(
+def count_frames(
     frames: Iterator[np.ndarray], n: int, progress: Callable[[int, int], None] | None
 ) -> Iterator[np.ndarray]:
     for k, frame in enumerate(frames):

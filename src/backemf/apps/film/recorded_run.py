@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...logs.log import Log
 from ...physics.actuator import Actuator
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 
 ENGINES = ("backemf", "mujoco")
 
@@ -154,12 +154,12 @@ def _replay(actuator: Actuator, log: Log) -> np.ndarray:
 
 
 def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
-    from ...targets.mujoco.robots import as_shipped, parted
+    from ...targets.mujoco.robots import as_shipped, split_recordings
 
     robot = fit.robot
     if robot is None:
         raise MissingValue("the fit has no robot; expected one that be.fit made of a robot's recordings")
-    motion = fit.predict(parted(fit, [log]).seen[0])
+    motion = fit.predict(split_recordings(fit, [log]).seen[0])
     along = motion.recording.motion
     recorded = np.where(np.isfinite(along.recorded), along.recorded, along.position)
     old = as_shipped(fit, motion.log, along)

@@ -14,9 +14,9 @@ from ...errors import MissingValue
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
+from .bench_scene import BODIES, GHOST, MODEL, FilmScene, scene
 from .offscreen import Offscreen
 from .recorded_run import RecordedRun
-from .scene import BODIES, GHOST, MODEL, Scene, scene
 from .strip import INK, Strip
 
 GROWN = 1.03
@@ -25,7 +25,7 @@ USUAL_GROUPS = 3
 """Groups of geoms that viewers show; beyond them stand shapes for contact."""
 
 
-class Stage:
+class FilmStage:
     """Scene and curves in one picture: of a bench, the model and its ghost."""
 
     picture: tuple[int, int]
@@ -39,7 +39,9 @@ class Stage:
         if log.bench is None:
             raise MissingValue(f"{log.name} has no bench to draw")
         places = np.concatenate([run.recorded[""], run.predicted[""]])
-        self.scene: Scene = scene(log.bench, log.motion, float(np.nanmin(places)), float(np.nanmax(places)))
+        self.scene: FilmScene = scene(
+            log.bench, log.motion, float(np.nanmin(places)), float(np.nanmax(places))
+        )
         self.run, self.size, self.motions = run, size, {"": run.predicted}
         mujoco = load_mujoco()
         self.model = mujoco.MjModel.from_xml_string(self.scene.xml)
@@ -96,17 +98,17 @@ class Stage:
     def _prepare(self, drawing: Offscreen) -> None:
         """What the renderer is told before the first picture: nothing."""
 
-    def _label(self, shot: np.ndarray, words: str, positions: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _label(self, shot: np.ndarray, message: str, positions: Mapping[str, np.ndarray]) -> np.ndarray:
         from PIL import Image, ImageDraw
 
         image = Image.fromarray(shot)
-        text = f"{words}: off by {1e3 * self.run.off(positions):.3g} {self.run.unit}"
+        text = f"{message}: off by {1e3 * self.run.off(positions):.3g} {self.run.unit}"
         size = self.strip.text
         ImageDraw.Draw(image).text((size, 1.3 * size), text, fill=INK, font=self.strip.font, anchor="lm")
         return np.asarray(image)
 
 
-class RobotStage(Stage):
+class RobotStage(FilmStage):
     """Of a robot: its own model and a ghost of it, as shipped above and as identified below."""
 
     def __init__(self, robot: Robot, run: RecordedRun, size: tuple[int, int]):

@@ -42,8 +42,8 @@ class Strip:
         self.scale, self.unit = (
             (180.0 / np.pi, "deg") if rotary else (1.0, "m") if self.span > 2.0 else (1e3, "mm")
         )
-        self.past, self.rows = self._drawn(1.0)
-        self.future, _ = self._drawn(0.28)
+        self.past, self.rows = self._draw(1.0)
+        self.future, _ = self._draw(0.28)
         self.font = self._font()
 
     @property
@@ -96,7 +96,7 @@ class Strip:
 
         return ImageFont.truetype(font_manager.findfont("DejaVu Sans:bold"), max(9, round(self.text * 1.15)))
 
-    def _drawn(self, strength: float) -> tuple[np.ndarray, list[_Row]]:
+    def _draw(self, strength: float) -> tuple[np.ndarray, list[_Row]]:
         """(pixels, where each row stands) with curves as strong as told."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -160,10 +160,10 @@ class Strip:
         run, text = self.run, self.text * 0.72
         line, x0 = 1.5 * self.text / self.height, 1.2 * self.text / self.width
         y0 = 1.0 - 1.3 * self.text / self.height
-        name = _shortened(run.name, int((self.width - 6.5 * self.text) / (0.66 * self.text)))
+        name = _shorten(run.name, int((self.width - 6.5 * self.text) / (0.66 * self.text)))
         room = self.width * (0.6 if self.flat else 0.95)
-        words = f"{run.model}; RMS {1e3 * run.rms:.3g} {run.unit}"
-        source = _shortened(words, int(room / (0.52 * self.text)))
+        message = f"{run.model}; RMS {1e3 * run.rms:.3g} {run.unit}"
+        source = _shorten(message, int(room / (0.52 * self.text)))
         plain = {"va": "center", "parse_math": False}
         figure.text(x0, y0, name, fontsize=1.1 * text, fontweight="bold", color=INK, **plain)
         figure.text(x0, y0 - line, source, fontsize=0.9 * text, color=GREY, **plain)
@@ -194,6 +194,6 @@ def _strong(handle: Any) -> Any:
     return Line2D([], [], color=handle.get_color(), linewidth=max(2.0, handle.get_linewidth()))
 
 
-def _shortened(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     text = " ".join(text.split())
     return text if len(text) <= room else text[: max(room - 1, 1)].rstrip() + "\u2026"

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .kernels import script
+from .page_kernels import script
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text that is only ever text, whatever is in it."""
     return html.escape(str(text), quote=True)
 
@@ -52,7 +52,7 @@ def document(
         The text of the file.
     """
     told = "\n".join(
-        f'<script type="application/json" id="{escaped(key)}">{dumps(value)}</script>'
+        f'<script type="application/json" id="{escape(key)}">{dumps(value)}</script>'
         for key, value in data.items()
     )
     run = "\n".join(f"<script>{text}</script>" for text in scripts)
@@ -61,17 +61,17 @@ def document(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{escaped(policy(scripts))}">
-<meta name="generator" content="backemf {escaped(version)}">
-<title>{escaped(title)}</title>
+<meta http-equiv="Content-Security-Policy" content="{escape(policy(scripts))}">
+<meta name="generator" content="backemf {escape(version)}">
+<title>{escape(title)}</title>
 <link rel="icon" href="data:,">
 <style>
 {script("page.css")}{style}</style>
 </head>
 <body>
 <header>
-<h1>{escaped(title)}</h1>
-<p class="note">{escaped(note)}</p>
+<h1>{escape(title)}</h1>
+<p class="note">{escape(note)}</p>
 </header>
 {inside}
 <noscript><p class="missing">{without_script}</p></noscript>

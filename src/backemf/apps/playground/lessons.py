@@ -18,7 +18,7 @@ from ...physics.gearbox import Gearbox
 from ...physics.motor import Motor
 from ...signal import square
 from .playground import playground
-from .scene import POSITION, SPEED, TIME, TORQUE, VOLTAGE, Scene, Variant, page, panel
+from .scene import POSITION, SPEED, TIME, TORQUE, VOLTAGE, ActuatorVariant, Scene, page, panel
 
 RATIO = 55.5
 """Of the SG90's gears, as the article counts them."""
@@ -46,7 +46,7 @@ def sg90() -> Scene:
         "position": [round(float(q), 4) for q in seen],
         "noise": round(1e3 * noise * math.sqrt(2 / math.pi), 1),
     }
-    servo = Variant(
+    servo = ActuatorVariant(
         key="sg90",
         title="SG90",
         actuator=_sg90(4.0, 0.009),
@@ -138,7 +138,7 @@ def friction() -> Scene:
             drive=Position(volts_per_radian=12.0, supply=12.0),
         )
         shown.append(
-            Variant(
+            ActuatorVariant(
                 key=key,
                 title=name,
                 short=name.partition(" (")[0],
@@ -196,5 +196,5 @@ def write(path: Path | str, lesson: str, *, force: bool = False) -> Path:
 def site(folder: Path) -> list[Path]:
     """Every page that the documentation carries: the lessons and the playground of the whole catalogue."""
     folder.mkdir(parents=True, exist_ok=True)
-    scenes = {**{name: made() for name, made in LESSONS.items()}, "playground": playground()}
+    scenes = {**{name: lesson() for name, lesson in LESSONS.items()}, "playground": playground()}
     return write_all({folder / f"{name}.html": page(scene) for name, scene in scenes.items()}, force=True)

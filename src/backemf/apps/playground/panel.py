@@ -13,10 +13,10 @@ import numpy as np
 
 from ...figure import Block
 from ...identify.predict import Prediction
-from ...results.fit import Fit, Fitted
+from ...results.fit_result import Fit, FittedParameter
 from ...tables import interval, number
-from .document import escaped
-from .kernels import Kernels, layout, packed
+from .document import escape
+from .page_kernels import PageKernels, layout, pack
 
 MOST_STEPS = 150_000
 """Steps of one log that a page takes while a slider moves: 25 ms of them."""
@@ -74,7 +74,7 @@ class Slider:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live(Block):
+class LivePanel(Block):
     """Sliders, and the logs that are run again when one moves."""
 
     sliders: tuple[Slider, ...]
@@ -90,7 +90,7 @@ class Live(Block):
         return any(t.sign == "s" for s in self.sliders for t in s.ticks)
 
 
-def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> Live | None:
+def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> LivePanel | None:
     """The sliders of a fit; None where there is nothing to move or to run.
 
     Args:
@@ -106,12 +106,12 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
         slider(fit, path, p, stated.get(path), who) for path, p in fit.parameters.items() if p.path == path
     )
     moved, late, total = [], [], 0
-    for one in runs:
-        steps = len(one.posed.logs[0].time) * one.posed.substeps
+    for run in runs:
+        steps = len(run.posed.logs[0].time) * run.posed.substeps
         if steps > MOST_STEPS or total + steps > MOST_TOGETHER:
-            late.append(one.log.name)
+            late.append(run.log.name)
         else:
-            moved.append(one)
+            moved.append(run)
             total += steps
     if not sliders or not moved:
         return None
@@ -126,7 +126,7 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
             " The load is as recorded: a robot's joint is run by itself along the recorded motion of the"
             " others, and what it does to them does not come back."
         )
-    return Live(
+    return LivePanel(
         sliders=sliders,
         runs=tuple(moved),
         note=note,
@@ -134,7 +134,7 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
     )
 
 
-def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Slider:
+def slider(fit: Fit, path: str, p: FittedParameter, stated: float | None, who: str) -> Slider:
     """A slider around a fitted number: beyond its interval, and to what else was said of it.
 
     Args:
@@ -163,7 +163,7 @@ def slider(fit: Fit, path: str, p: Fitted, stated: float | None, who: str) -> Sl
     )
 
 
-def _ends(fit: Fit, path: str, p: Fitted, ticks: Sequence[float]) -> tuple[float, float]:
+def _ends(fit: Fit, path: str, p: FittedParameter, ticks: Sequence[float]) -> tuple[float, float]:
     """Where a slider ends: beyond the interval and the ticks, and where the number may be."""
     traits, other = fit.actuator.traits(path), fit.actuator.over(path)
     half = max(p.high - p.value, p.value - p.low, 0.0)
@@ -184,7 +184,7 @@ def _ends(fit: Fit, path: str, p: Fitted, ticks: Sequence[float]) -> tuple[float
     return least, most
 
 
-def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:
+def data(one: LivePanel, plots: Sequence[str], kernels: PageKernels) -> dict[str, Any]:
     """What the page's script reads: sliders and logs.
 
     Args:
@@ -213,7 +213,7 @@ def data(one: Live, plots: Sequence[str], kernels: Kernels) -> dict[str, Any]:
     }
 
 
-def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: Kernels) -> dict[str, Any]:
+def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: PageKernels) -> dict[str, Any]:
     """A log as the script runs it."""
     p, log = run.posed, run.log
     (one,) = p.logs
@@ -230,21 +230,21 @@ def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: Kernels) -> 
         "S": [float(v) for v in p.S[0]],
         "columns": [names.index(q) if q in names and q not in log.settings else -1 for q in paths],
         "n": p.substeps,
-        "time": packed(one.time),
-        "asked": [packed(column) for column in one.inputs.T],
+        "time": pack(one.time),
+        "asked": [pack(column) for column in one.inputs.T],
         "restarts": [[k, float(q), float(v)] for k, q, v in one.restarts],
         "samples": None if even else [int(k) for k in one.samples],
-        "measured": packed(np.asarray(log["position"], float), short=True),
+        "measured": pack(np.asarray(log["position"], float), short=True),
     }
 
 
-def markup(live: Live, index: int) -> str:
+def markup(live: LivePanel, index: int) -> str:
     """The panel over the figures."""
     rows = "\n".join(_slider(s, f"live-{index}-{k}") for k, s in enumerate(live.sliders))
     signs = {t.sign: re.sub("^rung ", "", t.text) for s in live.sliders for t in s.ticks}
     key = " ".join(
         f'<span class="key"><b class="sign {"sheet" if sign == "s" else "rung"}">{sign}</b>'
-        f" {escaped(text)}</span>"
+        f" {escape(text)}</span>"
         for sign, text in sorted(signs.items(), key=lambda one: one[0] != "s")
     )
     key = f'<span class="key"><b class="sign fit"></b> the fit</span> {key}'
@@ -252,7 +252,7 @@ def markup(live: Live, index: int) -> str:
     as_who = "As stated before" if who == "stated" else f"As in {who}"
     buttons = '<button type="button" data-to="fit" disabled>Back to the fit</button>'
     if who:
-        buttons += f'<button type="button" data-to="stated">{escaped(as_who)}</button>'
+        buttons += f'<button type="button" data-to="stated">{escape(as_who)}</button>'
     return f"""<div class="live" id="live-{index}" hidden>
 <div class="live-head"><output class="live-error" aria-live="off"></output>
 <span class="live-buttons">{buttons}</span>
@@ -260,7 +260,7 @@ def markup(live: Live, index: int) -> str:
 <details><summary>Move the numbers ({len(live.sliders)} slider{"s" * (len(live.sliders) != 1)})</summary>
 <div class="live-sliders" role="group" aria-label="Fitted numbers">
 {rows}
-<p class="note">{key} {escaped(live.note)}</p>
+<p class="note">{key} {escape(live.note)}</p>
 </div>
 </details>
 <p class="unseen" role="status"></p>
@@ -275,16 +275,16 @@ def _slider(s: Slider, name: str) -> str:
     )
     ticks = "".join(
         f'<i class="tick {"sheet" if t.sign == "s" else "rung"}" style="{_place(s.share(t.at))}"'
-        f' title="{escaped(t.text)} {number(t.at)}{escaped(unit)}">{t.sign}</i>'
+        f' title="{escape(t.text)} {number(t.at)}{escape(unit)}">{t.sign}</i>'
         for t in s.ticks
     )
     return f"""<div class="slider">
-<label for="{name}" title="{escaped(s.path)}">{escaped(title(s.path))}</label>
-<output for="{name}" id="{name}-now">{number(s.value)}{escaped(unit)}</output>
+<label for="{name}" title="{escape(s.path)}">{escape(title(s.path))}</label>
+<output for="{name}" id="{name}-now">{number(s.value)}{escape(unit)}</output>
 <div class="track">{band}<i class="tick fit" style="{_place(s.share(s.value))}"></i>
 <input type="range" id="{name}" min="0" max="1000" step="1" value="{round(1000 * s.share(s.value))}"
- aria-valuetext="{number(s.value)}{escaped(unit)}" aria-describedby="{name}-said">{ticks}</div>
-<span class="unseen" id="{name}-said">{escaped(s.words)}</span>
+ aria-valuetext="{number(s.value)}{escape(unit)}" aria-describedby="{name}-said">{ticks}</div>
+<span class="unseen" id="{name}-said">{escape(s.words)}</span>
 </div>"""
 
 

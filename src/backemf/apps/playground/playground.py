@@ -13,7 +13,7 @@ from ...files import write_all
 from ...physics.actuator import Actuator
 from ...physics.bench import GRAVITY, Bench, Elevator, Flywheel, Locked, Pendulum, Spring
 from ...physics.steady import armature, damping_ratio, no_load_speed, stall_torque
-from .scene import CURRENT, HEAT, POSITION, SPEED, TIME, TORQUE, Scene, Variant, page, panel
+from .scene import CURRENT, HEAT, POSITION, SPEED, TIME, TORQUE, ActuatorVariant, Scene, page, panel
 
 FIRST = "mx-106/m6"
 """What the page shows first, where it has it."""
@@ -81,7 +81,7 @@ def ready(actuator: Actuator, torque: float, loads: dict[str, Bench]) -> Actuato
     return actuator.replace(**{f"drive.{name}": value for name, value in gains.items()})
 
 
-def variant(name: str) -> Variant:
+def variant(name: str) -> ActuatorVariant:
     """A part of the catalogue, or what was identified of it (mx-106/m6)."""
     base, _, friction = name.partition("/")
     sheet = parts.sheet(base)
@@ -97,7 +97,7 @@ def variant(name: str) -> Variant:
     note = (
         f"{sheet.maker}: {torque:.3g} N m when stalled, {speed:.3g} rad/s unloaded, at {v:.3g} V{identified}."
     )
-    return Variant(
+    return ActuatorVariant(
         key=name,
         title=f"{sheet.name}{f', {friction.upper()}' if friction else ''}",
         group=GROUPS.get(sheet.kind, sheet.kind),

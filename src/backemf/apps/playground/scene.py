@@ -16,8 +16,8 @@ from ...physics.actuator import Actuator, signals
 from ...physics.bench import Bench
 from ...physics.quantity import parameters
 from ...physics.steady import no_load_speed
-from .document import document, escaped
-from .kernels import Kernels, layout, rows_script, script
+from .document import document, escape
+from .page_kernels import PageKernels, layout, rows_script, script
 from .panel import title, unit_text
 
 DEGREES = 180.0 / math.pi
@@ -51,7 +51,7 @@ MOTIONS = ("square", "step", "sine", "ramp", "chirp")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class ActuatorVariant:
     """One actuator that can be chosen, on each bench, and which of its numbers have sliders."""
 
     key: str
@@ -77,7 +77,7 @@ class Scene:
 
     title: str
     note: str
-    variants: Sequence[Variant]
+    variants: Sequence[ActuatorVariant]
     panels: Sequence[Mapping[str, Any]]
     start: Mapping[str, Any]
     choose: Sequence[str] = ("variant", "bench", "motion")
@@ -117,7 +117,7 @@ def knob(path: str, value: float, traits: Mapping[str, Any], unit: str, **more: 
     return {**known, "value": value, "least": ends[0], "most": ends[1], "log": low, **more}
 
 
-def data(scene: Scene, kernels: Kernels) -> dict[str, Any]:
+def data(scene: Scene, kernels: PageKernels) -> dict[str, Any]:
     """What the script reads."""
     used = [key for key in BENCH_NUMBERS if any(key in v.benches for v in scene.variants)]
     benches = []
@@ -145,25 +145,25 @@ def data(scene: Scene, kernels: Kernels) -> dict[str, Any]:
     }
 
 
-def _variant(one: Variant, kernels: Kernels) -> dict[str, Any]:
-    actuator, follows = one.actuator, one.actuator.drive.followed
+def _variant(variant: ActuatorVariant, kernels: PageKernels) -> dict[str, Any]:
+    actuator, follows = variant.actuator, variant.actuator.drive.followed
     names = list(parameters(actuator))
     start = actuator.initial_state()
     outputs = ("position", "velocity", *signals(actuator, start, {follows: 0.0}))
     systems = {
         key: ActuatorSystem(actuator=actuator, bench=bench, inputs=(follows,), outputs=outputs)
-        for key, bench in one.benches.items()
+        for key, bench in variant.benches.items()
     }
     places = {key: _on_bench(key, system, kernels) for key, system in systems.items()}
     label, unit, scale = LABELS[follows]
     command = {"signal": follows, "column": 0, "label": label, "unit": unit, "scale": scale}
-    command |= {"size": one.size, "least": 0.0, "most": 2.0 * one.size, "period": one.period}
+    command |= {"size": variant.size, "least": 0.0, "most": 2.0 * variant.size, "period": variant.period}
     return {
-        "key": one.key,
-        "title": one.title,
-        "short": one.short,
-        "group": one.group,
-        "note": one.note,
+        "key": variant.key,
+        "title": variant.title,
+        "short": variant.short,
+        "group": variant.group,
+        "note": variant.note,
         "P": list(parameters(actuator).values()),
         "S": list(start.values()),
         "layout": layout(next(iter(systems.values()))),  # the same on every bench
@@ -172,16 +172,16 @@ def _variant(one: Variant, kernels: Kernels) -> dict[str, Any]:
         "benches": places,
         "sliders": [
             knob(p, actuator.parameters[p], actuator.traits(p), actuator.unit(p), column=names.index(p))
-            | _between(one.ranges.get(p))
-            | ({"label": one.labels[p]} if p in one.labels else {})
-            for p in one.free
+            | _between(variant.ranges.get(p))
+            | ({"label": variant.labels[p]} if p in variant.labels else {})
+            for p in variant.free
             if actuator.parameters.get(p)
         ],
         "curve": _curve(actuator),
     }
 
 
-def _on_bench(key: str, system: ActuatorSystem, kernels: Kernels) -> dict[str, Any]:
+def _on_bench(key: str, system: ActuatorSystem, kernels: PageKernels) -> dict[str, Any]:
     """A bench's numbers and their sliders, and the kernel that runs the actuator on it."""
     known = parameters(system.bench)
     traits = {n: system.actuator.traits(f"bench.{n}") for n in BENCH_NUMBERS[key]}
@@ -215,7 +215,7 @@ def _curve(actuator: Actuator) -> dict[str, Any] | None:
 
 def page(scene: Scene) -> str:
     """The whole file."""
-    kernels = Kernels()
+    kernels = PageKernels()
     told = data(scene, kernels)
     parts = [
         rows_script(),
@@ -239,7 +239,7 @@ def _markup(scene: Scene) -> str:
     usual = {"variant": "Part", "other": "Compared with", "bench": "Bench", "motion": "Motion"}
     words = {**usual, **scene.words}
     selects = "".join(
-        f'<label for="choose-{name}">{escaped(words[name])}</label>'
+        f'<label for="choose-{name}">{escape(words[name])}</label>'
         f'<select id="choose-{name}" data-is="{name}"></select>'
         for name in scene.choose
     )

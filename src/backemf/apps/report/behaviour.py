@@ -14,7 +14,7 @@ from ...identify.predict import ROLES
 from ...tables import number
 from ..playground.panel import live
 from .contents import JointReport, Report
-from .figures.fit import (
+from .figures.fit_figures import (
     correlations,
     friction_band,
     hysteresis as loops,

@@ -19,13 +19,13 @@ from ...identify.predict import ROLES, Prediction, as_found, predict_joint, role
 from ...logs.log import Log
 from ...physics.bench import Bench
 from ...physics.quantity import quantities
-from ...results.fit import Fit, FittedLog
+from ...results.fit_result import Fit, FittedLog
 from ...results.reread import stored_logs as stored_logs
 from ...tables import number
-from .exported import Exported, edit_model, exports, n_steps
+from .export_results import ReportedExport, edit_model, exports, n_steps
 from .robot_runs import RobotRuns, simulate_together
-from .stated import StatedValue, parameters, performance
-from .verdict import ATTACHED, Deployed, deployed, level, level_together, verdict, verdict_together
+from .stated_values import StatedValue, parameters, performance
+from .verdict import ATTACHED, Deployment, find_deployment, level, level_together, verdict, verdict_together
 
 SIMULATED = re.compile(r"(motor|trajectory) .*simulat|'simulated' = true", re.IGNORECASE)
 """How a recording's own notes say that it was simulated."""
@@ -82,13 +82,13 @@ class Report:
     sheet: Datasheet | None
     verdict: tuple[str, ...]
     level: str
-    used: Deployed | None
+    used: Deployment | None
     """The export that is to be used, as it ran on the recordings."""
     logs: tuple[LogRow, ...]
     joints: Mapping[str, JointReport]
     performance: tuple[StatedValue, ...]
     """What follows from a servo's parameters."""
-    exports: tuple[Exported, ...] | None
+    exports: tuple[ReportedExport, ...] | None
     """None where nobody wanted them, and of a robot, whose own file `robot` has."""
     robot: RobotRuns | None
     """All joints together; None of a servo on a bench."""
@@ -206,9 +206,9 @@ def _servo_verdict(
     found = [as_found(fit, row.run.log) for row in rows if row.run is not None]
     found.sort(key=lambda log: role(fit, log.name) != "held out")
     files = exports(fit, found, tell) if exported else None
-    deployment = deployed(files, used)
+    deployment = find_deployment(files, used)
     return {
-        "verdict": verdict(fit, deployment, deployed(files, ATTACHED)),
+        "verdict": verdict(fit, deployment, find_deployment(files, ATTACHED)),
         "level": level(fit, deployment),
         "used": deployment,
         "exports": files,
@@ -268,25 +268,25 @@ def _not_given(fit: Fit, rows: Sequence[LogRow]) -> list[LogRow]:
     """Logs that the fit remembers and nobody gave; of a robot, whose recordings are simulated, none."""
     given, known = {row.name for row in rows}, {r.name: r for r in fit.logs}
     names = () if fit.joints else (*fit.training, *fit.held_out)
-    return [_remembered(fit, name, known.get(name)) for name in names if name not in given]
+    return [_remembered_row(fit, name, known.get(name)) for name in names if name not in given]
 
 
 def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:
     tell(f"predict {log.name}")
     row = replace(
-        _remembered(fit, log.name, FittedLog.of(log)),
+        _remembered_row(fit, log.name, FittedLog.of(log)),
         error=None,
         signals=tuple(log.signals),
         simulated=any(SIMULATED.match(word) for word in log.conversions),
     )
     try:
-        one = run(fit, log)
+        prediction = run(fit, log)
     except BackemfError as error:
         return replace(row, reason=str(error))
-    return replace(row, error=one.error, run=one, reason="")
+    return replace(row, error=prediction.error, run=prediction, reason="")
 
 
-def _remembered(fit: Fit, name: str, facts: FittedLog | None) -> LogRow:
+def _remembered_row(fit: Fit, name: str, facts: FittedLog | None) -> LogRow:
     stored = {**fit.training, **fit.held_out}.get(name)
     row = LogRow(
         name=name,

@@ -13,8 +13,8 @@ from ...figure import Block, Drawing, Figure, Findings, Page, Panel, Paragraph, 
 from ...files import write_all
 from ...findings import Finding
 from ..playground import panel as live
-from ..playground.document import document, escaped as _text
-from ..playground.kernels import Kernels, rows_script, script
+from ..playground.document import document, escape as _text
+from ..playground.page_kernels import PageKernels, rows_script, script
 from .contents import Report
 from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
@@ -33,7 +33,7 @@ def page(report: Report) -> str:
 def page_of(page: Page) -> str:
     """Any page of sections, with their list beside them."""
     parts = page.sections
-    drawn = Drawn(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
+    drawn = PagePlots(points_each([b.figure for s in parts for b in s.blocks if isinstance(b, Drawing)]))
     body = "\n".join(_section(s, drawn) for s in parts)
     contents = "".join(f'<li><a href="#{s.key}">{_text(s.title)}</a></li>' for s in parts)
     inside = f"""<div class="columns">
@@ -47,16 +47,16 @@ def page_of(page: Page) -> str:
 
 def figure_page(figure: Figure, note: str) -> str:
     """A page with one figure and a line about it."""
-    drawn = Drawn(points_each([figure]))
+    drawn = PagePlots(points_each([figure]))
     inside = f'<main class="figures">\n{_drawing(Drawing(figure=figure, text=figure.note), drawn)}\n</main>'
     return _document(figure.title, note, inside, drawn)
 
 
-def _document(title: str, note: str, inside: str, drawn: Drawn) -> str:
+def _document(title: str, note: str, inside: str, drawn: PagePlots) -> str:
     """A page with its figures, and what moves them where something does."""
     data, scripts, style = {"figures": drawn.plots}, [library(), script("figures.js")], ""
     if drawn.lives:
-        kernels = Kernels()
+        kernels = PageKernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
         own = map(script, ("numbers.js", "follow.js", "live.js"))
         parts = [rows_script(), kernels.script(), *own]
@@ -80,13 +80,13 @@ def write(report: Report | Page, path: Path | str, *, force: bool = False) -> Pa
     return write_all({Path(path): text}, force=force)[0]
 
 
-class Drawn:
+class PagePlots:
     """The plots of a page, collected while its sections are set."""
 
     def __init__(self, most: int):
         self.most = most
         self.plots: list[dict[str, Any]] = []
-        self.lives: list[live.Live] = []
+        self.lives: list[live.LivePanel] = []
         self._of: dict[int, str] = {}
 
     def add(self, plot: dict[str, Any]) -> str:
@@ -101,7 +101,7 @@ class Drawn:
         """That the last plot shows this run."""
         self._of[id(source)] = f"plot-{len(self.plots) - 1}"
 
-    def places(self, one: live.Live) -> list[str]:
+    def places(self, one: live.LivePanel) -> list[str]:
         """Where the runs that follow sliders are drawn."""
         return [self._of[id(run)] for run in one.runs]
 
@@ -120,22 +120,22 @@ def _origin(report: Report) -> str:
     )
 
 
-def _section(section: Section, drawn: Drawn) -> str:
+def _section(section: Section, drawn: PagePlots) -> str:
     inside = "\n".join(_block(b, drawn) for b in section.blocks)
     return f'<section id="{_text(section.key)}">\n<h2>{_text(section.title)}</h2>\n{inside}\n</section>'
 
 
-def _block(block: Block, drawn: Drawn) -> str:
+def _block(block: Block, drawn: PagePlots) -> str:
     return SET[type(block)](block, drawn)
 
 
-def _paragraph(block: Paragraph, drawn: Drawn) -> str:
+def _paragraph(block: Paragraph, drawn: PagePlots) -> str:
     if block.kind == "heading":
         return f"<h3>{_text(block.text)}</h3>"
     return f'<p class="{_text(block.kind)}">{_text(block.text)}</p>'
 
 
-def _sliders(block: live.Live, drawn: Drawn) -> str:
+def _sliders(block: live.LivePanel, drawn: PagePlots) -> str:
     drawn.lives.append(block)
     return live.markup(block, len(drawn.lives) - 1)
 
@@ -145,7 +145,7 @@ def _finding(f: Finding) -> str:
     return f"<li><b>{name}</b> {_text(f.text)}<br><i>Remedy:</i> {_text(f.remedy)}</li>"
 
 
-def _drawing(block: Drawing, drawn: Drawn) -> str:
+def _drawing(block: Drawing, drawn: PagePlots) -> str:
     cells = _cells(block.figure, drawn)
     if block.source is not None:
         drawn.says(block.source)
@@ -158,12 +158,12 @@ def _drawing(block: Drawing, drawn: Drawn) -> str:
     if most > drawn.most:
         less = f" Drawn from the least and greatest of {drawn.most // 2} stretches of {most} samples."
     stop = "." if block.text and less and not block.text.endswith(".") else ""
-    words = f"<figcaption>{_text(block.text + stop + less)}</figcaption>"
+    text = f"<figcaption>{_text(block.text + stop + less)}</figcaption>"
     kind = "pair" if len(cells) > 1 else "one"
-    return f'<figure>{heading}<div class="{kind}">{"".join(cells)}</div>{words}</figure>'
+    return f'<figure>{heading}<div class="{kind}">{"".join(cells)}</div>{text}</figure>'
 
 
-def _cells(figure: Figure, drawn: Drawn) -> list[str]:
+def _cells(figure: Figure, drawn: PagePlots) -> list[str]:
     """Plots, each with its title and what stands under it; panels that share their x axis are one plot."""
     apart = not figure.shared_x and (len(figure.panels) > 1 or figure.panels[0].diagram is not None)
     if not apart:
@@ -193,10 +193,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> 
     def line(cells: Sequence[str]) -> str:
         return f"<tr>{''.join(map(cell, cells, kinds, head))}</tr>"
 
-    words = f"<caption>{_text(caption)}</caption>" if caption else ""
+    text = f"<caption>{_text(caption)}</caption>" if caption else ""
     body = "".join(map(line, rows))
     titles = "".join(f'<th class="{kind}">{_text(c)}</th>' for c, kind in zip(head, kinds, strict=True))
-    inside = f"{words}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
+    inside = f"{text}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
     wide = ' class="cards"' if len(head) > 3 else ""  # on a phone each row is a card of its own
     return f'<div class="scroll" tabindex="0"><table{wide}>{inside}</table></div>'
 
@@ -209,11 +209,11 @@ def _kind(column: Sequence[str], *, first: bool) -> str:
     return "w" if max(map(len, column), default=0) > (50 if first else 26) else "s"
 
 
-SET: dict[type[Block], Callable[[Any, Drawn], str]] = {
+SET: dict[type[Block], Callable[[Any, PagePlots], str]] = {
     Paragraph: _paragraph,
     Table: lambda block, drawn: _table(block.head, block.rows, block.caption),
     Findings: lambda block, drawn: f'<ul class="findings">{"".join(map(_finding, block.findings))}</ul>',
     Drawing: _drawing,
-    live.Live: _sliders,
+    live.LivePanel: _sliders,
 }
 """How each kind of block is set on a page."""

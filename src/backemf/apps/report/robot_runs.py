@@ -15,9 +15,9 @@ from ...identify.predict import predict_logs
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
-from ...results.fit import Fit, Score
+from ...results.fit_result import Fit, Score
 from ...results.prediction import PredictedMotion
-from ...targets.mujoco.robots import as_shipped, parted
+from ...targets.mujoco.robots import as_shipped, split_recordings
 
 SLIGHT = 0.01
 """Share of the greatest load of any joint below which a joint carries none."""
@@ -127,13 +127,13 @@ class RobotRuns:
                 name: {
                     "parameters": {
                         path: {"value": p.value, "error": p.error, "unit": p.unit}
-                        for path, p in one.parameters.items()
+                        for path, p in joint.parameters.items()
                     },
                     "rms": self.score.joints.get(name),
                     "rms_free": self.score.joints_free.get(name),
                     "shipped_rms": None if shipped is None else shipped.joints[name],
                 }
-                for name, one in fit.joints.items()
+                for name, joint in fit.joints.items()
             },
             "logs": [run.summary() for run in self.runs],
         }
@@ -156,7 +156,7 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
     if fit.robot is None or fit.score is None:
         raise MissingValue("the fit has no robot; expected one that be.fit made of a robot's recordings")
     robot, score = fit.robot, fit.score
-    seen, unseen = parted(fit, logs) if logs else ([], [])
+    seen, unseen = split_recordings(fit, logs) if logs else ([], [])
     chosen = {log.name: log for log in (*unseen, *seen)}
     report_progress("all joints together")
     held = set(score.logs) if score.held_out else set()

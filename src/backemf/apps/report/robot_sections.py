@@ -17,12 +17,12 @@ from ...figure import (
     Panel,
     Paragraph,
     Table,
-    held,
+    hold_curve,
     missing,
     note,
     over_time,
 )
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 from ...tables import interval, number
 from .behaviour import friction, prediction_blocks
 from .contents import JointReport, Report
@@ -41,8 +41,8 @@ def joints_together(report: Report, robot: RobotRuns) -> Iterator[Block]:
     """How far off all joints are when they are simulated together, before and after."""
     score, shipped, unit = robot.score, robot.shipped, report.unit
     rows = []
-    for name, one in report.fit.joints.items():
-        alone = one.held_out_mae if one.held_out_mae is not None else one.training_mae
+    for name, joint in report.fit.joints.items():
+        alone = joint.held_out_mae if joint.held_out_mae is not None else joint.training_mae
         old = None if shipped is None else shipped.joints.get(name)
         numbers = (old, score.joints.get(name), score.joints_free.get(name), alone)
         rows.append((name, *map(_milli, numbers)))
@@ -212,7 +212,7 @@ def before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
         Curve(x=t, y=after, label="identified", style="dashed", color=2),
     ]
     if name in motion.asked:
-        x, y = held(t, motion.asked[name])
+        x, y = hold_curve(t, motion.asked[name])
         lines.insert(0, Curve(x=x, y=y, label="target", style="thin"))
     errors = [Curve(x=t, y=1e3 * (after - recorded), label="identified", color=2)]
     if run.shipped is not None:
@@ -238,5 +238,5 @@ def robot_file(report: Report, robot: RobotRuns) -> Iterator[Block]:
     yield Paragraph(text=edited.exports[0].ran)
     changes = [line for line in edited.changes if not line.startswith("joint ")]
     yield note("; ".join(changes) + ".")
-    lost = dict.fromkeys(e.text for one in edited.exports for e in (*one.dropped, *one.approximated))
+    lost = dict.fromkeys(e.text for export in edited.exports for e in (*export.dropped, *export.approximated))
     yield note(f"What the file cannot hold: {'; '.join(lost) or 'nothing'}.")

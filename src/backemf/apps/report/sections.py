@@ -16,10 +16,10 @@ from ...tables import interval, number
 from . import robot_sections
 from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
 from .contents import JointReport, LogRow, Report
-from .exported import Exported
-from .figures.fit import ladder_bars
+from .export_results import ReportedExport
+from .figures.fit_figures import ladder_bars
 from .robot_sections import GIVE_LOGS
-from .stated import StatedValue
+from .stated_values import StatedValue
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _recording(row: LogRow) -> str:
     return f"{row.duration:.3g} s{rate}"
 
 
-def measured(report: Report, servo: JointReport) -> Iterator[Block]:
+def measured_blocks(report: Report, servo: JointReport) -> Iterator[Block]:
     unit, n = report.unit, len(report.logs)
     simulated = sum(row.simulated for row in report.logs)
     if simulated:
@@ -113,7 +113,7 @@ def _log_cells(report: Report, row: LogRow, *, mixed: bool) -> tuple[str, ...]:
     return row.name, role, error, _recording(row), row.bench, settings or "-"
 
 
-def _signed(value: float) -> str:
+def _with_sign(value: float) -> str:
     return f"{value:+.1f}".replace("-0.0", "+0.0")
 
 
@@ -124,7 +124,7 @@ def _digits(value: float, error: float) -> int:
     return min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2, 2), 8)
 
 
-def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: str = "") -> Table:
+def _comparison_table(rows: Sequence[StatedValue], first: str, stated_as: str, caption: str = "") -> Table:
     """Numbers with their errors; columns that would be empty throughout are left out."""
     fitted, against = any(p.told_by for p in rows), any(p.stated is not None for p in rows)
     telling = fitted and any(p.told_by != "data" for p in rows)
@@ -139,7 +139,7 @@ def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: 
         if p.ratio is not None:
             off = f"{100 * (p.ratio - 1):+.1f} %".replace("-0.0", "+0.0")
         if p.z is not None:
-            z = _signed(p.z)
+            z = _with_sign(p.z)
         cell = [p.name, number(p.value, digits), number(p.error, 2)]
         if p.low is not None and p.high is not None:
             cell.append(interval(p.low, p.high, "to", digits))
@@ -150,8 +150,8 @@ def _compared(rows: Sequence[StatedValue], first: str, stated_as: str, caption: 
 def numbers(report: Report, servo: JointReport) -> Iterator[Block]:
     where = f"the datasheet of {report.sheet.name}, or else " if report.sheet is not None else ""
     stated = "stated" if report.sheet is None else "datasheet"
-    yield _compared(servo.parameters, "parameter", stated)
-    told = (
+    yield _comparison_table(servo.parameters, "parameter", stated)
+    text = (
         "Told by: whether the logs, what was stated, or both decide the value."
         if any(p.told_by != "data" for p in servo.parameters)
         else "Every value is told by the logs."
@@ -159,13 +159,13 @@ def numbers(report: Report, servo: JointReport) -> Iterator[Block]:
     yield note(
         f"Errors are standard errors, by how much the recordings disagree with each other."
         f" {stated.capitalize()}: by {where}whoever started the fit. In errors: the difference in standard"
-        f" errors of both together; beyond 3 either way they disagree. {told}"
+        f" errors of both together; beyond 3 either way they disagree. {text}"
     )
     bench = _bench(report)
     if bench is not None:
         yield bench
     if report.performance:
-        yield _compared(report.performance, "what follows", stated, "At the output, winding cold")
+        yield _comparison_table(report.performance, "what follows", stated, "At the output, winding cold")
     if report.sheet is None:
         yield missing(
             "No datasheet to compare stall torque and no-load speed with; give one: --sheet NAME or"
@@ -193,13 +193,13 @@ def _bench(report: Report) -> Table | None:
             stated = f"{number(one.stated)} ± {number(one.tolerance, 2)}"
             digits = _digits(one.value, one.error)
             value = (number(one.value, digits), number(one.error, 2))
-            rows.append((name, stated, *value, one.unit, _signed(one.pull)))
+            rows.append((name, stated, *value, one.unit, _with_sign(one.pull)))
     if len(gauges) > 1:
-        mean, first = sum(one.value for one in gauges) / len(gauges), gauges[0]
-        furthest = max((one.pull for one in gauges), key=abs)
+        mean, first = sum(gauge.value for gauge in gauges) / len(gauges), gauges[0]
+        furthest = max((gauge.pull for gauge in gauges), key=abs)
         stated = f"{number(first.stated)} ± {number(first.tolerance, 2)}"
         name = f"supply factor of {len(gauges)} logs, mean"
-        rows.append((name, stated, number(mean), "-", "1", f"{_signed(furthest)} at most"))
+        rows.append((name, stated, number(mean), "-", "1", f"{_with_sign(furthest)} at most"))
     head = ("bench and recording", "stated", "found", "error", "unit", "tolerances moved")
     caption = "The bench as the fit found it, each number held by its tolerance"
     return Table(head=head, rows=rows, caption=caption) if rows else None
@@ -213,9 +213,9 @@ def findings(report: Report) -> Iterator[Block]:
     else:
         yield Paragraph(text="The fit found nothing that needs a remedy.")
     by: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
-    for one in report.runs:
-        for f in one.log.findings:
-            by.setdefault((f.code, f.remedy), []).append((one.log.name, f))
+    for run in report.runs:
+        for f in run.log.findings:
+            by.setdefault((f.code, f.remedy), []).append((run.log.name, f))
     if not by:
         return
     yield Paragraph(text="Of the recordings", kind="heading")
@@ -283,7 +283,7 @@ def exports(report: Report, servo: JointReport) -> Iterator[Block]:
     yield from _replays(report, report.exports)
 
 
-def _loss(e: Exported) -> str:
+def _loss(e: ReportedExport) -> str:
     """What an export loses, in words."""
     said = [f"Dropped: {effect}." for effect in e.dropped]
     said += [f"Approximated: {effect}." for effect in e.approximated]
@@ -292,9 +292,9 @@ def _loss(e: Exported) -> str:
     return "\n".join([*said, *(f"{reason.rstrip('.')}." for reason in e.reasons)])
 
 
-def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
+def _replays(report: Report, exported: Sequence[ReportedExport]) -> Iterator[Block]:
     """What the replayed exports do, log by log."""
-    rows = [row for e in exported for row in _replayed(e)]
+    rows = [row for e in exported for row in _replay_rows(e)]
     if not rows:
         yield missing(
             "Nothing was replayed; exports for MuJoCo are replayed where it is installed: pip install mujoco."
@@ -321,7 +321,7 @@ def _replays(report: Report, exported: Sequence[Exported]) -> Iterator[Block]:
         )
 
 
-def _replayed(e: Exported) -> Iterator[tuple[str, ...]]:
+def _replay_rows(e: ReportedExport) -> Iterator[tuple[str, ...]]:
     for c in (case for r in e.replays for case in r.cases):
         differences = (c.target_log, c.native_log, c.target_native, c.worst_native)
         yield e.target, c.name, *("-" if x is None else number(1e3 * x, 3) for x in differences)
@@ -332,7 +332,7 @@ SECTIONS: Registry[ReportSection] = Registry(
     {
         "verdict": ReportSection("Verdict", verdict),
         "together": ReportSection("All joints together", robot_sections.joints_together, of="robot"),
-        "logs": ReportSection("What was measured", measured, of="servo"),
+        "logs": ReportSection("What was measured", measured_blocks, of="servo"),
         "recordings": ReportSection("Recordings", robot_sections.recordings, of="robot"),
         "contact": ReportSection("Contact", robot_sections.contact, of="robot"),
         "parameters": ReportSection("Parameters", numbers, of="servo"),

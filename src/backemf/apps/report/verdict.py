@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...results.fit import Fit, Score
-from .exported import Exported
+from ...results.fit_result import Fit, Score
+from .export_results import ReportedExport
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
@@ -33,7 +33,7 @@ GRAVE = (
 WORDS = {"good": "Ready to use", "fair": "Use with care", "poor": "Not to be trusted yet"}
 
 
-class Deployed(NamedTuple):
+class Deployment(NamedTuple):
     """An export as it runs in its simulator, on recordings; differences are RMS [rad or m]."""
 
     target: str
@@ -50,7 +50,7 @@ class Deployed(NamedTuple):
         return self.file > GOOD * self.model
 
 
-def deployed(exported: Sequence[Exported] | None, target: str) -> Deployed | None:
+def find_deployment(exported: Sequence[ReportedExport] | None, target: str) -> Deployment | None:
     """What a target's file does to the recordings, where it was replayed on some."""
     one = next((e for e in exported or () if e.target == target), None)
     pairs = [
@@ -62,7 +62,7 @@ def deployed(exported: Sequence[Exported] | None, target: str) -> Deployed | Non
     if one is None or not pairs:
         return None
     file, model = np.sqrt(np.mean(np.square(np.array(pairs, float)), axis=0))
-    return Deployed(target, one.replays[0].simulator, len(pairs), float(file), float(model))
+    return Deployment(target, one.replays[0].simulator, len(pairs), float(file), float(model))
 
 
 def serious(code: str) -> bool:
@@ -76,7 +76,7 @@ def _rank(code: str) -> int:
     return GRAVE.index(code) if code in GRAVE else len(GRAVE)
 
 
-def level(fit: Fit, used: Deployed | None = None) -> str:
+def level(fit: Fit, used: Deployment | None = None) -> str:
     """'good', 'fair' or 'poor'; an export that is clearly worse than its model is at best fair."""
     codes = {f.code for f in fit.findings}
     error = fit.held_out_mae if fit.held_out_mae is not None else fit.training_mae
@@ -88,7 +88,7 @@ def level(fit: Fit, used: Deployed | None = None) -> str:
     return "fair" if ratio > GOOD or fit.held_out_mae is None or any(map(serious, codes)) else "good"
 
 
-def verdict(fit: Fit, used: Deployed | None = None, attached: Deployed | None = None) -> tuple[str, ...]:
+def verdict(fit: Fit, used: Deployment | None = None, attached: Deployment | None = None) -> tuple[str, ...]:
     """Two sentences about the model; before them, where an export was run on recordings, one about that.
 
     Args:
@@ -110,11 +110,11 @@ def verdict(fit: Fit, used: Deployed | None = None, attached: Deployed | None = 
         second += f"; {worst[0].text.rstrip('.')}{rest}: {worst[0].remedy.rstrip('.')}"
     else:
         second += ", and nothing was found that stands against using them"
-    lead = () if used is None else (f"{word}: {_used(fit, used, attached, unit)}.",)
+    lead = () if used is None else (f"{word}: {_use_words(fit, used, attached, unit)}.",)
     return (*lead, f"{first}.", f"{second}.")
 
 
-def _used(fit: Fit, used: Deployed, attached: Deployed | None, unit: str) -> str:
+def _use_words(fit: Fit, used: Deployment, attached: Deployment | None, unit: str) -> str:
     """What the file does where it is used, and the way to lose less."""
     who = fit.name or "this actuator"
     said = (

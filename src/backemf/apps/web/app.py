@@ -18,11 +18,11 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...files import replacing
-from . import names
+from . import upload_names
 from .choices import choices
+from .command_lines import line
 from .guard import REPORT
 from .jobs import OVER, Job, Queue
-from .lines import line
 from .workspace import Project, Workspace, folders
 
 STATIC = files("backemf.apps.web") / "static"
@@ -138,7 +138,7 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         return _job(stopped, queue)
 
     @app.post("/api/projects/{key}/jobs/{job}/again")
-    async def again(key: str, job: str) -> Any:
+    async def run_again(key: str, job: str) -> Any:
         project = workspace.project(key)
         old = queue.job(project, job)
         return _job(queue.add(project, line(old.asked, project, workspace)), queue)
@@ -151,7 +151,7 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
     async def first() -> Any:
         return _static("index.html")
 
-    app.add_exception_handler(BackemfError, _refused)
+    app.add_exception_handler(BackemfError, _refuse)
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(Exception, _fault)
     return app
@@ -183,7 +183,7 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
         raise MissingValue("the upload has no name; expected ?name=run1.csv")
     replace = query.get("replace") == "1" and not folder
     tops = [] if replace else [n for n in project.files if "/" not in n]
-    name = names.stored_in(folder, given) if folder else names.stored(given, tops)
+    name = upload_names.stored_in(folder, given) if folder else upload_names.stored_name(given, tops)
     workspace.room(project, name, int(request.headers.get("content-length") or 0))
     place = workspace.files(project) / name
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +232,7 @@ def _static(name: str) -> Response:
     return Response(place.read_bytes(), media_type=kind)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refuse(_: Request, error: Exception) -> Response:
     what, remedy = [*str(error).split("; ", 1), ""][:2]
     return JSONResponse(
         {"error": what, "remedy": remedy}, 400 if not isinstance(error, MissingValue) else 404

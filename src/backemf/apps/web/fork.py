@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .unpacked import Size, refused
+from .unpacked_size import UnpackedSize, refusal
 
 Command = Callable[[list[str], Path], int]
 """Runs a command's words and gives its exit code; progress goes into the given folder."""
@@ -67,7 +67,7 @@ def bound(bounds: Bounds) -> list[str]:
     return left
 
 
-def alone(run: Command, words: list[str], folder: Path, job: Path, bounds: Bounds) -> int:
+def run_alone(run: Command, words: list[str], folder: Path, job: Path, bounds: Bounds) -> int:
     """Run one command in this process, its output in files of the job."""
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         opened = os.open(job / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -78,7 +78,7 @@ def alone(run: Command, words: list[str], folder: Path, job: Path, bounds: Bound
     os.chdir(folder)
     bound(bounds)
     try:
-        why = refused(words, folder, Size(bounds.unpacked, bounds.rows))
+        why = refusal(words, folder, UnpackedSize(bounds.unpacked, bounds.rows))
         if why:
             error, _, remedy = why.partition("; ")
             os.write(1, json.dumps({"error": error, "remedy": remedy}).encode())
@@ -99,7 +99,7 @@ def alone(run: Command, words: list[str], folder: Path, job: Path, bounds: Bound
     return code
 
 
-def noted(job: Path) -> Callable[[dict[str, Any]], None]:
+def progress_writer(job: Path) -> Callable[[dict[str, Any]], None]:
     """What writes down how far a command is, whole or not at all, and not too often."""
     last = [0.0]
 
@@ -164,7 +164,7 @@ def _copy(run: Command, asked: dict[str, Any], pipes: tuple[int, int]) -> int:
             os.close(pipe)
         bounds = Bounds(**asked["bounds"])
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-        code = alone(run, asked["words"], Path(asked["folder"]), Path(asked["job"]), bounds)
+        code = run_alone(run, asked["words"], Path(asked["folder"]), Path(asked["job"]), bounds)
     except BaseException:
         code = 2
     os._exit(code & 0xFF)

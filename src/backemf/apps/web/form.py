@@ -31,15 +31,15 @@ class FormReader:
 
     def text(self, key: str, pattern: re.Pattern[str], wanted: str) -> str | None:
         value = self.get(key)
-        return None if value is None else self._matched(key, value, pattern, wanted)
+        return None if value is None else self._match(key, value, pattern, wanted)
 
     def texts(self, key: str, pattern: re.Pattern[str], wanted: str) -> list[str]:
         values = self.get(key) or []
         if not isinstance(values, list) or len(values) > 200:
             raise InvalidValue(f"{key} is {_short(values)}; expected a list such as [{wanted}]")
-        return [self._matched(key, value, pattern, wanted) for value in values]
+        return [self._match(key, value, pattern, wanted) for value in values]
 
-    def _matched(self, key: str, value: Any, pattern: re.Pattern[str], wanted: str) -> str:
+    def _match(self, key: str, value: Any, pattern: re.Pattern[str], wanted: str) -> str:
         if not isinstance(value, str) or not pattern.match(value):
             raise InvalidValue(f"{key} is {_short(value)}; expected {wanted}")
         return value
@@ -68,7 +68,7 @@ class FormReader:
     def file(self, key: str) -> str | None:
         """A file or an uploaded folder of the project, by the name that it has here."""
         value = self.get(key)
-        return None if value is None else self._known(key, value)
+        return None if value is None else self._known_file(key, value)
 
     def files(self, key: str) -> list[str]:
         values = self.get(key) or []
@@ -76,9 +76,9 @@ class FormReader:
             raise InvalidValue(f"{key} is {_short(values)}; expected a list of files")
         if not values:
             raise MissingValue("no file is chosen; choose at least one recording above")
-        return [self._known(key, value) for value in values]
+        return [self._known_file(key, value) for value in values]
 
-    def _known(self, key: str, value: Any) -> str:
+    def _known_file(self, key: str, value: Any) -> str:
         if isinstance(value, str) and (value in self.project.files or value in folders(self.project)):
             return value
         raise MissingValue(f"{key}: there is no file {_short(value)} in this project; upload it first")
@@ -123,7 +123,7 @@ class FormReader:
             words.append(f"{name}={text.replace(' ', '')}")
         return " ".join(words)
 
-    def done(self) -> None:
+    def refuse_unread(self) -> None:
         """Refuse what nobody asked for."""
         left = sorted(set(self.content) - self.read)
         if left:

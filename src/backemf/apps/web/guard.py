@@ -45,16 +45,16 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = self._refused(scope)
+        refused = self._refusal(scope)
         if refused is not None:
             await _say(send, *refused)
-        elif scope["path"] == "/" and self._asked(scope):
+        elif scope["path"] == "/" and self._has_token(scope):
             cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
             await _say(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
         else:
             await self.app(scope, receive, _with_headers(send))
 
-    def _refused(self, scope: Any) -> tuple[int, str] | None:
+    def _refusal(self, scope: Any) -> tuple[int, str] | None:
         """(status, why), or None where it may pass."""
         given = scope["headers"]
         hosts = [value.decode("latin-1").lower() for name, value in given if name == b"host"]
@@ -66,10 +66,10 @@ class Guard:
         if any(origin != f"http://{hosts[0]}" for origin in origins):
             return 403, f"this request comes from another page; {NEEDED}"
         sites = {value for name, value in given if name == b"sec-fetch-site"}
-        if sites - {b"same-origin", b"none"} and not self._asked(scope):
+        if sites - {b"same-origin", b"none"} and not self._has_token(scope):
             return 403, f"this request comes from another page; {NEEDED}"
         headed = any(self._is(value) for name, value in given if name == HEADER)
-        if not (headed or self._asked(scope) or self._has_cookie(given)):
+        if not (headed or self._has_token(scope) or self._has_cookie(given)):
             return 403, f"this request has no valid token; {NEEDED}"
         if scope["method"] not in ("GET", "HEAD") and not headed and not origins:
             return 403, f"this request does not say which page it comes from; {NEEDED}"
@@ -78,7 +78,7 @@ class Guard:
     def _is(self, value: bytes) -> bool:
         return secrets.compare_digest(value, self.token.encode())
 
-    def _asked(self, scope: Any) -> bool:
+    def _has_token(self, scope: Any) -> bool:
         """Whether the address itself has the token: only that of the first page may."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
@@ -103,7 +103,7 @@ class Guard:
 def _with_headers(send: Any) -> Any:
     """Every answer says what the browser may do with it; a report brings a policy of its own."""
 
-    async def sent(message: Any) -> None:
+    async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             there = {name.lower() for name, _ in message["headers"]}
             more = {"content-security-policy": PAGE, **HEADERS}
@@ -111,7 +111,7 @@ def _with_headers(send: Any) -> Any:
             message = {**message, "headers": [*message["headers"], *extra]}
         await send(message)
 
-    return sent
+    return send_with_headers
 
 
 async def _say(send: Any, status: int, text: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue, MissingValue
+from .command_lines import CommandLine
 from .fork import Bounds
-from .limits import Limits, wall
-from .lines import Line
+from .job_limits import JobLimits, wall
 from .workers import LOST, Workers
 from .workspace import Project, Workspace, fresh, keep, now
 
@@ -61,7 +61,7 @@ class Job:
 class Queue:
     """Lanes of jobs: quick commands do not wait for fits."""
 
-    def __init__(self, workspace: Workspace, workers: Workers, limits: Limits):
+    def __init__(self, workspace: Workspace, workers: Workers, limits: JobLimits):
         self.workspace, self.workers, self.limits = workspace, workers, limits
         self.jobs: dict[str, Job] = {}
         self.lanes = {"quick": 2, "exports": 1, "long": max(1, (os.cpu_count() or 2) - 1), "bus": 4}
@@ -103,7 +103,7 @@ class Queue:
         waiting = self._waiting[job.lane]
         return waiting.index(job.id) if job.id in waiting else 0
 
-    def add(self, project: Project, line: Line) -> Job:
+    def add(self, project: Project, line: CommandLine) -> Job:
         """Let a command wait for its turn."""
         mine = sum(j.project == project.id and j.state not in OVER for j in self.jobs.values())
         total = sum(map(len, self._waiting.values())) + len(self._running)
@@ -161,7 +161,7 @@ class Queue:
             )
             words = [*job.words, "--json"]
             running = self.workers.run(job.id, words, self.workspace.files(project), self.folder(job), bounds)
-            code = await self._watched(job, asyncio.ensure_future(running), wall(most))
+            code = await self._watch(job, asyncio.ensure_future(running), wall(most))
             job.seconds = asyncio.get_running_loop().time() - began
             self._over(job, project, code)
         except Exception as error:
@@ -173,7 +173,7 @@ class Queue:
             self._running.pop(job.id, None)
             self._next()
 
-    async def _watched(self, job: Job, running: asyncio.Future[int], seconds: float) -> int:
+    async def _watch(self, job: Job, running: asyncio.Future[int], seconds: float) -> int:
         try:
             return await asyncio.wait_for(asyncio.shield(running), seconds)
         except TimeoutError:
@@ -183,7 +183,9 @@ class Queue:
             return await running
 
     def _over(self, job: Job, project: Project, code: int) -> None:
-        job.made = [name for place in job.outputs for name in self.workspace.made(project, place, job.id)]
+        job.made = [
+            name for place in job.outputs for name in self.workspace.take_outputs(project, place, job.id)
+        ]
         if code in (0, 1):
             job.state = "done"
             return

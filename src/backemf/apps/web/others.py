@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ..cli.main import other_commands
 
 if TYPE_CHECKING:
+    from .command_lines import Made
     from .form import FormReader
-    from .lines import Made
 
 ASIDE = ("json", "help", "output")
 """Options that no form has."""
 
 
-def offered() -> dict[str, dict[str, Any]]:
+def offered_commands() -> dict[str, dict[str, Any]]:
     """By name, what a command says of itself and the fields of its form."""
     return {
         name: {

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .fork import Bounds, alone, noted, serve
+from .fork import Bounds, progress_writer, run_alone, serve
 
 DRAWN = 0.3
 """Seconds between two pictures of a fit that runs."""
@@ -20,7 +20,7 @@ LOGS, POINTS = 4, 300
 """How many recordings are drawn, and with how many points each at most."""
 
 
-class Seen:
+class JobProgress:
     """What a browser sees of a command that runs: words, a share, and for a fit its curves as they move."""
 
     def __init__(self, note: Callable[[dict[str, Any]], None]):
@@ -77,8 +77,8 @@ def run(words: list[str], job: Path) -> int:
     from ..cli import terminal
     from ..cli.main import main
 
-    seen = Seen(noted(job))
-    terminal.watched(seen.words)
+    seen = JobProgress(progress_writer(job))
+    terminal.watch(seen.words)
     watcher.set(seen.step)
     if words[0] == "fit":
         signal.signal(signal.SIGINT, seen.stop)
@@ -127,8 +127,8 @@ def rehearse() -> None:
     t = 0.01 * np.arange(200)
     asked = np.where(np.sin(6.0 * t) > 0, 0.4, -0.4)
     moved = 0.4 * np.sin(6.0 * t - 0.3)
-    made = log("rehearsal", t, position=moved, position_target=asked, bench=Pendulum(mass=0.2, length=0.1))
-    check(parts.part("sts3215-7.4v").actuator, [made])
+    new_log = log("rehearsal", t, position=moved, position_target=asked, bench=Pendulum(mass=0.2, length=0.1))
+    check(parts.part("sts3215-7.4v").actuator, [new_log])
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         table = Path(folder) / "rehearsal.csv"
         np.savetxt(
@@ -142,5 +142,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:  # where a program cannot be copied: one command, then the end
         asked = json.loads(sys.argv[1])
         places = (Path(asked["folder"]), Path(asked["job"]))
-        sys.exit(alone(run, asked["words"], *places, Bounds(**asked["bounds"])))
+        sys.exit(run_alone(run, asked["words"], *places, Bounds(**asked["bounds"])))
     serve(run, load)

@@ -57,7 +57,9 @@ class Copies:
                 return
             pipe = asyncio.subprocess.PIPE
             own = {"stdin": pipe, "stdout": pipe, "limit": LINE, "start_new_session": True}
-            self._process = await asyncio.create_subprocess_exec(*self._program, env=_alone(), **own)
+            self._process = await asyncio.create_subprocess_exec(
+                *self._program, env=_worker_environment(), **own
+            )
             assert self._process.stdout is not None
             first = await self._process.stdout.readline()
             if b"ready" in first:
@@ -74,16 +76,16 @@ class Copies:
                     self.stop(key, self._doomed.pop(key))
             elif "ended" in answer:
                 self._pids.pop(key, None)
-                self._ended(key, answer["ended"])
+                self._end(key, answer["ended"])
         await process.wait()
         for key, pid in list(self._pids.items()):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
             self._pids.pop(key, None)
         for key in list(self._ends):
-            self._ended(key, LOST)
+            self._end(key, LOST)
 
-    def _ended(self, key: str, code: int) -> None:
+    def _end(self, key: str, code: int) -> None:
         self._doomed.pop(key, None)
         end = self._ends.pop(key, None)
         if end is not None and not end.done():
@@ -101,7 +103,7 @@ class Copies:
             self._process.stdin.write(line)
             await self._process.stdin.drain()
         except (ConnectionError, OSError):
-            self._ended(key, LOST)
+            self._end(key, LOST)
         return await end
 
     def stop(self, key: str, kindly: bool) -> None:
@@ -143,7 +145,9 @@ class Programs:
         group: dict[str, Any] = {}
         if sys.platform == "win32":
             group["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
-        process = subprocess.Popen([*self._program, line], env=_alone(), stdin=subprocess.DEVNULL, **group)
+        process = subprocess.Popen(
+            [*self._program, line], env=_worker_environment(), stdin=subprocess.DEVNULL, **group
+        )
         self._running[key] = process
         try:
             return await asyncio.to_thread(process.wait)
@@ -163,7 +167,7 @@ class Programs:
             process.kill()
 
 
-def _alone() -> dict[str, str]:
+def _worker_environment() -> dict[str, str]:
     """The environment of a worker: one thread each, as several run beside each other, and allocators that do
     not reserve address space beforehand, which is bounded."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

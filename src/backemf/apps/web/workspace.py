@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import InvalidValue, MissingValue
 from ...files import replacing
-from .limits import Limits
+from .job_limits import JobLimits
 
 FORMAT = 1
 ID = re.compile(r"^[0-9a-f]{12}$")
@@ -75,7 +75,7 @@ class Project:
 class Workspace:
     """Every project, in memory and on disk."""
 
-    def __init__(self, root: Path, limits: Limits):
+    def __init__(self, root: Path, limits: JobLimits):
         self.root, self.limits = root, limits
         self.projects: dict[str, Project] = {}
         self._promised: set[tuple[str, str]] = set()
@@ -88,7 +88,7 @@ class Workspace:
             raise InvalidValue(
                 f"--folder {str(root)!r:.200}: {reason}; expected a folder to write in"
             ) from None
-        self._lock = _claimed(root / "state" / "lock")
+        self._lock = _claim(root / "state" / "lock")
         for path in sorted((root / "state").glob("*/project.json")):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 read = _read(path)
@@ -158,7 +158,7 @@ class Workspace:
         self.save(project)
         return added
 
-    def made(self, project: Project, place: str, job: str) -> list[str]:
+    def take_outputs(self, project: Project, place: str, job: str) -> list[str]:
         """Take what a command wrote: a file, or every file of a folder."""
         root = self.files(project)
         path = root / place
@@ -174,7 +174,7 @@ class Workspace:
         del project.files[name]
         self.save(project)
 
-    def unused(self, project: Project, stem: str, ending: str) -> str:
+    def unused_name(self, project: Project, stem: str, ending: str) -> str:
         """A name that no file or folder of the project has: fit-1.json, fit-2.json."""
         tops = {name.partition("/")[0].lower() for name in project.files}
         root, k = self.files(project), 1
@@ -196,7 +196,7 @@ def _read(path: Path) -> Project:
     return Project(**words, files=files, form=dict(content["form"]))
 
 
-def _claimed(path: Path) -> int:
+def _claim(path: Path) -> int:
     """An open file that only one server holds."""
     opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -23,7 +23,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from ...errors import NotLowered
-from .trace import COMMUTE, Flat, Operand, Operation, Value
+from .trace import COMMUTE, Flat, Operand, TracedOperation, TracedValue
 
 _K = TypeVar("_K", str, int)
 
@@ -91,7 +91,7 @@ class Graph:
     def apply(self, op: str, *operands: Node) -> Node:
         """The term `op(operands)`, rewritten only where that gives the same number,
         or saves a division in the loop."""
-        simpler = self._simpler(op, *operands) or (self._multiplied(*operands) if op == "div" else None)
+        simpler = self._simpler(op, *operands) or (self._as_product(*operands) if op == "div" else None)
         if simpler is not None:
             return simpler
         if op in COMMUTE:
@@ -109,7 +109,7 @@ class Graph:
             return b
         return a.operands[0] if op == "neg" and a.op == "neg" else None
 
-    def _multiplied(self, a: Node, b: Node) -> Node | None:
+    def _as_product(self, a: Node, b: Node) -> Node | None:
         """a / b as a product, where that saves a division in the loop."""
         # JAX divides by 1 or by 2 to share the derivative of max and min at a tie.
         if b.op == "select" and all(x.is_constant(1.0) or x.is_constant(2.0) for x in b.operands[1:]):
@@ -163,7 +163,7 @@ class Form(NamedTuple):
 ZERO = Form({}, {})
 
 
-class Choice(NamedTuple):
+class LaneChoice(NamedTuple):
     """A lane vector that is one of two others; None stands for zero."""
 
     condition: Node
@@ -176,11 +176,11 @@ class Tangents:
     """Linear forms over one graph, and the lane vectors computed on the way, in order."""
 
     graph: Graph
-    vectors: dict[str, Form | Choice] = field(default_factory=dict)
+    vectors: dict[str, Form | LaneChoice] = field(default_factory=dict)
 
-    def scaled(self, form: Form, factor: Node) -> Form:
+    def scale(self, form: Form, factor: Node) -> Form:
         if len(form.lanes) > 1 and not (factor.is_constant(1.0) or factor.is_constant(-1.0)):
-            form = self.named(form)  # one product per lane rather than one per term
+            form = self.single_vector(form)  # one product per lane rather than one per term
 
         def each(part: dict[_K, Node]) -> dict[_K, Node]:
             products = {k: self.graph.product(c, factor) for k, c in part.items()}
@@ -194,13 +194,13 @@ class Tangents:
 
         return Form(each(a.lanes, b.lanes), each(a.seeds, b.seeds))
 
-    def chosen(self, condition: Node, no: Form, yes: Form) -> Form:
+    def select(self, condition: Node, no: Form, yes: Form) -> Form:
         """Where every vector is a state's, the coefficients are chosen, once for all lanes. A vector computed
         on the way may be infinite in the branch that is not taken, and 0 times infinity is not 0: there the
         vectors are.
         """
         if any(k.startswith("t") for k in (*no.lanes, *yes.lanes)):
-            return self._vector(Choice(condition, self._name(no), self._name(yes)))
+            return self._vector(LaneChoice(condition, self._name(no), self._name(yes)))
         zero = self.graph.constant(0.0)
 
         def each(x: dict[_K, Node], y: dict[_K, Node]) -> dict[_K, Node]:
@@ -210,7 +210,7 @@ class Tangents:
 
         return Form(each(no.lanes, yes.lanes), each(no.seeds, yes.seeds))
 
-    def named(self, form: Form) -> Form:
+    def single_vector(self, form: Form) -> Form:
         """The same tangent as a single lane vector, so that it is computed once;
         seeds alone stay as they are."""
         return self._vector(form) if form.lanes and not _is_single(form) else form
@@ -221,7 +221,7 @@ class Tangents:
         form = form if _is_single(form) else self._vector(form)
         return next(iter(form.lanes))
 
-    def _vector(self, what: Form | Choice) -> Form:
+    def _vector(self, what: Form | LaneChoice) -> Form:
         name = f"t{len(self.vectors)}"
         self.vectors[name] = what
         return Form({name: self.graph.constant(1.0)}, {})
@@ -234,11 +234,11 @@ def _is_single(form: Form) -> bool:
 def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> list[Node | Form]:
     """Put nodes and forms in for the arguments of a traced function; give what its results become."""
     graph = tangents.graph
-    known: dict[Value, Node | Form] = dict(zip(flat.arguments, given, strict=True))
-    needed, uses = _needed(flat)
+    known: dict[TracedValue, Node | Form] = dict(zip(flat.arguments, given, strict=True))
+    needed, uses = _needed_values(flat)
 
     def read(operand: Operand) -> Node | Form:
-        return known[operand] if isinstance(operand, Value) else graph.constant(operand)
+        return known[operand] if isinstance(operand, TracedValue) else graph.constant(operand)
 
     for operation in flat.operations:
         if operation.result not in needed:
@@ -246,7 +246,7 @@ def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> li
         operands = [read(x) for x in operation.operands]
         if any(isinstance(x, Form) for x in operands):
             form = _linear(operation, operands, tangents)
-            known[operation.result] = tangents.named(form) if uses[operation.result] > 1 else form
+            known[operation.result] = tangents.single_vector(form) if uses[operation.result] > 1 else form
         else:
             known[operation.result] = graph.apply(operation.name, *nodes(operands))
     return [read(x) for x in flat.results]
@@ -259,36 +259,36 @@ def nodes(results: Sequence[Node | Form]) -> list[Node]:
     return plain
 
 
-def _needed(flat: Flat) -> tuple[set[Value], Counter]:
+def _needed_values(flat: Flat) -> tuple[set[TracedValue], Counter]:
     """The values that the results depend on, and how often each is used."""
-    uses: Counter = Counter(x for x in flat.results if isinstance(x, Value))
+    uses: Counter = Counter(x for x in flat.results if isinstance(x, TracedValue))
     needed = set(uses)
     for operation in reversed(flat.operations):
         if operation.result in needed:
-            operands = {x for x in operation.operands if isinstance(x, Value)}
+            operands = {x for x in operation.operands if isinstance(x, TracedValue)}
             needed |= operands
             uses.update(operands)
     return needed, uses
 
 
-def _linear(operation: Operation, operands: list[Node | Form], tangents: Tangents) -> Form:
+def _linear(operation: TracedOperation, operands: list[Node | Form], tangents: Tangents) -> Form:
     """An operation on tangents. They only ever appear linearly, so few operations can meet one."""
     graph, name = tangents.graph, operation.name
     a, b = operands[0], operands[-1]
     match name, a, b:
         case "neg", Form(), _:
-            return tangents.scaled(a, graph.constant(-1.0))
+            return tangents.scale(a, graph.constant(-1.0))
         case "mul", Form(), Node():
-            return tangents.scaled(a, b)
+            return tangents.scale(a, b)
         case "mul", Node(), Form():
-            return tangents.scaled(b, a)
+            return tangents.scale(b, a)
         case "div", Form(), Node():
-            return tangents.scaled(a, graph.apply("div", graph.constant(1.0), b))
+            return tangents.scale(a, graph.apply("div", graph.constant(1.0), b))
     if name in ("add", "sub", "select"):
         a, b = (as_form(x, tangents) for x in operands[-2:])
         if name == "select" and isinstance(operands[0], Node):
-            return tangents.chosen(operands[0], a, b)
-        return tangents.sum(a, tangents.scaled(b, graph.constant(-1.0)) if name == "sub" else b)
+            return tangents.select(operands[0], a, b)
+        return tangents.sum(a, tangents.scale(b, graph.constant(-1.0)) if name == "sub" else b)
     raise NotLowered(
         f"a tangent in the primitive {name!r}; a compiled derivative has only linear operations on tangents"
     )

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue, NotLowered, SignalError, TooLarge, UnknownName
-from ..rows import Batch, Held, Observer, Resets, batch, check_finite, check_substeps, writable
+from ..rows import Batch, HeldInputs, Observer, Resets, batch, check_finite, check_substeps, writable
 from ..system import System
-from .compiled import Structure, kernel
+from .compiler import Structure, kernel
 
 LANES = 8
 """Candidates that one vector holds."""
@@ -72,11 +72,11 @@ class Kernels:
             if len(set(names)) < len(names):
                 raise InvalidValue(f"free {kind}s are {', '.join(names)}; expected each once")
 
-    def batch(self, logs: Held | Sequence[Held]) -> Batch:
+    def batch(self, logs: HeldInputs | Sequence[HeldInputs]) -> Batch:
         """Logs checked and put one after the other, once, to be used many times."""
         return batch(logs, len(self.system.inputs))
 
-    def trajectory(self, p: Any, s0: Any, rows: Held | Batch, substeps: int = 1) -> np.ndarray:
+    def trajectory(self, p: Any, s0: Any, rows: HeldInputs | Batch, substeps: int = 1) -> np.ndarray:
         """States at every sample."""
         case = self._case(p, s0, rows, substeps)
         states = new_array(
@@ -89,7 +89,7 @@ class Kernels:
         self,
         p: Any,
         s0: Any,
-        rows: Held | Batch,
+        rows: HeldInputs | Batch,
         substeps: int = 1,
         observer: Observer | None = None,
         resets: Resets | None = None,
@@ -109,7 +109,7 @@ class Kernels:
         self,
         p: Any,
         s0: Any,
-        rows: Held | Batch,
+        rows: HeldInputs | Batch,
         substeps: int,
         measured: Any,
         weights: Any = None,
@@ -131,7 +131,7 @@ class Kernels:
             "normal",
             case,
             *self._corrections(case, observer, resets),
-            *self._measured(case, measured, weights, robust),
+            *self._check_measured(case, measured, weights, robust),
             JtJ,
             Jtr,
             cost,
@@ -144,7 +144,7 @@ class Kernels:
         self,
         p: Any,
         s0: Any,
-        rows: Held | Batch,
+        rows: HeldInputs | Batch,
         substeps: int,
         measured: Any,
         weights: Any = None,
@@ -172,7 +172,7 @@ class Kernels:
         )
         cost = np.empty(len(case.P))
         corrections = self._corrections(case, observer, resets)
-        seen = self._measured(case, measured, weights, robust)
+        seen = self._check_measured(case, measured, weights, robust)
         if on == "cpu":
             lanes = self._lanes(logs.delayed) if n >= LEAST_IN_LANES else None
             if lanes is None:
@@ -180,16 +180,16 @@ class Kernels:
             else:
                 cost[:] = self._in_lanes(lanes, case, P, S, *corrections, *seen).reshape(-1)
         else:
-            from .. import population
+            from .. import candidates
 
-            population.check_place(on)
+            candidates.check_place(on)
             corrected: dict[str, Any] = {"observer": observer, "resets": resets, "robust": robust}
-            found = population.costs(
+            found = candidates.costs(
                 self.system, P, S, logs, case.n, *seen[:2], **corrected, precision=precision
             )
             cost[:] = found.reshape(-1)
         cost[case.has_nan] = np.nan
-        return cost if isinstance(rows, Held) else cost.reshape(n, logs.n_logs)
+        return cost if isinstance(rows, HeldInputs) else cost.reshape(n, logs.n_logs)
 
     def _candidates(self, p: np.ndarray, s0: np.ndarray, logs: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Parameters and start states of every candidate for every log."""
@@ -215,11 +215,13 @@ class Kernels:
                 "no free parameters: give kernels(system, free=...) the paths that derivatives are taken in"
             )
 
-    def _case(self, p: Any, s0: Any, rows: Held | Batch, substeps: int) -> _Case:
+    def _case(self, p: Any, s0: Any, rows: HeldInputs | Batch, substeps: int) -> _Case:
         logs = rows if isinstance(rows, Batch) else self.batch(rows)
         P = _per_log("p", p, self._n_parameters, logs.n_logs)
         S = _per_log("s0", s0, self._n_states, logs.n_logs)
-        return _Case(P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), isinstance(rows, Held))
+        return _Case(
+            P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), isinstance(rows, HeldInputs)
+        )
 
     def _corrections(self, case: _Case, observer: Observer | None, resets: Resets | None) -> tuple[Any, ...]:
         n = case.logs.n_samples
@@ -246,7 +248,7 @@ class Kernels:
             check_finite("a reset", to[at])
         return bandwidth, seen, at, to
 
-    def _measured(self, case: _Case, measured: Any, weights: Any, robust: float) -> tuple[Any, ...]:
+    def _check_measured(self, case: _Case, measured: Any, weights: Any, robust: float) -> tuple[Any, ...]:
         n, n_outputs = case.logs.n_samples, len(self.system.outputs)
         measured = _per_sample("measured", measured, n, n_outputs)
         check_finite("measured", measured, gaps=True)
@@ -438,12 +440,12 @@ def available() -> float:
 def _available_on_windows() -> float:
     import ctypes
 
-    class Status(ctypes.Structure):
+    class MemoryStatus(ctypes.Structure):
         _fields_ = [(name, ctypes.c_ulong) for name in ("length", "load")] + [
             (name, ctypes.c_ulonglong) for name in ("total", "free", *"abcde")
         ]
 
-    status = Status(length=ctypes.sizeof(Status))
+    status = MemoryStatus(length=ctypes.sizeof(MemoryStatus))
     # there on Windows only
     ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
     return float(status.free)

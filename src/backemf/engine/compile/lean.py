@@ -45,7 +45,7 @@ class _Round:
         """Whether every reader multiplies it further, so that it need not stand by itself."""
         made: dict[int, Node] = {}
         for node in order:
-            new = self.rewritten(node, [made[x.index] for x in node.operands]) if node.operands else node
+            new = self.rewrite(node, [made[x.index] for x in node.operands]) if node.operands else node
             made[node.index] = new
             once = self.times[node.index] == 1
             self.single[new.index] = once and self.single.get(new.index, True)
@@ -59,7 +59,7 @@ class _Round:
         others = [x for u in users for x in u.operands if x is not node]
         return len(users) == 1 or all(x.level is node.level for x in others)
 
-    def rewritten(self, node: Node, operands: list[Node]) -> Node:
+    def rewrite(self, node: Node, operands: list[Node]) -> Node:
         rule = getattr(self, f"_{node.op}", None)
         found = rule(*operands) if rule is not None else None
         if found is None and node.op in ("add", "sub", "mul", "div", "neg"):
@@ -117,7 +117,7 @@ class _Round:
                     return self.graph.apply("select", within, *x.operands[1:])
                 if not (y.op == "select" and y.operands[2].is_constant(0.5)):
                     return self.graph.apply("select", x.operands[0], x.operands[1], y)
-        if Level.STATE in (a.level, b.level) and (self.opened(a) or self.opened(b)):
+        if Level.STATE in (a.level, b.level) and (self.is_open(a) or self.is_open(b)):
             return self.product([*self.factors(a), *self.factors(b)])
         return None
 
@@ -134,11 +134,11 @@ class _Round:
                     return self.graph.apply("gt" if m.op == "max" else "lt", x, y)
         return None
 
-    def opened(self, node: Node) -> bool:
+    def is_open(self, node: Node) -> bool:
         return node.op == "mul" and self.loose.get(node.index, False)
 
     def factors(self, node: Node) -> list[Node]:
-        return [f for x in node.operands for f in self.factors(x)] if self.opened(node) else [node]
+        return [f for x in node.operands for f in self.factors(x)] if self.is_open(node) else [node]
 
     def product(self, factors: list[Node]) -> Node:
         """Slow factors first, so that they leave the loop; the rest in one order, so that equal ones meet."""
@@ -203,7 +203,7 @@ class _Round:
     def _select(self, condition: Node, no: Node, yes: Node) -> Node | None:
         if condition.op == "not":
             return self.graph.apply("select", condition.operands[0], yes, no)
-        ways = [self.given(x, condition, place) for x, place in ((no, 1), (yes, 2))]
+        ways = [self.specialise(x, condition, place) for x, place in ((no, 1), (yes, 2))]
         if ways[0] is not no or ways[1] is not yes:
             return self.graph.apply("select", condition, *ways)
         if yes.op == "select" and yes.operands[1] is no and self.single.get(yes.index, False):
@@ -218,12 +218,12 @@ class _Round:
     def flip(self, x: Node, by: Node) -> Node:
         return self.graph.apply(FLIP, x, by)
 
-    def given(self, node: Node, condition: Node, place: int) -> Node:
+    def specialise(self, node: Node, condition: Node, place: int) -> Node:
         """The term where a decision has fallen one way, as far as it is nobody else's."""
         if node.op == "select" and node.operands[0] is condition:
             return node.operands[place]
         if node.op not in ("mul", "neg") or not self.single.get(node.index, False):
             return node
-        inside = [self.given(x, condition, place) for x in node.operands]
+        inside = [self.specialise(x, condition, place) for x in node.operands]
         changed = any(x is not y for x, y in zip(inside, node.operands, strict=True))
         return self.graph.apply(node.op, *inside) if changed else node

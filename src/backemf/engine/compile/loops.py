@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..rows import DELAY, NO_SPLIT, PAIRS, STEEPEST
-from .dialects.numba import NUMBA, assignment, decorated, opening
-from .ir import Choice, Form, Level, Node
-from .lower import Function, Lowered
-from .source import Source, Words
+from .dialects.numba import NUMBA, assignment, compiled_function, opening
+from .ir import Form, LaneChoice, Level, Node
+from .lower import Function, LoweredSystem
+from .source import SourceText, Words
 
 # What the kernels are called with, and the types that numba compiles them for.
 _COMMON = {
@@ -57,7 +57,7 @@ ARGUMENTS = {
 }
 
 
-def kernel_source(kind: str, lowered: Lowered, *, fastmath: bool = True) -> str:
+def kernel_source(kind: str, lowered: LoweredSystem, *, fastmath: bool = True) -> str:
     """The source of a kernel: 'trajectory', 'cost', 'sensitivities' or 'normal'."""
     return str(Kernel(kind, lowered, fastmath).source)
 
@@ -66,7 +66,7 @@ class Kernel:
     words, lane = NUMBA, ""
     """The language, and what an index of candidates ends with."""
 
-    def __init__(self, kind: str, lowered: Lowered, fastmath: bool):
+    def __init__(self, kind: str, lowered: LoweredSystem, fastmath: bool):
         self.kind, self.lowered, self.lanes = kind, lowered, lowered.lanes
         self.observes, self.sums = kind != "trajectory", kind in ("cost", "lanes", "normal")
         self.pairs = [
@@ -79,7 +79,7 @@ class Kernel:
         if self.lanes:
             self.plan_lanes()
         self.roots: list[Node] = [*self.step_roots, *self.observe_roots]
-        self.source = Source()
+        self.source = SourceText()
         self.source.add(self.opening(fastmath))
         self.write()
 
@@ -102,7 +102,10 @@ class Kernel:
     def write(self) -> None:
         add, block, arguments = self.source.add, self.source.block, ARGUMENTS[self.kind]
         scratch = self.scratch.rows * self.scratch.width if self.lanes else 0
-        with decorated(self.source, "kernel", arguments, scratch), block("for c in range(first, last):"):
+        with (
+            compiled_function(self.source, "kernel", arguments, scratch),
+            block("for c in range(first, last):"),
+        ):
             self.write_start()
             with block("for k in range(begin, end):"):
                 self.write_sample()
@@ -309,23 +312,23 @@ class LaneCode:
     body: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        vectors, select = _needed(self.function), self.words.primitives["select"]
+        vectors, select = _needed_vectors(self.function), self.words.primitives["select"]
         forms = [*vectors.values(), *self.function.tangents]
         read = sorted({k for form in forms for k in _parts(form) if k.startswith("d")})
         width = self.scratch.width
         self.body += [f"{k} = Z[{self.tangents + int(k[1:]) * width} + j]" for k in read]
         for name, what in vectors.items():
-            if isinstance(what, Choice):
+            if isinstance(what, LaneChoice):
                 chosen = select.format(self.words.text(what.condition), what.no or 0.0, what.yes or 0.0)
                 self.body.append(f"{name} = {chosen}")
             else:
-                self.body.append(f"{name} = {self.written(what)}")
+                self.body.append(f"{name} = {self.formula(what)}")
         for i, form in enumerate(self.function.tangents):
-            result, place = self.written(form), f"Z[{self.results + i * width} + j]"
+            result, place = self.formula(form), f"Z[{self.results + i * width} + j]"
             if self.results != self.tangents or result != f"d{i}":
                 self.body.append(f"{place} = {result}")
 
-    def written(self, form: Form) -> str:
+    def formula(self, form: Form) -> str:
         """c_0 * d0 + c_1 * t4 + ..., with the seeds read from a row of their own."""
         terms = "".join(self.term(name, c) for name, c in form.lanes.items())
         if form.seeds:
@@ -347,19 +350,19 @@ class LaneCode:
     def roots(self) -> list[Node]:
         """Every node that the values, the coefficients and the seeds are made of."""
         nodes = list(self.function.values)
-        for form in [*_needed(self.function).values(), *self.function.tangents]:
-            if isinstance(form, Choice):
+        for form in [*_needed_vectors(self.function).values(), *self.function.tangents]:
+            if isinstance(form, LaneChoice):
                 nodes.append(form.condition)
             else:
                 nodes += [*form.lanes.values(), *form.seeds.values()]
         return nodes
 
 
-def _parts(what: Form | Choice) -> Sequence[str]:
+def _parts(what: Form | LaneChoice) -> Sequence[str]:
     return list(what.lanes) if isinstance(what, Form) else [k for k in (what.no, what.yes) if k is not None]
 
 
-def _needed(function: Function) -> dict[str, Form | Choice]:
+def _needed_vectors(function: Function) -> dict[str, Form | LaneChoice]:
     """The vectors that the results depend on, in order."""
     needed = {k for form in function.tangents for k in _parts(form)}
     for name, what in reversed(function.vectors.items()):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...physics.actuator import signals
-from ..hosted import HostedSystem
+from ..hosted_system import HostedSystem
 from ..rows import DELAY
 from ..system import System
-from .ir import FAST, Choice, Form, Graph, Level, Node, Tangents, as_form, evaluate, nodes
+from .ir import FAST, Form, Graph, LaneChoice, Level, Node, Tangents, as_form, evaluate, nodes
 from .passes import change, tidy, without
 from .trace import trace, trace_with_tangents
 
@@ -22,11 +22,11 @@ class Function:
 
     values: list[Node]
     tangents: list[Form]
-    vectors: dict[str, Form | Choice]
+    vectors: dict[str, Form | LaneChoice]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lowered:
+class LoweredSystem:
     """Leaves are named p0, p1, ... for parameters, s for states, u for inputs, h for the step length; d are
     states' tangents, and dh the change of a step's length per second of delay. There is a lane for each
     free parameter, then one for each free start value."""
@@ -49,7 +49,7 @@ class Lowered:
 
 def lower(
     system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), delayed: bool = False
-) -> Lowered:
+) -> LoweredSystem:
     """Trace and lower a system, with tangents if anything is free."""
     names = list(system.parameters)
     n_p, n_s, n_u = len(names), len(system.states), len(system.inputs)
@@ -75,7 +75,7 @@ def lower(
     def observe(*x: Any) -> Sequence[Any]:
         return system.observe(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s :])
 
-    def lowered(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
+    def lower_function(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
         tangents = Tangents(graph)
         if not (free or start):
             plain = nodes(evaluate(trace(function, len(given)), given, tangents))
@@ -86,9 +86,9 @@ def lower(
         forms = [as_form(x, tangents) for x in results[half:]]
         return Function(values=nodes(results[:half]), tangents=forms, vectors=tangents.vectors)
 
-    return Lowered(
-        step=lowered(step, [*p, *s, *u, h], moving + late),
-        observe=lowered(observe, [*p, *s, *u], moving),
+    return LoweredSystem(
+        step=lower_function(step, [*p, *s, *u, h], moving + late),
+        observe=lower_function(observe, [*p, *s, *u], moving),
         parameters=tuple(names),
         states=system.states,
         inputs=system.inputs,
@@ -139,13 +139,13 @@ def lower_hosted(system: HostedSystem) -> LoweredHosted:
     h = graph.leaf("h", Level.LENGTH)
     seen = [graph.leaf(name, Level.STATE) for name in ("v_before", "v", "effort")]
 
-    def traced(function: Any, *given: Node) -> list[Node]:
+    def trace_nodes(function: Any, *given: Node) -> list[Node]:
         return nodes(evaluate(trace(function, len(given)), given, Tangents(graph)))
 
-    *after, effort = traced(
+    *after, effort = trace_nodes(
         lambda *x: system.step(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s : -1], x[-1]), *p, *s, *u, h
     )
-    load = traced(
+    load = trace_nodes(
         lambda *x: (system.load_seen(x[:n_p], x[n_p : n_p + n_u], *x[n_p + n_u :]),), *p, *u, *seen, h
     )
     late = DELAY in system.parameters and bool(system.targets)
@@ -156,9 +156,9 @@ def lower_hosted(system: HostedSystem) -> LoweredHosted:
     return LoweredHosted(
         advance=tidy(graph, [*differences, effort]),
         load_seen=load,
-        armature=traced(lambda *x: (system.armature(x),), *p),
+        armature=trace_nodes(lambda *x: (system.armature(x),), *p),
         begin=lower_begin(system, graph),
-        lag=traced(lambda *x: system.lag(x[:-1], x[-1]), *p, h) if late else [],
+        lag=trace_nodes(lambda *x: system.lag(x[:-1], x[-1]), *p, h) if late else [],
         summed=tuple(c is not None and a.op != "select" for a, c in zip(after, changes, strict=True)),
         parameters=tuple(system.parameters),
         states=system.states,

@@ -34,7 +34,7 @@ _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 _MODULES = {"math": math, "np": np}
 
 
-class Value(NamedTuple):
+class TypedValue(NamedTuple):
     """An instruction's result, and its type."""
 
     is_: Any
@@ -61,7 +61,7 @@ def body(text: str, writer: type[Writer] | None = None) -> Callable[..., None]:
             function: Any = ast.parse(text).body[0]
             names = [argument.arg for argument in function.args.args]
             named = {
-                name: Value(builder.extract_value(values[0], i), type_)
+                name: TypedValue(builder.extract_value(values[0], i), type_)
                 for i, (name, type_) in enumerate(zip(names, given.types, strict=True))
             }
             (writer or Writer)(context, builder, named).write(function)
@@ -79,7 +79,7 @@ class Writer:
     them; pyright, which cannot know that, is told to ignore it where it asks.
     """
 
-    def __init__(self, context: Any, builder: Any, named: dict[str, Value]):
+    def __init__(self, context: Any, builder: Any, named: dict[str, TypedValue]):
         self.context, self.builder = context, builder
         arrays: dict[str, Any] = {k: v for k, v in named.items() if isinstance(v.type, types.Array)}
         self.named = {k: v for k, v in named.items() if k not in arrays}
@@ -141,7 +141,7 @@ class Writer:
         counter.add_incoming(first, before)
         builder.cbranch(builder.icmp_signed("<", counter, last), inside, end)
         builder.position_at_end(inside)
-        self.named[name] = Value(counter, types.int64)
+        self.named[name] = TypedValue(counter, types.int64)
         self.ends.append(end)
         self.block(node.body)
         self.ends.pop()
@@ -177,7 +177,7 @@ class Writer:
 
     # Places
 
-    def store(self, target: ast.expr, value: Value) -> None:
+    def store(self, target: ast.expr, value: TypedValue) -> None:
         match target:
             case ast.Subscript():
                 self.keep(*self.place(target), value)
@@ -202,110 +202,110 @@ class Writer:
             )
         return self.builder.gep(self.data[name], [at], inbounds=True), self.element[name]
 
-    def load(self, place: Any, type_: types.Type) -> Value:
+    def load(self, place: Any, type_: types.Type) -> TypedValue:
         loaded = self.builder.load(place)
         if type_ == types.boolean and loaded.type != ir.IntType(1):  # in an array it takes a byte
             loaded = self.builder.icmp_unsigned("!=", loaded, loaded.type(0))
-        return Value(loaded, type_)
+        return TypedValue(loaded, type_)
 
-    def keep(self, place: Any, type_: types.Type, value: Value) -> None:
+    def keep(self, place: Any, type_: types.Type, value: TypedValue) -> None:
         if value.type != type_:
-            value = Value(self.number(value), types.float64)
+            value = TypedValue(self.number(value), types.float64)
             assert type_ == types.float64
         self.builder.store(value.is_, place)
 
-    def fill(self, name: str, value: Value) -> None:
+    def fill(self, name: str, value: TypedValue) -> None:
         assert value.is_.constant == 0.0
         (n,) = self.shapes[name]
         cgutils.memset(self.builder, self.data[name], self.builder.mul(n, n.type(8)), 0)
 
     # Expressions
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> TypedValue:
         return getattr(self, type(node).__name__)(node)
 
-    def Constant(self, node: ast.Constant) -> Value:
+    def Constant(self, node: ast.Constant) -> TypedValue:
         type_ = {bool: types.boolean, int: types.int64, float: types.float64}[type(node.value)]
-        return Value(ir.Constant(self.context.get_value_type(type_), node.value), type_)
+        return TypedValue(ir.Constant(self.context.get_value_type(type_), node.value), type_)
 
-    def Name(self, node: ast.Name) -> Value:
+    def Name(self, node: ast.Name) -> TypedValue:
         if node.id in self.places:
             return self.load(*self.places[node.id])
         return self.named[node.id]
 
-    def Attribute(self, node: ast.Attribute) -> Value:
+    def Attribute(self, node: ast.Attribute) -> TypedValue:
         name = node.value.id  # type: ignore[attr-defined]  # kernels use plain names here
         if node.attr == "size":
             (n,) = self.shapes[name]
-            return Value(n, types.int64)
+            return TypedValue(n, types.int64)
         return self.Constant(ast.Constant(getattr(_MODULES[name], node.attr)))
 
-    def Subscript(self, node: ast.Subscript) -> Value:
+    def Subscript(self, node: ast.Subscript) -> TypedValue:
         match node:
             case ast.Subscript(
                 value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
                 slice=ast.Constant(value=int(axis)),
             ):
-                return Value(self.shapes[name][axis], types.int64)
+                return TypedValue(self.shapes[name][axis], types.int64)
         return self.load(*self.place(node))
 
-    def UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def UnaryOp(self, node: ast.UnaryOp) -> TypedValue:
         value = self.value(node.operand)
         if type(node.op) is ast.Not:
-            return Value(self.builder.not_(value.is_), types.boolean)
+            return TypedValue(self.builder.not_(value.is_), types.boolean)
         assert type(node.op) is ast.USub
         whole = value.type == types.int64
-        return Value((self.builder.neg if whole else self.builder.fneg)(value.is_), value.type)
+        return TypedValue((self.builder.neg if whole else self.builder.fneg)(value.is_), value.type)
 
-    def BinOp(self, node: ast.BinOp) -> Value:
+    def BinOp(self, node: ast.BinOp) -> TypedValue:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
-    def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
+    def binary(self, op: ast.operator, a: TypedValue, b: TypedValue) -> TypedValue:
         if type(op) is ast.Pow:
-            return self.called(operator.pow, types.float64, [a, b])
+            return self.call(operator.pow, types.float64, [a, b])
         whole, real = _BINARY[type(op)]
         if a.type == b.type and a.type != types.float64 and whole is not None:
-            return Value(getattr(self.builder, whole)(a.is_, b.is_), a.type)
-        return Value(getattr(self.builder, real)(self.number(a), self.number(b)), types.float64)
+            return TypedValue(getattr(self.builder, whole)(a.is_, b.is_), a.type)
+        return TypedValue(getattr(self.builder, real)(self.number(a), self.number(b)), types.float64)
 
-    def number(self, value: Value) -> Any:
+    def number(self, value: TypedValue) -> Any:
         """As a float64."""
         if value.type == types.float64:
             return value.is_
         convert = self.builder.sitofp if value.type == types.int64 else self.builder.uitofp
         return convert(value.is_, ir.DoubleType())
 
-    def Compare(self, node: ast.Compare) -> Value:
+    def Compare(self, node: ast.Compare) -> TypedValue:
         ((op,), (right,)) = node.ops, node.comparators
-        return self.compared(_COMPARED[type(op)], self.value(node.left), self.value(right))
+        return self.compare(_COMPARED[type(op)], self.value(node.left), self.value(right))
 
-    def compared(self, word: str, a: Value, b: Value) -> Value:
+    def compare(self, word: str, a: TypedValue, b: TypedValue) -> TypedValue:
         if a.type == b.type != types.float64:
             compare = self.builder.icmp_signed if a.type == types.int64 else self.builder.icmp_unsigned
-            return Value(compare(word, a.is_, b.is_), types.boolean)
+            return TypedValue(compare(word, a.is_, b.is_), types.boolean)
         # With a NaN, only `!=` is true.
         compare = self.builder.fcmp_unordered if word == "!=" else self.builder.fcmp_ordered
-        return Value(compare(word, self.number(a), self.number(b)), types.boolean)
+        return TypedValue(compare(word, self.number(a), self.number(b)), types.boolean)
 
-    def Call(self, node: ast.Call) -> Value:
+    def Call(self, node: ast.Call) -> TypedValue:
         given = [self.value(x) for x in node.args]
         match node.func:
             case ast.Attribute(value=ast.Name(id=module), attr=name):
                 function = getattr(_MODULES[module], name)
                 kind = types.boolean if function is math.isfinite else types.float64
-                return self.called(function, kind, given)
+                return self.call(function, kind, given)
             case ast.Name(id="choose"):
-                return self.chosen(*given)
+                return self.select(*given)
             case ast.Name(id="min" | "max" as name):
-                a, b = (Value(self.number(x), types.float64) for x in given)
-                return self.chosen(self.compared("<" if name == "min" else ">", b, a), b, a)
+                a, b = (TypedValue(self.number(x), types.float64) for x in given)
+                return self.select(self.compare("<" if name == "min" else ">", b, a), b, a)
         assert ast.unparse(node.func) == "abs"
-        return self.called(abs, types.float64, given)
+        return self.call(abs, types.float64, given)
 
-    def chosen(self, condition: Value, yes: Value, no: Value) -> Value:
-        return Value(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
+    def select(self, condition: TypedValue, yes: TypedValue, no: TypedValue) -> TypedValue:
+        return TypedValue(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
 
-    def called(self, function: Any, type_: types.Type, given: list[Value]) -> Value:
+    def call(self, function: Any, type_: types.Type, given: list[TypedValue]) -> TypedValue:
         """As numba writes that function of numbers."""
         written = self.context.get_function(function, signature(type_, *[types.float64] * len(given)))
-        return Value(written(self.builder, [self.number(x) for x in given]), type_)
+        return TypedValue(written(self.builder, [self.number(x) for x in given]), type_)

@@ -1,7 +1,8 @@
 """Passes over the graph that every language shares: what is needed, what is slow, what cancels, where a
 branch pays.
 
-A term that changes slowly is computed once and kept; `kept` finds which. In 32 bits a state is advanced by
+A term that changes slowly is computed once and kept; `kept_terms` finds which. In 32 bits a state is
+advanced by
 its change, `after = state + change`, and the change itself is written without the state it is added to
 wherever the traced formula lets the two cancel (`change`): in 64 bits that is the same number, in 32 bits it
 keeps the digits that `after - state` would lose.
@@ -67,7 +68,7 @@ def is_truth(node: Node) -> bool:
     return node.op in TRUTHS or (node.op == "constant" and isinstance(node.value, bool))
 
 
-def kept(roots: Sequence[Node], slow: Sequence[Level]) -> list[Node]:
+def kept_terms(roots: Sequence[Node], slow: Sequence[Level]) -> list[Node]:
     """The slow terms that fast ones, or the roots, read."""
     used = [*roots, *(x for node in reachable(roots) if node.level not in slow for x in node.operands)]
     return list({x.index: x for x in used if x.level in slow and number(x) is None}.values())
@@ -106,7 +107,7 @@ def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
     a, b = node.operands[-2:]
     if node.op == "add":
         for x, y in ((a, b), (b, a)):
-            relaxed = _relaxed(graph, x, y, leaf)
+            relaxed = _relax(graph, x, y, leaf)
             if relaxed is not None:
                 return relaxed
             inside = change(graph, x, leaf)
@@ -123,7 +124,7 @@ def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
     return None
 
 
-def _relaxed(graph: Graph, goal: Node, moved: Node, leaf: Node) -> Node | None:
+def _relax(graph: Graph, goal: Node, moved: Node, leaf: Node) -> Node | None:
     """goal + (leaf - goal) e  is a change of (leaf - goal) (e - 1), and exp(x) - 1 has all its digits as
     expm1(x)."""
     if moved.op != "mul":

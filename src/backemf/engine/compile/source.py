@@ -14,7 +14,7 @@ from .trace import PRIMITIVES
 
 
 @dataclass
-class Source:
+class SourceText:
     """Lines of source text under construction."""
 
     lines: list[str] = field(default_factory=list)
@@ -99,11 +99,11 @@ class Words:
         nodes = [n for n in reachable(roots) if n.operands and n.level in levels and number(n) is None]
         if Level.STATE not in levels or not self.branches:
             return [self.statement(node) for node in nodes]  # outside the loop over steps there is no hurry
-        source = Source()
+        source = SourceText()
         self._write(branching(nodes, roots, self.spares), source)
         return source.lines
 
-    def _write(self, steps: Iterable[Node | Branch | Copy], source: Source) -> None:
+    def _write(self, steps: Iterable[Node | Branch | Copy], source: SourceText) -> None:
         for step in steps:
             if isinstance(step, Copy):
                 source.add(self.assign.format(self.text(step.node), self.text(step.operand)))
@@ -117,7 +117,7 @@ class Words:
             else:
                 source.add(self.statement(step))
 
-    def _blend(self, step: Branch, source: Source) -> None:
+    def _blend(self, step: Branch, source: SourceText) -> None:
         _, no, yes = step.node.operands
         self._write(step.no[:-1], source)
         with source.block(self.decide.format(self.text(step.condition))):

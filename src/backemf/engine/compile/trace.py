@@ -39,28 +39,28 @@ COSTLY = frozenset({"div", "rem", "pow", *POWERS, *CIRCULAR, *HYPERBOLIC})
 """Operations that take so long that a branch around them pays."""
 
 
-class Value:
+class TracedValue:
     """The result of one operation, or an argument.
     Two values are the same only if they are the same object."""
 
     __slots__ = ()
 
 
-Operand = Value | float | int | bool
+Operand = TracedValue | float | int | bool
 """A value, or a number known when tracing."""
 
 
-class Operation(NamedTuple):
+class TracedOperation(NamedTuple):
     name: str
     operands: tuple[Operand, ...]
-    result: Value
+    result: TracedValue
 
 
 class Flat(NamedTuple):
     """A traced function: `results` follow from `arguments` by doing `operations` in order."""
 
-    arguments: list[Value]
-    operations: list[Operation]
+    arguments: list[TracedValue]
+    operations: list[TracedOperation]
     results: list[Operand]
 
 
@@ -102,7 +102,7 @@ def trace(function: Callable[..., Sequence[Any]], n_arguments: int) -> Flat:
             *[scalar] * n_arguments
         )
     flattening = _Flattening()
-    arguments: list[Value] = [Value() for _ in range(n_arguments)]
+    arguments: list[TracedValue] = [TracedValue() for _ in range(n_arguments)]
     results = flattening.run(program, arguments)
     return Flat(arguments, flattening.operations, results)
 
@@ -116,13 +116,13 @@ def trace_with_tangents(
     def both(*x: Any) -> tuple[Any, ...]:
         fixed, tangents = x[:n_arguments], x[n_arguments:]
 
-        def along(*moved: Any) -> tuple[Any, ...]:
+        def evaluate(*moved: Any) -> tuple[Any, ...]:
             now = list(fixed)
             for place, value in zip(moving, moved, strict=True):
                 now[place] = value
             return tuple(jnp.asarray(y, jnp.float64) for y in function(*now))
 
-        values, slopes = jax.jvp(along, tuple(fixed[place] for place in moving), tangents)
+        values, slopes = jax.jvp(evaluate, tuple(fixed[place] for place in moving), tangents)
         return (*values, *slopes)
 
     return trace(both, n_arguments + len(moving))
@@ -130,7 +130,7 @@ def trace_with_tangents(
 
 class _Flattening:
     def __init__(self) -> None:
-        self.operations: list[Operation] = []
+        self.operations: list[TracedOperation] = []
 
     def run(self, program: Any, arguments: Sequence[Operand]) -> list[Operand]:
         """Append a program's operations; give its results."""
@@ -193,7 +193,7 @@ class _Flattening:
         if name in _SAME:
             return operands[0]
         if name == "convert_element_type":
-            return self.converted(operands[0], equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype)
+            return self.convert(operands[0], equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype)
         if name == "integer_pow":
             return self.whole_power(operands[0], settings["y"])
         if name == "square":
@@ -216,13 +216,13 @@ class _Flattening:
             raise NotLowered(f"the primitive {name!r} is not in the table of primitives")
         return self.do(name, *operands)
 
-    def do(self, name: str, *operands: Operand) -> Value:
-        result = Value()
-        self.operations.append(Operation(name, operands, result))
+    def do(self, name: str, *operands: Operand) -> TracedValue:
+        result = TracedValue()
+        self.operations.append(TracedOperation(name, operands, result))
         return result
 
-    def converted(self, operand: Operand, old: Any, new: Any) -> Operand:
-        if not isinstance(operand, Value):
+    def convert(self, operand: Operand, old: Any, new: Any) -> Operand:
+        if not isinstance(operand, TracedValue):
             return (
                 bool(operand)
                 if new == np.bool_

@@ -17,11 +17,11 @@ from ...physics.actuator import Actuator
 from ..optimize import levenberg_marquardt
 from ..problem import Problem, problem
 from .samples import (
-    Track,
+    SignalTrack,
     odd_findings,
     odd_ones,
     repeat_findings,
-    repeated,
+    repeated_samples,
     row_findings,
     whole_clock,
     wrap_findings,
@@ -32,7 +32,7 @@ from .signals import (
     clock_findings,
     command_findings,
     encoder_findings,
-    followed,
+    followed_signal,
     jump_findings,
     motion_findings,
     sign_findings,
@@ -45,50 +45,50 @@ from .signals import (
 Numbers = Mapping[str, float]
 
 
-def _with(log: Log, words: str, **signals: Signal) -> Log:
+def _with(log: Log, text: str, **signals: Signal) -> Log:
     """The log with other signals, and a word on it among what was done."""
-    words_ = (*log.conversions, words)
+    words_ = (*log.conversions, text)
     kept = {name: command for name, command in log.commands.items() if name not in signals}
     return replace(log, signals={**log.signals, **signals}, commands=kept, conversions=words_)
 
 
-def _masked(log: Log, places: np.ndarray, words: str) -> Log:
+def _mask(log: Log, places: np.ndarray, text: str) -> Log:
     if not len(places):
         return log
     values = log["position"].copy()
     values[places] = np.nan
     return _with(
-        log, f"position: {len(places)} {words} left out", position=Signal(time=log.time, values=values)
+        log, f"position: {len(places)} {text} left out", position=Signal(time=log.time, values=values)
     )
 
 
 def without_dropouts(log: Log, numbers: Numbers | None = None) -> Log:
     """Without samples that jump off the motion and back."""
-    track = Track.of(log)
-    return _masked(log, track.places[odd_ones(track).all], "samples that jump off the motion and back")
+    track = SignalTrack.of(log)
+    return _mask(log, track.places[odd_ones(track).all], "samples that jump off the motion and back")
 
 
 def without_repeats(log: Log, numbers: Numbers | None = None) -> Log:
     """Without samples that repeat the one before while the motion goes on."""
-    track = Track.of(log)
-    return _masked(log, track.places[repeated(track)], "samples that repeat the one before")
+    track = SignalTrack.of(log)
+    return _mask(log, track.places[repeated_samples(track)], "samples that repeat the one before")
 
 
-def unwrapped(log: Log, numbers: Numbers | None = None) -> Log:
+def unwrap(log: Log, numbers: Numbers | None = None) -> Log:
     """With a counter that goes on where it wrapped."""
     jumps, period = wraps(log)
     if not len(jumps):
         return log
-    track, turns = Track.of(log), np.zeros(len(log))
+    track, turns = SignalTrack.of(log), np.zeros(len(log))
     np.add.at(turns, track.places[jumps + 1], -np.sign(track.steps[jumps]) * period)
     values = log["position"] + np.cumsum(turns)
     if "position_target" in log:  # it may have wrapped just before it started
         values -= period * np.round(np.nanmedian(values - log["position_target"]) / period)
-    words = f"position: unwrapped by {period:.6g}, {len(jumps)} times"
-    return _with(log, words, position=Signal(time=log.time, values=values))
+    text = f"position: unwrapped by {period:.6g}, {len(jumps)} times"
+    return _with(log, text, position=Signal(time=log.time, values=values))
 
 
-def rescaled(log: Log, numbers: Numbers) -> Log:
+def rescale(log: Log, numbers: Numbers) -> Log:
     """With signals multiplied by the numbers that bear their names."""
     factors = {name: numbers[name] for name in ("position", "position_target") if name in numbers}
     scaled = {
@@ -104,18 +104,20 @@ def with_lost_time(log: Log, numbers: Numbers | None = None) -> Log:
     """On a clock that has the time of lost rows again; every signal is moved alike."""
     old, new = log.time, whole_clock(log)
     moved = {
-        name: Signal(time=new if np.array_equal(s.time, old) else _moved(s.time, old, new), values=s.values)
+        name: Signal(
+            time=new if np.array_equal(s.time, old) else _move_times(s.time, old, new), values=s.values
+        )
         for name, s in log.signals.items()
     }
     return _with(log, f"time: {new[-1] - old[-1]:.4g} s of lost rows put back", **moved)
 
 
-def _moved(times: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _move_times(times: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     inside = np.interp(times, old, new)
     return np.where(times > old[-1], times + new[-1] - old[-1], np.where(times < old[0], times, inside))
 
 
-def turned(log: Log, numbers: Numbers | None = None) -> Log:
+def turn_sign(log: Log, numbers: Numbers | None = None) -> Log:
     """With the sign of the position turned, and of its velocity."""
     signals = {
         name: Signal(time=log.signals[name].time, values=-log.signals[name].values)
@@ -125,9 +127,9 @@ def turned(log: Log, numbers: Numbers | None = None) -> Log:
     return _with(log, f"sign of {' and '.join(signals)} turned", **signals)
 
 
-def interpolated(log: Log, numbers: Numbers | None = None) -> Log:
+def interpolate_command(log: Log, numbers: Numbers | None = None) -> Log:
     """With a command that goes straight from each of its changes to the next."""
-    name = followed(log)
+    name = followed_signal(log)
     if name is None:
         return log
     places = stairs(log, name)
@@ -156,15 +158,15 @@ class Remedy(NamedTuple):
 
 
 REMEDIES: dict[str, Remedy] = {
-    "wrapped_counter": Remedy(unwrapped),
+    "wrapped_counter": Remedy(unwrap),
     "zeros": Remedy(without_dropouts, leaves_out=True),
     "spikes": Remedy(without_dropouts, leaves_out=True),
-    **{unit: Remedy(rescaled) for unit in RADIANS},
+    **{unit: Remedy(rescale) for unit in RADIANS},
     "duplicates": Remedy(without_repeats, leaves_out=True),
     "repeats": Remedy(without_repeats, leaves_out=True),
     "lost_rows": Remedy(with_lost_time),
-    "wrong_sign": Remedy(turned),
-    "coarse_command": Remedy(interpolated),
+    "wrong_sign": Remedy(turn_sign),
+    "coarse_command": Remedy(interpolate_command),
 }
 """Fault by fault, in the order in which they are looked for and mended."""
 
@@ -182,14 +184,14 @@ def faults_of(log: Log, actuator: Actuator | None = None) -> list[Finding]:
         sign_findings,
         command_findings,
     )
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for look in looks:
         seen = list(look(log))
         for fault in seen:
             if fault.numbers.get("sure", 1.0):  # otherwise it may be no fault at all
                 log = REMEDIES[fault.code].mended(log, fault.numbers)
-        found += seen
-    return [_of(log, fault) for fault in found]
+        findings += seen
+    return [_of(log, fault) for fault in findings]
 
 
 def limits_of(log: Log, mended: Log | None = None) -> list[Finding]:
@@ -250,20 +252,20 @@ class Inspection(NamedTuple):
     """Whether a fault is left that no remedy mends: what a model says of such logs is not to be trusted."""
 
 
-def inspected(build: Build, actuator: Actuator, logs: Sequence[Log]) -> Inspection:
+def inspect_logs(build: Build, actuator: Actuator, logs: Sequence[Log]) -> Inspection:
     """Look for faults of the recordings, and try what mends them."""
-    logs = [_understood(build, actuator, log) for log in logs]
-    seen = merged(f for log in logs for f in faults_of(log, actuator))
-    return tried(build, logs, seen)
+    logs = [_understand_unit(build, actuator, log) for log in logs]
+    seen = merge_findings(f for log in logs for f in faults_of(log, actuator))
+    return try_remedies(build, logs, seen)
 
 
-def _understood(build: Build, actuator: Actuator, log: Log) -> Log:
+def _understand_unit(build: Build, actuator: Actuator, log: Log) -> Log:
     """A log that states no unit, in the one in which its motion is possible;
     the finding that radians were assumed becomes one that says what was understood."""
     assumed = {name for f in log.findings if f.code == ASSUMED for name in f.numbers}
     units = [f for f in faults_of(log, actuator) if f.code in RADIANS] if assumed else []
     units = [f for f in units if assumed.issuperset(set(f.numbers) - {"sure"})]
-    if not units or not (units[0].numbers["sure"] or tried(build, [log], units).findings):
+    if not units or not (units[0].numbers["sure"] or try_remedies(build, [log], units).findings):
         return log
     return _read_as(log, units[0])
 
@@ -274,10 +276,10 @@ def _read_as(log: Log, unit: Finding) -> Log:
     numbers = {name: value for name, value in unit.numbers.items() if name.startswith("position")}
     kept = [f for f in log.findings if not (f.code == ASSUMED and set(f.numbers) & set(numbers))]
     code = Finding(code=UNDERSTOOD, text=said, remedy=remedy, numbers=numbers, logs=(log.name,))
-    return replace(rescaled(log, numbers), findings=(*kept, code))
+    return replace(rescale(log, numbers), findings=(*kept, code))
 
 
-def tried(
+def try_remedies(
     build: Build, logs: Sequence[Log], seen: Sequence[Finding], *, judge: Judge | None = None
 ) -> Inspection:
     """Try the remedy of every fault in turn, each on what the ones before it left; the model is the judge
@@ -302,7 +304,7 @@ def tried(
         if offered:
             logs = mended
         if offered or sure:
-            said.append(_judged(fault, before, after, offered))
+            said.append(_judge_remedy(fault, before, after, offered))
             left = left or not offered or after > LOST * _spread(mended, fault)
     return Inspection(said, given, logs, left)
 
@@ -328,7 +330,7 @@ def mend(fault: Finding, log: Log) -> Log:
     return REMEDIES[fault.code].mended(log, fault.numbers)
 
 
-def merged(rows: Iterable[Finding]) -> list[Finding]:
+def merge_findings(rows: Iterable[Finding]) -> list[Finding]:
     """Findings of the same code in many logs become one, with the count."""
     by: dict[tuple[str, str], list[Finding]] = {}
     for f in rows:
@@ -346,7 +348,7 @@ def _spread(logs: Sequence[Log], fault: Finding) -> float:
     return float(np.mean([np.nanstd(log["position"]) for log in logs if log.name in fault.logs]))
 
 
-def _judged(fault: Finding, before: float, after: float, offered: bool) -> Finding:
+def _judge_remedy(fault: Finding, before: float, after: float, offered: bool) -> Finding:
     """The fault with what its remedy was worth."""
     worth = f"what was not fitted is missed by {_mrad(after)} instead of {_mrad(before)}"
     if offered:

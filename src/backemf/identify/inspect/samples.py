@@ -23,7 +23,7 @@ SOME = 0.025
 """Share of repeats in motion below which nothing is said."""
 
 
-class Odd(NamedTuple):
+class OddSamples(NamedTuple):
     """Places in a track that are off its motion."""
 
     dropouts: np.ndarray
@@ -36,12 +36,12 @@ class Odd(NamedTuple):
         return np.concatenate([self.dropouts, self.spikes])
 
 
-def odd_ones(track: Track) -> Odd:
+def odd_ones(track: SignalTrack) -> OddSamples:
     """Samples that jump off the motion and back at once, where a motion swings out and returns."""
     q, size = track.values, np.abs(track.steps)
     none = np.zeros(0, int)
     if len(q) < 20 or track.span == 0:
-        return Odd(none, 0.0, none)
+        return OddSamples(none, 0.0, none)
     padded = np.pad(size, 8, mode="reflect")
     usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, 17), axis=1)
     far = np.maximum(4.0 * usual, max(12.0 * track.noise, 3.0 * track.grain, 0.05 * track.span))
@@ -53,7 +53,7 @@ def odd_ones(track: Track) -> Odd:
         constant = float(values[np.argmax(counts)])
         dropouts = _all_of(q, constant, np.append(far, far[-1]))
         single = np.setdiff1d(single, dropouts)
-    return Odd(dropouts, constant, single)
+    return OddSamples(dropouts, constant, single)
 
 
 def _return(q: np.ndarray, k: int, far: float) -> int | None:
@@ -85,7 +85,7 @@ def _all_of(q: np.ndarray, constant: float, far: np.ndarray) -> np.ndarray:
 
 def odd_findings(log: Log) -> Iterator[Finding]:
     """Dropouts and spikes."""
-    track = Track.of(log)
+    track = SignalTrack.of(log)
     dropouts, constant, spikes = odd_ones(track)
     n = len(track)
     if len(dropouts):
@@ -104,7 +104,7 @@ def odd_findings(log: Log) -> Iterator[Finding]:
         yield finding("spikes", text, "leave them out", samples=len(spikes), share=len(spikes) / n)
 
 
-def repeated(track: Track) -> np.ndarray:
+def repeated_samples(track: SignalTrack) -> np.ndarray:
     """Places in the track that repeat the sample before, where the motion went on all the while and the next
     sample makes up for it."""
     d, t, q = track.steps, track.time, track.values
@@ -130,10 +130,10 @@ def repeated(track: Track) -> np.ndarray:
 
 def repeat_findings(log: Log) -> Iterator[Finding]:
     """`repeats`: now and then the sample before comes again. `duplicates`: most of the time."""
-    track = Track.of(log)
+    track = SignalTrack.of(log)
     if len(track) < 40:
         return
-    again, moving = repeated(track), int(track.moves.sum())
+    again, moving = repeated_samples(track), int(track.moves.sum())
     share = len(again) / max(moving, 1)
     if len(again) < 5 or share < SOME:
         return
@@ -150,7 +150,7 @@ def repeat_findings(log: Log) -> Iterator[Finding]:
 def wraps(log: Log) -> tuple[np.ndarray, float]:
     """Steps of the position that a wrapping counter makes, and its period:
     a turn in radians, degrees or counts, within which it stays."""
-    track = Track.of(log)
+    track = SignalTrack.of(log)
     if len(track) < 20:
         return np.zeros(0, int), 0.0
     size, dt = np.abs(track.steps), np.diff(track.time)
@@ -169,7 +169,7 @@ def wrap_findings(log: Log) -> Iterator[Finding]:
     """A counter that wraps."""
     jumps, period = wraps(log)
     if len(jumps):
-        track, k = Track.of(log), int(jumps[0])
+        track, k = SignalTrack.of(log), int(jumps[0])
         text = (
             f"position jumps by {track.steps[k]:.3g} rad at {track.time[k + 1]:.3g} s, {len(jumps)} times in"
             " all: a counter that wraps."
@@ -188,7 +188,7 @@ AGAINST = 4
 """So many times more steps must be too long than too short."""
 
 
-def multiples(track: Track, *, exact: bool = False) -> np.ndarray:
+def multiples(track: SignalTrack, *, exact: bool = False) -> np.ndarray:
     """How many usual steps each step of a track is, as its neighbours have them: 1, 2, 3;
     0 where that cannot be told, -1 where it is too short.
 
@@ -226,7 +226,7 @@ def _whole(multiple: np.ndarray) -> np.ndarray:
     return np.abs(multiple - np.maximum(np.round(multiple), 1.0)) < WHOLE
 
 
-class Lost(NamedTuple):
+class LostRows(NamedTuple):
     """Rows that are missing."""
 
     rows: int
@@ -242,39 +242,39 @@ class Lost(NamedTuple):
         return self.rows / max(self.looked + self.rows, 1)
 
 
-def lost(log: Log) -> Lost:
+def find_lost_rows(log: Log) -> LostRows:
     """Where the motion makes two steps in one; where what was asked does so at the same places, that tells it
     more clearly."""
-    track = Track.of(log)
+    track = SignalTrack.of(log)
     told = multiples(track)
     found = np.zeros(len(log) - 1, int)
     found[track.places[1:] - 1] = told
-    command = _asked(log, track)
+    command = _command_steps(log, track)
     if command is not None:
         long_ = np.where(command > 1, command, found)
-        return _counted(np.where((command == 0) | (found > 1), long_, command))
+        return _count_lost(np.where((command == 0) | (found > 1), long_, command))
     steps = np.flatnonzero(told > 1)
     if len(steps) > 8 and len(steps) > 0.12 * np.sum(told != 0):
         apart = np.diff(steps)
         if (
             np.mean(apart == np.median(apart)) > 0.6
         ):  # a command that comes in steps, and a motion that answers
-            return _counted(np.zeros_like(found))
-    return _counted(found)
+            return _count_lost(np.zeros_like(found))
+    return _count_lost(found)
 
 
-def _counted(found: np.ndarray) -> Lost:
+def _count_lost(found: np.ndarray) -> LostRows:
     rows = int(np.sum(np.maximum(found - 1, 0)))
-    return Lost(rows, int(np.sum(found != 0)), int(np.sum(found == -1)), found)
+    return LostRows(rows, int(np.sum(found != 0)), int(np.sum(found == -1)), found)
 
 
-def _asked(log: Log, track: Track) -> np.ndarray | None:
+def _command_steps(log: Log, track: SignalTrack) -> np.ndarray | None:
     """The steps of what was asked, if the motion makes its long steps together with them:
     a command that only skips moves the motion later, and little by little."""
     name = next((name for name in ("position_target", "velocity_target") if name in log), None)
     if name is None or not np.isfinite(log[name]).all():
         return None
-    command = multiples(Track.of(log, name), exact=True)
+    command = multiples(SignalTrack.of(log, name), exact=True)
     v = np.zeros(len(log) - 1)
     v[track.places[1:] - 1] = track.rates
     near = np.array([k for k in np.flatnonzero(command > 1) if 2 <= k < len(v) - 2], int)
@@ -291,7 +291,7 @@ def _asked(log: Log, track: Track) -> np.ndarray | None:
 
 def row_findings(log: Log) -> Iterator[Finding]:
     """Rows lost, the rest numbered anew."""
-    rows, looked, short, _ = seen = lost(log)
+    rows, looked, short, _ = seen = find_lost_rows(log)
     if rows < LEAST_ROWS or seen.share < LEAST_SHARE or rows < AGAINST * short:
         return
     text = (
@@ -304,7 +304,7 @@ def row_findings(log: Log) -> Iterator[Finding]:
 def whole_clock(log: Log) -> np.ndarray:
     """The log's times with the lost rows put back: where steps can be told, whole ones;
     elsewhere the average."""
-    seen = lost(log)
+    seen = find_lost_rows(log)
     average = 1.0 + seen.rows / max(seen.looked, 1)
     stretch = np.where(seen.found > 0, seen.found, average)
     return log.time[0] + np.concatenate([[0.0], np.cumsum(np.diff(log.time) * stretch)])
@@ -317,7 +317,7 @@ MOVES = 3.0
 
 
 @dataclass(frozen=True)
-class Track:
+class SignalTrack:
     """The finite samples of a signal: their places in the log, times and values."""
 
     places: np.ndarray
@@ -325,10 +325,10 @@ class Track:
     values: np.ndarray
 
     @staticmethod
-    def of(log: Log, name: str = "position") -> Track:
+    def of(log: Log, name: str = "position") -> SignalTrack:
         values = log[name]
         places = np.flatnonzero(np.isfinite(values))
-        return Track(places, log.time[places], values[places])
+        return SignalTrack(places, log.time[places], values[places])
 
     def __len__(self) -> int:
         return len(self.values)

@@ -14,7 +14,7 @@ from ...logs.start import LONG_GAP, noise_of
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.thermal import COPPER
-from .samples import Track
+from .samples import SignalTrack
 
 FAR = 0.06
 """Share of the whole motion within one sample from which on the moment of a jump matters."""
@@ -23,7 +23,7 @@ SELDOM = 0.2
 TARGETS = ("position_target", "velocity_target", "voltage_target", "torque_target", "current_target")
 
 
-def followed(log: Log) -> str | None:
+def followed_signal(log: Log) -> str | None:
     """The first signal that was asked."""
     return next((name for name in TARGETS if name in log), None)
 
@@ -31,7 +31,7 @@ def followed(log: Log) -> str | None:
 def sign_findings(log: Log) -> Iterator[Finding]:
     """Whether the motion follows what was asked with the right sign:
     the strongest correlation within a short lag."""
-    name = followed(log)
+    name = followed_signal(log)
     if name is None:
         return
     t, q = log.time, log["position"]
@@ -74,7 +74,7 @@ def stairs(log: Log, name: str) -> np.ndarray:
 
 def command_findings(log: Log) -> Iterator[Finding]:
     """A command in steps of several samples: sent so, or only logged so? The model has to say."""
-    name = followed(log)
+    name = followed_signal(log)
     if name is None:
         return
     changes = stairs(log, name)
@@ -98,10 +98,10 @@ def jumps(log: Log, name: str) -> np.ndarray:
 
 def jump_findings(log: Log) -> Iterator[Finding]:
     """A command that jumps, known only on the samples of a position that runs far from one to the next."""
-    name = followed(log)
+    name = followed_signal(log)
     if name is None or name in log.commands or len(log.signals[name].time) > 1.5 * len(log):
         return
-    places, track = jumps(log, name), Track.of(log)
+    places, track = jumps(log, name), SignalTrack.of(log)
     if not len(places) or len(track) < 20 or not track.span:
         return
     far = float(np.percentile(np.abs(track.steps), 98))
@@ -167,7 +167,7 @@ def greatest_speed(log: Log, actuator: Actuator) -> float:
     return abs(steady.ideal_speed(actuator, float(volts))) + fall
 
 
-def fastest(track: Track) -> float:
+def fastest(track: SignalTrack) -> float:
     """Speed that one sample in fifty passes, over some 30 ms [rad/s]."""
     n = max(4, round(0.03 / track.step))
     if len(track) < 3 * n:
@@ -183,7 +183,7 @@ def unit_findings(log: Log, actuator: Actuator) -> Iterator[Finding]:
     """
     if log.motion != "rotary" or "position" not in log:
         return
-    track = Track.of(log)
+    track = SignalTrack.of(log)
     limit, fast = greatest_speed(log, actuator), fastest(track)
     if len(track) < 40 or track.span == 0:
         return
@@ -195,17 +195,17 @@ def unit_findings(log: Log, actuator: Actuator) -> Iterator[Finding]:
     if fast > BEYOND * limit and math.isfinite(limit):
         for unit in _fitting(track, fast, limit):
             why = f"it would turn at {fast:.4g} rad/s, and the motor reaches {limit:.3g} rad/s at most"
-            yield _said(unit, dict.fromkeys(asked, RADIANS[unit]), why, 1.0)
+            yield _unit_finding(unit, dict.fromkeys(asked, RADIANS[unit]), why, 1.0)
             return
     if track.span > FAR_OFF and fast <= BEYOND * limit and fast * RADIANS["degrees"] > 1e-3:
         why = f"it would go through {track.span / math.tau:.1f} turns"
-        yield _said("degrees", dict.fromkeys(asked, RADIANS["degrees"]), why, 0.0)
+        yield _unit_finding("degrees", dict.fromkeys(asked, RADIANS["degrees"]), why, 0.0)
 
 
-def _by_travel(log: Log, track: Track, fast: float, limit: float) -> Finding | None:
+def _by_travel(log: Log, track: SignalTrack, fast: float, limit: float) -> Finding | None:
     """The unit that explains why the position goes farther, or less far, than what was asked."""
     ratio = _travel(log, track)
-    for unit in sorted(RADIANS, key=lambda u: _apart(ratio, RADIANS[u], track)):
+    for unit in sorted(RADIANS, key=lambda u: _log_distance(ratio, RADIANS[u], track)):
         radian, sure = RADIANS[unit], unit != "turns"
         larger, smaller = _near(ratio, 1.0 / radian), _near(ratio, radian)
         if (larger or smaller) and (sure or _close(ratio)):
@@ -214,31 +214,34 @@ def _by_travel(log: Log, track: Track, fast: float, limit: float) -> Finding | N
             if sure and odd == "position" and fast * radian > WITHIN * limit:
                 continue
             why = f"it goes {ratio:.3g} times as far as what was asked"
-            return _said(unit, {odd: radian}, why, float(sure))
+            return _unit_finding(unit, {odd: radian}, why, float(sure))
     return None
 
 
-def _fitting(track: Track, fast: float, limit: float) -> list[str]:
+def _fitting(track: SignalTrack, fast: float, limit: float) -> list[str]:
     """Units in which a motion is possible: whole numbers are counts first, others degrees first."""
     order = ("encoder_counts", "degrees", "milliradians") if _whole(track) else ("degrees", "milliradians")
     return [unit for unit in order if fast * RADIANS[unit] < WITHIN * limit]
 
 
-def _travel(log: Log, track: Track) -> float:
+def _travel(log: Log, track: SignalTrack) -> float:
     """The position's travel over that of its target, where it follows it; 1 where that cannot be said."""
     if "position_target" not in log:
         return 1.0
     asked = log["position_target"][track.places]
     if "enabled" in log:
         driven = log["enabled"][track.places] > 0.5
-        asked, track = asked[driven], Track(track.places[driven], track.time[driven], track.values[driven])
+        asked, track = (
+            asked[driven],
+            SignalTrack(track.places[driven], track.time[driven], track.values[driven]),
+        )
     if len(asked) < 40:
         return 1.0
     low, high = np.percentile(asked, (1, 99))
     return track.span / float(high - low) if high > low and _follows(asked, track) > 0.8 else 1.0
 
 
-def _follows(asked: np.ndarray, track: Track) -> float:
+def _follows(asked: np.ndarray, track: SignalTrack) -> float:
     """How well the position follows its target, at the best of a few lags."""
     best = 0.0
     for lag in {0, *(round(s / track.step) for s in (0.02, 0.05, 0.1, 0.2))}:
@@ -249,13 +252,13 @@ def _follows(asked: np.ndarray, track: Track) -> float:
     return best
 
 
-def _apart(ratio: float, radian: float, track: Track) -> float:
+def _log_distance(ratio: float, radian: float, track: SignalTrack) -> float:
     """How far a travel is from that in a unit, as a logarithm; whole numbers are counts."""
     counts = radian == RADIANS["encoder_counts"] and _whole(track)
     return min(abs(math.log(ratio * radian)), abs(math.log(ratio / radian))) - (1.0 if counts else 0.0)
 
 
-def _whole(track: Track) -> bool:
+def _whole(track: SignalTrack) -> bool:
     return bool(np.all(track.values == np.round(track.values))) and track.span > 50
 
 
@@ -268,7 +271,7 @@ def _close(ratio: float) -> bool:
     return any(abs(ratio / unit - 1) < 0.1 for unit in (2 * math.pi, 0.5 / math.pi))
 
 
-def _said(unit: str, factors: dict[str, float], why: str, sure: float) -> Finding:
+def _unit_finding(unit: str, factors: dict[str, float], why: str, sure: float) -> Finding:
     names = " and ".join(name.replace("_", " ") for name in factors)
     word = WORDS.get(unit, unit)
     text = f"{names} in {word}, not radians: {why}."

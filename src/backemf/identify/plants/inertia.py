@@ -15,8 +15,8 @@ from ...engine.rows import DELAY, Batch
 from ...logs.log import Signal
 from ...logs.robot import Robot
 from ...mujoco.robot.dynamics import between
-from ...mujoco.robot.masses import Slopes, Unknown, changed, slopes, unknowns
-from ...results.fit import BenchNumber
+from ...mujoco.robot.masses import Slopes, Unknown, change_robot, slopes, unknowns
+from ...results.fit_result import BenchNumber
 from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter
 from ..problem import Problem
@@ -24,7 +24,7 @@ from .plant import Optimum
 from .recordings import RobotRecording, recording_of
 
 if TYPE_CHECKING:
-    from .robot import RobotPlant
+    from .robot_plant import RobotPlant
 
 PREFIX = "robot."
 COARSE = 7e-3
@@ -56,15 +56,17 @@ class InertiaProblem(Problem):
         moved = x[self.extra] - self.base
         at = self.system.inputs.index("inertia"), self.system.inputs.index("load")
         made = []
-        for one, effect in zip(self.logs, self.effect, strict=True):
-            inputs = one.inputs.copy()
+        for log, effect in zip(self.logs, self.effect, strict=True):
+            inputs = log.inputs.copy()
             for column, slope in zip(at, effect, strict=True):
                 inputs[:, column] += slope @ moved
             inputs[:, at[0]] = np.maximum(inputs[:, at[0]], 0.0)
             made.append(inputs)
         return made
 
-    def _seen(self, x: np.ndarray, bandwidth: float, substeps: int) -> tuple[np.ndarray, np.ndarray]:
+    def _outputs_and_slopes(
+        self, x: np.ndarray, bandwidth: float, substeps: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Outputs and their derivatives by every column, unknowns last, on the batch's rows."""
         corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
         P = self.rows_of(x)
@@ -85,7 +87,9 @@ class InertiaProblem(Problem):
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         with np.errstate(invalid="ignore", over="ignore"):
-            outputs, tangents = self._seen(x, bandwidth, self.substeps if substeps is None else substeps)
+            outputs, tangents = self._outputs_and_slopes(
+                x, bandwidth, self.substeps if substeps is None else substeps
+            )
             sigma = self.sigma_of_rows
             r = (outputs - self.measured) / sigma
             seen = np.isfinite(self.measured)
@@ -104,7 +108,7 @@ class InertiaProblem(Problem):
         return np.array(JtJ), np.array(Jtr), np.array(cost)
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        outputs, tangents = self._seen(x, 0.0, self.substeps)
+        outputs, tangents = self._outputs_and_slopes(x, 0.0, self.substeps)
         sigma = self.sigma_of_rows
         errors, tangents = (outputs - self.measured) / sigma, tangents / sigma[..., :, None]
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
@@ -132,15 +136,18 @@ def _around(
     s: Optimum[RobotPlant], original: Robot, stated: Sequence[Unknown], found: dict[str, float]
 ) -> Optimum[RobotPlant]:
     """The same with the robot that has the numbers found, and slopes there."""
-    robot = changed(original, {n: v for n, v in found.items() if v != _stated(stated, n)})
-    recordings = [replace(recording_of(robot, one.log), touched=one.touched) for one in s.plant.recordings]
+    robot = change_robot(original, {n: v for n, v in found.items() if v != _stated_value(stated, n)})
+    recordings = [
+        replace(recording_of(robot, recording.log), touched=recording.touched)
+        for recording in s.plant.recordings
+    ]
     there = replace(s, plant=replace(s.plant, robot=robot, recordings=recordings))
     p, x = _problem_around(there, stated, found)
     p.sigma, robust = s.plant.weigh(p, x)
     return replace(there, problem=p, end=replace(s.end, x=x), robust=robust)
 
 
-def _stated(all_: Sequence[Unknown], name: str) -> float:
+def _stated_value(all_: Sequence[Unknown], name: str) -> float:
     return next(u.stated for u in all_ if u.name == name)
 
 
@@ -149,18 +156,18 @@ def _problem_around(
 ) -> tuple[InertiaProblem, np.ndarray]:
     """The problem around values of the unknowns, and where it stands."""
     robot, recordings = s.plant.robot, s.plant.recordings
-    each = [slopes(robot, one.motion, stated) for one in recordings]
-    largest = max(float(np.max(np.abs(one.carried.load))) for one in recordings)
+    each = [slopes(robot, recording.motion, stated) for recording in recordings]
+    largest = max(float(np.max(np.abs(recording.carried.load))) for recording in recordings)
     kept = [
         k
         for k, u in enumerate(stated)
         if max(float(np.max(np.abs(one.load[:, :, k]))) for one in each) * u.tolerance > FELT * largest
     ]
-    return _with_columns(s, [stated[k] for k in kept], found, [_kept(one, kept) for one in each])
+    return _with_columns(s, [stated[k] for k in kept], found, [_keep_slopes(one, kept) for one in each])
 
 
-def _kept(one: Slopes, kept: Sequence[int]) -> Slopes:
-    return Slopes(inertia=one.inertia[:, :, kept], load=one.load[:, :, kept])
+def _keep_slopes(slopes: Slopes, kept: Sequence[int]) -> Slopes:
+    return Slopes(inertia=slopes.inertia[:, :, kept], load=slopes.load[:, :, kept])
 
 
 def on_parts(s: Optimum[RobotPlant], parts: Sequence[RobotRecording]) -> tuple[Problem, np.ndarray]:
@@ -170,7 +177,7 @@ def on_parts(s: Optimum[RobotPlant], parts: Sequence[RobotRecording]) -> tuple[P
         return p, p.x_from(s.values)
     stated = s.problem.stated
     found = {u.name: float(v) for u, v in zip(stated, s.problem.base, strict=True)}
-    each = [slopes(s.plant.robot, one.motion, stated) for one in parts]
+    each = [slopes(s.plant.robot, part.motion, stated) for part in parts]
     p, _ = _with_columns(replace(s, plant=replace(s.plant, recordings=parts)), stated, found, each)
     return p, p.x_from(s.values)
 
@@ -218,7 +225,10 @@ def _effects(
     p: Problem, s: Optimum[RobotPlant], each: Sequence[Slopes]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Slopes of inertia and load on the clock of each log."""
-    of = {one.log.name: (one, slope) for one, slope in zip(s.plant.recordings, each, strict=True)}
+    of = {
+        recording.log.name: (recording, slope)
+        for recording, slope in zip(s.plant.recordings, each, strict=True)
+    }
     made = []
     for log in p.logs:
         one, slope = of[log.recording]
@@ -229,8 +239,8 @@ def _effects(
     return made
 
 
-def _on_clock(t: np.ndarray, one: RobotRecording, columns: np.ndarray) -> np.ndarray:
-    rows = [Signal(time=one.motion.time, values=between(c)).held(t) for c in columns.T]
+def _on_clock(t: np.ndarray, recording: RobotRecording, columns: np.ndarray) -> np.ndarray:
+    rows = [Signal(time=recording.motion.time, values=between(c)).held(t) for c in columns.T]
     return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from ...findings import Finding
 from ...logs.log import Log
 from ...physics.actuator import Actuator
-from ...results.fit import BenchNumber, Fit, Score
+from ...results.fit_result import BenchNumber, Fit, Score
+from ..fit_options import FitOptions
 from ..optimize import Minimum, Stage
-from ..options import FitOptions
 from ..problem import Problem, mean_absolute_errors
 from ..uncertainty import ErrorTerm, Uncertainty
 
@@ -64,15 +64,15 @@ class Schedule:
 
     def _slow_enough(self, stages: Sequence[Stage], step: float) -> tuple[Stage, ...]:
         if not self.drop_fast:
-            return (_slowed(stages[0], 0.4 / step), *stages[1:])
-        fitting = tuple(one for one in stages if one.bandwidth * step < 0.4)
+            return (_slow_down(stages[0], 0.4 / step), *stages[1:])
+        fitting = tuple(stage for stage in stages if stage.bandwidth * step < 0.4)
         if len(fitting) > 2:
             return fitting
         led, last = stages[0], stages[-1]
-        return (*(_slowed(led, share / step) for share in (0.4, 0.13, 0.04)), last)
+        return (*(_slow_down(led, share / step) for share in (0.4, 0.13, 0.04)), last)
 
 
-def _slowed(stage: Stage, most: float) -> Stage:
+def _slow_down(stage: Stage, most: float) -> Stage:
     return replace(stage, bandwidth=min(stage.bandwidth, most))
 
 

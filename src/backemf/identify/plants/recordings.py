@@ -21,16 +21,16 @@ from ...mujoco.robot.contact import (
     pushes,
     scatter_of,
     stretches,
-    touched,
+    touching_samples,
 )
-from ...mujoco.robot.coupled import coupled
-from ...mujoco.robot.dynamics import Carried, carried
-from ...mujoco.robot.motion import Motion, motion_of, part_of
+from ...mujoco.robot.dynamics import JointLoads, joint_loads
+from ...mujoco.robot.joint_simulation import simulate_joints
+from ...mujoco.robot.robot_motion import RobotMotion, motion_of, part_of
 from ...physics.actuator import Actuator
 from .plant import Optimum
 
 if TYPE_CHECKING:
-    from .robot import RobotPlant
+    from .robot_plant import RobotPlant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class RobotRecording:
     """One recording of a robot, and what its joints carried along it."""
 
     log: Log
-    motion: Motion
-    carried: Carried
+    motion: RobotMotion
+    carried: JointLoads
     clearance: Clearance | None
     touched: np.ndarray = field(repr=False)
     """Samples in which it touched something."""
@@ -50,34 +50,42 @@ def recording_of(robot: Robot, log: Log) -> RobotRecording:
     return RobotRecording(
         log=log,
         motion=motion,
-        carried=carried(robot, motion),
+        carried=joint_loads(robot, motion),
         clearance=clearance(robot, motion.position),
         touched=np.zeros(len(motion.time), bool),
     )
 
 
-def first_part(one: RobotRecording, seconds: float) -> RobotRecording:
+def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
     """The first seconds of a recording."""
-    t = one.motion.time
+    t = recording.motion.time
     n = int(np.searchsorted(t, t[0] + seconds, side="right"))
     if n >= len(t):
-        return one
+        return recording
     cut = slice(0, n)
     arrays = ("inertia", "load", "torque")
     return replace(
-        one,
-        log=one.log.between(float(t[0]), float(t[n - 1])),
-        motion=part_of(one.motion, cut),
-        carried=replace(one.carried, **{name: getattr(one.carried, name)[cut] for name in arrays}),
+        recording,
+        log=recording.log.between(float(t[0]), float(t[n - 1])),
+        motion=part_of(recording.motion, cut),
+        carried=replace(
+            recording.carried, **{name: getattr(recording.carried, name)[cut] for name in arrays}
+        ),
         clearance=None,
-        touched=one.touched[cut],
+        touched=recording.touched[cut],
     )
 
 
-def joint_log(one: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
+def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
     """The recording of one joint, on a bench that is all the others."""
     return alone.joint_log(
-        one.log, robot, name, one.motion, one.carried, kept=~one.touched, settings=settings
+        recording.log,
+        robot,
+        name,
+        recording.motion,
+        recording.carried,
+        kept=~recording.touched,
+        settings=settings,
     )
 
 
@@ -90,18 +98,21 @@ def with_contact(
 ) -> tuple[list[RobotRecording], Ground | None, list[Pushes]]:
     """(recordings with the samples marked in which the robot touched something, the ground that was given or
     found, how hard it pushed)."""
-    there = [one.clearance for one in recordings if one.clearance is not None]
+    there = [recording.clearance for recording in recordings if recording.clearance is not None]
     if len(there) < len(recordings) or not recordings:
         return list(recordings), ground, []
-    outside = [from_outside(robot, actuators, delays, one.log, one.motion, one.carried) for one in recordings]
+    outside = [
+        from_outside(robot, actuators, delays, recording.log, recording.motion, recording.carried)
+        for recording in recordings
+    ]
     scatter = scatter_of(outside)
-    clocks = [one.motion.time for one in recordings]
+    clocks = [recording.motion.time for recording in recordings]
     felt = [pushes(o, scatter, c, t) for o, c, t in zip(outside, there, clocks, strict=True)]
     if ground is None:
         ground = ground_of(there, felt, clocks)
     marked = []
-    for one, c, p in zip(recordings, there, felt, strict=True):
-        marked.append(replace(one, touched=touched(c, p, ground, one.motion.time)))
+    for recording, c, p in zip(recordings, there, felt, strict=True):
+        marked.append(replace(recording, touched=touching_samples(c, p, ground, recording.motion.time)))
     return marked, ground, felt
 
 
@@ -117,31 +128,31 @@ STEP = 7e-3
 """Longest step of these simulations [s]."""
 
 
-def windows(recordings: Sequence[RobotRecording]) -> list[tuple[Log, Motion, np.ndarray]]:
+def windows(recordings: Sequence[RobotRecording]) -> list[tuple[Log, RobotMotion, np.ndarray]]:
     """(recording, motion, samples in contact) of the moments around contacts: of all recordings alike, as
     many as there is time for."""
-    each = [list(_spans(one)) for one in recordings]
+    each = [list(_spans(recording)) for recording in recordings]
     found, spent = [], 0.0
     for round_ in range(max(map(len, each), default=0)):
-        for one, spans in zip(recordings, each, strict=True):
+        for recording, spans in zip(recordings, each, strict=True):
             if round_ >= len(spans) or spent > LONGEST:
                 continue
             a, b = spans[round_]
-            t, cut = one.motion.time, slice(a, b)
-            log = one.log.between(float(t[a]), float(t[b - 1]))
-            found.append((log, part_of(one.motion, cut), one.touched[cut]))
+            t, cut = recording.motion.time, slice(a, b)
+            log = recording.log.between(float(t[a]), float(t[b - 1]))
+            found.append((log, part_of(recording.motion, cut), recording.touched[cut]))
             spent += float(t[b - 1] - t[a])
     return found
 
 
-def _spans(one: RobotRecording) -> Iterator[tuple[int, int]]:
+def _spans(recording: RobotRecording) -> Iterator[tuple[int, int]]:
     """(first, behind the last) sample of what is simulated around each contact; those that are near each
     other together."""
-    t = one.motion.time
+    t = recording.motion.time
     step = float(np.median(np.diff(t)))
     before, after = round(BEFORE / step), round(AFTER / step)
     open_: list[int] = []
-    for a, b in stretches(one.touched):
+    for a, b in stretches(recording.touched):
         begin, end = max(a - before, 0), min(b + after, len(t))
         if open_ and begin < open_[1]:
             open_[1] = end
@@ -170,7 +181,7 @@ def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
         moments behind one count too."""
         total, count = np.full(len(places), 1e-12), 0
         for log, motion, in_contact in parts:
-            q = coupled(robot, acts, log, delays=delays, ground=ground, motion=motion, step=STEP)
+            q = simulate_joints(robot, acts, log, delays=delays, ground=ground, motion=motion, step=STEP)
             error = (q - motion.recorded)[int(np.argmax(in_contact)) :, places]
             total += np.sum(np.minimum(np.nan_to_num(error**2, nan=1.0), 1.0), axis=0)
             count += len(error)

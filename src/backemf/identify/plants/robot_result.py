@@ -15,9 +15,9 @@ from ...findings import Finding, finding
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
-from ...mujoco.robot.coupled import LONGEST_STEP, coupled
+from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...physics.joint_law import JointLaw
-from ...results.fit import BenchNumber, Fit, Fitted, Score
+from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
 from ..parameters import Parameter
 from ..problem import Problem
@@ -27,7 +27,7 @@ from .plant import Judgement, Optimum, StartResult
 from .recordings import RobotRecording, first_part
 
 if TYPE_CHECKING:
-    from .robot import RobotPlant
+    from .robot_plant import RobotPlant
 
 
 def score_of(
@@ -44,8 +44,10 @@ def score_of(
     robot, ground, acts, delays = optimum.plant.robot, optimum.plant.ground, optimum.actuators, optimum.delays
     longest = LONGEST_STEP if step is None else step
     runs = [
-        coupled(robot, acts, one.log, delays=delays, ground=ground, motion=one.motion, step=longest)
-        for one in recordings
+        simulate_joints(
+            robot, acts, recording.log, delays=delays, ground=ground, motion=recording.motion, step=longest
+        )
+        for recording in recordings
     ]
     return score_runs(robot, [*acts], recordings, runs, held_out=held_out)
 
@@ -65,16 +67,16 @@ def score_runs(
     count = np.zeros((2, len(places)))
     logs = {}
     touched = 0
-    for one, q in zip(recordings, runs, strict=True):
-        error = (q - one.motion.recorded)[:, places] ** 2
-        error = np.where(np.isfinite(one.motion.recorded[:, places]), error, np.nan)
+    for recording, q in zip(recordings, runs, strict=True):
+        error = (q - recording.motion.recorded)[:, places] ** 2
+        error = np.where(np.isfinite(recording.motion.recorded[:, places]), error, np.nan)
         lost = ~np.isfinite(q[:, places])
         error[lost] = np.inf
-        logs[one.log.name] = float(np.sqrt(np.nanmean(error)))
-        for row, kept in enumerate((np.ones(len(q), bool), ~one.touched)):
+        logs[recording.log.name] = float(np.sqrt(np.nanmean(error)))
+        for row, kept in enumerate((np.ones(len(q), bool), ~recording.touched)):
             squares[row] += np.nansum(error[kept], axis=0)
-            count[row] += np.sum(np.isfinite(one.motion.recorded[kept][:, places]), axis=0)
-        touched += int(one.touched.sum())
+            count[row] += np.sum(np.isfinite(recording.motion.recorded[kept][:, places]), axis=0)
+        touched += int(recording.touched.sum())
     every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
     return Score(
         rms=float(np.sqrt(np.sum(squares[0]) / np.sum(count[0]))),
@@ -83,7 +85,7 @@ def score_runs(
         joints=dict(zip(names, map(float, every), strict=True)),
         logs=logs,
         joints_free=dict(zip(names, map(float, free), strict=True)),
-        share_touched=touched / max(sum(len(one.motion.time) for one in recordings), 1),
+        share_touched=touched / max(sum(len(recording.motion.time) for recording in recordings), 1),
     )
 
 
@@ -117,7 +119,9 @@ def joint_fits(
         rows = [(k, p.free.parameters[k]) for k in p.numbers_of(joint)]
         own = [k for k, q in rows if not q.beside]
         bench = [
-            _stated(q, "", values[k], float(errors[k]), p.recordings) for k, q in rows if q.path == DELAY
+            _stated_number(q, "", values[k], float(errors[k]), p.recordings)
+            for k, q in rows
+            if q.path == DELAY
         ]
         fits[joint] = fit_of(
             optimum,
@@ -134,7 +138,7 @@ def joint_fits(
     return fits
 
 
-def _stated(q: Parameter, group: str, value: float, error: float, logs: Sequence[str]) -> BenchNumber:
+def _stated_number(q: Parameter, group: str, value: float, error: float, logs: Sequence[str]) -> BenchNumber:
     return BenchNumber(
         path=q.path,
         group=group,
@@ -153,7 +157,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
     joints = joint_fits(optimum, judgement, uncertainties)
     fitted = fitted_numbers(p, x, uncertainties)
     own = [k for k, q in enumerate(p.free.parameters) if not q.beside]
-    named: dict[str, Fitted] = {
+    named: dict[str, FittedParameter] = {
         _name_of(p.free.parameters[k]): fitted[p.free.parameters[k].name] for k in own
     }
     bench = tuple(replace(b, group=joint) for joint, one in joints.items() for b in one.bench)
@@ -228,26 +232,26 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
     one more error of every number."""
     robot, recordings = s.plant.robot, s.plant.recordings
     acts, delays = s.actuators, s.delays
-    parts = [first_part(one, SECONDS / len(recordings)) for one in recordings]
+    parts = [first_part(recording, SECONDS / len(recordings)) for recording in recordings]
     p, x = on_parts(s, parts)
     if [q.name for q in p.free.parameters] != [q.name for q in s.problem.free.parameters]:
         return  # a part has no sample of some joint
     p.sigma = np.full((len(p.logs), 1), float(np.median(s.problem.sigma)))
     errors, tangents = p.sensitivities(x)
     there = {}
-    for one in parts:
-        again = [b for _, b in stretches(one.touched) if b < len(one.motion.time)]
-        q = coupled(
+    for part in parts:
+        again = [b for _, b in stretches(part.touched) if b < len(part.motion.time)]
+        q = simulate_joints(
             robot,
             acts,
-            one.log,
+            part.log,
             delays=delays,
             ground=s.plant.ground,
             restarts=again,
-            motion=one.motion,
+            motion=part.motion,
             step=STEP,
         )
-        there[one.log.name] = (one.motion.time, q)
+        there[part.log.name] = (part.motion.time, q)
     H, scores = [], []
     for k, log in enumerate(p.logs):
         rows = slice(int(p.offsets[k]), int(p.offsets[k + 1]))
@@ -259,7 +263,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart) + 1e-12)
         H.append(J[good].T @ J[good])
         scores.append(J[good].T @ apart[good])
-    A = p.gathered(np.array(H), x) + p.free.precision
+    A = p.gather(np.array(H), x) + p.free.precision
     shift = -np.linalg.solve(A, p.scores(np.array(scores), x).sum(axis=0))
     yield ErrorTerm(np.outer(shift, shift), if_right=False)
 
@@ -292,8 +296,8 @@ def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iter
     where = "it is not on one plane, so that no ground was put there"
     numbers = {"share": seconds / total}
     if ground is not None:
-        told = "as told" if not ground.error else f"found to {1e3 * ground.error:.2g} mm"
-        where = f"the ground there is at {1e3 * ground.height:.3g} mm ({told})"
+        message = "as told" if not ground.error else f"found to {1e3 * ground.error:.2g} mm"
+        where = f"the ground there is at {1e3 * ground.height:.3g} mm ({message})"
         numbers |= {"height": ground.height, "error": ground.error}
     text = (
         f"the robot touches something for {100 * seconds / total:.0f} % of the time; {where}; those samples"
@@ -336,11 +340,11 @@ def of_falls(recordings: Sequence[RobotRecording]) -> Iterator[Finding]:
             yield finding("fell", text, remedy, begin=float(t[begin]))
 
 
-def of_inertia(stated: Score, found: Score) -> tuple[Finding, ...]:
+def of_inertia(stated: Score, score: Score) -> tuple[Finding, ...]:
     """Whether all joints together are nearer to the recordings with the robot's own numbers found."""
-    before, after = 1e3 * stated.rms_free, 1e3 * found.rms_free
-    numbers = {"before": stated.rms_free, "after": found.rms_free}
-    if found.rms_free <= stated.rms_free:
+    before, after = 1e3 * stated.rms_free, 1e3 * score.rms_free
+    numbers = {"before": stated.rms_free, "after": score.rms_free}
+    if score.rms_free <= stated.rms_free:
         return ()
     text = (
         f"with masses and zeros free all joints together are {after:.3g} mrad from the fitted recordings, as"

@@ -52,22 +52,22 @@ def starts(
     wanted = given if isinstance(given, Mapping) else {".*": given}
     usual = [joint.name for joint in robot.joints if not joint.tool]
     chosen = [robot.joint(name).name for name in joints] if joints else usual
-    driven = _driven(chosen, logs)
+    driven = _driven_joints(chosen, logs)
     by_joint = gains_of(robot, gains, logs)
-    found: dict[str, Actuator] = {}
+    actuators: dict[str, Actuator] = {}
     for name in driven:
         matching = [p for p in wanted if p == name] or [p for p in wanted if re.fullmatch(p, name)]
         if matching:
-            found[name] = _actuator(robot.joint(name), wanted[matching[0]], firmware, by_joint.get(name))
-    if not found:
+            actuators[name] = _actuator(robot.joint(name), wanted[matching[0]], firmware, by_joint.get(name))
+    if not actuators:
         raise UnknownName("joint", next(iter(wanted)), driven)
     prior = _sheet(wanted, firmware) if prior is None else prior
-    return Starts(found, prior, _not_fitted(robot, found, logs))
+    return Starts(actuators, prior, _not_fitted(robot, actuators, logs))
 
 
-def _driven(chosen: Sequence[str], logs: Sequence[Log]) -> list[str]:
+def _driven_joints(chosen: Sequence[str], logs: Sequence[Log]) -> list[str]:
     """Those of the chosen joints that were commanded."""
-    driven = [name for name in chosen if any(_commanded(log, name) for log in logs)]
+    driven = [name for name in chosen if any(_has_command(log, name) for log in logs)]
     if not driven:
         there = sorted({name for log in logs for name in log.joints})
         raise MissingValue(
@@ -77,16 +77,16 @@ def _driven(chosen: Sequence[str], logs: Sequence[Log]) -> list[str]:
     return driven
 
 
-def _not_fitted(robot: Robot, found: Mapping[str, Actuator], logs: Sequence[Log]) -> tuple[Finding, ...]:
+def _not_fitted(robot: Robot, actuators: Mapping[str, Actuator], logs: Sequence[Log]) -> tuple[Finding, ...]:
     recorded = {name for log in logs for name in log.joints}
-    left = [joint.name for joint in robot.joints if joint.name not in found and joint.name in recorded]
+    left = [joint.name for joint in robot.joints if joint.name not in actuators and joint.name in recorded]
     if not left:
         return ()
     text = f"{', '.join(left)} moves as recorded and is not fitted: a gripper's load is what it holds."
     return (finding("not_fitted", text, "name it to fit it: --joints"),)
 
 
-def _commanded(log: Log, name: str) -> bool:
+def _has_command(log: Log, name: str) -> bool:
     one = log.joints.get(name)
     return one is not None and "position" in one and any(s.endswith("_target") for s in one.signals)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue
-from ...identify.options import N_STARTS, parse_hold_out
-from ...logs.options import MAP_HELP
-from ...options import FOLDER, Answer, Command, Options, Terminal, option, options, parse_file
+from ...identify.fit_options import N_STARTS, parse_hold_out
+from ...logs.read_options import MAP_HELP
+from ...options import FOLDER, Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 MOST = 12
 """Failures that are listed for people."""
@@ -109,22 +109,22 @@ def run_fleet(options: FleetRunOptions, terminal: Terminal) -> Answer:
     words = ("start", "by", "friction", "free", "hold_out", "map", "bench", "same_bench", "robot")
     words += ("firmware", "starts", "seed", "on", "jobs")
     given = {word: getattr(options, word) for word in words}
-    made = fleet(options.logs, into=options.output, progress=progress_words(terminal.say), **given)
-    return _answered(made)
+    new_fleet = fleet(options.logs, into=options.output, progress=progress_words(terminal.say), **given)
+    return _print_answer(new_fleet)
 
 
 def progress_words(say: Callable[[str, float | None], None]) -> Callable[[Any], None]:
     """Progress in words: units per minute, failures; who shows it has the time left."""
 
-    def told(step: Any) -> None:
+    def show_step(step: Any) -> None:
         lost = f", {step.failed} failed" if step.failed else ""
-        words = f"{step.done} of {step.of} units{lost}, {step.per_minute:.0f} a minute"
-        say(words, step.done / max(step.of, 1))
+        text = f"{step.done} of {step.of} units{lost}, {step.per_minute:.0f} a minute"
+        say(text, step.done / max(step.of, 1))
 
-    return told
+    return show_step
 
 
-def _answered(made: Any, written: bool = True) -> Answer:
+def _print_answer(made: Any, written: bool = True) -> Answer:
     """How far a fleet is, its failures first."""
     from .folder import failures
 
@@ -151,7 +151,7 @@ def show_status(options: FolderOptions, terminal: Terminal) -> Answer:
     """
     from .fleet import Fleet
 
-    return _answered(Fleet.read(options.folder), written=False)
+    return _print_answer(Fleet.read(options.folder), written=False)
 
 
 def retry_fleet(options: RetryOptions, terminal: Terminal) -> Answer:
@@ -162,7 +162,7 @@ def retry_fleet(options: RetryOptions, terminal: Terminal) -> Answer:
     from .fleet import retry
 
     progress = progress_words(terminal.say)
-    return _answered(retry(options.folder, on=options.on, jobs=options.jobs, progress=progress))
+    return _print_answer(retry(options.folder, on=options.on, jobs=options.jobs, progress=progress))
 
 
 def describe_population(options: PopulationOptions, terminal: Terminal) -> Answer:
@@ -183,11 +183,11 @@ def describe_population(options: PopulationOptions, terminal: Terminal) -> Answe
 
     def content() -> dict[str, Any]:
         rows = [one._asdict() for one in summary.odd]
-        return made.to_dict() | {"odd": rows, "changes": [one._asdict() for one in summary.changes]}
+        return made.to_dict() | {"odd": rows, "changes": [change._asdict() for change in summary.changes]}
 
     def text() -> str:
         odd = _under("Units that do not belong", _first([one.finding.text for one in summary.odd]))
-        moved = _under("Units that change", _first([one.finding.text for one in summary.changes]))
+        moved = _under("Units that change", _first([change.finding.text for change in summary.changes]))
         return "\n\n".join(part for part in (str(made), odd, moved) if part)
 
     findings = [*made.findings, *(one.finding for one in (*summary.odd, *summary.changes))]
@@ -223,10 +223,10 @@ def simulate_line(options: SimulateOptions, terminal: Terminal) -> Answer:
 
 
 COMMANDS = {
-    "run": Command(FleetRunOptions, run_fleet, working="fitting units"),
-    "status": Command(FolderOptions, show_status),
-    "retry": Command(RetryOptions, retry_fleet, working="fitting units"),
-    "population": Command(PopulationOptions, describe_population),
-    "simulate": Command(SimulateOptions, simulate_line, working="simulating", has_findings=False),
+    "run": CommandSpec(FleetRunOptions, run_fleet, working="fitting units"),
+    "status": CommandSpec(FolderOptions, show_status),
+    "retry": CommandSpec(RetryOptions, retry_fleet, working="fitting units"),
+    "population": CommandSpec(PopulationOptions, describe_population),
+    "simulate": CommandSpec(SimulateOptions, simulate_line, working="simulating", has_findings=False),
 }
 """`backemf fleet NAME`; what is no name is logs to run."""

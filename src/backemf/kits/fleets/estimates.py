@@ -92,10 +92,10 @@ def estimates(rows: Iterable[Row], most: int = MOST, seed: int = 0) -> Estimates
     paths = [path for path, times in count.items() if times >= max(SEEN * len(kept), 1)]
     if not paths:
         raise MissingValue("the logs of most units tell no parameter; see `told by` in a unit's fit")
-    return _gathered(kept, paths, tuple(path for path in count if path not in paths))
+    return _gather(kept, paths, tuple(path for path in count if path not in paths))
 
 
-def _gathered(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ...]) -> Estimates:
+def _gather(rows: Sequence[Row], paths: Sequence[str], left_out: tuple[str, ...]) -> Estimates:
     n, p = len(rows), len(paths)
     x, V, told = np.full((n, p), np.nan), np.zeros((n, p, p)), np.zeros((n, p), bool)
     knee, signed, above, unit = np.zeros(p), np.zeros(p, bool), [""] * p, [""] * p
@@ -173,7 +173,7 @@ class PopulationModel(NamedTuple):
     correlation_error: np.ndarray
     n_units: int
 
-    def predicted(self, V: np.ndarray) -> np.ndarray:
+    def predicted_covariance(self, V: np.ndarray) -> np.ndarray:
         """Covariance of an estimate whose error has the covariance V, about the mean."""
         return self.S + V + self.mean_covariance
 

@@ -32,12 +32,12 @@ SAMPLES, STEP = 1200, 0.005
 
 def unit(rng: np.random.Generator, spread: Mapping[str, float] = SPREAD) -> Actuator:
     """Another servo of the same make."""
-    made = truth()
-    drawn = {p: made.parameters[p] * math.exp(s * rng.standard_normal()) for p, s in spread.items()}
-    excess = made.parameters["friction.static"] - made.parameters["friction.coulomb"]
+    actuator = truth()
+    drawn = {p: actuator.parameters[p] * math.exp(s * rng.standard_normal()) for p, s in spread.items()}
+    excess = actuator.parameters["friction.static"] - actuator.parameters["friction.coulomb"]
     if "friction.coulomb" in drawn:  # static friction is more than Coulomb's by the same
         drawn["friction.static"] = drawn["friction.coulomb"] + excess
-    return made.replace(**drawn)
+    return actuator.replace(**drawn)
 
 
 def columns(servo: Actuator, k: int, rng: np.random.Generator, n: int = SAMPLES) -> dict[str, np.ndarray]:

@@ -180,12 +180,12 @@ def run(
     store.write(asked, folder / fleet_folder.REQUEST, force=True)
     done = fleet_folder.keys(folder) - (fleet_folder.keys(folder, FAILED) if again else set())
     todo = [unit for unit in every if unit.key not in done]
-    journal, told = fleet_folder.FleetJournal(folder), _Progress(len(every), len(done), progress)
+    journal, given_progress = fleet_folder.FleetJournal(folder), _Progress(len(every), len(done), progress)
     try:
         n = max(PILOTS - len(done), 0) if not asked.begin and asked.robot is None else 0
-        told.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[:n]), journal))
+        given_progress.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[:n]), journal))
         asked = _begin_in_the_middle(asked, folder)
-        told.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[n:]), journal))
+        given_progress.all(_keep(runner.map(functools.partial(fitted_unit, asked), todo[n:]), journal))
     finally:
         runner.close()
         journal.close()

@@ -72,7 +72,7 @@ def odd_units(model: PopulationModel, seen: Estimates, alarms: float = ALARMS) -
     directions = _directions(seen)
     singles = len(seen.paths)
     limit = float(norm.isf(alarms / (2 * (singles + 1))))  # one more for the misfit
-    W = np.linalg.inv(model.predicted(seen.V))
+    W = np.linalg.inv(model.predicted_covariance(seen.V))
     Wr = np.einsum("nij,nj->ni", W, seen.x - model.mean)
     found = []
     excess = _excess(seen.excess)
@@ -102,7 +102,7 @@ MISFIT = "play in the gears, a loose mounting, or a recording of another motion:
 
 def _far(model: PopulationModel, seen: Estimates, i: int, k: int) -> float:
     """How far one number is off, in spreads, when the others are as they are."""
-    W = np.linalg.inv(model.predicted(seen.V[i]))
+    W = np.linalg.inv(model.predicted_covariance(seen.V[i]))
     return float((W @ (seen.x[i] - model.mean))[k] / W[k, k] / max(model.spread[k], 1e-12))
 
 

@@ -27,29 +27,29 @@ def fleet_page(fleet: Fleet, name: str = "") -> Page:
         fleet: with its units fitted.
         name: of the line, in the title.
     """
-    told, status, asked = summarize(fleet, name), fleet.status, fleet.asked
-    title = f"{told.population.name}: {status.n_units} units"
+    summary, status, asked = summarize(fleet, name), fleet.status, fleet.asked
+    title = f"{summary.population.name}: {status.n_units} units"
     today = datetime.date.today().isoformat()
-    friction = told.population.actuator.friction.name
+    friction = summary.population.actuator.friction.name
     origin = (
         f"Written by backemf {__version__} on {today}. Units by {asked.by}, started from"
         f" {Path(asked.start).name or 'an actuator'}, friction {friction}; {status.cpu_s:.3g} s of CPU."
     )
     lost = list(failures(fleet.folder))
     parts = [
-        _summary(told, status),
-        _shared_section(told.population),
-        _distributions(told),
-        _pairs(told),
-        _worst(told, lost),
-        _ageing(told),
+        _summary(summary, status),
+        _shared_section(summary.population),
+        _distributions(summary),
+        _pairs(summary),
+        _worst(summary, lost),
+        _ageing(summary),
     ]
     return Page(title=title, note=origin, sections=parts)
 
 
-def _summary(told: FleetSummary, status: FleetStatus) -> Section:
-    n, odd, moved = status.fitted, len(told.odd), len({one.unit for one in told.changes})
-    words = f"{n} of {status.n_units} units fitted, {status.failed} failed, {status.left} left."
+def _summary(summary: FleetSummary, status: FleetStatus) -> Section:
+    n, odd, moved = status.fitted, len(summary.odd), len({change.unit for change in summary.changes})
+    text = f"{n} of {status.n_units} units fitted, {status.failed} failed, {status.left} left."
     belong = (
         "Every unit belongs to the others"
         if not odd
@@ -58,10 +58,10 @@ def _summary(told: FleetSummary, status: FleetStatus) -> Section:
     change = (
         "none changes" if not moved else f"{moved} change{'s' if moved == 1 else ''} with time or temperature"
     )
-    lead = f"{words} {belong}; {change}."
+    lead = f"{text} {belong}; {change}."
     blocks: list[Block] = [Paragraph(text=lead, kind="lead")]
-    if told.population.findings:
-        blocks.append(Findings(findings=told.population.findings))
+    if summary.population.findings:
+        blocks.append(Findings(findings=summary.population.findings))
     return Section(key="summary", title="Summary", blocks=blocks)
 
 
@@ -84,18 +84,18 @@ def _shared_section(shared: Population) -> Section:
     return Section(key="shared", title="What the units share", blocks=blocks)
 
 
-def _distributions(told: FleetSummary) -> Section:
-    figure = figures.distributions(told.first, told.population)
+def _distributions(summary: FleetSummary) -> Section:
+    figure = figures.distributions(summary.first, summary.population)
     text = "Columns are units as they were fitted. Dashed: how far units really differ."
     return Section(key="distributions", title="Distributions", blocks=[Drawing(figure=figure, text=text)])
 
 
-def _pairs(told: FleetSummary) -> Section:
-    shared = told.population
+def _pairs(summary: FleetSummary) -> Section:
+    shared = summary.population
     if len(shared.parameters) < 2 or not (shared.correlation_error > 0).any():
         why = "Too few units to tell what goes together; fit more than there are parameters."
         return Section(key="pairs", title="What goes together", blocks=[missing(why)])
-    clouds = figures.pairs(told.first, shared, [one.unit for one in told.odd])
+    clouds = figures.pairs(summary.first, shared, [one.unit for one in summary.odd])
     blocks = [
         Drawing(
             figure=figures.together(shared), text="Correlations from unit to unit, fits' errors taken out."
@@ -105,12 +105,12 @@ def _pairs(told: FleetSummary) -> Section:
     return Section(key="pairs", title="What goes together", blocks=blocks)
 
 
-def _worst(told: FleetSummary, lost: Sequence[Finding]) -> Section:
+def _worst(summary: FleetSummary, lost: Sequence[Finding]) -> Section:
     blocks: list[Block] = []
-    if told.odd:
-        rows = [(o.unit, o.path, f"{o.spreads:+.1f}", f"{o.t:+.1f}", o.meaning) for o in told.odd[:MOST]]
+    if summary.odd:
+        rows = [(o.unit, o.path, f"{o.spreads:+.1f}", f"{o.t:+.1f}", o.meaning) for o in summary.odd[:MOST]]
         head = ("unit", "what is off", "spreads", "standard errors", "it may mean")
-        more = f"The first {MOST} of {len(told.odd)}." if len(told.odd) > MOST else ""
+        more = f"The first {MOST} of {len(summary.odd)}." if len(summary.odd) > MOST else ""
         blocks.append(Table(head=head, rows=rows, caption=more))
     else:
         blocks.append(Paragraph(text="Every unit belongs to the others."))
@@ -121,13 +121,13 @@ def _worst(told: FleetSummary, lost: Sequence[Finding]) -> Section:
     return Section(key="worst", title="Units that do not belong", blocks=blocks)
 
 
-def _ageing(told: FleetSummary) -> Section:
-    if not any(told.seen.sessions):
+def _ageing(summary: FleetSummary) -> Section:
+    if not any(summary.seen.sessions):
         why = "Each unit was recorded in one session. Name several: --by '{unit}/{session}/*.json'."
         return Section(key="ageing", title="Drift and jumps", blocks=[missing(why)])
-    if not told.changes:
+    if not summary.changes:
         text = "No unit changes by more than its sessions differ anyway."
         return Section(key="ageing", title="Drift and jumps", blocks=[Paragraph(text=text)])
-    figure = figures.ageing(told.seen, told.changes)
-    said = Findings(findings=[one.finding for one in told.changes[:MOST]])
+    figure = figures.ageing(summary.seen, summary.changes)
+    said = Findings(findings=[change.finding for change in summary.changes[:MOST]])
     return Section(key="ageing", title="Drift and jumps", blocks=[Drawing(figure=figure), said])

@@ -66,7 +66,7 @@ class Local:
                         unit = next(todo, None)
                     if unit is None:
                         break
-                    executor, result = self._tried(executor, work, unit)
+                    executor, result = self._try_unit(executor, work, unit)
                     room.acquire()
                     done.put((unit, result))
             except BaseException as error:  # whatever it is, the caller sees it
@@ -94,55 +94,55 @@ class Local:
             for _ in range(self._jobs):
                 room.release()
 
-    def _tried(self, executor: Any, work: Work, unit: Any) -> tuple[Any, Any]:
+    def _try_unit(self, executor: Any, work: Work, unit: Any) -> tuple[Any, Any]:
         """(an executor that lives, what came of the unit): another worker is started where one died."""
         for _ in range(ATTEMPTS):
-            executor = executor or self._started()
+            executor = executor or self._start()
             try:
                 return executor, executor.submit(work, unit).result()
             except self._loky.process_executor.BrokenProcessPool:
-                self._ended(executor)
+                self._end(executor)
                 executor = None
         return executor, None
 
-    def _started(self) -> Any:
+    def _start(self) -> Any:
         executor = self._loky.ProcessPoolExecutor(max_workers=1, env=ONE_THREAD)
         self._all.add(executor)
         return executor
 
-    def _ended(self, executor: Any) -> None:
+    def _end(self, executor: Any) -> None:
         self._all.discard(executor)
         with contextlib.suppress(OSError):
             executor.shutdown(wait=False, kill_workers=True)
 
     def close(self) -> None:
         for executor in list(self._all):
-            self._ended(executor)
+            self._end(executor)
 
 
-class Scheduled:
+class SchedulerPool:
     """A scheduler behind one of joblib's registered backends. It runs lost units again by itself; where it
     gives one up, those that were on their way are run one by one, so that only the guilty one fails."""
 
     def __init__(self, on: str, jobs: int | None):
         self._joblib = _joblib()
-        self._backend, self._client, cores = _connected(on)
+        self._backend, self._client, cores = _connect(on)
         self._jobs = jobs or cores
 
     def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
         under_way: dict[int, Any] = {}
         todo = enumerate(units)
 
-        def sent() -> Iterator[Any]:
+        def send_units() -> Iterator[Any]:
             for k, unit in todo:
                 under_way[k] = unit
-                yield self._joblib.delayed(_numbered)(work, k, unit)
+                yield self._joblib.delayed(_run_numbered)(work, k, unit)
 
         more = True
         while more:
             more = False
             try:
-                for k, result in self._parallel(sent()):
+                for k, result in self._parallel(send_units()):
                     yield under_way.pop(k), result
             except Exception as error:
                 if not under_way:
@@ -156,7 +156,9 @@ class Scheduled:
             result = None
             for _ in range(ATTEMPTS):
                 with contextlib.suppress(Exception):
-                    result = next(iter(self._parallel([self._joblib.delayed(_numbered)(work, 0, unit)])))[1]
+                    result = next(iter(self._parallel([self._joblib.delayed(_run_numbered)(work, 0, unit)])))[
+                        1
+                    ]
                     break
             yield unit, result
 
@@ -170,11 +172,11 @@ class Scheduled:
             self._client.close()
 
 
-def _numbered(work: Work, k: int, unit: Any) -> tuple[int, Any]:
+def _run_numbered(work: Work, k: int, unit: Any) -> tuple[int, Any]:
     return k, work(unit)
 
 
-def _connected(on: str) -> tuple[str, Any, int]:
+def _connect(on: str) -> tuple[str, Any, int]:
     """(joblib's name of the backend, a connection to close, how many units may run at once)."""
     scheme, _, address = on.partition("://")
     if scheme == "dask":
@@ -201,7 +203,7 @@ def _joblib() -> Any:
         raise NotAvailable('a fleet needs joblib, or --on here: pip install "backemf[fleet]"') from None
 
 
-def place(on: str, jobs: int | None = None) -> Here | Local | Scheduled:
+def place(on: str, jobs: int | None = None) -> Here | Local | SchedulerPool:
     """Where fits run, in words."""
     if jobs is not None and jobs < 1:
         raise InvalidValue(f"jobs is {jobs}; expected 1 or more")
@@ -210,5 +212,5 @@ def place(on: str, jobs: int | None = None) -> Here | Local | Scheduled:
     if on == "local":
         return Local(jobs or processors())
     if on.startswith(("dask://", "ray://")):
-        return Scheduled(on, jobs)
+        return SchedulerPool(on, jobs)
     raise InvalidValue(f"--on is {on!r}; expected {', '.join(PLACES)}")

@@ -48,7 +48,7 @@ def units(logs: Sequence[str], by: str) -> list[Unit]:
     name_of = _namer(by)
     found: dict[tuple[str, str], list[str]] = {}
     unnamed: list[str] = []
-    for root, path in listed(logs):
+    for root, path in list_files(logs):
         told = name_of(root, path)
         if told is None:
             unnamed.append(path)
@@ -62,7 +62,7 @@ def units(logs: Sequence[str], by: str) -> list[Unit]:
     return [Unit(name, tuple(sorted(some)), session) for (name, session), some in sorted(found.items())]
 
 
-def listed(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
+def list_files(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(the place that was given, a file in it) for files, folders, patterns and URLs."""
     for given in logs:
         if "://" in given:
@@ -129,12 +129,12 @@ def _namer(by: str) -> Any:
     text = "".join(f"(?P<{p[1:-1]}>[^/]+)" if p[:1] == "{" else _glob(p) for p in parts)
     pattern = re.compile(rf"(?:^|.*/){text}$")
 
-    def named(root: str, path: str) -> tuple[str, str] | None:
+    def name_unit(root: str, path: str) -> tuple[str, str] | None:
         match = pattern.match(path)
         words = {} if match is None else match.groupdict()
         return (words["unit"], words.get("session", "")) if words else None
 
-    return named
+    return name_unit
 
 
 def _glob(text: str) -> str:
@@ -151,14 +151,14 @@ def _inside(root: str, path: str) -> str:
 def _of_column(logs: Sequence[str], column: str) -> list[Unit]:
     """A unit for every value of a column in Parquet or CSV tables."""
     names: dict[str, None] = {}
-    for batch in dataset(logs).to_batches(columns=[_there(dataset(logs), column)]):
+    for batch in dataset(logs).to_batches(columns=[_check_column(dataset(logs), column)]):
         names.update(
             dict.fromkeys(str(value) for value in batch.column(0).unique().to_pylist() if value is not None)
         )
     return [Unit(name, tuple(logs), column=column) for name in sorted(names)]
 
 
-def _there(tables: Any, column: str) -> str:
+def _check_column(tables: Any, column: str) -> str:
     if column not in tables.schema.names:
         raise InvalidValue(f"there is no column {column!r}; the tables have {', '.join(tables.schema.names)}")
     return column

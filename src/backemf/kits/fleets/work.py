@@ -21,11 +21,11 @@ from ... import __version__
 from ...errors import BackemfError, BackemfWarning
 from ...findings import Finding, finding
 from ...identify.fit import run_fit
-from ...identify.options import FitOptions
+from ...identify.fit_options import FitOptions
 from ...logs.log import Log
 from ...logs.read import read
 from ...logs.robot import Robot
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 from ...statistics import Coordinate
 from .request import FleetRequest, Unit, dataset, remote
 
@@ -37,14 +37,14 @@ CHUNK = 1 << 20
 
 def fitted_unit(asked: FleetRequest, unit: Unit) -> list[Row]:
     """The rows of a unit: one, or one for each joint of a robot. Never raises for what is wrong with it."""
-    begun, cpu = time.time(), time.process_time()
+    started_at, cpu = time.time(), time.process_time()
     sums: dict[str, str] = {}
     try:
         with local_files(unit) as paths:
             sums = {source: checksum(path) for source, path in paths.items()}
             logs = recordings(asked, list(paths.values()))
-            found = identify_unit(asked, logs)
-        rows = [row_of(unit, one, logs, joint) for joint, one in (found.joints or {"": found}).items()]
+            fit = identify_unit(asked, logs)
+        rows = [row_of(unit, one, logs, joint) for joint, one in (fit.joints or {"": fit}).items()]
     except BackemfWarning as error:
         rows = [failure(unit, "broken_log", str(error))]
     except BackemfError as error:
@@ -52,7 +52,7 @@ def fitted_unit(asked: FleetRequest, unit: Unit) -> list[Row]:
     except (MemoryError, RecursionError, ArithmeticError, ValueError, LookupError, OSError) as error:
         rows = [failure(unit, "unit_failed", f"{type(error).__name__}: {error}")]
     n = len(rows)  # a robot's joints are fitted together
-    spent = {"cpu_s": (time.process_time() - cpu) / n, "wall_s": (time.time() - begun) / n}
+    spent = {"cpu_s": (time.process_time() - cpu) / n, "wall_s": (time.time() - started_at) / n}
     spent["ended"] = time.time()
     return [row | {"checksums": sums, "version": __version__} | spent for row in rows]
 
@@ -71,10 +71,10 @@ def local_files(unit: Unit) -> Iterator[dict[str, Path]]:
         yield {log: Path(log) for log in unit.logs}
         return
     with tempfile.TemporaryDirectory(prefix="backemf-unit-") as folder:
-        yield _rows_of_table(unit, Path(folder)) if unit.column else _fetched(unit, Path(folder))
+        yield _rows_of_table(unit, Path(folder)) if unit.column else _fetch(unit, Path(folder))
 
 
-def _fetched(unit: Unit, folder: Path) -> dict[str, Path]:
+def _fetch(unit: Unit, folder: Path) -> dict[str, Path]:
     """Copies of what is elsewhere."""
     paths = {}
     for k, log in enumerate(unit.logs):
@@ -163,7 +163,7 @@ def row_of(unit: Unit, found: Fit, logs: Sequence[Log], joint: str = "") -> Row:
             "x": x.tolist(),
             "covariance": V[np.tril_indices(len(paths))].tolist(),
             "knee": [found.parameters[path].knee for path in paths],
-            "signed": [_signed(found, path) for path in paths],
+            "signed": [_has_sign(found, path) for path in paths],
             "above": [found.actuator.over(found.parameters[path].path) or "" for path in paths],
         },
         "training_mae": found.training_mae if found.training else None,
@@ -178,7 +178,7 @@ def row_of(unit: Unit, found: Fit, logs: Sequence[Log], joint: str = "") -> Row:
         ],
         "temperature": _temperature(logs),
         "supply": _mean(logs, "supply"),
-        "recorded": _recorded(unit),
+        "recorded": _recording_time(unit),
     }
 
 
@@ -191,7 +191,7 @@ def in_coordinates(found: Fit) -> tuple[np.ndarray, np.ndarray]:
     slopes = []
     for path in paths:
         base = values.get(over[path], found.actuator.parameters.get(over[path], 0.0))
-        scale = Coordinate(_signed(found, path), found.parameters[path].knee)
+        scale = Coordinate(_has_sign(found, path), found.parameters[path].knee)
         x.append(scale.inward(values[path] - base))
         slopes.append(scale.slope(values[path] - base))
     T = np.diag(slopes)
@@ -202,8 +202,8 @@ def in_coordinates(found: Fit) -> tuple[np.ndarray, np.ndarray]:
     return np.array(x), inward @ found.covariance @ inward.T
 
 
-def _signed(found: Fit, path: str) -> bool:
-    return found.actuator.traits(found.parameters[path].path)["signed"] is not None
+def _has_sign(fit: Fit, path: str) -> bool:
+    return fit.actuator.traits(fit.parameters[path].path)["signed"] is not None
 
 
 def _mean(logs: Sequence[Log], name: str) -> float | None:
@@ -216,7 +216,7 @@ def _temperature(logs: Sequence[Log]) -> float | None:
     return _mean(logs, "temperature")
 
 
-def _recorded(unit: Unit) -> float | None:
+def _recording_time(unit: Unit) -> float | None:
     """When it was recorded [s since 1970]: as the session says, or when its files were last written."""
     said = when(unit.session)
     if said is not None:

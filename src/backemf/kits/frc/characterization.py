@@ -14,7 +14,7 @@ import numpy as np
 from ... import store
 from ...errors import MissingValue, UnknownName
 from ...findings import Finding
-from ...tables import Displayed, Overview, digits_apart, number, table
+from ...tables import NotebookDisplay, Overview, digits_apart, number, table
 from .trials import Segment
 
 UNITS = {
@@ -31,7 +31,7 @@ Z = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gain(store.Noun):
+class FeedforwardGain(store.Noun, stored_as="Gain"):
     """One gain with its 95 % interval; no value where the tests do not determine it."""
 
     value: float | None
@@ -78,7 +78,7 @@ class Feedback(store.Noun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown(store.Noun):
+class PredictedSegment(store.Noun, stored_as="Shown"):
     """A segment of a run with its prediction, for plots."""
 
     segment: Segment
@@ -87,14 +87,14 @@ class Shown(store.Noun):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Characterization(Displayed, store.Noun):
+class Characterization(NotebookDisplay, store.Noun):
     """Gains of a mechanism, how sure they are, and what follows from them."""
 
     mechanism: str
     control: str
     method: str
     units: str
-    gains: Mapping[str, Gain]
+    gains: Mapping[str, FeedforwardGain]
     feedback: Mapping[str, Feedback]
     findings: tuple[Finding, ...]
     r2: float
@@ -111,7 +111,7 @@ class Characterization(Displayed, store.Noun):
     limit: float
     """Largest input that feedback may use."""
     tests: tuple[str, ...]
-    shown: tuple[Shown, ...] = field(default=(), repr=False, compare=False)
+    shown: tuple[PredictedSegment, ...] = field(default=(), repr=False, compare=False)
 
     def overview(self) -> Overview:
         rows = [(name, g.value, g.low, g.high, g.unit) for name, g in self.gains.items()]
@@ -154,16 +154,16 @@ class Characterization(Displayed, store.Noun):
         ]
         known = [f"{name} {number(value)}{short}" for name, value, short in facts if math.isfinite(value)]
         lines = [
-            *wrapped(f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}"),
+            *wrap_lines(f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}"),
             "",
             table(rows, ("gain", "value", "low 95%", "high 95%", "unit")),
             "",
-            *wrapped("; ".join(known)),
+            *wrap_lines("; ".join(known)),
         ]
         for name, loop in self.feedback.items():
-            lines += wrapped(f"{name.replace('_', ' ')} feedback: {self._loop(name, loop)}", "  ")
+            lines += wrap_lines(f"{name.replace('_', ' ')} feedback: {self._loop(name, loop)}", "  ")
         for f in self.findings:
-            lines += [*wrapped(f"- {f.code}: {f.text}", "  "), *wrapped(f"  {f.remedy}", "  ")]
+            lines += [*wrap_lines(f"- {f.code}: {f.text}", "  "), *wrap_lines(f"  {f.remedy}", "  ")]
         return "\n".join(lines)
 
     def _loop(self, name: str, loop: Feedback) -> str:
@@ -189,14 +189,14 @@ WIDTH = 80
 """Columns of a terminal."""
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def wrap_lines(text: str, indent: str = "") -> list[str]:
     """Lines that fit a terminal; all but the first are indented."""
     lead = text[: len(text) - len(text.lstrip())]
     how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(text.strip(), WIDTH, initial_indent=lead, subsequent_indent=indent or lead, **how)
 
 
-def _ends(gain: Gain) -> tuple[str, str, str]:
+def _ends(gain: FeedforwardGain) -> tuple[str, str, str]:
     """Value and both ends, with so many digits that they differ in two of them."""
     if gain.value is None:
         return "not determined", "-", "-"

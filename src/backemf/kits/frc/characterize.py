@@ -19,13 +19,13 @@ from ...findings import Finding
 from .characterization import (
     UNITS as UNITS,
     Characterization as Characterization,
-    Gain as Gain,
-    Shown as Shown,
+    FeedforwardGain as FeedforwardGain,
+    PredictedSegment as PredictedSegment,
     Z,
 )
 from .gain_fit import Interval, MechanismFit, fit_mechanism, gains_of, parts_of
 from .loop_gains import LoopRequest, loops_of, slow_loop
-from .mechanism_findings import fit_findings, gain_findings, mended, motion_findings, recording_findings
+from .mechanism_findings import fit_findings, gain_findings, mend_runs, motion_findings, recording_findings
 from .sysid_regression import one_step, sysid
 from .trials import CONTROLS, MECHANISMS, Segment, Trial, of_one, runs_from, segments_of, tests_in
 
@@ -149,7 +149,7 @@ def _with_turning(
     if width is not None:
         size, short = UNITS[straight.units]
         value, half = width[0] / size, Z * width[1] / size
-        gains["track_width"] = Gain(value=value, low=value - half, high=value + half, unit=short)
+        gains["track_width"] = FeedforwardGain(value=value, low=value - half, high=value + half, unit=short)
     feedback = {**straight.feedback, **{f"{name}_angular": f for name, f in turning.feedback.items()}}
     said = (*straight.findings, *(replace(f, text=f"turning: {f.text}") for f in turning.findings))
     shown = (*straight.shown, *turning.shown)
@@ -200,12 +200,12 @@ def _one(
     unit["offset"] = "rad"
     findings: list[Finding] = []
     if method == "simulation":
-        runs, findings = mended(runs)
-        segments, intervals, told = _simulated(runs, kind, size, findings, unit)
+        runs, findings = mend_runs(runs)
+        segments, intervals, told = _fit_simulation(runs, kind, size, findings, unit)
     else:
-        segments, intervals, told = [], *_regressed(runs, kind, method, size, median, threshold)
+        segments, intervals, told = [], *_regress(runs, kind, method, size, median, threshold)
     gains = {
-        name: Gain(value=value, low=low, high=high, unit=unit[name])
+        name: FeedforwardGain(value=value, low=low, high=high, unit=unit[name])
         for name, (value, low, high) in intervals.items()
     }
     findings += motion_findings(segments, gains, told["delay"], told["window"], size) if segments else ()
@@ -234,7 +234,7 @@ def _one(
     )
 
 
-def _timescale(gain: Gain, kV: float | None, kA: float | None, runs: Sequence[Trial]) -> float:
+def _timescale(gain: FeedforwardGain, kV: float | None, kA: float | None, runs: Sequence[Trial]) -> float:
     """kA / kV [s]; NaN where kV cannot be told from 0, or is so small that no test was long enough to show
     it."""
     if kA is None or not kV or (gain.low is not None and gain.low <= 0):
@@ -243,7 +243,7 @@ def _timescale(gain: Gain, kV: float | None, kA: float | None, runs: Sequence[Tr
     return kA / kV if kA / kV < LONG * longest else math.nan
 
 
-def _regressed(
+def _regress(
     runs: Sequence[Trial], kind: str, method: str, size: float, median: int, threshold: float | None
 ) -> tuple[dict[str, Interval], dict[str, Any]]:
     """(gains, how well they fit) by one of the regressions."""
@@ -259,7 +259,7 @@ def _regressed(
     return gains, {**told, "position_delay": math.nan, "window": None}
 
 
-def _simulated(
+def _fit_simulation(
     runs: Sequence[Trial], kind: str, size: float, findings: list[Finding], unit: Mapping[str, str]
 ) -> tuple[list[Segment], dict[str, Interval], dict[str, Any]]:
     """(segments, gains with intervals, how well they fit) by simulation; adds what the recordings show."""
@@ -273,10 +273,10 @@ def _simulated(
         remedy = findings[-1].remedy if findings else "record a longer test"
         raise MissingValue(f"nothing moves in {', '.join(r.name or r.test for r in runs)}; {remedy}")
     fit = fit_mechanism(segments, kind)
-    gains = {n: _scaled(n, interval, size) for n, interval in gains_of(fit, segments, kind).items()}
+    gains = {n: _scale_interval(n, interval, size) for n, interval in gains_of(fit, segments, kind).items()}
     findings += fit_findings(fit, _parts(fit, size, unit), gains, segments)
     pairs = zip(segments, fit.predicted, strict=True)
-    shown = tuple(Shown(segment=s, velocity=v, position=p) for s, (v, p) in pairs)
+    shown = tuple(PredictedSegment(segment=s, velocity=v, position=p) for s, (v, p) in pairs)
     errors = np.concatenate([s.segment.velocity - s.velocity for s in shown])
     return (
         segments,
@@ -297,12 +297,15 @@ def _parts(
 ) -> dict[str, dict[str, tuple[Interval, Interval, str]]]:
     """What the parts of the data that disagree say of each gain, in the chosen unit."""
     return {
-        split: {n: (_scaled(n, a, size), _scaled(n, b, size), unit[n]) for n, (a, b) in told.items()}
+        split: {
+            n: (_scale_interval(n, a, size), _scale_interval(n, b, size), unit[n])
+            for n, (a, b) in told.items()
+        }
         for split, told in parts_of(fit).items()
     }
 
 
-def _scaled(gain: str, interval: Interval, size: float) -> Interval:
+def _scale_interval(gain: str, interval: Interval, size: float) -> Interval:
     value, low, high = (None if x is None else x * _scale(gain, size) for x in interval)
     return value, low, high
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import MissingValue
-from ...logs.options import BETWEEN_HELP, MAP_HELP
-from ...options import Answer, Command, Options, Terminal, option, options, parse_file
+from ...logs.read_options import BETWEEN_HELP, MAP_HELP
+from ...options import Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 
 def mechanism_names() -> Sequence[str]:
@@ -144,7 +144,7 @@ def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
     if (o.settle is None) != (o.step is None):
         raise MissingValue("--settle and --step go together: settle a step of that size in that time")
     logged = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
-    name = o.name or _asked(logged, terminal)
+    name = o.name or _ask_mechanism(logged, terminal)
     same = ("units", "median", "threshold", "controller", "step", "loop", "limit", "max_error")
     same += ("max_velocity_error", "max_effort", "period", "delay", "control", "method")
     more = {word: getattr(o, word) for word in same}
@@ -161,7 +161,7 @@ def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
         if back is not None:
-            out["physics"] = {one: getattr(back, one) for one in back.units} | {"units": back.units}
+            out["physics"] = {unit: getattr(back, unit) for unit in back.units} | {"units": back.units}
             out["physics"] |= {"ratio": ratio, "motors": o.motors, "predicted": back.predicted}
             out["findings"] = [*out["findings"], *back.findings]
         return out
@@ -175,7 +175,7 @@ def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
     return Answer(content=content, text=text, findings=findings, written=[o.plot], figures=figures)
 
 
-def _asked(logged: Sequence[Any], terminal: Terminal) -> str | None:
+def _ask_mechanism(logged: Sequence[Any], terminal: Terminal) -> str | None:
     """The mechanism that a person at a terminal names, where the recordings are of several."""
     there = list(dict.fromkeys(log.mechanism for log in logged if log.mechanism))
     if len(there) < 2 or not terminal.attended:
@@ -205,16 +205,16 @@ def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
 
 def _physics(back: Any) -> str:
     from ...tables import number
-    from .characterization import wrapped
+    from .characterization import wrap_lines
 
     values = {name: (getattr(back, name), unit) for name, unit in back.units.items()}
     known = [f"{name} {number(v)} {unit}" for name, (v, unit) in values.items() if v is not None]
     predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
-    told = wrapped(f"behind the gains: {'; '.join(known)}", "  ")
-    told += wrapped(f"the motor alone predicts {predicted}", "  ")
+    told = wrap_lines(f"behind the gains: {'; '.join(known)}", "  ")
+    told += wrap_lines(f"the motor alone predicts {predicted}", "  ")
     for f in back.findings:
-        told += [*wrapped(f"- {f.code}: {f.text}", "  "), *wrapped(f"  {f.remedy}", "  ")]
+        told += [*wrap_lines(f"- {f.code}: {f.text}", "  "), *wrap_lines(f"  {f.remedy}", "  ")]
     return "\n".join(told)
 
 
-CHARACTERIZE = Command(CharacterizeOptions, characterize)
+CHARACTERIZE = CommandSpec(CharacterizeOptions, characterize)

@@ -19,8 +19,8 @@ import numpy as np
 
 from ...statistics import FEWEST, lag_alike, long_run
 from .characterization import Z
-from .trials import Segment, averaged, scatter_of
-from .unknowns import LONGEST_DELAY, Model
+from .trials import Segment, average_neighbours, scatter_of
+from .unknowns import LONGEST_DELAY, MechanismModel
 
 APART = 3.0
 """Parts of the data disagree where a gain differs by more than so many standard errors."""
@@ -44,12 +44,12 @@ class Split(NamedTuple):
 
 
 def covariance_of(
-    model: Model, x: np.ndarray, weights: Sequence[np.ndarray]
+    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """(covariance of the unknowns, directions without information, the input that each segment leaves
     unexplained), allowing for residuals that stay alike over time."""
-    pairs = [model.pushed(x, k) for k in range(len(model.segments))]
-    residuals = [model.measured(k) - y for k, (y, _) in enumerate(pairs)]
+    pairs = [model.push_slopes(x, k) for k in range(len(model.segments))]
+    residuals = [model.scaled_measurement(k) - y for k, (y, _) in enumerate(pairs)]
     slopes = [J[:, : model.n_all].copy() for _, J in pairs]
     bent = {j: [J[:, j].copy() for J in slopes] for j in model.held}
     for J in slopes:
@@ -62,7 +62,7 @@ def covariance_of(
     for i, j in enumerate(model.delays):
         known[i, j] = model.assumed
         meat[j, j] += model.assumed**2
-    inverse, directions = _inverted(np.concatenate([rows, known]), model.n)
+    inverse, directions = _invert(np.concatenate([rows, known]), model.n)
     # Never surer than independent samples would be: with few samples the long-run sum is noisy.
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
@@ -70,7 +70,7 @@ def covariance_of(
     for j, unsure in model.held.items():
         moved = inverse @ sum(J.T @ (w * c) for J, w, c in zip(slopes, weights, bent[j], strict=True))
         covariance = covariance + unsure**2 * np.outer(moved, moved)
-    left = [_left(model, k, r, pairs[k][1][:, -1]) for k, r in enumerate(residuals)]
+    left = [_unexplained_input(model, k, r, pairs[k][1][:, -1]) for k, r in enumerate(residuals)]
     for k, s in enumerate(model.segments):
         level = float(np.median(np.abs(s.input))) if not s.run.slow and one_way(model) else 0.0
         push = math.hypot(left[k], UNSURE * level)
@@ -85,13 +85,13 @@ def slow_ways(segments: Sequence[Segment]) -> tuple[bool, bool]:
     return any(np.any(v > 0.1) for v in slow), any(np.any(v < -0.1) for v in slow)
 
 
-def one_way(model: Model) -> bool:
+def one_way(model: MechanismModel) -> bool:
     """Whether only fast tests tell a weight from friction."""
     up, down = slow_ways(model.segments)
     return "kG" in model.names and up != down
 
 
-def _inverted(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _invert(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """(inverse of rows' rows, directions without information that concern the first n unknowns)."""
     R = np.linalg.qr(rows, mode="r")
     size = np.maximum(np.linalg.norm(R, axis=0), 1e-150)
@@ -105,7 +105,7 @@ def _inverted(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     return inverse, directions
 
 
-def _spread(model: Model, k: int, r: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def _spread(model: MechanismModel, k: int, r: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Covariance of the sum of a segment's scores."""
     s, n = model.segments[k], model.n_velocity(k)
     joint = _on_one_clock(s, scores) if n else scores
@@ -113,7 +113,7 @@ def _spread(model: Model, k: int, r: np.ndarray, scores: np.ndarray) -> np.ndarr
     return _short_sample(len(joint), span) * long_run(joint, span)
 
 
-def _left(model: Model, k: int, residuals: np.ndarray, push: np.ndarray) -> float:
+def _unexplained_input(model: MechanismModel, k: int, residuals: np.ndarray, push: np.ndarray) -> float:
     """The constant input that would move a segment as much as the model leaves of it beyond its noise: what
     is bent in the shape of a gain cannot be seen, and is taken to be as large as what can be."""
     n = model.n_velocity(k)
@@ -122,18 +122,18 @@ def _left(model: Model, k: int, residuals: np.ndarray, push: np.ndarray) -> floa
         return 0.0
     noise = max(scatter_of(r), scatter_of(r[::_CALM]) if n == 0 else 0.0)
     chance = noise**2 / _CALM * (1.0 + 4.0 * math.sqrt(2.0 * _CALM / len(r)))
-    seen = float(np.mean(averaged(r, _CALM) ** 2)) - chance
+    seen = float(np.mean(average_neighbours(r, _CALM) ** 2)) - chance
     return math.sqrt(max(seen, 0.0) / float(np.mean(D * D)))
 
 
-def disagreements(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> list[Split]:
+def disagreements(model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]) -> list[Split]:
     """Parts of the data that say something else of a gain than the other part does."""
     found = []
     for name, sides in _halves(model.segments, model):
         parts = [[w * one for w, one in zip(weights, side, strict=True)] for side in sides]
         if not _suspect(model, x, parts):
             continue
-        a, b = (_alone(model, x, part) for part in parts)
+        a, b = (_solve_part(model, x, part) for part in parts)
         away = np.abs(a[0] - b[0]) > APART * np.hypot(a[1], b[1])
         away = (away & np.isfinite(a[1] + b[1]))[: model.n]
         if away.any():
@@ -142,7 +142,7 @@ def disagreements(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) ->
 
 
 def _halves(
-    segments: Sequence[Segment], model: Model
+    segments: Sequence[Segment], model: MechanismModel
 ) -> Iterator[tuple[str, tuple[list[np.ndarray], list[np.ndarray]]]]:
     """Which residuals belong to either part, by segment."""
 
@@ -167,24 +167,26 @@ def _halves(
         yield "steps", (early, late)
 
 
-def _suspect(model: Model, x: np.ndarray, parts: Sequence[Sequence[np.ndarray]]) -> bool:
+def _suspect(model: MechanismModel, x: np.ndarray, parts: Sequence[Sequence[np.ndarray]]) -> bool:
     """Whether two parts pull the gains apart, to first order, by more than the noise of single samples lets
     them: then it is worth looking at each alone."""
     residuals, slopes = _linear(model, x)
     noise = max(scatter_of(r) for r in residuals)
     moves, chance = [], np.zeros(model.n_all)
     for part in parts:
-        inverse, blind = _told(model, slopes, part)
+        inverse, blind = _part_information(model, slopes, part)
         moves.append(inverse @ _pull(slopes, part, residuals))
         chance += np.diag(inverse) * noise**2 + np.where(blind, math.inf, 0.0)
     return bool(np.any((np.abs(moves[0] - moves[1]) > APART * np.sqrt(chance))[: model.n]))
 
 
-def _alone(model: Model, x: np.ndarray, part: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _solve_part(
+    model: MechanismModel, x: np.ndarray, part: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """(unknowns, their errors) by one part of the data; infinite where it says nothing."""
     y = model.solve(x, part, rounds=10)
     residuals, slopes = _linear(model, y)
-    inverse, blind = _told(model, slopes, part)
+    inverse, blind = _part_information(model, slopes, part)
     meat = np.zeros_like(inverse)
     for k, (J, w, r) in enumerate(zip(slopes, part, residuals, strict=True)):
         used = w > 0
@@ -194,20 +196,20 @@ def _alone(model: Model, x: np.ndarray, part: Sequence[np.ndarray]) -> tuple[np.
     return y, np.where(blind, math.inf, np.sqrt(spread))
 
 
-def _linear(model: Model, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _linear(model: MechanismModel, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Residuals and slopes, without those of what is held."""
-    residuals, slopes = model.linearised(x)
+    residuals, slopes = model.linearise(x)
     for J in slopes:
         J[:, list(model.held)] = 0.0
     return residuals, slopes
 
 
-def _told(
-    model: Model, slopes: Sequence[np.ndarray], part: Sequence[np.ndarray]
+def _part_information(
+    model: MechanismModel, slopes: Sequence[np.ndarray], part: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """(inverse, which unknowns a part says nothing about)."""
     rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, part, strict=True)])
-    inverse, lost = _inverted(rows, model.n)
+    inverse, lost = _invert(rows, model.n)
     sizes = np.abs(lost) / np.maximum(np.abs(lost).max(axis=1, keepdims=True), 1e-300)
     return inverse, np.any(sizes > 1e-3, axis=0)
 
@@ -291,7 +293,7 @@ class MechanismFit:
     """Parts of the data that disagree."""
 
 
-def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarray:
+def _first(segments: Sequence[Segment], model: MechanismModel, rcond: float) -> np.ndarray:
     """A start: the equation integrated over windows, which needs no derivative,
     at the delay that fits best."""
     best, start = math.inf, np.zeros(model.n + 1)
@@ -332,27 +334,28 @@ def _first(segments: Sequence[Segment], model: Model, rcond: float) -> np.ndarra
     return x
 
 
-def _weights(model: Model, x: np.ndarray) -> list[np.ndarray]:
+def _weights(model: MechanismModel, x: np.ndarray) -> list[np.ndarray]:
     """Scatter of each channel from its residuals, and less weight for what lies far outside."""
     residuals = [
-        (model.measured(k) - model.stacked(x, k), model.n_velocity(k)) for k in range(len(model.segments))
+        (model.scaled_measurement(k) - model.scaled_prediction(x, k), model.n_velocity(k))
+        for k in range(len(model.segments))
     ]
     v = np.concatenate([r[:n] for r, n in residuals]) * model.scale_v
     p = np.concatenate([r[n:] for r, n in residuals]) * model.scale_p
     n = max(len(v), len(p))
     share = n / max(n - model.n_all, 1)
     if len(v):
-        model.scale_v = max(_trimmed(v) * math.sqrt(share), model.floor_v)
+        model.scale_v = max(_trimmed_rms(v) * math.sqrt(share), model.floor_v)
     if len(p):
-        model.scale_p = max(_trimmed(p) * math.sqrt(share), model.floor_p)
+        model.scale_p = max(_trimmed_rms(p) * math.sqrt(share), model.floor_p)
     out = []
     for k in range(len(model.segments)):
-        r = np.abs(model.measured(k) - model.stacked(x, k))
+        r = np.abs(model.scaled_measurement(k) - model.scaled_prediction(x, k))
         out.append(np.where(r > _HUBER, _HUBER / np.maximum(r, 1e-300), 1.0))
     return out
 
 
-def _trimmed(r: np.ndarray) -> float:
+def _trimmed_rms(r: np.ndarray) -> float:
     """Root mean square without what lies beyond four times itself."""
     size = float(np.sqrt(np.mean(r * r)))
     inside = np.abs(r) <= _HUBER * size
@@ -361,7 +364,7 @@ def _trimmed(r: np.ndarray) -> float:
 
 def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
     """Estimate the gains of simple, elevator or arm from segments in motion."""
-    model = Model(segments, mechanism)
+    model = MechanismModel(segments, mechanism)
     ones = [np.ones(model.n_velocity(k) + len(s.position)) for k, s in enumerate(segments)]
     x = _best_start(model, ones)
     weights = _weights(model, x)
@@ -369,11 +372,11 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
         model.cut(_PIECE)
     x = model.solve(x, weights, rounds=15)
     weights = _weights(model, x)
-    model, x = _averaged(model, x, ones)
+    model, x = _average_velocity(model, x, ones)
     for _ in range(2):
         weights = _weights(model, x)
         x = model.solve(x, weights, rounds=15)
-    early, x = _caused(model, x, weights)
+    early, x = _find_delay(model, x, weights)
     weights = _weights(model, x) if early else weights
     covariance, singular, left = covariance_of(model, x, weights)
     predicted = []
@@ -401,7 +404,7 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
     )
 
 
-def _best_start(model: Model, weights: Sequence[np.ndarray]) -> np.ndarray:
+def _best_start(model: MechanismModel, weights: Sequence[np.ndarray]) -> np.ndarray:
     """The end of the start that leads after a few rounds, or of one that ends clearly below it: what leads
     early may run into the wrong valley, and among starts that run into one valley rounding must not choose.
     """
@@ -421,7 +424,9 @@ def _best_start(model: Model, weights: Sequence[np.ndarray]) -> np.ndarray:
     return x
 
 
-def _caused(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
+def _find_delay(
+    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]
+) -> tuple[float, np.ndarray]:
     """(by how much the motion would come before its cause [s], the fit in which it does not): a delay of less
     than 0 is held at 0, and unsure by as much."""
     before = {j: -float(x[j]) for j in model.delays if x[j] < -_ROUNDING}
@@ -433,19 +438,21 @@ def _caused(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple
     return max(before.values()), model.solve(x, weights, rounds=15)
 
 
-def _drifts(model: Model, x: np.ndarray) -> bool:
+def _drifts(model: MechanismModel, x: np.ndarray) -> bool:
     """Whether position leaves the prediction slowly, by more than its own noise:
     then its errors are the model's, not the sensor's."""
     near, all_ = 0.0, 1e-300
     for k in range(len(model.segments)):
-        r = (model.measured(k) - model.stacked(x, k))[model.n_velocity(k) :]
+        r = (model.scaled_measurement(k) - model.scaled_prediction(x, k))[model.n_velocity(k) :]
         near += float(r[1:] @ r[:-1]) if len(r) > 1 else 0.0
         all_ += float(r @ r)
     noise = max((s.noise_position for s in model.segments), default=0.0)
     return near / all_ > 0.8 and model.scale_p > 3 * noise
 
 
-def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tuple[Model, np.ndarray]:
+def _average_velocity(
+    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]
+) -> tuple[MechanismModel, np.ndarray]:
     """The same with a velocity that is a mean over a window, as many controllers report it,
     where that explains it better."""
     best = model.cost(x, weights)
@@ -454,7 +461,7 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
         return model, x
     chosen, there = model, x
     for window in (0.01, 0.05, 0.1):
-        other = Model(model.segments, model.mechanism, averaged=True)
+        other = MechanismModel(model.segments, model.mechanism, averaged=True)
         other.pieces, other.starts = model.pieces, model.starts
         other.scale_v, other.scale_p = model.scale_v, model.scale_p
         i = other.i_w if other.i_w is not None else 0
@@ -467,7 +474,9 @@ def _averaged(model: Model, x: np.ndarray, weights: Sequence[np.ndarray]) -> tup
     return chosen, there
 
 
-def _held_out(model: Model, x: np.ndarray, weights: Sequence[np.ndarray], length: float = 0.5) -> float:
+def _held_out(
+    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray], length: float = 0.5
+) -> float:
     """R^2 of velocity where each half of the half-second stretches is predicted from the other half."""
     error, total = 0.0, 0.0
     everything = np.concatenate([s.velocity for s in model.segments])

@@ -89,7 +89,7 @@ def preset_of(name: str | Preset) -> Preset:
     return PRESETS[name]
 
 
-def _timed(
+def _preset_times(
     preset: str | Preset, period: float | None, delay: float | None
 ) -> tuple[Preset, dict[str, float]]:
     """The preset, and its period and delay unless others are given."""
@@ -117,7 +117,7 @@ def _regulator(
     return K
 
 
-def _checked(**values: float) -> None:
+def _check_positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise InvalidValue(f"{name} is {value!r}; expected more than 0")
@@ -137,14 +137,14 @@ def velocity_gains(
 ) -> Feedback:
     """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
     A mechanism without inertia needs none. `units` are those of position and input, for the words."""
-    _checked(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
-    p, clock = _timed(preset, period, delay)
+    _check_positive(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
+    p, clock = _preset_times(preset, period, delay)
     K = 0.0
     if abs(kA) >= _NO_INERTIA:
         A, B = np.array([[-kV / kA]]), np.array([[1.0 / kA]])
         K = float(_regulator(A, B, [max_error], max_effort, **clock)[0, 0])
     off = f"{_with(max_error, units[0], '/s')} off is worth {_with(max_effort, units[1])}"
-    return p.feedback("velocity", (K, 0.0), _said(off, clock), **clock, encoder_factor=encoder_factor)
+    return p.feedback("velocity", (K, 0.0), _clock_words(off, clock), **clock, encoder_factor=encoder_factor)
 
 
 def position_gains(
@@ -161,13 +161,13 @@ def position_gains(
     units: tuple[str, str] = ("", ""),
 ) -> Feedback:
     """The regulator of position and velocity."""
-    _checked(
+    _check_positive(
         max_position_error=max_position_error,
         max_velocity_error=max_velocity_error,
         max_effort=max_effort,
         encoder_factor=encoder_factor,
     )
-    p, clock = _timed(preset, period, delay)
+    p, clock = _preset_times(preset, period, delay)
     errors = [max_position_error, max_velocity_error]
     if abs(kA) < _NO_INERTIA:
         K = _regulator(np.array([[0.0]]), np.array([[1.0]]), errors[:1], max_effort, **clock)
@@ -178,7 +178,7 @@ def position_gains(
         gains = (float(K[0, 0]), float(K[0, 1]))
     both = f"{_with(max_position_error, units[0])} and {_with(max_velocity_error, units[0], '/s')}"
     more = {"settles": settling_time(kV, kA, *gains), "encoder_factor": encoder_factor}
-    design = _said(f"{both} off are worth {_with(max_effort, units[1])}", clock)
+    design = _clock_words(f"{both} off are worth {_with(max_effort, units[1])}", clock)
     return p.feedback("position", gains, design, **clock, **more)
 
 
@@ -186,7 +186,7 @@ def _with(value: float, unit: str, per: str = "") -> str:
     return f"{value:g} {unit}{per}" if unit else f"{value:g}"
 
 
-def _said(off: str, clock: Mapping[str, float]) -> str:
+def _clock_words(off: str, clock: Mapping[str, float]) -> str:
     """What a regulator was made for, in words."""
     return f"LQR: {off}; every {1e3 * clock['period']:g} ms, measured {1e3 * clock['delay']:g} ms late"
 
@@ -227,8 +227,8 @@ def settle(
     A position loop also pushes with kS towards its target until it is there; velocity gets kS from the
     feedforward.
     """
-    p, clock = _timed(preset, period, delay)
-    _checked(time=time, step=abs(step), limit=limit, kA=kA, period=clock["period"])
+    p, clock = _preset_times(preset, period, delay)
+    _check_positive(time=time, step=abs(step), limit=limit, kA=kA, period=clock["period"])
     lag = clock["delay"] + 0.5 * clock["period"]
     size, spare = abs(step), 0.99 * limit - kS  # a hair below the limit
     note = ""
@@ -248,7 +248,7 @@ def settle(
         reach = min(rate, math.sqrt(spare / (size * kA)), 0.3 / lag)
         K = (kA * reach * reach, max(0.0, 2 * kA * reach - kV))
         if K[1] == 0.0:
-            K_0, note = _damped(kV, kA, time, spare / size, lag)
+            K_0, note = _damped_gain(kV, kA, time, spare / size, lag)
             K, reach = (K_0, 0.0), rate
     else:
         raise UnknownName("loop", loop, ("position", "velocity"))
@@ -262,7 +262,7 @@ def settle(
     return p.feedback(loop, K, design, **clock, note=note, step=step, against_friction=against)
 
 
-def _damped(kV: float, kA: float, time: float, most: float, lag: float) -> tuple[float, str]:
+def _damped_gain(kV: float, kA: float, time: float, most: float, lag: float) -> tuple[float, str]:
     """(gain, note) where the mechanism damps itself: kA s^2 + kV s + K_0, its slow pole at the wanted rate.
     `most` is the gain that the input's limit allows."""
     slow = min(4.0 / time, kV / (2 * kA), 0.3 / lag)
@@ -306,7 +306,7 @@ def step_response(
     the feedforward holds the target (velocity) or gravity (position)."""
     pass
 
-    _checked(kA=kA, limit=limit, duration=duration)
+    _check_positive(kA=kA, limit=limit, duration=duration)
     mechanism = Mechanism(friction=kS, effort_per_velocity=kV, effort_per_acceleration=kA, gravity=kG)
     n = max(2, math.ceil(duration / feedback.period))
     fine = max(1, math.ceil(feedback.period / 0.001))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...engine.compile.kernels import Kernels, kernels
-from ...engine.rows import Held, held
+from ...engine.rows import HeldInputs, hold_inputs
 from ...engine.system import Results, Row
 from ...physics.maths import SMALL, Scalar, absolute, cos, expm1, log1p, mean_decay, side, sin, where
 from ...physics.quantity import Part, parameters, part, quantity, structure, substitute
@@ -162,7 +162,7 @@ LONGEST = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampled:
+class SampledMotion:
     """The motion at some moments, a row each: position, velocity and acceleration, and their derivatives."""
 
     values: np.ndarray
@@ -175,7 +175,7 @@ class Sampled:
 
 def _rows(
     input_time: np.ndarray, input: np.ndarray, begin: float, moments: Sequence[np.ndarray], turning: bool
-) -> tuple[Held, list[np.ndarray]]:
+) -> tuple[HeldInputs, list[np.ndarray]]:
     """Intervals between everything that happens, and where each moment lies among their ends."""
     late = [np.maximum(m, begin) for m in moments]
     end = max((float(m[-1]) for m in late if len(m)), default=begin)
@@ -190,7 +190,7 @@ def _rows(
         else []
     )
     acting = np.clip(np.searchsorted(input_time, times, side="right") - 1, 0, len(input) - 1)
-    return held(input[acting][:, None], np.diff(times)), places
+    return hold_inputs(input[acting][:, None], np.diff(times)), places
 
 
 def _parameters(gains: Sequence[float], gravity: Sequence[float]) -> tuple[list[float], bool]:
@@ -245,7 +245,7 @@ def sensitive_motion(
     gains: tuple[float, float, float],
     gravity: tuple[float, float, float],
     turning: bool,
-) -> list[Sampled]:
+) -> list[SampledMotion]:
     """Everything at several sets of moments of one motion.
     `turning` asks for the columns of an arm even where its gravity is 0."""
     p = [*gains, gravity[0], *(gravity[1:] if turning else ())]
@@ -253,5 +253,6 @@ def sensitive_motion(
     values, slopes = mechanism_kernels(turning).sensitivities(p, start[1:], rows)
     begun = [(m >= start[0]).astype(float) for m in moments]
     return [
-        Sampled(values=values[at], slopes=slopes[at], moving=b) for at, b in zip(places, begun, strict=True)
+        SampledMotion(values=values[at], slopes=slopes[at], moving=b)
+        for at, b in zip(places, begun, strict=True)
     ]

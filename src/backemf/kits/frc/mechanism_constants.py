@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...analysis import conversion
-from ...analysis.feedforward import geared
+from ...analysis.feedforward import gear_motors
 from ...errors import MissingValue, UnknownName
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
@@ -93,9 +93,9 @@ def theoretical(
 ) -> Feedforward:
     """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
     linear axis ratio is rotor radians per metre."""
-    one = Actuator(motor=motor_named(motor), friction=Coulomb(coulomb=motor_friction))
+    actuator = Actuator(motor=motor_named(motor), friction=Coulomb(coulomb=motor_friction))
     gains = conversion.gains(
-        one,
+        actuator,
         ratio=ratio,
         inertia=inertia,
         n_motors=n_motors,
@@ -118,7 +118,7 @@ def physics(
     """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
     gives the effective resistance."""
     m = motor_named(motor)
-    line, rotors = geared(Actuator(motor=m), ratio, n_motors)
+    line, rotors = gear_motors(Actuator(motor=m), ratio, n_motors)
     size = UNITS[measured.units][0]
     values = {name: gain.value for name, gain in measured.gains.items()}
     kS, kV, kA = values.get("kS"), values.get("kV"), values.get("kA")
@@ -277,10 +277,10 @@ def _plant(
     known["radius"] = ("1_m, " if language == "c++" else "1.0, ") if kind == "Elevator" else ""
     head, last = _PLANTS[language]
     drum = " a drum of 1 m, for a gearing per metre;" if kind == "Elevator" else ""
-    return ["", f"simulation:{drum} friction is not in it", *_broken(head.format(**known) + last)]
+    return ["", f"simulation:{drum} friction is not in it", *_break_call(head.format(**known) + last)]
 
 
-def _broken(call: str) -> list[str]:
+def _break_call(call: str) -> list[str]:
     """A call in lines that fit a terminal behind a mark of comment."""
     if len(call) <= _WIDTH:
         return [call]
@@ -340,7 +340,7 @@ def _java(rows: list[Row], mechanism: str) -> list[str]:
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism]
         gains = ", ".join(f"Constants.{name}" for name in _order(mechanism))
-        lines += [f"// {line}" for line in _broken(f"{kind} feedforward = new {kind}({gains});")]
+        lines += [f"// {line}" for line in _break_call(f"{kind} feedforward = new {kind}({gains});")]
     return lines
 
 
@@ -354,7 +354,7 @@ def _cpp(rows: list[Row], mechanism: str) -> list[str]:
         scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / {one}", "kA": f"1_V * 1_s * 1_s / {one}"}
         template = f"<{motion}>" if kind == "SimpleMotorFeedforward" else ""
         gains = ", ".join(f"constants::{name} * {scale[name]}" for name in _order(mechanism))
-        lines += [f"// {line}" for line in _broken(f"frc::{kind}{template} feedforward{{{gains}}};")]
+        lines += [f"// {line}" for line in _break_call(f"frc::{kind}{template} feedforward{{{gains}}};")]
     return lines
 
 
@@ -363,5 +363,5 @@ def _python(rows: list[Row], mechanism: str) -> list[str]:
     if _has_object(rows, mechanism):
         kind = _CLASSES[mechanism].replace("MotorFeedforward", "MotorFeedforwardMeters")
         call = f"feedforward = wpimath.controller.{kind}({', '.join(_order(mechanism))})"
-        lines += [f"# {line}" for line in _broken(call)]
+        lines += [f"# {line}" for line in _break_call(call)]
     return lines

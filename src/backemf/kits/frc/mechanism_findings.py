@@ -11,10 +11,10 @@ import numpy as np
 
 from ...findings import Finding, finding
 from ...tables import interval, number
-from .characterization import Gain
+from .characterization import FeedforwardGain
 from .gain_fit import UNSURE, Interval, MechanismFit, slow_ways
 from .mechanism import motion
-from .trials import Segment, Trial, averaged, input_before, moving, tests_in
+from .trials import Segment, Trial, average_neighbours, input_before, moving, tests_in
 from .unknowns import DELAY_ASSUMED
 
 _FACTORS = {
@@ -37,13 +37,14 @@ _BROWN_OUT = 6.8
 """An FRC controller cuts its outputs below this supply [V]."""
 
 
-def mended(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
+def mend_runs(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     """Runs with signs that agree and positions in the unit of their velocities,
     and what had to be changed."""
     runs, findings = list(runs), [*_direction(runs)]
-    power = sum(float(np.sum(_held(r) * r.velocity)) for r in runs)
+    power = sum(float(np.sum(_held_input(r) * r.velocity)) for r in runs)
     size = math.sqrt(
-        sum(float(np.sum(_held(r) ** 2)) for r in runs) * sum(float(np.sum(r.velocity**2)) for r in runs)
+        sum(float(np.sum(_held_input(r) ** 2)) for r in runs)
+        * sum(float(np.sum(r.velocity**2)) for r in runs)
     )
     if size > 0 and power < -0.3 * size:
         text = (
@@ -78,13 +79,13 @@ def mended(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
 
 def _direction(runs: Sequence[Trial]) -> Iterator[Finding]:
     """Tests whose input has the other sign than their name says."""
-    wrong = []
+    mistakes = []
     for run in runs:
         towards = float(np.mean(run.input)) * (1 if run.test.endswith("forward") else -1)
         if towards < -0.05 * float(np.max(np.abs(run.input))):
-            wrong.append(run.test)
-    if wrong:
-        text = f"{', '.join(wrong)}: the input has the other sign than the test's name says."
+            mistakes.append(run.test)
+    if mistakes:
+        text = f"{', '.join(mistakes)}: the input has the other sign than the test's name says."
         remedy = "nothing for the gains; check which test was run, or the sign of the input"
         yield finding("test_direction", text, remedy)
 
@@ -96,7 +97,7 @@ def _why(ratio: float) -> str:
     return f", as {_FACTORS[near]} would give" if off[near] < 0.1 else ""
 
 
-def _held(run: Trial) -> np.ndarray:
+def _held_input(run: Trial) -> np.ndarray:
     """The input in force at each sample of velocity."""
     at = np.searchsorted(run.time, run.velocity_time, side="right") - 1
     return run.input[np.clip(at, 0, len(run.input) - 1)]
@@ -198,7 +199,11 @@ def _supply(runs: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def motion_findings(
-    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, window: float | None, size: float
+    segments: Sequence[Segment],
+    gains: Mapping[str, FeedforwardGain],
+    delay: float,
+    window: float | None,
+    size: float,
 ) -> Iterator[Finding]:
     """What the simulation of the mechanism shows: delays, and a mechanism that sticks. `size` is the unit of
     the gains in SI."""
@@ -221,7 +226,7 @@ def motion_findings(
 
 
 def _stiction(
-    segments: Sequence[Segment], gains: Mapping[str, Gain], delay: float, size: float
+    segments: Sequence[Segment], gains: Mapping[str, FeedforwardGain], delay: float, size: float
 ) -> Iterator[Finding]:
     """A slow test that is seen to move later than dry friction alone lets it."""
     kS, kV, kA = (gains[name].value for name in ("kS", "kV", "kA"))
@@ -259,7 +264,7 @@ def _later(
     if not math.isfinite(s.breakaway) or not np.any(push >= 0):
         return None
 
-    def seen(held: float, clear: float) -> float:
+    def visible_push(held: float, clear: float) -> float:
         """The push at which it is seen to move, where it is held up to another one."""
         at = np.flatnonzero(push >= held)
         if not len(at):
@@ -274,7 +279,7 @@ def _later(
             gravity=(kG, 0.0, 0.0),
             velocity_delay=delay,
         )
-        first = moving(averaged(v, s.width), clear)
+        first = moving(average_neighbours(v, s.width), clear)
         if first is None:
             return math.inf
         first = min(first + s.width // 2, len(t) - 1) if s.width > 1 else first
@@ -283,18 +288,20 @@ def _later(
     def excess(clear: float) -> float:
         was = way * (s.breakaway - kG)
         low, high = kS, max(was, kS)
-        if seen(low, clear) >= was:
+        if visible_push(low, clear) >= was:
             return 0.0
         for _ in range(12):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if seen(middle, clear) < was else (low, middle)
+            low, high = (middle, high) if visible_push(middle, clear) < was else (low, middle)
         return high - kS
 
     noise = s.noise_velocity / math.sqrt(s.width)
     return excess(s.clear), excess(s.clear + NOISY * noise)
 
 
-def gain_findings(gains: Mapping[str, Gain], mechanism: str, runs: Sequence[Trial]) -> Iterator[Finding]:
+def gain_findings(
+    gains: Mapping[str, FeedforwardGain], mechanism: str, runs: Sequence[Trial]
+) -> Iterator[Finding]:
     """Gains that are not determined, or negative."""
     for name, gain in gains.items():
         if gain.value is None:
@@ -398,12 +405,12 @@ def _too_early(fit: MechanismFit) -> Iterator[Finding]:
 
 def _disagreements(parts: Mapping[str, Mapping[str, tuple[Interval, Interval, str]]]) -> Iterator[Finding]:
     """Parts of the data that give different gains."""
-    for name, told in parts.items():
+    for name, part in parts.items():
         code, one, other, remedy = PARTS[name]
-        clear = {g: t for g, t in told.items() if _clearly(t)}
+        clear = {g: t for g, t in part.items() if _clearly(t)}
         if clear:
             said = "; ".join(
-                f"{g} is {_spelled(a)} {one} and {_spelled(b)} {other} [{unit}]"
+                f"{g} is {_interval_words(a)} {one} and {_interval_words(b)} {other} [{unit}]"
                 for g, (a, b, unit) in clear.items()
             )
             text = f"{said}. The intervals hold both."
@@ -416,8 +423,8 @@ def _clearly(told: tuple[Interval, Interval, str]) -> bool:
     return a is not None and b is not None and abs(a - b) > CLEARLY * max(abs(a), abs(b))
 
 
-def _spelled(told: Interval) -> str:
-    value, low, high = told
+def _interval_words(given_interval: Interval) -> str:
+    value, low, high = given_interval
     if value is None or low is None or high is None:
         return "unknown"
     return f"{number(value)} ({interval(low, high, 'to')})"

@@ -73,7 +73,7 @@ def _recordings(
 ) -> list[Recording]:
     t = table[:, 0]
 
-    def made(
+    def make_recording(
         part: str, volts: np.ndarray, position: np.ndarray, velocity: np.ndarray, size: float, in_unit: str
     ) -> Recording:
         channels = (
@@ -86,12 +86,16 @@ def _recordings(
         return Recording.of(path, FORMAT, channels, name, notes=(f"rotations read as {note}",))
 
     if table.shape[1] == 4:
-        return [made("", table[:, 1], table[:, 2], table[:, 3], scale, unit)]
+        return [make_recording("", table[:, 1], table[:, 2], table[:, 3], scale, unit)]
     left, right, l_pos, r_pos, l_vel, r_vel, angle, rate = table[:, 1:].T
     turning = float(np.sum(left * right)) < 0
     word = " turning" if turning else ""
     sides = [
-        made(f"left{word}", left, l_pos, l_vel, scale, unit),
-        made(f"right{word}", right, r_pos, r_vel, scale, unit),
+        make_recording(f"left{word}", left, l_pos, l_vel, scale, unit),
+        make_recording(f"right{word}", right, r_pos, r_vel, scale, unit),
     ]
-    return [*sides, made("angular", 0.5 * (right - left), angle, rate, 1.0, "rad")] if turning else sides
+    return (
+        [*sides, make_recording("angular", 0.5 * (right - left), angle, rate, 1.0, "rad")]
+        if turning
+        else sides
+    )

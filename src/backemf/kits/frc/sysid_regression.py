@@ -21,7 +21,7 @@ _LONGEST_STEP = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resampled:
+class ResampledTrial:
     """One test, all of it on the clock of its input."""
 
     time: np.ndarray
@@ -35,12 +35,12 @@ class Resampled:
     def __len__(self) -> int:
         return len(self.time)
 
-    def keep(self, which: np.ndarray | slice) -> Resampled:
-        return Resampled(**{name: column[which] for name, column in vars(self).items()})
+    def keep(self, which: np.ndarray | slice) -> ResampledTrial:
+        return ResampledTrial(**{name: column[which] for name, column in vars(self).items()})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression:
+class GainRegression:
     """Gains in the units of the rows, and how well acceleration is explained."""
 
     gains: Mapping[str, float]
@@ -51,11 +51,11 @@ class Regression:
     """Mean of the velocity delays of the dynamic tests [s]; found, not used."""
 
 
-def resampled(run: Trial) -> Resampled:
+def resample(run: Trial) -> ResampledTrial:
     """Position and velocity interpolated to the input's clock, the last sample spent on the last step."""
     t = run.time
     still = np.zeros(len(t) - 1)
-    return Resampled(
+    return ResampledTrial(
         time=t[:-1],
         input=run.input[:-1],
         position=np.interp(t[:-1], run.position_time, run.position) if len(run.position) else still,
@@ -90,7 +90,7 @@ def median_filter(v: np.ndarray, window: int) -> np.ndarray:
     return out
 
 
-def differentiate(rows: Resampled) -> Resampled:
+def differentiate(rows: ResampledTrial) -> ResampledTrial:
     """Acceleration by central differences at the mean step; 0 at the end."""
     usual = rows.step[(rows.step > 0) & (rows.step < _LONGEST_STEP)]
     v, h = rows.velocity, float(np.mean(usual))
@@ -100,11 +100,11 @@ def differentiate(rows: Resampled) -> Resampled:
     return replace(rows, acceleration=a)
 
 
-def filtered(
+def filter_trials(
     runs: Mapping[str, Trial], *, median: int = 1, threshold: float | None = None
-) -> tuple[dict[str, Resampled], float]:
+) -> tuple[dict[str, ResampledTrial], float]:
     """The four tests filtered and trimmed, and the mean velocity delay of the dynamic ones."""
-    tests = {test: resampled(run) for test, run in runs.items()}
+    tests = {test: resample(run) for test, run in runs.items()}
     slow = [rows for test, rows in tests.items() if test.startswith("quasistatic")]
     if threshold is None:
         threshold = min((noise_floor(rows.velocity) for rows in slow), default=0.0)
@@ -130,8 +130,8 @@ def filtered(
 
 
 def _trim_step(
-    test: str, rows: Resampled, shortest: float, duration: float
-) -> tuple[Resampled, float, float, float]:
+    test: str, rows: ResampledTrial, shortest: float, duration: float
+) -> tuple[ResampledTrial, float, float, float]:
     on = np.flatnonzero(np.abs(rows.input) > 0)
     if len(on) == 0:
         raise InvalidValue(f"{test}: the input is 0 throughout")
@@ -181,7 +181,7 @@ def regress(
     return gains, 1 - (1 - explained) * (n - 1) / max(n - p, 1)
 
 
-def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: float) -> Regression:
+def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: float) -> GainRegression:
     """The same least squares without filters or trimming: from each sample to the next, wherever the velocity
     reaches the threshold.
 
@@ -191,7 +191,7 @@ def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: flo
     """
     parts = []
     for run in runs:
-        rows = resampled(run)
+        rows = resample(run)
         change = np.diff(np.interp(run.time, run.velocity_time, run.velocity))
         columns = np.stack([rows.velocity, rows.input, change, rows.position, rows.step])
         parts.append(columns[:, np.abs(rows.velocity) >= threshold])
@@ -203,12 +203,12 @@ def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: flo
         )
     a = change / float(np.mean(steps))
     gains, r2 = regress(velocity, u, a, mechanism, position)
-    return Regression(gains=gains, r2=r2, n=len(a), delay=math.nan)
+    return GainRegression(gains=gains, r2=r2, n=len(a), delay=math.nan)
 
 
 def sysid(
     runs: Sequence[Trial], mechanism: str = "simple", *, median: int = 1, threshold: float | None = None
-) -> Regression:
+) -> GainRegression:
     """Gains as the classic tool finds them: the first run of each of the four tests,
     all of which it needs."""
     if mechanism not in MECHANISMS:
@@ -222,10 +222,10 @@ def sysid(
             f"the classic regression needs all four tests; missing: {', '.join(missing)}. The default method"
             " takes any subset"
         )
-    tests, delay = filtered(first, median=median, threshold=threshold)
+    tests, delay = filter_trials(first, median=median, threshold=threshold)
     velocity, u, a, position = (
         np.concatenate([getattr(rows, name) for rows in tests.values()])
         for name in ("velocity", "input", "acceleration", "position")
     )
     gains, r2 = regress(velocity, u, a, mechanism, position)
-    return Regression(gains=gains, r2=r2, n=len(velocity), delay=delay)
+    return GainRegression(gains=gains, r2=r2, n=len(velocity), delay=delay)

@@ -238,14 +238,14 @@ def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
     for width in (1, 3, 7, 15, 31, 61):
         if width > len(v) // 8:
             break
-        smooth = averaged(v, width)
+        smooth = average_neighbours(v, width)
         noise = scatter_of(smooth[::width])
         if noise < 0.01 * float(np.max(np.abs(smooth))):
             break
     return smooth, noise, width
 
 
-def averaged(v: np.ndarray, width: int) -> np.ndarray:
+def average_neighbours(v: np.ndarray, width: int) -> np.ndarray:
     """Each sample with its neighbours, as many as there are."""
     ends = np.concatenate([np.full(width // 2, v[0]), v, np.full(width // 2, v[-1])])
     return np.convolve(ends, np.full(width, 1.0 / width), mode="valid")

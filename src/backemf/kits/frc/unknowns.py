@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .mechanism import Sampled, motion, positions, sensitive_motion
+from .mechanism import SampledMotion, motion, positions, sensitive_motion
 from .trials import Segment
 
 FLOOR = 1e-4
@@ -19,7 +19,7 @@ DELAY_ASSUMED = 0.02
 """Standard error of the delay, about 0, where no step tells it [s]."""
 
 
-class Model:
+class MechanismModel:
     """Unknowns -> weighted residuals and their derivatives.
 
     The unknowns: gains (kA by its logarithm), delays of velocity and position, the window of an averaged
@@ -107,7 +107,7 @@ class Model:
         v0 = float(x[i_v])  # what was averaged began before the segment did: as fast as at its beginning
         return float(s.velocity_time[0]) - self._delay(x, k)[1] - w, p0 - w * v0, v0
 
-    def _driven(self, x: np.ndarray, k: int) -> dict[str, Any]:
+    def _segment_motion(self, x: np.ndarray, k: int) -> dict[str, Any]:
         """How a segment's motion begins, and what it answers to."""
         gains, gravity = self.gains(x)
         return {"start": self._begin(x, k), "gains": gains, "gravity": gravity}
@@ -126,7 +126,7 @@ class Model:
     def one(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Velocity and position of a segment, the position's constant not yet adjusted;
         no velocity where position says it all."""
-        s, how, moments = self.segments[k], self._driven(x, k), self._moments(x, k)
+        s, how, moments = self.segments[k], self._segment_motion(x, k), self._moments(x, k)
         if self.uses_velocity[k] and self.i_w is None:
             return motion(s.time, s.input, velocity_time=moments[0], position_time=moments[1], **how)
         *ends, p = positions(s.time, s.input, moments=moments, **how)
@@ -140,18 +140,18 @@ class Model:
         step = float(np.median(np.diff(s.position_time)))
         between = len(s.velocity) and np.min(np.abs(s.position_time - s.velocity_time[-1])) > 0.25 * step
         ends = s.velocity_time - d + (0.5 * step if between else 0.0)
-        new, old = positions(s.time, s.input, moments=[ends, ends - step], **self._driven(x, k))
+        new, old = positions(s.time, s.input, moments=[ends, ends - step], **self._segment_motion(x, k))
         return (new - old) / step
 
     def slopes(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """(prediction, its derivatives in the unknowns) of a segment, over the scatter of its channels."""
-        y, J = self.pushed(x, k)
+        y, J = self.push_slopes(x, k)
         return y, J[:, : self.n_all]
 
-    def pushed(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def push_slopes(self, x: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The same with one more derivative: in a constant that is taken off the input."""
         s, i_v, i_p = self.segments[k], self.i_v0[k], self.i_p0[k]
-        how = self._driven(x, k)
+        how = self._segment_motion(x, k)
         begin, kA = how["start"], how["gains"][2]
         moments = [*self._moments(x, k), np.array([begin[0]])]
         *seen, first = sensitive_motion(s.time, s.input, moments=moments, turning=self.turning, **how)
@@ -171,21 +171,23 @@ class Model:
             if self.i_w is not None:
                 L[p_row, i_v], L[p_row, self.i_w], L[time, self.i_w] = -float(x[self.i_w]), -v0, -1.0
 
-        def along(part: Sampled, row: int, late: Sequence[int | None]) -> np.ndarray:
+        def chain_slopes(part: SampledMotion, row: int, late: Sequence[int | None]) -> np.ndarray:
             there = L.copy()
             there[moment, [i for i in late if i is not None]] = -1.0
             of_time = -(part.slopes[:, row, p_row] * v0 + part.slopes[:, row, v_row] * a0)
             rates = part.moving * np.stack([part.values[:, row + 1], of_time])
             return np.concatenate([part.slopes[:, row, :], rates.T], axis=1) @ there
 
-        p, J_p = seen[-1].values[:, 0], along(seen[-1], 0, [self.i_dp])
+        p, J_p = seen[-1].values[:, 0], chain_slopes(seen[-1], 0, [self.i_dp])
         out = [(self.level(p, k) / self.scale_p, self.level(J_p, k) / self.scale_p)]
         if len(seen) == 2:
-            out.insert(0, (seen[0].values[:, 1] / self.scale_v, along(seen[0], 1, [i_d]) / self.scale_v))
+            out.insert(
+                0, (seen[0].values[:, 1] / self.scale_v, chain_slopes(seen[0], 1, [i_d]) / self.scale_v)
+            )
         elif len(seen) == 3 and self.i_w is not None:
             w = float(x[self.i_w])
             v = (seen[0].values[:, 0] - seen[1].values[:, 0]) / w
-            J = (along(seen[0], 0, [i_d]) - along(seen[1], 0, [i_d, self.i_w])) / w
+            J = (chain_slopes(seen[0], 0, [i_d]) - chain_slopes(seen[1], 0, [i_d, self.i_w])) / w
             J[:, self.i_w] -= v / w
             out.insert(0, (v / self.scale_v, J / self.scale_v))
         return np.concatenate([y for y, _ in out]), np.concatenate([J for _, J in out])
@@ -208,7 +210,7 @@ class Model:
                 number = np.floor((s.position_time - s.position_time[0]) / length)
                 self.pieces[k] = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
 
-    def stacked(self, x: np.ndarray, k: int) -> np.ndarray:
+    def scaled_prediction(self, x: np.ndarray, k: int) -> np.ndarray:
         """Prediction of a segment over the scatter of its channels."""
         v, p = self.one(x, k)
         return np.concatenate([v / self.scale_v, self.level(p, k) / self.scale_p])
@@ -217,20 +219,20 @@ class Model:
         """How many of a segment's residuals are velocities; they come first."""
         return len(self.segments[k].velocity) if self.uses_velocity[k] else 0
 
-    def measured(self, k: int) -> np.ndarray:
+    def scaled_measurement(self, k: int) -> np.ndarray:
         s = self.segments[k]
         v = s.velocity[: self.n_velocity(k)]
         return np.concatenate([v / self.scale_v, self.level(s.position, k) / self.scale_p])
 
-    def linearised(self, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def linearise(self, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(residuals, derivatives of the prediction) by segment."""
         pairs = [self.slopes(x, k) for k in range(len(self.segments))]
-        return [self.measured(k) - y for k, (y, _) in enumerate(pairs)], [J for _, J in pairs]
+        return [self.scaled_measurement(k) - y for k, (y, _) in enumerate(pairs)], [J for _, J in pairs]
 
     def cost(self, x: np.ndarray, weights: Sequence[np.ndarray]) -> float:
         total = 0.0
         for k in range(len(self.segments)):
-            r = self.measured(k) - self.stacked(x, k)
+            r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
             with np.errstate(over="ignore"):  # gains that run away cost infinitely much
                 total += float(np.sum(weights[k] * r * r))
         total += sum((self.assumed * float(x[j])) ** 2 for j in self.delays)
@@ -240,7 +242,7 @@ class Model:
         """Levenberg and Marquardt's descent, scaled by the derivatives."""
         damping, best = 1e-3, self.cost(x, weights)
         for _ in range(rounds):
-            residuals, slopes = self.linearised(x)
+            residuals, slopes = self.linearise(x)
             A, b = np.zeros((self.n_all, self.n_all)), np.zeros(self.n_all)
             for J, w, r in zip(slopes, weights, residuals, strict=True):
                 A += (J * w[:, None]).T @ J
@@ -261,7 +263,7 @@ class Model:
                 except np.linalg.LinAlgError:  # nothing moves with these gains: nothing to learn from them
                     return x
                 step[2] = np.clip(step[2], -1.5, 1.5)
-                trial = self._bounded(x + step)
+                trial = self._bound(x + step)
                 cost = self.cost(trial, weights)
                 if cost < best:
                     break
@@ -274,7 +276,7 @@ class Model:
                 break
         return x
 
-    def _bounded(self, x: np.ndarray) -> np.ndarray:
+    def _bound(self, x: np.ndarray) -> np.ndarray:
         x = x.copy()
         x[0] = np.clip(x[0], -self.effort, self.effort)
         size = math.log(self.effort / self.span)

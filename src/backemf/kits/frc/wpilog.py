@@ -57,7 +57,7 @@ class Series:
     times: list[float] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
 
-    def sorted(self) -> tuple[np.ndarray, list[Any]]:
+    def in_order(self) -> tuple[np.ndarray, list[Any]]:
         """Times [s] and values in order; of several at one moment, the last written."""
         order = sorted(range(len(self.times)), key=self.times.__getitem__)
         last = {self.times[i]: i for i in order}
@@ -206,7 +206,7 @@ def whole(path: Path, logged: Iterable[Series], keep: Keep = everything, unclear
 def _channels(series: Series) -> list[Channel]:
     if series.type not in _FORMATS or not series.values:
         return []
-    times, values = series.sorted()
+    times, values = series.in_order()
     known = {"unit": unit_of(series.metadata), "time": times}
     if not series.type.endswith("[]"):
         return [Channel.of(series.name, values, **known)]
@@ -227,7 +227,7 @@ def write_wpilog(
     first all starts, then the records as they are given."""
     parts = [MAGIC, struct.pack("<HI", 0x0100, len(extra.encode())), extra.encode()]
     for number, (name, (type_, metadata, _)) in enumerate(logged.items(), start=1):
-        texts = b"".join(_measured(text) for text in (name, type_, metadata))
+        texts = b"".join(_with_length(text) for text in (name, type_, metadata))
         parts.append(_record(0, 0, b"\x00" + struct.pack("<I", number) + texts))
     for number, (name, (type_, _, records)) in enumerate(logged.items(), start=1):
         parts += [_record(number, round(time * 1e6), _payload(type_, value, name)) for time, value in records]
@@ -240,7 +240,7 @@ def _payload(type_: str, value: Any, name: str) -> bytes:
     if type_ == "raw":
         return bytes(value)
     if type_ == "string[]":
-        return struct.pack("<I", len(value)) + b"".join(_measured(text) for text in value)
+        return struct.pack("<I", len(value)) + b"".join(_with_length(text) for text in value)
     if type_ not in _FORMATS:
         wanted = f"expected raw, string, string[], json, {', '.join(_FORMATS)}"
         raise ReadError(f"{name!r} has the type {type_!r}, which cannot be written; {wanted}")
@@ -248,7 +248,7 @@ def _payload(type_: str, value: Any, name: str) -> bytes:
     return struct.pack(f"<{len(values)}{_FORMATS[type_]}", *values)
 
 
-def _measured(text: str) -> bytes:
+def _with_length(text: str) -> bytes:
     """A text after its length."""
     return struct.pack("<I", len(text.encode())) + text.encode()
 

@@ -101,7 +101,7 @@ _LOGGERS = (
         changes_only=True,
     ),
 )
-LOGGERS = {one.name: one for one in _LOGGERS}
+LOGGERS = {logger.name: logger for logger in _LOGGERS}
 """By name, as --preset takes it."""
 
 
@@ -119,8 +119,8 @@ class Window:
     """Of the mechanism, for people."""
 
 
-def listed() -> str:
-    return "; ".join(f"{one.name} ({one.about})" for one in LOGGERS.values())
+def list_loggers() -> str:
+    return "; ".join(f"{logger.name} ({logger.about})" for logger in LOGGERS.values())
 
 
 def windows_of(logged: Sequence[Series]) -> list[Window]:
@@ -132,7 +132,7 @@ def windows_of(logged: Sequence[Series]) -> list[Window]:
             continue
         match = _STATE.match(series.name)
         what = {"mechanism": (match["mechanism"] if match else None) or "", "name": name_of(series.name)}
-        times, states = series.sorted()
+        times, states = series.in_order()
         count = dict.fromkeys(TESTS, 0)
         begins = [i for i in range(len(states)) if i == 0 or states[i] != states[i - 1]]
         for i, following in zip(begins, [*begins[1:], None], strict=True):
@@ -173,12 +173,12 @@ def motors_of(logged: Sequence[Series], logger: Logger) -> Motors:
             match = re.match(pattern, series.name, re.IGNORECASE)
             if match:
                 usual = {"voltage": "V", "current": "A"}.get(signal, MUST_TELL)
-                told = unit_of(series.metadata) or unit or _spelled(series.name, signal) or usual
+                told = unit_of(series.metadata) or unit or _unit_suffix(series.name, signal) or usual
                 motors.setdefault(match["motor"].strip("/"), {})[signal] = (series, told)
     return motors
 
 
-def _spelled(entry: str, signal: str) -> str:
+def _unit_suffix(entry: str, signal: str) -> str:
     """The unit with which an entry's name ends; empty where there is none."""
     _, word, end = entry.lower().rpartition(signal)
     known = _SPELLED.get(signal, {}) if word else {}
@@ -204,7 +204,7 @@ def find_runs(
     ((key, motors),) = known.items()
     if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
         windows, chosen = tests_of(chosen, windows), ""
-    motors = _chosen(motors, chosen, key)
+    motors = _choose_motors(motors, chosen, key)
     if not windows and preset is None:
         return [], f"give --preset {key} to read its {', '.join(motors)}"
     if not windows:
@@ -214,7 +214,7 @@ def find_runs(
 
 def _unknown_logger(known: Collection[str], name: str, tests: bool) -> str:
     """What to say where no logger's names are there, or those of several."""
-    presets = f"the presets: {listed()}; or name the entries with --map"
+    presets = f"the presets: {list_loggers()}; or name the entries with --map"
     if known:
         return f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
     if name:
@@ -238,7 +238,7 @@ def _runs_of(
     endings = {w.mechanism for w in windows_of(logged)}
     for mechanism in dict.fromkeys(w.name for w in windows):
         some = [w for w in windows if w.name == mechanism]
-        mine = motors if chosen or key == "sysid" else _driven(motors, some)
+        mine = motors if chosen or key == "sysid" else _driven_motors(motors, some)
         if len(mine) > 1 and not chosen and key != "sysid":
             first, *others = mine
             which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
@@ -259,7 +259,7 @@ def tests_of(name: str, windows: Sequence[Window]) -> list[Window]:
     return [w for w in windows if w.name == wanted]
 
 
-def _chosen(motors: Motors, chosen: str, key: str) -> Motors:
+def _choose_motors(motors: Motors, chosen: str, key: str) -> Motors:
     if not chosen:
         return motors
     names = chosen.split(",")
@@ -269,14 +269,14 @@ def _chosen(motors: Motors, chosen: str, key: str) -> Motors:
     return {name: motors[name] for name in names}
 
 
-def _driven(motors: Motors, windows: Sequence[Window]) -> Motors:
+def _driven_motors(motors: Motors, windows: Sequence[Window]) -> Motors:
     """Motors with an input during the tests."""
     strength = {}
     for name, signals in motors.items():
         series = next((signals[s][0] for s in _INPUTS if s in signals), None)
         if series is None or not _complete(signals):
             continue
-        times, values = series.sorted()
+        times, values = series.in_order()
         inside = np.zeros(len(times), bool)
         for window in windows:
             inside |= (times >= window.start) & (times < window.end)
@@ -295,7 +295,7 @@ def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
     ((name, signals),) = complete.items()
     channels = []
     for signal, (series, unit) in signals.items():
-        times, values = series.sorted()
+        times, values = series.in_order()
         channels.append(Channel.of(series.name, values, unit=unit, signal=signal, time=times))
     return Recording.of(path, FORMAT, channels, f"{name} ({path.stem})", notes=(f"read as {logger.name}",))
 
@@ -389,7 +389,7 @@ def _lasting(channel: Channel, end: float) -> Channel:
 
 
 def _cut(signal: str, series: Series, unit: str, window: Window, clock: np.ndarray | None) -> Channel | None:
-    times, values = series.sorted()
+    times, values = series.in_order()
     column = np.asarray(values, float)
     before = int(np.searchsorted(times, window.start, side="right")) - 1
     if clock is not None:
@@ -435,7 +435,7 @@ def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str |
     try:
         reader = reader_of(path)
         if reader is wpilog:
-            return _mapped(path, map, name) if map else _written(path, preset, name)
+            return _read_mapped(path, map, name) if map else _read_as_logged(path, preset, name)
         if reader is sysid_json and not map:
             return [to_log(recording) for recording in sysid_json.entries(path)]
         if name is not None:
@@ -447,7 +447,7 @@ def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str |
     return None
 
 
-def _written(path: Path, preset: str | None, name: str | None) -> list[Log]:
+def _read_as_logged(path: Path, preset: str | None, name: str | None) -> list[Log]:
     """A WPILOG as its logger names things."""
     logged = wpilog.read_entries(path)
     runs, unclear = find_runs(path, logged, preset, name)
@@ -456,7 +456,7 @@ def _written(path: Path, preset: str | None, name: str | None) -> list[Log]:
     return [to_log(recording) for recording in runs or [wpilog.whole(path, logged)]]
 
 
-def _mapped(path: Path, map: Sequence[str], name: str | None) -> list[Log]:
+def _read_mapped(path: Path, map: Sequence[str], name: str | None) -> list[Log]:
     """A WPILOG by the names of its entries, cut where its states say that a test ran."""
     logged = wpilog.read_entries(path)
     log = to_log(wpilog.whole(path, logged), mapping(list(map)))

@@ -6,9 +6,9 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...options import Answer, Command, Terminal, option, options
-from ...targets.options import SOURCE_HELP
-from .options import ON_CAN, RecordOptions, VirtualOptions
+from ...options import Answer, CommandSpec, Terminal, option, options
+from ...targets.export_options import SOURCE_HELP
+from .record_options import ON_CAN, RecordOptions, VirtualOptions
 
 if TYPE_CHECKING:
     from ...logs.log import Log
@@ -97,27 +97,27 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 
     Example: backemf virtual sts3215-12v --firmware lerobot --id 1-6 --bench "pendulum mass=0.3kg length=0.1m"
     """
-    from .virtual.process import linked, serve_options, virtual_scopes
+    from .virtual.process import link_device, serve_options, virtual_scopes
 
     options.check(virtual_scopes(options), options.protocol, in_shell=True)
     with contextlib.ExitStack() as named:
 
         def ready(device: str, ids: list[int]) -> None:
             if options.link is not None:
-                named.enter_context(linked(device, options.link))
+                named.enter_context(link_device(device, options.link))
             terminal.announce({"port": device, "protocol": options.protocol, "ids": ids}, device)
 
         serve_options(options.source, options, ready)
 
 
-RECORD = Command(
+RECORD = CommandSpec(
     RecordWords,
     record,
     order="bus port ids motions output bench zero amplitude seconds limit rate baud interface stiffness"
     " damping yes dry_run speed",
     has_findings=False,
 )
-VIRTUAL = Command(
+VIRTUAL = CommandSpec(
     VirtualWords,
     virtual,
     order="source protocol ids bench robot firmware voltage set fault register noise speed start_angle baud"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from .registers import RPM, TWOS, Map, Register, Scale, ServoModel
+from .registers import RPM, TWOS, Map, Register, RegisterModel, Scale
 
 TURN = 2.0 * math.pi / 4096
 
@@ -76,7 +76,7 @@ STS = Map(
         **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
         **{"temperature": "temperature", "status": "status", "current": "current"},
     },
-    models={777: ServoModel("sts3215", 6.5e-3), 2825: ServoModel("sts3250", 6.5e-3)},
+    models={777: RegisterModel("sts3215", 6.5e-3), 2825: RegisterModel("sts3250", 6.5e-3)},
     defaults={
         **{"firmware": 3, "firmware_minor": 10, "baud": 0, "return_delay": 0, "response_level": 1},
         **{"position_low": 0, "position_high": 4095, "temperature_limit": 70, "supply_high": 140},
@@ -154,7 +154,7 @@ SCS = Map(
         **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
         **{"temperature": "temperature", "status": "status"},
     },
-    models={1284: ServoModel("scs0009", None)},
+    models={1284: RegisterModel("scs0009", None)},
     counts_per_turn=round(2.0 * math.pi / STEP),
     big=True,
     sync_read=False,
@@ -233,16 +233,16 @@ X = Map(
         **{"supply": "voltage", "temperature": "temperature"},
     },
     models={
-        1060: ServoModel("xl430-w250", None),
-        1190: ServoModel("xl330-m077", 1e-3),
-        1200: ServoModel("xl330-m288", 1e-3),
-        1220: ServoModel("xc330-t288", 1e-3),
-        1230: ServoModel("xc330-m181", 1e-3),
-        1240: ServoModel("xc330-m288", 1e-3),
-        1020: ServoModel("xm430-w350", 2.69e-3),
-        1030: ServoModel("xm430-w210", 2.69e-3),
-        1120: ServoModel("xm540-w270", 2.69e-3),
-        1130: ServoModel("xm540-w150", 2.69e-3),
+        1060: RegisterModel("xl430-w250", None),
+        1190: RegisterModel("xl330-m077", 1e-3),
+        1200: RegisterModel("xl330-m288", 1e-3),
+        1220: RegisterModel("xc330-t288", 1e-3),
+        1230: RegisterModel("xc330-m181", 1e-3),
+        1240: RegisterModel("xc330-m288", 1e-3),
+        1020: RegisterModel("xm430-w350", 2.69e-3),
+        1030: RegisterModel("xm430-w210", 2.69e-3),
+        1120: RegisterModel("xm540-w270", 2.69e-3),
+        1130: RegisterModel("xm540-w150", 2.69e-3),
     },
     defaults={
         **{"firmware": 52, "baud": 3, "return_delay": 250, "mode": 3, "temperature_limit": 70},
@@ -275,9 +275,9 @@ MX2 = replace(
     name="dynamixel-mx2",
     source="ROBOTIS e-manual, control tables of MX-28(2.0), MX-64(2.0), MX-106(2.0)",
     models={
-        30: ServoModel("mx-28", None),
-        311: ServoModel("mx-64", 3.36e-3),
-        321: ServoModel("mx-106", 3.36e-3),
+        30: RegisterModel("mx-28", None),
+        311: RegisterModel("mx-64", 3.36e-3),
+        321: RegisterModel("mx-106", 3.36e-3),
     },
     defaults={**X.defaults, "proportional": 850},
 )
@@ -334,9 +334,9 @@ MX = Map(
         **{"temperature": "temperature", "current": "current"},
     },
     models={
-        29: ServoModel("mx-28", None),
-        310: ServoModel("mx-64", 4.5e-3),
-        320: ServoModel("mx-106", 4.5e-3),
+        29: RegisterModel("mx-28", None),
+        310: RegisterModel("mx-64", 4.5e-3),
+        320: RegisterModel("mx-106", 4.5e-3),
     },
     sync_read=False,
     defaults={

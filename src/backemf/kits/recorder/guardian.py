@@ -74,7 +74,7 @@ class Partner:
                     self._waiting.append(said)
             seconds = 0.0
 
-    def stopped(self) -> str:
+    def stop_reason(self) -> str:
         self.listen(0.0)
         return self.wish or ("the program that asked for this motion is gone" if self.gone else "")
 
@@ -153,7 +153,7 @@ def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
                 **{"columns": [c._asdict() for c in servo.columns], "problems": list(servo.problems)},
                 **{"resolution": servo.resolution, "supply": servo.supply},
                 **{"temperature_limit": servo.temperature_limit},
-                "seen": None if reply is None else servo.seen(reply.values),
+                "seen": None if reply is None else servo.reply_values(reply.values),
                 "alarm": "" if reply is None else reply.alarm,
             }
         )
@@ -171,7 +171,7 @@ def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
         offsets=offsets,
         limits=load(job["limits"], "the limits", SafetyLimits),
         say=partner.tell,
-        stopped=partner.stopped,
+        stopped=partner.stop_reason,
         rate=float(job["rate"]),
         speed=float(job.get("speed", 1.0)),
     )

@@ -53,7 +53,7 @@ class RecordingJournal:
     def switch(self, time: float, joint: int, on: bool) -> None:
         self.row(SWITCH, time, joint, int(on))
 
-    def lost(self, time: float, joint: int, why: str) -> None:
+    def lose(self, time: float, joint: int, why: str) -> None:
         self.row(LOST, time, joint, why)
 
     def end(self, ended: str, reason: str = "", **facts: Any) -> None:

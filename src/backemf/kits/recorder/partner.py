@@ -26,7 +26,7 @@ class GuardianLost(BusError):
     """The guardian ended without a word."""
 
 
-class Signalled(KeyboardInterrupt):
+class SignalInterrupt(KeyboardInterrupt):
     """A signal that ends the program, as Ctrl-C does."""
 
 
@@ -127,7 +127,7 @@ class Guardian:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None and not self._said_bye:
-            name = error.args[0] if isinstance(error, Signalled) and error.args else ""
+            name = error.args[0] if isinstance(error, SignalInterrupt) and error.args else ""
             words = "Ctrl-C" if kind is KeyboardInterrupt else name or f"{kind.__name__}: {error}"
             self.send({"do": "stop", "reason": f"stopped: {words}"})
         else:
@@ -160,14 +160,14 @@ def signals_as_interruptions() -> Iterator[Callable[[], None]]:
     given raises again what came at a moment at which Python drops exceptions, such as in a destructor."""
     came: list[int] = []
 
-    def raised(number: int, frame: Any) -> None:
+    def raise_signal(number: int, frame: Any) -> None:
         came.append(number)
-        again()
+        raise_pending()
 
-    def again() -> None:
+    def raise_pending() -> None:
         if came:
             name = signal.Signals(came[0]).name
-            raise KeyboardInterrupt if name == "SIGINT" else Signalled(name)
+            raise KeyboardInterrupt if name == "SIGINT" else SignalInterrupt(name)
 
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -175,9 +175,9 @@ def signals_as_interruptions() -> Iterator[Callable[[], None]]:
             number = getattr(signal, name, None)
             if number is None or (name == "SIGINT" and signal.getsignal(number) is signal.SIG_IGN):
                 continue  # nobody at the keyboard
-            before[number] = signal.signal(number, raised)
+            before[number] = signal.signal(number, raise_signal)
     try:
-        yield again
+        yield raise_pending
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -44,7 +44,9 @@ def reach(motion: Motion, joint: str) -> tuple[float, float] | None:
     return (float(np.min(asked)), float(np.max(asked))) if len(asked) else None
 
 
-def watched(limits: SafetyLimits, motions: Motions, survey: Mapping[str, Any], zero: Any) -> SafetyLimits:
+def watch_limits(
+    limits: SafetyLimits, motions: Motions, survey: Mapping[str, Any], zero: Any
+) -> SafetyLimits:
     """Limits on the position where none are given: what is asked, where the joints are, and some room."""
     if limits.position_low is not None and limits.position_high is not None:
         return limits
@@ -126,7 +128,7 @@ def briefing(
     """What is there, what will move, within which limits, and where it is written. `places`: motion -> (its
     log, whether that is done already)."""
     rows = [_servo_row(said, zero) for said in survey["servos"]]
-    there = table(rows, ("joint", "id", "model", "firmware", "gains", "position", "supply", "temperature"))
+    text = table(rows, ("joint", "id", "model", "firmware", "gains", "position", "supply", "temperature"))
     moves = []
     for motion in motions.motions:
         spans = [r for said in survey["servos"] if (r := reach(motion, said["name"])) is not None]
@@ -143,7 +145,7 @@ def briefing(
     ]
     dog = "armed" if survey["watchdog"] else "none: keep a hand at the supply's switch"
     return (
-        f"{there}\n\n{played}\n\nThe torque goes off outside of: {', '.join(kept)}.\n"
+        f"{text}\n\n{played}\n\nThe torque goes off outside of: {', '.join(kept)}.\n"
         f"Each motion starts with a ramp of {limits.approach:g} rad/s from where the joints are, and ends"
         f" there. The servos' own bus watchdog: {dog}."
     )
@@ -155,8 +157,8 @@ def _servo_row(said: Mapping[str, Any], zero: Any) -> tuple[Any, ...]:
     gains = " ".join(f"{SHORT.get(k, k)} {v:g}" for k, v in said["settings"].items())
     position = "-" if here is None else f"{here:.3f} rad"
     about = (said["name"], said["id"], said["model"], said["firmware"], gains or "-", position)
-    return (*about, _shown(seen, "supply", "V"), _shown(seen, "temperature", "degC"))
+    return (*about, _value_words(seen, "supply", "V"), _value_words(seen, "temperature", "degC"))
 
 
-def _shown(seen: Mapping[str, float], signal: str, unit: str) -> str:
+def _value_words(seen: Mapping[str, float], signal: str, unit: str) -> str:
     return f"{seen[signal]:.3g} {unit}" if signal in seen else "-"

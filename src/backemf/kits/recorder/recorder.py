@@ -17,12 +17,12 @@ from ...logs.read import read
 from ...options import takes
 from ...physics.bench import Bench
 from ...planning.motions import Motions, SafetyLimits, usual
-from ...planning.options import with_limits
+from ...planning.plan_options import with_limits
 from .buses import BUSES, BusError
-from .options import USUAL, RecordOptions, scopes_of
 from .partner import Guardian, GuardianLost, signals_as_interruptions
-from .preflight import briefing, problems, servo_of, watched, zero_of
+from .preflight import briefing, problems, servo_of, watch_limits, zero_of
 from .reader import SUFFIXES, ending, lines
+from .record_options import USUAL, RecordOptions, scopes_of
 
 FASTEST = 2000.0
 """Samples a second that are asked for at most."""
@@ -61,7 +61,7 @@ def run_record(options: RecordOptions) -> list[Log]:
     zero, bench = _zero(options.zero), options.bench
     bench = bench_of(bench) if isinstance(bench, str) else bench
     limits = _limits(options, plan)
-    places = {one.name: _place(Path(options.to), one, named) for one in plan.motions}
+    places = {motion.name: _place(Path(options.to), motion, named) for motion in plan.motions}
     job = {
         **{name: getattr(options, name) for name in ("bus", "baud", "interface", "rate", "speed")},
         **{"port": str(options.port), "zero": zero, "gains": list(options.gains)},
@@ -70,16 +70,16 @@ def run_record(options: RecordOptions) -> list[Log]:
     }
     with signals_as_interruptions() as again, Guardian(job) as guardian:
         survey = guardian.hear()
-        kept = watched(limits, plan, survey, zero)
-        wrong = list(problems(survey, plan, limits, zero, str(options.port)))
-        if wrong:
-            raise BusError("\n".join(wrong))
+        kept = watch_limits(limits, plan, survey, zero)
+        mistakes = list(problems(survey, plan, limits, zero, str(options.port)))
+        if mistakes:
+            raise BusError("\n".join(mistakes))
         text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
         if options.show is not None:
             options.show(text)
         if options.dry_run:
             return []
-        todo = [one for one in plan.motions if not places[one.name][1]]
+        todo = [motion for motion in plan.motions if not places[motion.name][1]]
         if todo:
             _need_consent(options, text)
         Path(options.to).mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ class Scale(NamedTuple):
         return round(value / self.factor + self.zero)
 
 
-class ServoModel(NamedTuple):
+class RegisterModel(NamedTuple):
     """What one model number stands for."""
 
     name: str
@@ -79,7 +79,7 @@ class Map:
     temperature, supply; and those of limits."""
     signals: Mapping[str, str]
     """Signal -> its register. They lie in one block, which one read brings."""
-    models: Mapping[int, ServoModel]
+    models: Mapping[int, RegisterModel]
     counts_per_turn: int = 4096
     big: bool = False
     sync_read: bool = True
@@ -122,7 +122,7 @@ class Map:
             counts[signal] = r.decode(part, big=self.big)
         return counts
 
-    def scale(self, signal: str, model: ServoModel) -> Scale | None:
+    def scale(self, signal: str, model: RegisterModel) -> Scale | None:
         """What a count of a signal is on a model; None where the model has no such signal."""
         if signal != "current":
             return self.scales[signal]
@@ -130,5 +130,5 @@ class Map:
             return None
         return Scale(model.ampere, "A", self.scales["current"].zero)
 
-    def model(self, number: int) -> ServoModel:
-        return self.models.get(number, ServoModel(f"model {number}"))
+    def model(self, number: int) -> RegisterModel:
+        return self.models.get(number, RegisterModel(f"model {number}"))

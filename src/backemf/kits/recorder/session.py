@@ -56,7 +56,7 @@ class Session:
     def play(self, motion: Motion, path: Path, head: dict[str, Any]) -> dict[str, Any]:
         """Record one motion; how it ended. The torque is off afterwards, whatever happens."""
         journal = RecordingJournal(path, head)
-        counted = _Counted({id: k for k, id in enumerate(self.ids)})
+        counted = _SampleCounter({id: k for k, id in enumerate(self.ids)})
         ended, reason, home = "early", "", {}
         try:
             home = self._enable()
@@ -86,7 +86,7 @@ class Session:
         home = {}
         for _ in range(20):
             for reply in self.bus.sample([id for id in self.ids if id not in home]):
-                home[reply.id] = self.servos[reply.id].seen(reply.values)["position"]
+                home[reply.id] = self.servos[reply.id].reply_values(reply.values)["position"]
                 self._look(reply, enabled=False)
             if len(home) == len(self.names):
                 break
@@ -130,7 +130,7 @@ class Session:
             pace()
 
     def _record(
-        self, motion: Motion, journal: RecordingJournal, counted: _Counted, starts: Mapping[int, float]
+        self, motion: Motion, journal: RecordingJournal, counted: _SampleCounter, starts: Mapping[int, float]
     ) -> None:
         players = {
             id: (track, track.player())
@@ -141,7 +141,7 @@ class Session:
         begin, pace, shown = time.monotonic(), _Pace(self.rate * self.speed), 0.0
         for id, k in number.items():
             journal.switch(0.0, k, True)
-            told[id] = self.bus.given(id, starts[id])
+            told[id] = self.bus.reached_goal(id, starts[id])
             journal.goal(0.0, k, told[id] - self.offsets[id])
         while (t := (time.monotonic() - begin) * self.speed) < motion.duration:
             for id in [
@@ -154,7 +154,7 @@ class Session:
             if goals:
                 sent = (self.bus.ask(goals) - begin) * self.speed
                 for id, goal in goals.items():
-                    given = self.bus.given(id, goal)
+                    given = self.bus.reached_goal(id, goal)
                     if given != told[id]:
                         told[id] = given
                         journal.goal(sent, number[id], given - self.offsets[id])
@@ -166,7 +166,7 @@ class Session:
                 self._show(motion, t, counted.rate(t), replies, told)
             pace()
 
-    def _sample(self, journal: RecordingJournal, counted: _Counted, begin: float) -> list[Reply]:
+    def _sample(self, journal: RecordingJournal, counted: _SampleCounter, begin: float) -> list[Reply]:
         """What all servos say now, written down with what is lost; `begin` is when the motion did [s]."""
         replies = self.bus.sample(self.ids)
         number = {id: k for k, id in enumerate(self.ids)}
@@ -175,7 +175,7 @@ class Session:
             journal.sample(stamp, number[reply.id], reply.values)
             counted.add(reply.id, stamp)
         for id in set(self.ids) - {reply.id for reply in replies}:
-            journal.lost((time.monotonic() - begin) * self.speed, number[id], "no answer")
+            journal.lose((time.monotonic() - begin) * self.speed, number[id], "no answer")
             counted.lost[id] += 1
         return replies
 
@@ -198,7 +198,7 @@ class Session:
         here = {}
         for reply in self.bus.sample(self.ids):
             if reply.id in self._on:
-                here[reply.id] = self.servos[reply.id].seen(reply.values)["position"]
+                here[reply.id] = self.servos[reply.id].reply_values(reply.values)["position"]
         with contextlib.suppress(StopMotion):
             self._go(here, {id: home[id] for id in here})
 
@@ -235,7 +235,7 @@ class Session:
     ) -> None:
         joints = []
         for reply in replies:
-            seen = self.servos[reply.id].seen(reply.values)
+            seen = self.servos[reply.id].reply_values(reply.values)
             error = told[reply.id] - seen["position"]
             seen["position"] -= self.offsets[reply.id]
             joints.append({"joint": self.names[reply.id], "error": error, **seen})
@@ -274,7 +274,7 @@ class _Pace:
             self.next = time.monotonic()
 
 
-class _Counted:
+class _SampleCounter:
     """Samples, rate, jitter and losses as they come."""
 
     def __init__(self, number: Mapping[int, int]):
@@ -309,7 +309,7 @@ def violation(
     name: str, servo: BusServo, reply: Reply, limits: SafetyLimits, offset: float, *, enabled: bool = True
 ) -> str:
     """Which limit a reply breaks, in words; empty where none. Motion is judged as the joint counts it."""
-    seen = servo.seen(reply.values)
+    seen = servo.reply_values(reply.values)
     if reply.alarm and enabled:
         return f"{name} reports {reply.alarm}"
     q = seen["position"] - offset

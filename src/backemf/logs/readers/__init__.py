@@ -47,7 +47,7 @@ READERS: Registry[Reader] = Registry(
         "yaml": "backemf.logs.readers.yaml_file",
         "sysid-json": "backemf.kits.frc.sysid_json",
         "json": "backemf.logs.readers.json_file",
-        "delimited": "backemf.logs.readers.delimited",
+        "delimited": "backemf.logs.readers.delimited_text",
     },
     group="backemf.readers",
 )

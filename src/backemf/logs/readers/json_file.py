@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import ijson
 
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
-from . import plain
+from . import plain_content
 
 FORMAT = "JSON"
 SUFFIXES = (".json",)
@@ -41,9 +41,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         encoding = "utf-8" if encoding == "latin-1" else encoding
         file.seek(0)
         try:
-            return plain.recordings(path, FORMAT, _items(_Text(path, file, encoding, report)))
+            return plain_content.recordings(path, FORMAT, _items(_Text(path, file, encoding, report)))
         except (ijson.JSONError, UnicodeDecodeError):
-            return plain.recordings(path, FORMAT, plain.walk(_load(path, encoding)))
+            return plain_content.recordings(path, FORMAT, plain_content.walk(_load(path, encoding)))
 
 
 def _load(path: Path, encoding: str) -> Any:
@@ -79,7 +79,7 @@ class _Text:
         return self.text.read(size)
 
 
-def _items(text: _Text) -> Iterator[plain.Item]:
+def _items(text: _Text) -> Iterator[plain_content.Item]:
     """Walk the outermost object or list: values whole, lists element by element."""
     events: Iterator[Event] = iter(ijson.basic_parse(text, buf_size=_CHUNK, use_float=True))
     outermost, value = next(events)

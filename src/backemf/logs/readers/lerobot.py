@@ -22,7 +22,7 @@ from .. import joint_matching, robot
 from ..joint_plausibility import grain
 from ..mapping import NONE, SHARES, Origin
 from ..recording import MUST_TELL, Channel, Keep, ReadError, Recording, Report, everything, silent
-from ..robot import Calibrated, Joint, Robot, grips
+from ..robot import CalibratedJoint, Joint, Robot, grips
 from . import parquet
 
 DEG, SHARE, RAD = "degrees", "-100..100", "radians"
@@ -58,27 +58,29 @@ class _Set:
 
 
 def in_radians(
-    recordings: Sequence[Recording], robot: Robot, told: Sequence[Origin]
+    recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]
 ) -> tuple[list[Recording], tuple[Origin, ...]]:
     """The recordings with what was found out about their units, and a mapping of every joint to radians."""
     folder = home(Path(recordings[0].source))
     if folder is None:
-        return list(recordings), tuple(told)
+        return list(recordings), tuple(origins)
     names = list(dict.fromkeys(r.joint for r in recordings))
-    found = joint_matching.match(names, robot, told)
-    left_out = {o.channel for o in told if o.signal == NONE}
+    found = joint_matching.match(names, robot, origins)
+    left_out = {o.channel for o in origins if o.signal == NONE}
     strange = [n for n in names if n not in found and n not in left_out]
     states = {n: _all(recordings, n) for n in names if n in found}
     one = _Set(folder=folder, states=states, joints={n: robot.joint(found[n]) for n in states}, robot=robot)
     if not states or (strange and len(states) < len(robot.joints)):
-        return list(recordings), tuple(told)  # the names will be asked for
-    ranges = _ranges(one, told)
+        return list(recordings), tuple(origins)  # the names will be asked for
+    ranges = _ranges(one, origins)
     findings: list[Finding] = []
-    unit = _unit(one, told, ranges, findings)
+    unit = _unit(one, origins, ranges, findings)
     asks = ACTION in _channels(recordings)
-    unknown = [name for name in states if not _is_told(name, one.joints[name], told)]
-    made = [o for name in unknown for o in _origins(one, name, unit, ranges.get(name), told, findings, asks)]
-    rest = [o for o in told if not o.calibrated]
+    unknown = [name for name in states if not _is_told(name, one.joints[name], origins)]
+    made = [
+        o for name in unknown for o in _origins(one, name, unit, ranges.get(name), origins, findings, asks)
+    ]
+    rest = [o for o in origins if not o.calibrated]
     fresh = [replace(r, findings=(*_others(r), *findings), optional=False) for r in recordings]
     return fresh, (*rest, *made)
 
@@ -91,9 +93,9 @@ def _channels(recordings: Sequence[Recording]) -> set[str]:
     return {c.name for r in recordings for c in r.channels}
 
 
-def _is_told(name: str, joint: Joint, told: Sequence[Origin]) -> bool:
+def _is_told(name: str, joint: Joint, origins: Sequence[Origin]) -> bool:
     """Whether somebody said what a joint's position is, under either name."""
-    positions = [o for o in told if o.signal == "position"]
+    positions = [o for o in origins if o.signal == "position"]
     spoken = {o.channel.removesuffix(".pos") for o in positions if not o.calibrated}
     return name in spoken or any(o.joint == joint.name for o in positions)
 
@@ -106,9 +108,9 @@ def _all(recordings: Sequence[Recording], joint: str) -> np.ndarray:
     return np.concatenate([c.values for c in channels if c.values is not None] or [np.empty(0)])
 
 
-def _ranges(one: _Set, told: Sequence[Origin]) -> dict[str, Calibrated]:
+def _ranges(one: _Set, origins: Sequence[Origin]) -> dict[str, CalibratedJoint]:
     """Calibrated ranges, by the set's names: as told, else from a file that lies with the set."""
-    given = {o.channel.removesuffix(".pos"): o.calibrated for o in told if o.calibrated}
+    given = {o.channel.removesuffix(".pos"): o.calibrated for o in origins if o.calibrated}
     if not given:
         places = (one.folder, one.folder / "meta", one.folder / "calibration")
         files = [f for place in places if place.is_dir() for f in sorted(place.glob("*.json"))]
@@ -123,18 +125,18 @@ def _ranges(one: _Set, told: Sequence[Origin]) -> dict[str, Calibrated]:
 
 
 def _unit(
-    one: _Set, told: Sequence[Origin], ranges: Mapping[str, Calibrated], findings: list[Finding]
+    one: _Set, origins: Sequence[Origin], ranges: Mapping[str, CalibratedJoint], findings: list[Finding]
 ) -> str:
     """What the numbers of the body's joints are in."""
-    for origin in told:
+    for origin in origins:
         if origin.signal == "position" and origin.channel == STATE and origin.unit:
             return SHARE if origin.unit in SHARES else UNITS.get(origin.unit.lower(), DEG)
-    for understood in (_stated, _legacy, _too_far, _by_steps, _at_its_ends):
+    for understood in (_stated_unit, _legacy, _too_far, _by_steps, _at_its_ends):
         answer = understood(one)
         if answer is not None:
             unit, why = answer
-            say = f'say so if it is not: --map "position={STATE}[deg]" or "position={STATE}[-100..100]"'
-            findings.append(finding("units_understood", f"{one.folder.name} is in {unit}: {why}.", say))
+            remedy = f'say so if it is not: --map "position={STATE}[deg]" or "position={STATE}[-100..100]"'
+            findings.append(finding("units_understood", f"{one.folder.name} is in {unit}: {why}.", remedy))
             return unit
     joints = ", ".join(one.states)
     raise ReadError(
@@ -145,9 +147,9 @@ def _unit(
     )
 
 
-def _stated(one: _Set) -> tuple[str, str] | None:
+def _stated_unit(one: _Set) -> tuple[str, str] | None:
     """A unit that meta/info.json states, where its writer put one."""
-    content = described(one.folder)
+    content = describe_dataset(one.folder)
     feature = content["features"].get(STATE)
     places = [("features", feature if isinstance(feature, dict) else {}), ("info", content)]
     for _, place in places:
@@ -223,8 +225,8 @@ def _origins(
     one: _Set,
     name: str,
     unit: str,
-    range_: Calibrated | None,
-    told: Sequence[Origin],
+    range_: CalibratedJoint | None,
+    origins: Sequence[Origin],
     findings: list[Finding],
     asked: bool,
 ) -> list[Origin]:
@@ -238,7 +240,7 @@ def _origins(
         sign = -1.0 if range_ is not None and range_.turned else 1.0
         factor, offset = sign * robot.COUNT / robot.DEGREES, _zero(joint, range_)
     else:
-        span = _span(one, name, joint, range_, told, findings)
+        span = _span(one, name, joint, range_, origins, findings)
         factor, offset = span / 200.0, _zero(joint, range_)
     _compare(name, joint, range_, findings)
     _ends(name, one.states[name], unit, findings)
@@ -250,7 +252,7 @@ def _origins(
     return made
 
 
-def _zero(joint: Joint, range_: Calibrated | None) -> float:
+def _zero(joint: Joint, range_: CalibratedJoint | None) -> float:
     """Where the middle of the calibrated range is in the model [rad]: in the middle of its range, which is
     its zero where it is about there."""
     if joint.low is None or joint.high is None or (range_ is not None and range_.whole_turn):
@@ -263,8 +265,8 @@ def _span(
     one: _Set,
     name: str,
     joint: Joint,
-    range_: Calibrated | None,
-    told: Sequence[Origin],
+    range_: CalibratedJoint | None,
+    origins: Sequence[Origin],
     findings: list[Finding],
 ) -> float:
     """The width of what -100..100 stands for [rad]."""
@@ -278,12 +280,12 @@ def _span(
             finding("range_by_steps", text, "give the calibration file to be sure", counts=counts)
         )
         return counts * robot.COUNT
-    chosen = any(o.channel == STATE and o.unit in SHARES for o in told)
+    chosen = any(o.channel == STATE and o.unit in SHARES for o in origins)
     if chosen and math.isfinite(joint.span):
         text = f"{name}: -100..100 is taken for the model's range, {joint.low:.4g} to {joint.high:.4g} rad."
         findings.append(finding("range_assumed", text, "give the calibration file (--map follower.json)"))
         return joint.span
-    kind = described(one.folder).get("robot_type") or "ROBOT"
+    kind = describe_dataset(one.folder).get("robot_type") or "ROBOT"
     raise ReadError(
         f"{one.folder.name} is in -100..100 (RANGE_M100_100), the share of each joint's calibrated range, and"
         f" the range of {name} is not known: no calibration file lies with the dataset. LeRobot keeps it in"
@@ -293,7 +295,7 @@ def _span(
 
 
 def _gripper(
-    one: _Set, name: str, joint: Joint, range_: Calibrated | None, findings: list[Finding]
+    one: _Set, name: str, joint: Joint, range_: CalibratedJoint | None, findings: list[Finding]
 ) -> tuple[float, float]:
     """(factor, offset) of a gripper, which is 0 to 100 of its range whatever the others are in."""
     low, span = joint.low or 0.0, joint.span
@@ -310,7 +312,7 @@ def _gripper(
     return span / 100.0, low
 
 
-def _compare(name: str, joint: Joint, range_: Calibrated | None, findings: list[Finding]) -> None:
+def _compare(name: str, joint: Joint, range_: CalibratedJoint | None, findings: list[Finding]) -> None:
     if range_ is None or range_.whole_turn or not math.isfinite(joint.span):
         return
     if not 1 / LIKE < range_.span / joint.span < LIKE:
@@ -360,7 +362,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     folder = home(path)
     if folder is None:
         raise ReadError("no meta/info.json: not a LeRobot dataset")
-    content = described(folder)
+    content = describe_dataset(folder)
     features = content["features"]
     files = [path] if path.is_file() else sorted((folder / "data").rglob("*.parquet"))
     if not files:
@@ -406,7 +408,7 @@ def _empty(content: dict[str, Any], episodes: np.ndarray) -> tuple[Finding, ...]
     return (finding("empty_episodes", text, "download the dataset whole, or leave them", n=len(missing)),)
 
 
-def described(folder: Path) -> dict[str, Any]:
+def describe_dataset(folder: Path) -> dict[str, Any]:
     """What meta/info.json says, with `features` that have a state."""
     where = folder / "meta" / "info.json"
     try:

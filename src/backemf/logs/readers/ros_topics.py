@@ -36,7 +36,7 @@ NOT_ASKED = {"position_target": (2.146e9,), "velocity_target": (16000.0,)}
 """What Unitree's commands hold where a position or velocity is not asked for (PosStopF, VelStopF)."""
 
 
-class Kind(NamedTuple):
+class MessageKind(NamedTuple):
     """A type of message."""
 
     rows: Callable[[Any, str], Iterator[Row]]
@@ -102,12 +102,12 @@ def no_rows(message: Any, topic: str) -> Iterator[Row]:
 STATE = motor("motor_state", (("q", "position"), ("dq", "velocity"), ("tau_est", "torque")))
 COMMAND = motor("motor_cmd", (("q", "position_target"), ("dq", "velocity_target"), ("tau", "torque_target")))
 KINDS = {
-    CONTROLLER: Kind(controller_state, 1),
-    JOINT_STATE: Kind(joint_state, 0),
-    ARRAY: Kind(array_command, 2, stamped=False),
-    TRAJECTORY: Kind(no_rows, 3),
-    **{f"unitree_{family}/msg/LowState": Kind(STATE, 0, stamped=False) for family in ("go", "hg")},
-    **{f"unitree_{family}/msg/LowCmd": Kind(COMMAND, 0, stamped=False) for family in ("go", "hg")},
+    CONTROLLER: MessageKind(controller_state, 1),
+    JOINT_STATE: MessageKind(joint_state, 0),
+    ARRAY: MessageKind(array_command, 2, stamped=False),
+    TRAJECTORY: MessageKind(no_rows, 3),
+    **{f"unitree_{family}/msg/LowState": MessageKind(STATE, 0, stamped=False) for family in ("go", "hg")},
+    **{f"unitree_{family}/msg/LowCmd": MessageKind(COMMAND, 0, stamped=False) for family in ("go", "hg")},
 }
 
 
@@ -277,7 +277,7 @@ class Bag:
         """Whether Unitree's motors are those of a quadruped: none beyond the twelfth moves."""
         robots = [t for t in self.topics.values() if t.kind.startswith("unitree_")]
         small = {f"motor_{k}" for k in range(len(LEGS))}
-        return all(t.kind.startswith("unitree_go") and small >= set(_used(t)) for t in robots)
+        return all(t.kind.startswith("unitree_go") and small >= set(_used_joints(t)) for t in robots)
 
     def _channels(
         self, times: Mapping[str, np.ndarray], began: int
@@ -289,7 +289,7 @@ class Bag:
         legs = self._legs()
         for topic, content in self.topics.items():
             clock = (times[topic] - began) * 1e-9
-            called = _called(content, legs)
+            called = _joint_names(content, legs)
             for (joint, field, signal), column in content.values.items():
                 if joint not in called or not any(map(math.isfinite, column)):
                     continue
@@ -317,14 +317,14 @@ def _ends(times: Mapping[str, np.ndarray], began: int) -> float:
     return max((int(t.max()) - began) * 1e-9 for t in times.values())
 
 
-def _used(content: Topic) -> list[str]:
+def _used_joints(content: Topic) -> list[str]:
     """Joints whose position is anything but 0."""
     at = ((j, c) for (j, _, signal), c in content.values.items() if signal == "position")
     moving = (j for j, column in at if np.any(np.nan_to_num(column)))
     return list(dict.fromkeys(moving))
 
 
-def _called(content: Topic, legs: bool) -> dict[str, str]:
+def _joint_names(content: Topic, legs: bool) -> dict[str, str]:
     """The names of a topic's joints; Unitree's quadrupeds have twelve motors in a known order, and places
     that nothing moves in."""
     if not content.kind.startswith("unitree_"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import NotAvailable
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
-from . import plain
+from . import plain_content
 
 FORMAT = "YAML"
 SUFFIXES = (".yaml", ".yml")
@@ -45,7 +45,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ReadError(f"not plain YAML: {error}") from None
     report(1.0)
-    return plain.recordings(path, FORMAT, plain.walk(content))
+    return plain_content.recordings(path, FORMAT, plain_content.walk(content))
 
 
 def _depth(raw: bytes) -> int:

@@ -18,14 +18,14 @@ from ...physics.actuator import Actuator
 from ...physics.joint_law import JointLaw
 from ...tables import number
 from . import servos
-from .findings import units
-from .law import Law
+from .actuator_findings import units
+from .actuator_law import ActuatorLaw
 
 OFF = 1.5
 """Beyond this factor a difference is a finding: units of one kind differ by less."""
 
 
-class Part(NamedTuple):
+class ComparedPart(NamedTuple):
     """What drives a joint, and how it is called."""
 
     name: str
@@ -34,10 +34,10 @@ class Part(NamedTuple):
     """Whether its stiffness stands on somebody's number."""
 
     @staticmethod
-    def of(name: str, actuator: Actuator | None = None) -> Part:
+    def of(name: str, actuator: Actuator | None = None) -> ComparedPart:
         """A part by what the command line calls it: a catalogue's, an identified set, a file."""
         made = Actuator.read(name) if actuator is None else actuator
-        return Part(name, made, _gain_known(name))
+        return ComparedPart(name, made, _gain_known(name))
 
 
 def _gain_known(name: str) -> bool:
@@ -52,37 +52,37 @@ def _gain_known(name: str) -> bool:
     return sheet.kind != "servo" or has_gain(sheet)
 
 
-Parts = Mapping[str, Part | Actuator | str] | Part | Actuator | str
+Parts = Mapping[str, ComparedPart | Actuator | str] | ComparedPart | Actuator | str
 """One part for all joints, or one for each pattern of names."""
 
 
-def parts_of(given: Parts | None) -> dict[str, Part]:
+def parts_of(given: Parts | None) -> dict[str, ComparedPart]:
     """Pattern of joints -> part."""
     if given is None:
         return {}
     pairs = given if isinstance(given, Mapping) else {".*": given}
     made = {}
-    for pattern, one in pairs.items():
+    for pattern, pair in pairs.items():
         try:
             re.compile(pattern)
         except re.error as error:
             raise InvalidValue(
                 f"{pattern!r} is no pattern of names: {error}; expected one such as 'shoulder_.*'"
             ) from None
-        if isinstance(one, Part):
-            made[pattern] = one
+        if isinstance(pair, ComparedPart):
+            made[pattern] = pair
         else:
-            made[pattern] = Part.of(one) if isinstance(one, str) else Part("the part", one)
+            made[pattern] = ComparedPart.of(pair) if isinstance(pair, str) else ComparedPart("the part", pair)
     return made
 
 
-def part_for(parts: Mapping[str, Part], *names: str) -> Part | None:
+def part_for(parts: Mapping[str, ComparedPart], *names: str) -> ComparedPart | None:
     """The part of an actuator or joint; a pattern comes before the one for all."""
     chosen = [p for p in parts if p != ".*" and any(re.fullmatch(p, name) for name in names)]
     return parts[chosen[0]] if chosen else parts.get(".*")
 
 
-class Compared(NamedTuple):
+class PartComparison(NamedTuple):
     """One number of the model beside the part's."""
 
     attribute: str
@@ -116,24 +116,24 @@ class Compared(NamedTuple):
         return not low / OFF <= self.model <= high * OFF
 
 
-def compared(law: Law, part: Part, slides: bool) -> list[Compared]:
+def compare_part(law: ActuatorLaw, part: ComparedPart, slides: bool) -> list[PartComparison]:
     """Every number that both have, the worst first."""
-    x, like = JointLaw.of(part.actuator).lumped(), servos
+    x, like = JointLaw.of(part.actuator).lump(), servos
     torque, stiffness, damping, inertia = units(slides)
     limit, rows = x.effort_limit or None, []
 
     def add(
-        name: str, model: float | None, value: float, unit: str, usual: servos.Range | None = None
+        name: str, model: float | None, value: float, unit: str, usual: servos.ServoRange | None = None
     ) -> None:
         known, source, between = value or None, part.name, None
         if usual is not None and limit is not None:
-            near = usual.scaled(limit)
+            near = usual.scale(limit)
             known, between = near.middle, (near.low, near.high)
             source = f"servos of its torque ({', '.join(near.names)})"
         mine = model or None
         factor = mine / known if mine is not None and known is not None else None
-        written = "" if known is None else _written(law, name, known, x.damping, x.viscous, unit)
-        rows.append(Compared(name, mine, known, factor, written, unit, source, between))
+        written = "" if known is None else _attribute_name(law, name, known, x.damping, x.viscous, unit)
+        rows.append(PartComparison(name, mine, known, factor, written, unit, source, between))
 
     if law.regulates_position:
         held = x.stiffness if part.actuator.drive.followed == "position_target" else 0.0
@@ -145,7 +145,7 @@ def compared(law: Law, part: Part, slides: bool) -> list[Compared]:
     return sorted(rows, key=lambda row: -row.size)
 
 
-def _written(law: Law, name: str, value: float, kv: float, damping: float, unit: str) -> str:
+def _attribute_name(law: ActuatorLaw, name: str, value: float, kv: float, damping: float, unit: str) -> str:
     """The attribute of the model's own element (kp, kv, forcerange) or of its joint (the others); a dcmotor's
     are the command's work."""
     g = abs(law.gear) or 1.0
@@ -163,7 +163,7 @@ def _written(law: Law, name: str, value: float, kv: float, damping: float, unit:
     return f"{number(value)} {unit} at the joint"
 
 
-def findings(rows: list[Compared], part: Part) -> Iterator[Finding]:
+def findings(rows: list[PartComparison], part: ComparedPart) -> Iterator[Finding]:
     """Those that are off by more than `OFF`, then what nobody knows of the part."""
     for row in rows:
         if not row.is_off or row.part is None:
@@ -192,12 +192,12 @@ def findings(rows: list[Compared], part: Part) -> Iterator[Finding]:
             yield finding(f"{row.attribute}_not_known", text, remedy, low=row.range[0], high=row.range[1])
 
 
-def _between(row: Compared) -> str:
+def _between(row: PartComparison) -> str:
     low, high = (number(value, 3) for value in row.range or ())
     return f"{low} {row.unit}" if low == high else f"{low} to {high} {row.unit}"
 
 
-def other_motion(part: Part, slides: bool) -> Finding:
+def other_motion(part: ComparedPart, slides: bool) -> Finding:
     """A part that turns on a joint that slides, or the other way round."""
     turns, moves = ("slides", "turns") if slides else ("turns", "slides")
     text = f"its joint {turns} and {part.name} {moves}: they were not compared."
@@ -205,7 +205,7 @@ def other_motion(part: Part, slides: bool) -> Finding:
     return finding("other_motion", text, remedy)
 
 
-def command(law: Law, part: Part, path: Path, joint: str, made: bool) -> str | None:
+def command(law: ActuatorLaw, part: ComparedPart, path: Path, joint: str, made: bool) -> str | None:
     """The command that puts the part into the model: into a new file, or, once that is `made`, into it again.
     None for a `<motor>`, whose ctrl would then mean another thing."""
     if law.kind == "motor" or joint.isdigit():

@@ -17,16 +17,16 @@ from ...errors import BackemfError, UnknownName
 from ...findings import Finding
 from ...physics import steady
 from ...tables import number
-from ..arrays import actuator_names, driven, joint_inertia, kind_of, load_mujoco, without_log
-from ..models import Loaded, load, split_model
-from . import compare, findings as found
-from .compare import OFF, Compared as Compared, Part as Part, Parts as Parts
-from .findings import Bristle as Bristle, units
-from .law import Law, law_of
+from ..arrays import actuator_names, driven_joint, joint_inertia, kind_of, load_mujoco, without_log
+from ..models import LoadedModel, load, split_model
+from . import actuator_findings as found, compare
+from .actuator_findings import BristleAtRest as BristleAtRest, units
+from .actuator_law import ActuatorLaw, law_of
+from .compare import OFF, ComparedPart as ComparedPart, PartComparison as PartComparison, Parts as Parts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class ActuatorExplanation:
     """One actuator at the joint, at the initial pose (the first keyframe where there is one). None:
     the model does not say. On a slide: newtons, metres and kilograms."""
 
@@ -51,11 +51,11 @@ class Explained:
     natural_frequency: float | None = None
     """Hz."""
     damping_ratio: float | None = None
-    bristle: Bristle | None = None
+    bristle: BristleAtRest | None = None
     """Of a dcmotor with LuGre friction."""
     part: str | None = None
     """What it was compared with."""
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[PartComparison, ...] = ()
     """Each number beside the part's, the worst first."""
     command: str | None = None
     """What writes the part into the model, after the commands of the actuators before it."""
@@ -63,7 +63,7 @@ class Explained:
 
 
 @without_log()
-def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
+def explain(path: str | Path, parts: Parts | None = None) -> list[ActuatorExplanation]:
     """A row for every actuator of an MJCF file; of "arm.xml#elbow" for that joint or actuator alone.
 
     parts   what drives the joints: a part of the catalogue, an identified set, a file, or an Actuator, for
@@ -71,13 +71,13 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
             then compared with its own.
     """
     path, wanted = split_model(path)
-    given, loaded, pairs = compare.parts_of(parts), load(path), _merged(path)
+    given, loaded, pairs = compare.parts_of(parts), load(path), _merged_constants(path)
     mujoco, model = load_mujoco(), loaded.model
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
-    rows: list[Explained] = []
+    rows: list[ActuatorExplanation] = []
     for i, name in enumerate(actuator_names(model)):
         rows.append(_row(loaded, data, i, name, pairs, given, path, any(r.command for r in rows)))
     if wanted is not None:
@@ -90,32 +90,32 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[Explained]:
     return rows
 
 
-def _all_used(given: dict[str, Part], rows: list[Explained]) -> None:
+def _all_used(given: dict[str, ComparedPart], rows: list[ActuatorExplanation]) -> None:
     """A pattern that no joint has is a slip of the pen."""
     for pattern in given:
         if pattern != ".*" and not any(compare.part_for({pattern: given[pattern]}, *_names(r)) for r in rows):
             raise UnknownName("joint", pattern, dict.fromkeys(name for r in rows for name in _names(r)))
 
 
-def _names(row: Explained) -> tuple[str, str]:
+def _names(row: ActuatorExplanation) -> tuple[str, str]:
     return row.actuator, row.joint
 
 
 def _row(
-    loaded: Loaded,
+    loaded: LoadedModel,
     data: Any,
     i: int,
     name: str,
     pairs: dict[str, tuple[float, float]],
-    given: dict[str, Part],
+    given: dict[str, ComparedPart],
     path: Path,
     made: bool,
-) -> Explained:
+) -> ActuatorExplanation:
     model = loaded.model
-    at = driven(model, i)
+    at = driven_joint(model, i)
     if isinstance(at, str):
-        return Explained(actuator=name, kind=kind_of(model, i), joint=at)
-    row = Explained(actuator=name, kind=kind_of(model, i), joint=at.name, slides=at.slides)
+        return ActuatorExplanation(actuator=name, kind=kind_of(model, i), joint=at)
+    row = ActuatorExplanation(actuator=name, kind=kind_of(model, i), joint=at.name, slides=at.slides)
     try:
         law = law_of(loaded, i, at)
     except BackemfError as error:
@@ -139,27 +139,27 @@ def _row(
     )
     row, told = _beside(row, law, compare.part_for(given, name, at.name), path, made)
     told += found.of_dcmotor(law, at.slides)
-    told += found.merged(pairs.get(name, pairs.get(at.name)))
+    told += found.merged_constants(pairs.get(name, pairs.get(at.name)))
     told += found.of_the_step(law, M, float(model.opt.timestep))
     told += found.findings(row.bristle, float(model.opt.timestep), found.units(at.slides)[2])
     return replace(row, findings=tuple(replace(f, text=f"{name}: {f.text}") for f in told))
 
 
 def _beside(
-    row: Explained, law: Law, part: Part | None, path: Path, made: bool
-) -> tuple[Explained, list[Finding]]:
+    row: ActuatorExplanation, law: ActuatorLaw, part: ComparedPart | None, path: Path, made: bool
+) -> tuple[ActuatorExplanation, list[Finding]]:
     """The row with its part's comparison; without a part, the findings that all servos give rise to."""
     if part is None:
         return row, list(found.against_servos(law, row.slides))
     if (part.actuator.motion == "linear") != row.slides:
         return row, [compare.other_motion(part, row.slides), *found.against_servos(law, row.slides)]
-    rows = compare.compared(law, part, row.slides)
+    rows = compare.compare_part(law, part, row.slides)
     told, off = list(compare.findings(rows, part)), any(c.is_off for c in rows)
     line = compare.command(law, part, path, row.joint, made) if off else None
     return replace(row, part=part.name, compared=tuple(rows), command=line), told
 
 
-def _merged(path: Path) -> dict[str, tuple[float, float]]:
+def _merged_constants(path: Path) -> dict[str, tuple[float, float]]:
     """K_t and K_e of every `<dcmotor motorconst>` that gives both, by actuator and joint name;
     included files are read too."""
     pairs: dict[str, tuple[float, float]] = {}
@@ -178,10 +178,10 @@ def _merged(path: Path) -> dict[str, tuple[float, float]]:
     return pairs
 
 
-def summary(rows: list[Explained]) -> dict[str, Any]:
+def summary(rows: list[ActuatorExplanation]) -> dict[str, Any]:
     """As plain data: the object of `--json`."""
     apart = ("findings", "compared", "bristle")
-    plain = [f for f in Explained.__dataclass_fields__ if f not in apart]
+    plain = [f for f in ActuatorExplanation.__dataclass_fields__ if f not in apart]
     return {
         "actuators": [
             {
@@ -205,7 +205,7 @@ LEGEND = (
 )
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """One column: two lines of head, and a cell for each row."""
 
     head: str
@@ -224,7 +224,7 @@ class Column(NamedTuple):
         return [*head, rule, *(side(cell, self.width) for cell in self.cells)]
 
 
-def laid_out(columns: Sequence[Column], width: int) -> str:
+def laid_out(columns: Sequence[TextColumn], width: int) -> str:
     """Columns side by side; those beyond the width go into another table below, with the first one again."""
     first, *others = columns
     blocks, now, used = [], [first], first.width
@@ -241,7 +241,7 @@ def laid_out(columns: Sequence[Column], width: int) -> str:
     return "\n\n".join(texts)
 
 
-def text(rows: list[Explained], width: int = WIDTH) -> str:
+def text(rows: list[ActuatorExplanation], width: int = WIDTH) -> str:
     """As a table for people, with the findings under it."""
     if not rows:
         return "the model has no actuators"
@@ -249,17 +249,17 @@ def text(rows: list[Explained], width: int = WIDTH) -> str:
     parts = [_table(some, width) for some in kinds if some]
     parts += [_bristles(some, width) for some in kinds]
     parts += _comparisons(rows, width)
-    parts += [_told(rows, width)]
+    parts += [_findings_text(rows, width)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _table(rows: list[Explained], width: int) -> str:
+def _table(rows: list[ActuatorExplanation], width: int) -> str:
     slides = rows[0].slides
     torque, stiffness, _, inertia = units(slides)
     speed = "m/s" if slides else "rad/s"
-    names = Column("actuator", "", [r.actuator for r in rows], right=False)
-    joints = Column("joint", "", [r.joint for r in rows], right=False)
-    kinds = Column("kind", "", [r.kind for r in rows], right=False)
+    names = TextColumn("actuator", "", [r.actuator for r in rows], right=False)
+    joints = TextColumn("joint", "", [r.joint for r in rows], right=False)
+    kinds = TextColumn("kind", "", [r.kind for r in rows], right=False)
     numbers = [
         ("stall", torque, [r.stall_torque for r in rows]),
         ("no-load", speed, [r.no_load_speed for r in rows]),
@@ -269,24 +269,26 @@ def _table(rows: list[Explained], width: int) -> str:
         ("damping", "ratio", [r.damping_ratio for r in rows]),
     ]
     columns = [names, kinds, *([joints] if joints.cells != names.cells else [])]
-    columns += [Column(head, unit, _cells(v)) for head, unit, v in numbers if any(x is not None for x in v)]
+    columns += [
+        TextColumn(head, unit, _cells(v)) for head, unit, v in numbers if any(x is not None for x in v)
+    ]
     return laid_out(columns, width)
 
 
-def _bristles(rows: list[Explained], width: int) -> str:
+def _bristles(rows: list[ActuatorExplanation], width: int) -> str:
     """Those that bend before they slip."""
     bent = [(r.actuator, r.bristle) for r in rows if r.bristle is not None]
     if not bent:
         return ""
     damping, step = units(rows[0].slides)[2], f"ms, {bent[0][1].integrator}"
     columns = [
-        Column("bristle", "", [name for name, _ in bent], right=False),
-        Column("natural", "Hz", _cells(b.natural_frequency for _, b in bent)),
-        Column("damping", "ratio", _cells(b.damping_ratio for _, b in bent)),
-        Column("sigma_1", damping, _cells(b.damping for _, b in bent)),
-        Column("critical", damping, _cells(b.critical_damping for _, b in bent)),
-        Column("passive below", damping, _cells(b.passive_limit for _, b in bent)),
-        Column("stable below", step, _cells(b.largest_step and 1e3 * b.largest_step for _, b in bent)),
+        TextColumn("bristle", "", [name for name, _ in bent], right=False),
+        TextColumn("natural", "Hz", _cells(b.natural_frequency for _, b in bent)),
+        TextColumn("damping", "ratio", _cells(b.damping_ratio for _, b in bent)),
+        TextColumn("sigma_1", damping, _cells(b.damping for _, b in bent)),
+        TextColumn("critical", damping, _cells(b.critical_damping for _, b in bent)),
+        TextColumn("passive below", damping, _cells(b.passive_limit for _, b in bent)),
+        TextColumn("stable below", step, _cells(b.largest_step and 1e3 * b.largest_step for _, b in bent)),
     ]
     return laid_out(columns, width)
 
@@ -295,21 +297,21 @@ def _cells(values: Iterable[float | None]) -> list[str]:
     return ["-" if value is None else number(value, 3) for value in values]
 
 
-def _comparison_columns(compared: Sequence[Compared]) -> list[Column]:
+def _comparison_columns(compared: Sequence[PartComparison]) -> list[TextColumn]:
     factors = ["-" if c.factor is None else number(c.factor, 2) for c in compared]
     return [
-        Column("", "", [c.attribute for c in compared], right=False),
-        Column("", "unit", [c.unit for c in compared], right=False),
-        Column("", "model", _cells(c.model for c in compared)),
-        Column("", "part", [_known(c) for c in compared]),
-        Column("model /", "part", factors),
-        Column("", "write", [c.should_be if c.is_off else "" for c in compared], right=False),
+        TextColumn("", "", [c.attribute for c in compared], right=False),
+        TextColumn("", "unit", [c.unit for c in compared], right=False),
+        TextColumn("", "model", _cells(c.model for c in compared)),
+        TextColumn("", "part", [_part_number(c) for c in compared]),
+        TextColumn("model /", "part", factors),
+        TextColumn("", "write", [c.should_be if c.is_off else "" for c in compared], right=False),
     ]
 
 
-def _comparisons(rows: list[Explained], width: int) -> list[str]:
+def _comparisons(rows: list[ActuatorExplanation], width: int) -> list[str]:
     """What the model has beside what its parts have, once for all joints with the same numbers."""
-    groups: dict[Any, list[Explained]] = {}
+    groups: dict[Any, list[ActuatorExplanation]] = {}
     for r in rows:
         if r.compared:
             groups.setdefault((r.part, r.compared), []).append(r)
@@ -317,10 +319,10 @@ def _comparisons(rows: list[Explained], width: int) -> list[str]:
     for (part, compared), some in groups.items():
         title = f"{', '.join(r.actuator for r in some)} beside {part}:"
         table = laid_out(_comparison_columns(compared), width)
-        made.append("\n".join([_wrapped(title, width, ""), table]))
+        made.append("\n".join([_wrap_line(title, width, ""), table]))
     if not made:
         return []
-    made.append(_wrapped(LEGEND, width, ""))
+    made.append(_wrap_line(LEGEND, width, ""))
     lines = commands(rows)
     if lines:
         title = "What writes it:" if len(lines) == 1 else "What writes it, one after the other:"
@@ -344,7 +346,7 @@ def commands(rows: Sequence[Any]) -> list[str]:
     return lines
 
 
-def _known(compared: Any) -> str:
+def _part_number(compared: Any) -> str:
     """The part's number; where only servos alike have one, from the least to the largest."""
     if compared.range is None:
         return "-" if compared.part is None else number(compared.part, 3)
@@ -352,7 +354,7 @@ def _known(compared: Any) -> str:
     return f"about {low}" if low == high else f"{low}..{high}"
 
 
-def _told(rows: list[Explained], width: int) -> str:
+def _findings_text(rows: list[ActuatorExplanation], width: int) -> str:
     """Findings, each once with all the actuators that have it. What a comparison's table shows is not told
     again."""
     told: dict[tuple[str, str, str], list[str]] = {}
@@ -365,11 +367,11 @@ def _told(rows: list[Explained], width: int) -> str:
     lines = []
     for (code, plain, remedy), names in told.items():
         who = ", ".join(names) if len(names) < len(rows) or len(rows) == 1 else f"all {len(rows)} actuators"
-        lines += [_wrapped(f"- {code}: {who}: {plain}", width), _wrapped(f"  Remedy: {remedy}", width)]
+        lines += [_wrap_line(f"- {code}: {who}: {plain}", width), _wrap_line(f"  Remedy: {remedy}", width)]
     return "\n".join(lines)
 
 
-def _wrapped(line: str, width: int, indent: str = "  ") -> str:
+def _wrap_line(line: str, width: int, indent: str = "  ") -> str:
     return textwrap.fill(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

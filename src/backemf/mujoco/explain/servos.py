@@ -12,7 +12,7 @@ ALIKE = 2.0
 """Servos within this factor of a torque are alike."""
 
 
-class Servo(NamedTuple):
+class CatalogueServo(NamedTuple):
     """One servo of the catalogue, at its output."""
 
     name: str
@@ -27,29 +27,29 @@ class Servo(NamedTuple):
 
 
 SERVOS = (
-    Servo("mx-106/m1", 8.536, 5.159, 5.253, 0.02661),
-    Servo("mx-28", 2.5, 5.76, 5.253),
-    Servo("mx-64/m1", 4.745, 6.996, 5.253, 0.01195),
-    Servo("sts3032/m1", 0.7235, 11.84, None, 0.001013),
-    Servo("sts3215-12v/so101", 5.815, 4.357, None, 0.03439),
-    Servo("sts3215-7.4v/m1", 3.25, 5.348, 5.476, 0.0284),
-    Servo("xc330-m181", 0.6, 13.51, 6.906),
-    Servo("xc330-m288", 0.93, 8.482, 6.33),
-    Servo("xc330-t288", 0.92, 6.807, 5.179),
-    Servo("xl-320/m1", 0.2051, 6.687, 1.615, 0.001119),
-    Servo("xl330-m288/m1", 0.4813, 11.77, 1.151, 0.001814),
-    Servo("xl430-w250", 1.4, 5.969, 3.683),
-    Servo("xm430-w210", 3.0, 8.063, 4.604),
-    Servo("xm430-w350", 4.1, 4.817, 4.604),
-    Servo("xm540-w150", 7.3, 5.55, 4.604),
-    Servo("xm540-w270", 10.6, 3.142, 4.604),
+    CatalogueServo("mx-106/m1", 8.536, 5.159, 5.253, 0.02661),
+    CatalogueServo("mx-28", 2.5, 5.76, 5.253),
+    CatalogueServo("mx-64/m1", 4.745, 6.996, 5.253, 0.01195),
+    CatalogueServo("sts3032/m1", 0.7235, 11.84, None, 0.001013),
+    CatalogueServo("sts3215-12v/so101", 5.815, 4.357, None, 0.03439),
+    CatalogueServo("sts3215-7.4v/m1", 3.25, 5.348, 5.476, 0.0284),
+    CatalogueServo("xc330-m181", 0.6, 13.51, 6.906),
+    CatalogueServo("xc330-m288", 0.93, 8.482, 6.33),
+    CatalogueServo("xc330-t288", 0.92, 6.807, 5.179),
+    CatalogueServo("xl-320/m1", 0.2051, 6.687, 1.615, 0.001119),
+    CatalogueServo("xl330-m288/m1", 0.4813, 11.77, 1.151, 0.001814),
+    CatalogueServo("xl430-w250", 1.4, 5.969, 3.683),
+    CatalogueServo("xm430-w210", 3.0, 8.063, 4.604),
+    CatalogueServo("xm430-w350", 4.1, 4.817, 4.604),
+    CatalogueServo("xm540-w150", 7.3, 5.55, 4.604),
+    CatalogueServo("xm540-w270", 10.6, 3.142, 4.604),
 )
 """From the catalogue, whose files name the sources: torque, speed and rotor inertia of the first identified
 set where there is one, else as printed; gains as the makers print them or benches found them. A test compares
 this table with the catalogue."""
 
 
-class Range(NamedTuple):
+class ServoRange(NamedTuple):
     """From the least to the largest of some servos, and their names."""
 
     low: float
@@ -60,7 +60,7 @@ class Range(NamedTuple):
     def middle(self) -> float:
         return (self.low * self.high) ** 0.5
 
-    def scaled(self, factor: float) -> Range:
+    def scale(self, factor: float) -> ServoRange:
         return self._replace(low=factor * self.low, high=factor * self.high)
 
     def __str__(self) -> str:
@@ -68,13 +68,15 @@ class Range(NamedTuple):
         return low if low == high else f"{low} to {high}"
 
 
-def _over(number: Callable[[Servo], float | None], servos: tuple[Servo, ...]) -> Range | None:
+def _over(
+    number: Callable[[CatalogueServo], float | None], servos: tuple[CatalogueServo, ...]
+) -> ServoRange | None:
     known = [(value, s.name) for s in servos if (value := number(s)) is not None]
     values = [value for value, _ in known]
-    return Range(min(values), max(values), tuple(name for _, name in known)) if known else None
+    return ServoRange(min(values), max(values), tuple(name for _, name in known)) if known else None
 
 
-def _of(number: Callable[[Servo], float | None], torque: float | None) -> Range:
+def _of(number: Callable[[CatalogueServo], float | None], torque: float | None) -> ServoRange:
     """Over the servos like one of that torque; over all of them where there is none, or no torque."""
     near = tuple(s for s in SERVOS if torque is not None and torque / ALIKE <= s.torque <= torque * ALIKE)
     found = _over(number, near) or _over(number, SERVOS)
@@ -82,17 +84,17 @@ def _of(number: Callable[[Servo], float | None], torque: float | None) -> Range:
     return found
 
 
-def stiffness(torque: float | None = None) -> Range:
+def stiffness(torque: float | None = None) -> ServoRange:
     """Stiffness over stall torque [1/rad]."""
     return _of(lambda s: s.stiffness, torque)
 
 
-def armature(torque: float | None = None) -> Range:
+def armature(torque: float | None = None) -> ServoRange:
     """Armature over stall torque [kg m^2/(N m)]."""
     return _of(lambda s: None if s.armature is None else s.armature / s.torque, torque)
 
 
-def speed(torque: float | None = None) -> Range:
+def speed(torque: float | None = None) -> ServoRange:
     """No-load speed [rad/s]."""
     return _of(lambda s: s.speed, torque)
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...datasheets.datasheet import Datasheet
-from ...engine.hosted import LiveSystem, live_system
+from ...engine.hosted_system import LiveSystem, live_system
 from ...errors import InvalidValue, MissingValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 from ..arrays import load_mujoco
-from . import callback, edit, rows, safe
+from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
 
 INERTIA_FLOOR = 1e-10
@@ -34,7 +34,7 @@ SWEEPS = 2
 """Rounds in which the joints of a tree agree on their efforts, each step."""
 
 
-class Placed(NamedTuple):
+class AttachedActuator(NamedTuple):
     """An actuator in a model that is not compiled yet."""
 
     name: str
@@ -74,26 +74,26 @@ def attach(
     if not wanted:
         raise MissingValue("attach got no actuators; expected joints and their actuators")
     _check_counts(substeps=substeps, sweeps=sweeps)
-    spec, name = edit.spec_of(model)
+    spec, name = model_edit.spec_of(model)
     _check_integrator(spec, name)
-    before = edit.compiled(spec.copy(), name) if any(len(key.act) for key in spec.keys) else None
+    before = model_edit.compile_spec(spec.copy(), name) if any(len(key.act) for key in spec.keys) else None
     known = {pattern: _actuator(given) for pattern, given in wanted.items()}
     findings: list[Finding] = []
     first, placed = max([0, *(len(a.userdata) for a in spec.actuators)]), {}
-    for joint, pattern in edit.chosen(spec, wanted, name).items():
-        placed[joint], said = _placed(spec, joint, *known[pattern], switch)
+    for joint, pattern in model_edit.choose_joints(spec, wanted, name).items():
+        placed[joint], said = _place_actuator(spec, joint, *known[pattern], switch)
         findings += said
     _add_channels(spec, placed, feedforward)
-    width = first + max(rows.width(one.functions, one.system) for one in placed.values())
+    width = first + max(motor_rows.width(one.functions, one.system) for one in placed.values())
     spec.nuser_actuator = width
     for one in placed.values():
         heading = callback.heading(one.number, width, first, one.functions.WIDTH)
         spec.actuator(one.name).dynprm[: len(heading)] = heading
     if before is not None:
-        edit.keyframes(spec, before, {one.name for one in placed.values()})
-    made = edit.compiled(spec, name)
+        model_edit.keyframes(spec, before, {one.name for one in placed.values()})
+    made = model_edit.compile_spec(spec, name)
     _check_inertias(made, placed, name)
-    return _filled(made, spec, placed, findings, substeps, sweeps)
+    return _fill_model(made, spec, placed, findings, substeps, sweeps)
 
 
 def _check_counts(**counts: int | None) -> None:
@@ -102,7 +102,7 @@ def _check_counts(**counts: int | None) -> None:
             raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
 
 
-def _check_inertias(model: Any, placed: Mapping[str, Placed], name: str) -> None:
+def _check_inertias(model: Any, placed: Mapping[str, AttachedActuator], name: str) -> None:
     for joint, J in _inertias(model, placed).items():
         if J < INERTIA_FLOOR:
             raise MissingValue(
@@ -119,34 +119,39 @@ def _check_integrator(spec: Any, name: str) -> None:
         )
 
 
-def _placed(
+def _place_actuator(
     spec: Any, joint: str, actuator: Actuator, fit: Fit | None, switch: bool
-) -> tuple[Placed, list[Finding]]:
+) -> tuple[AttachedActuator, list[Finding]]:
     """An actuator put onto a joint of a model, and what there is to say of that."""
     _same_motion(load_mujoco(), spec, joint, actuator)
-    system, n_line = live_system(actuator, switched=switch), rows.line_of(actuator, spec.option.timestep)
+    system, n_line = (
+        live_system(actuator, switched=switch),
+        motor_rows.line_of(actuator, spec.option.timestep),
+    )
     number, functions = callback.register(system)
-    taken, said = edit.take(spec, joint, actuator, float(system.armature([*system.parameters.values()])))
-    spec.actuator(taken).actdim = rows.size(system, n_line)
-    return Placed(taken, system, fit, n_line, number, functions), said
+    taken, said = model_edit.take(
+        spec, joint, actuator, float(system.armature([*system.parameters.values()]))
+    )
+    spec.actuator(taken).actdim = motor_rows.size(system, n_line)
+    return AttachedActuator(taken, system, fit, n_line, number, functions), said
 
 
-def _filled(
+def _fill_model(
     model: Any,
     spec: Any,
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, AttachedActuator],
     findings: list[Finding],
     substeps: int | None,
     sweeps: int,
 ) -> Motors:
     """Write every motor's numbers into the compiled model, and into its description."""
     h, joints, known = float(model.opt.timestep), {}, {}
-    linked = rows.trees(model, {joint: one.name for joint, one in placed.items()})
+    linked = motor_rows.trees(model, {joint: one.name for joint, one in placed.items()})
     for joint, above in _inertias(model, placed, armature=False).items():
         one = placed[joint]
         actuator, key = one.system.actuator, (id(one.system.actuator), float(f"{above:.2g}"))
         if key not in known:
-            known[key] = safe.tried(actuator, joint, above, h, substeps)
+            known[key] = safe.try_substeps(actuator, joint, above, h, substeps)
         n, error, said = known[key]
         if said is not None and said not in findings:
             findings.append(said)
@@ -160,7 +165,7 @@ def _filled(
             **_main(model, index),
         }
         channels = [_channel(model, one, target) for target in one.system.inputs[3:]]
-        rows.put(model, index, rows.row(one.functions, one.system, settings, channels))
+        motor_rows.put(model, index, motor_rows.row(one.functions, one.system, settings, channels))
         spec.actuator(one.name).userdata = model.actuator_user[index].copy()
         joints[joint] = Attachment(
             joint=joint,
@@ -229,7 +234,7 @@ def _same_motion(mujoco: Any, spec: Any, joint: str, actuator: Actuator) -> None
         )
 
 
-def _add_channels(spec: Any, placed: Mapping[str, Placed], feedforward: bool) -> None:
+def _add_channels(spec: Any, placed: Mapping[str, AttachedActuator], feedforward: bool) -> None:
     """An element of ctrl for every further target of a drive and for its switch, which acts on nothing by
     itself."""
     mujoco = load_mujoco()
@@ -242,10 +247,10 @@ def _add_channels(spec: Any, placed: Mapping[str, Placed], feedforward: bool) ->
                 extra.gainprm[:] = 0.0
 
 
-def _channel(model: Any, one: Placed, target: str) -> int:
+def _channel(model: Any, actuator: AttachedActuator, target: str) -> int:
     """Which element of ctrl holds a target; -1: none, and it is 0."""
     mujoco = load_mujoco()
-    name = one.name if target == one.system.actuator.drive.followed else f"{one.name}_{target}"
+    name = actuator.name if target == actuator.system.actuator.drive.followed else f"{actuator.name}_{target}"
     index = int(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name))
     return index if index < 0 else element(model, index)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.compile import cache, compiled
-from ...engine.compile.compiled import Structure
-from ...engine.hosted import ANEW, LONG_DELAY, LiveSystem
+from ...engine.compile import cache, compiler
+from ...engine.compile.compiler import Structure
+from ...engine.hosted_system import ANEW, LONG_DELAY, LiveSystem
 from ...errors import InvalidValue, NotAvailable
 from ..arrays import load_mujoco
 from .places import FUNCTIONS, HEADING, LAYOUT, OF_DATA, OF_MODEL, ROW
@@ -63,7 +63,9 @@ def _table() -> _Table:
 @functools.cache
 def _functions() -> tuple[Any, Any]:
     """MuJoCo's two callbacks, as C functions that know this process's table."""
-    texts = [Path(__file__).with_name(f"{n}.py").read_text("utf-8") for n in ("kernel", "memory", "places")]
+    texts = [
+        Path(__file__).with_name(f"{n}.py").read_text("utf-8") for n in ("kernel", "addresses", "places")
+    ]
     kernel = cache.load(cache.name_of(*texts), lambda: texts[0])
     # two names, so two functions:
     return tuple(_bound(getattr(kernel, name).address) for name in ("advance", "effort"))  # type: ignore[return-value]
@@ -110,7 +112,7 @@ def install() -> None:
 def register(system: LiveSystem) -> tuple[int, Any]:
     """A structure's number, by which models know it, and its functions; installs the callbacks."""
     structure = Structure(system)
-    functions = compiled.called(structure)
+    functions = compiler.step_functions(structure)
     number = int(cache.name_of(cache.physics_code(), type(system).__qualname__, system.key)[:12], 16)
     with _one_at_a_time:
         _table().add(number, functions, system)
@@ -135,12 +137,12 @@ LEAST_WORDS, MOST_WORDS = 256, 1 << 18
 """Words looked at: more and more until everything was found, so that nothing beyond the structure is read."""
 
 
-class Layout(dict[str, int]):
+class MemoryLayout(dict[str, int]):
     """Offsets [bytes] by name, and the widths of two arrays."""
 
 
 @functools.cache
-def layout() -> Layout:
+def layout() -> MemoryLayout:
     """Of the MuJoCo that is installed."""
     mujoco = load_mujoco()
     both = [_of_probe(mujoco, h) for h in STEPS]
@@ -152,7 +154,7 @@ def layout() -> Layout:
         )
     library = ctypes.CDLL(str(_library(mujoco)))
     functions = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in FUNCTIONS}
-    return Layout({**both[0], **functions})  # type: ignore[dict-item]  (no function is at address None)
+    return MemoryLayout({**both[0], **functions})  # type: ignore[dict-item]  (no function is at address None)
 
 
 def _library(mujoco: Any) -> Path:
@@ -166,19 +168,19 @@ def _library(mujoco: Any) -> Path:
     return files[0]
 
 
-def _of_probe(mujoco: Any, h: float) -> Layout:
+def _of_probe(mujoco: Any, h: float) -> MemoryLayout:
     model = mujoco.MjModel.from_xml_string(PROBE.format(h=repr(h), g=repr(1e3 * h)))
     data = mujoco.MjData(model)
     places = {
-        **_found(mujoco, data, {name: getattr(data, name).ctypes.data for name in OF_DATA}),
-        **_found(mujoco, model, {name: getattr(model, name).ctypes.data for name in OF_MODEL}),
-        **_found(mujoco, model, {"timestep": int(np.float64(h).view(np.uint64))}),
+        **_find_words(mujoco, data, {name: getattr(data, name).ctypes.data for name in OF_DATA}),
+        **_find_words(mujoco, model, {name: getattr(model, name).ctypes.data for name in OF_MODEL}),
+        **_find_words(mujoco, model, {"timestep": int(np.float64(h).view(np.uint64))}),
     }
     widths = {"n_dynprm": model.actuator_dynprm.shape[1], "n_trnid": model.actuator_trnid.shape[1]}
-    return Layout({**places, **widths})
+    return MemoryLayout({**places, **widths})
 
 
-def _found(mujoco: Any, owner: Any, wanted: dict[str, int]) -> dict[str, int]:
+def _find_words(mujoco: Any, owner: Any, wanted: dict[str, int]) -> dict[str, int]:
     """Where these 64-bit words stand in a structure, each exactly once."""
     n, places = LEAST_WORDS, dict[str, np.ndarray]()
     while n <= MOST_WORDS:

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import numba
 
-from backemf.mujoco.live.memory import (
+from backemf.mujoco.live.addresses import (
     allocate,
     begin,
     call,
@@ -127,7 +127,7 @@ def joint_of(table, m, i):
 
 
 @numba.njit("float64(int64, int64, int64)", cache=CACHE)
-def sent(settings, ctrl, channel):
+def read_ctrl(settings, ctrl, channel):
     """What an element of ctrl says; without one, 0."""
     if channel < 0:
         return 0.0
@@ -146,7 +146,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     act, ctrl = word(d + word(table, ACT), 0) + 8 * at, word(d + word(table, CTRL), 0)
     channels = settings + 8 * (N_SETTINGS + n_states)
     inputs, line = n_states + 1, n_states + 4 + n_targets
-    begun = real(act, word(row, 4)) > 0.5
+    has_begun = real(act, word(row, 4)) > 0.5
     lag = real(settings, DELAY) / h + 0.5
     if lag > n_line * (1.0 + 1e-12):
         on_stack(word(table, FREE), d)
@@ -156,9 +156,9 @@ def ask(table, m, d, i, row, settings, dot, h):
     part = max(lag - late, 0.0)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = sent(settings, ctrl, channel)
+        now = read_ctrl(settings, ctrl, channel)
         new, old = now, now
-        if begun and n_line > 0:
+        if has_begun and n_line > 0:
             if late > 0:
                 new = real(act, line + k * n_line + late - 1)
             old = real(act, line + k * n_line + late) if late < n_line else new
@@ -169,12 +169,12 @@ def ask(table, m, d, i, row, settings, dot, h):
 def state(row, terms, settings, act, dot, q, v):
     """Put an actuator's state before the step where the step finds it."""
     n_states, starts = word(row, 2), settings + 8 * N_SETTINGS
-    begun = real(act, word(row, 4)) > 0.5
+    has_begun = real(act, word(row, 4)) > 0.5
     for k in range(n_states):
         put(dot, k, real(act, k) + real(starts, k))
     put(dot, word(row, 4), q)
     put(dot, word(row, 5), v)
-    if not begun:
+    if not has_begun:
         begin(word(row, 7), terms, dot + 8 * (n_states + 4), dot)
 
 
@@ -187,7 +187,7 @@ def rates(table, m, d, i, row, settings, act, v, h):
     starts = settings + 8 * N_SETTINGS
     channels = starts + 8 * n_states
     inputs, line = n_states + 1, n_states + 4 + n_targets
-    begun = real(act, word(row, 4)) > 0.5
+    has_begun = real(act, word(row, 4)) > 0.5
     for k in range(n_states):
         put(dot, k, (real(dot, k) - real(starts, k) - real(act, k)) / h)
     put(dot, n_states, (real(dot, n_states) - real(act, n_states)) / h)
@@ -197,10 +197,10 @@ def rates(table, m, d, i, row, settings, act, v, h):
         put(dot, inputs + k, -real(act, inputs + k) / h)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = sent(settings, ctrl, channel)
+        now = read_ctrl(settings, ctrl, channel)
         for j in range(n_line):
             place = line + k * n_line + j
-            before = real(act, place - 1) if j > 0 and begun else now
+            before = real(act, place - 1) if j > 0 and has_begun else now
             put(dot, place, (before - real(act, place)) / h)
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import ANEW, LEAD, LiveSystem, check_delay, live_system
+from ...engine.hosted_system import ANEW, LEAD, LiveSystem, check_delay, live_system
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...physics.actuator import Actuator, signals
-from ...results.fit import Fit
+from ...results.fit_result import Fit
 from ...results.spread import Spread
-from ...tables import Displayed, Overview
+from ...tables import NotebookDisplay, Overview
 from ..arrays import load_mujoco
-from . import callback, rows
+from . import callback, motor_rows
 
 
 def element(model: Any, actuator: int) -> int:
@@ -51,7 +51,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Motors(Displayed):
+class Motors(NotebookDisplay):
     """A model whose joints have our actuators; `model` is MuJoCo's own, to be used as ever."""
 
     model: Any
@@ -84,11 +84,11 @@ class Motors(Displayed):
         joint, system = self.model.joint(one.joint), one.system
         n, act = len(system.states), data.act[one.at :]
         q, v = float(data.qpos[joint.qposadr[0]]), float(data.qvel[joint.dofadr[0]])
-        begun = act[system.states.index("position")] > 0.5
-        asked = self._asked(one, data)
+        has_begun = act[system.states.index("position")] > 0.5
+        asked = self._drive_inputs(one, data)
         start = one.actuator.initial_state(asked, position=q, velocity=v)
         plain = one.actuator.initial_state()
-        if begun:
+        if has_begun:
             start = {name: plain[name] + float(act[k]) for k, name in enumerate(system.states)}
         state = start | {"position": q, "velocity": v}
         return {
@@ -97,11 +97,11 @@ class Motors(Displayed):
             "effort": float(act[n]),
         }
 
-    def _asked(self, one: Attachment, data: Any) -> dict[str, float]:
+    def _drive_inputs(self, one: Attachment, data: Any) -> dict[str, float]:
         """What reaches a drive now: each target as late as it comes, and whether the drive is on."""
         system, delay, act = one.system, one.actuator.drive.delay, data.act[one.at :]
-        channels, n_line = rows.channels_of(self.model, one.index, system), one.n_line
-        settings = rows.settings_of(self.model, one.index)
+        channels, n_line = motor_rows.channels_of(self.model, one.index, system), one.n_line
+        settings = motor_rows.settings_of(self.model, one.index)
         late = math.ceil((delay or 0.0) / self.model.opt.timestep - 1e-9)
         begun, line = act[system.states.index("position")] > 0.5, len(system.states) + 1 + len(system.inputs)
         asked = {}
@@ -121,8 +121,8 @@ class Motors(Displayed):
 
     def unlimited(self) -> None:
         """Let every ctrl of ours be what it is: a recording was not held within the model's ranges."""
-        for one in self.joints.values():
-            rows.unlimited(self.model, one.index)
+        for joint in self.joints.values():
+            motor_rows.remove_ctrl_range(self.model, joint.index)
 
     def drawn(self, seed: int = 0, *, spread: Spread | None = None) -> Any:
         """A copy of the model with other motors that the recordings allow too: parameters of each fit drawn
@@ -130,7 +130,7 @@ class Motors(Displayed):
         box.
         Give such copies to `mujoco.rollout`."""
         model, random = copy.deepcopy(self.model), np.random.default_rng(seed)
-        fits = {id(one.fit): one.fit for one in self.joints.values() if one.fit is not None}
+        fits = {id(joint.fit): joint.fit for joint in self.joints.values() if joint.fit is not None}
         if not fits and spread is None:
             raise MissingValue(
                 "nothing says how far these actuators' numbers may be off; attach a Fit, or give a be.Spread"
@@ -157,8 +157,11 @@ class Motors(Displayed):
         h = float(model.opt.timestep)
         check_delay(actuator.drive.delay or 0.0, one.n_line + 1, h, ANEW, lead=LEAD)
         _, functions = callback.register(system)
-        kept, channels = rows.settings_of(model, one.index), rows.channels_of(model, one.index, system)
-        rows.put(model, one.index, rows.row(functions, system, kept, channels))
+        kept, channels = (
+            motor_rows.settings_of(model, one.index),
+            motor_rows.channels_of(model, one.index, system),
+        )
+        motor_rows.put(model, one.index, motor_rows.row(functions, system, kept, channels))
         dof = int(model.joint(joint).dofadr[0])
         model.dof_armature[dof] = float(system.armature([*system.parameters.values()]))
         mujoco = load_mujoco()

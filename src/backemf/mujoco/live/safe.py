@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ...engine.hosted import hosted_system
+from ...engine.hosted_system import hosted_system
 from ...engine.stepper import Stepper
 from ...findings import Finding, finding
 from ...physics.actuator import Actuator
@@ -72,7 +72,7 @@ def substeps_for(actuator: Actuator, inertia: float, h: float, given: int | None
     return n, here
 
 
-def tried(
+def try_substeps(
     actuator: Actuator, joint: str, inertia: float, h: float, substeps: int | None
 ) -> tuple[int, float, Finding | None]:
     """Substeps, those given or as many as are needed; the error that is left, and what to say of it."""

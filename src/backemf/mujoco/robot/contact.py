@@ -15,8 +15,8 @@ from ...logs.start import targets
 from ...physics.actuator import Actuator, inertias, signals
 from ...physics.bench import Recorded
 from ..arrays import load_mujoco
-from .dynamics import Carried, bare_model, places
-from .motion import Motion
+from .dynamics import JointLoads, bare_model, places
+from .robot_motion import RobotMotion
 
 MOVING = 0.05
 """Speed from which on the direction of dry friction is known [rad/s]."""
@@ -54,8 +54,8 @@ class Pushes:
     """How many of its scatters it is."""
 
 
-def unexplained(
-    actuator: Actuator, log: Log, delay: float, motion: Motion, carried: Carried, j: int
+def unexplained_torque(
+    actuator: Actuator, log: Log, delay: float, motion: RobotMotion, carried: JointLoads, j: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of one joint: (torque that must have come from outside, beyond what dry friction can hold; friction's
     level; whether it moves)."""
@@ -86,15 +86,15 @@ def from_outside(
     actuators: Mapping[str, Actuator],
     delays: Mapping[str, float],
     log: Log,
-    motion: Motion,
-    carried: Carried,
+    motion: RobotMotion,
+    carried: JointLoads,
 ) -> Outside:
     """Of every joint; 0 for those without an actuator."""
     torque, level = np.zeros_like(motion.position), np.zeros_like(motion.position)
     moving = np.zeros(motion.position.shape, bool)
     for name, actuator in actuators.items():
         j = robot.place(name)
-        torque[:, j], level[:, j], moving[:, j] = unexplained(
+        torque[:, j], level[:, j], moving[:, j] = unexplained_torque(
             actuator, log.joints[name], delays.get(name, 0.0), motion, carried, j
         )
     return Outside(np.nan_to_num(torque), np.nan_to_num(level), moving)
@@ -113,10 +113,10 @@ def scatter_of(outside: Sequence[Outside]) -> np.ndarray:
     return np.maximum(found, 1e-9)
 
 
-def pushes(outside: Outside, scatter: np.ndarray, there: Clearance, t: np.ndarray) -> Pushes:
+def pushes(outside: Outside, scatter: np.ndarray, clearance: Clearance, t: np.ndarray) -> Pushes:
     """The upward force at the lowest point that explains the torques best."""
     seen = np.flatnonzero(outside.level.any(axis=0) | outside.torque.any(axis=0))
-    lever = there.push[:, seen] / scatter[seen]
+    lever = clearance.push[:, seen] / scatter[seen]
     size = np.maximum(np.sum(lever**2, axis=1), 1e-12)
     force = np.sum(lever * outside.torque[:, seen] / scatter[seen], axis=1) / size
     step = float(np.median(np.diff(t)))
@@ -130,12 +130,12 @@ def _median(x: np.ndarray, n: int) -> np.ndarray:
     return median_filter(x, size=n | 1, mode="nearest")
 
 
-def touched(there: Clearance, felt: Pushes, ground: Ground | None, t: np.ndarray) -> np.ndarray:
+def touching_samples(clearance: Clearance, felt: Pushes, ground: Ground | None, t: np.ndarray) -> np.ndarray:
     """Samples in which the robot touches something, or may as near as the ground is known, with some time
     around them."""
     hit = felt.sure > SIGNIFICANT
     if ground is not None:
-        gap = there.height - ground.under(there.point)
+        gap = clearance.height - ground.under(clearance.point)
         near = NEAR + ground.error
         hit = (hit & (gap < 2.0 * near)) | (gap < near) | (felt.sure > 2 * SIGNIFICANT)
     step = float(np.median(np.diff(t)))
@@ -280,11 +280,11 @@ BENDING = 1e-3
 
 
 def ground_of(
-    there: Sequence[Clearance], felt: Sequence[Pushes], clocks: Sequence[np.ndarray]
+    clearances: Sequence[Clearance], felt: Sequence[Pushes], clocks: Sequence[np.ndarray]
 ) -> Ground | None:
     """The plane on which the points lie at which the robot was pushed; None where they lie on none, or
     nothing pushed, or it was pushed elsewhere as well."""
-    points = np.concatenate([c.point for c in there])
+    points = np.concatenate([c.point for c in clearances])
     pushed = np.concatenate([p.sure > SIGNIFICANT for p in felt])
     step = float(np.median(np.concatenate([np.diff(t) for t in clocks])))
     least = max(SHORTEST / step, 8)
@@ -294,7 +294,7 @@ def ground_of(
     where = points[pushed]
     slopes = np.zeros(2)
     height, scatter, near = _level(where[:, 2], FLAT * span)
-    tilted = _tilted(where[near])
+    tilted = _fit_slope(where[near])
     several = sum(len(stretches(p.sure > SIGNIFICANT)) for p in felt) >= MANY
     if tilted is not None and several and tilted[2] < BETTER * scatter:
         height, slopes, scatter = tilted
@@ -346,7 +346,7 @@ def _level(z: np.ndarray, width: float) -> tuple[float, float, np.ndarray]:
     return height, 1.4826 * float(np.median(np.abs(z[near] - height))), near
 
 
-def _tilted(points: np.ndarray) -> tuple[float, np.ndarray, float] | None:
+def _fit_slope(points: np.ndarray) -> tuple[float, np.ndarray, float] | None:
     """(height, slopes, scatter) of a sloping plane through points, by iterated weights; None where they do
     not spread enough, or it is too steep."""
     spread = np.std(points[:, :2], axis=0)

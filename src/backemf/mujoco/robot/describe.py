@@ -46,7 +46,7 @@ def read(
     if gravity is not None:
         spec.option.gravity = np.asarray(gravity, float)
     stood = _base(spec, base, path, findings)
-    model = _compiled(spec, path)
+    model = _compile_spec(spec, path)
     left = dict(_left_out(mujoco, model))
     groups = _groups(spec)
     joints = tuple(j for j in _joints(mujoco, model, groups) if j.name not in left)
@@ -92,7 +92,7 @@ def _base(spec: Any, asked: str | None, path: Path, findings: list[Finding]) -> 
     return "held"
 
 
-def _compiled(spec: Any, path: Path) -> Any:
+def _compile_spec(spec: Any, path: Path) -> Any:
     try:
         with without_log():
             return spec.compile()
@@ -223,11 +223,11 @@ def _left_out(mujoco: Any, model: Any) -> Iterator[tuple[str, str]]:
                 one, two = (int(model.site_bodyid[s]) for s in (one, two))
             for j in sorted(_above(model, one) ^ _above(model, two)):
                 yield named[j], "it is part of a closed chain"
-    for j in _pulled(mujoco, model):
+    for j in _pulled_joints(mujoco, model):
         yield named[j], "a tendon pulls on it"
 
 
-def _pulled(mujoco: Any, model: Any) -> Iterator[int]:
+def _pulled_joints(mujoco: Any, model: Any) -> Iterator[int]:
     """Joints that tendons pull on."""
     for t in range(model.ntendon):
         begin, n = int(model.tendon_adr[t]), int(model.tendon_num[t])

@@ -20,11 +20,11 @@ from ...logs.log import Log, Signal
 from ...logs.robot import Ground, Robot
 from ...physics.bench import Recorded
 from ..arrays import load_mujoco
-from .motion import Motion, motion_of
+from .robot_motion import RobotMotion, motion_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Carried:
+class JointLoads:
     """Along a motion, by joint in the robot's order."""
 
     inertia: np.ndarray
@@ -36,7 +36,7 @@ class Carried:
 
 
 @functools.lru_cache(maxsize=16)
-def _compiled(text: str, ground: Ground | None) -> Any:
+def _compile_text(text: str, ground: Ground | None) -> Any:
     return add_ground(load_mujoco().MjSpec.from_string(text), ground).compile()
 
 
@@ -56,16 +56,16 @@ def add_ground(spec: Any, ground: Ground | None) -> Any:
     return spec
 
 
-def described(robot: Robot) -> Any:
+def describe_model(robot: Robot) -> Any:
     """The robot as its model describes it."""
-    return copy.copy(_compiled(robot.model, None))
+    return copy.copy(_compile_text(robot.model, None))
 
 
 def bare_model(robot: Robot, ground: Ground | None = None) -> Any:
     """The robot without anything that is its actuators': armature, damping, friction, springs. What moves
     touches the ground and what stands still, not itself; without either, nothing touches."""
     mujoco = load_mujoco()
-    model = copy.copy(_compiled(robot.model, ground))
+    model = copy.copy(_compile_text(robot.model, ground))
     alone_with(model, {})
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     return model
@@ -96,7 +96,7 @@ def places(robot: Robot, model: Any) -> tuple[np.ndarray, np.ndarray]:
     return model.jnt_qposadr[ids].astype(int), model.jnt_dofadr[ids].astype(int)
 
 
-def carried(robot: Robot, motion: Motion, model: Any = None) -> Carried:
+def joint_loads(robot: Robot, motion: RobotMotion, model: Any = None) -> JointLoads:
     """Inertia and load along a motion."""
     mujoco = load_mujoco()
     model = bare_model(robot) if model is None else model
@@ -116,7 +116,7 @@ def carried(robot: Robot, motion: Motion, model: Any = None) -> Carried:
         mujoco.mj_rne(model, data, 1, tau)
         inertia[k] = diagonal(data, column)
         torque[k] = tau[at_v]
-    return Carried(inertia=inertia, load=inertia * a - torque, torque=torque)
+    return JointLoads(inertia=inertia, load=inertia * a - torque, torque=torque)
 
 
 def _diagonal(model: Any, at_v: np.ndarray) -> Any:
@@ -138,8 +138,8 @@ def joint_log(
     log: Log,
     robot: Robot,
     name: str,
-    motion: Motion,
-    along: Carried,
+    motion: RobotMotion,
+    along: JointLoads,
     *,
     kept: np.ndarray | None = None,
     settings: Mapping[str, float] | None = None,
@@ -175,7 +175,7 @@ def excerpts(
         middle = 0.5 * float(log.time[0] + log.time[-1])
         part = log.between(middle - 0.5 * seconds, middle + 0.5 * seconds)
         motion = motion_of(robot, part)
-        along = carried(robot, motion)
+        along = joint_loads(robot, motion)
         for name in names:
             if name in part.joints:
                 found[name].append(joint_log(part, robot, name, motion, along))

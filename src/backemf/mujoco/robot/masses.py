@@ -17,7 +17,7 @@ from ...errors import InvalidValue
 from ...logs.robot import Robot
 from ..arrays import load_mujoco
 from .dynamics import bare_model, places
-from .motion import Motion, smoothed
+from .robot_motion import RobotMotion, smooth
 
 TURN = 0.3
 """Angle that a share of it is uncertain to belong to: 10 % of the masses go with 30 mrad of the base and of
@@ -104,7 +104,7 @@ def _hand(model: Any) -> tuple[int, np.ndarray]:
     return last, max(spots, key=lambda p: float(np.linalg.norm(p)))
 
 
-def slopes(robot: Robot, motion: Motion, of: Sequence[Unknown]) -> Slopes:
+def slopes(robot: Robot, motion: RobotMotion, of: Sequence[Unknown]) -> Slopes:
     """How inertia and load along a motion depend on the unknowns, at the model as it is."""
     model = bare_model(robot)
     at = _poses(robot, model, motion.position)
@@ -114,17 +114,17 @@ def slopes(robot: Robot, motion: Motion, of: Sequence[Unknown]) -> Slopes:
     for k, one in enumerate(of):
         whose, _, what = one.name.rpartition(".")
         if what == "offset":
-            inertia[:, :, k], weight = _turned(robot, model, motion.position, whose, gravity)
+            inertia[:, :, k], weight = _turn_slopes(robot, model, motion.position, whose, gravity)
             load[:, :, k] = weight
         elif whose == "base":
-            load[:, :, k] = _tilted(robot, model, at, AXES.index(what[-1]), gravity)
+            load[:, :, k] = _tilt_slopes(robot, model, at, AXES.index(what[-1]), gravity)
         else:
             inertia[:, :, k], load[:, :, k] = _point_slopes(robot, model, at, motion, whose, what, gravity)
     return Slopes(inertia=inertia, load=load)
 
 
 def _point_slopes(
-    robot: Robot, model: Any, at: _Poses, motion: Motion, whose: str, what: str, gravity: np.ndarray
+    robot: Robot, model: Any, at: _Poses, motion: RobotMotion, whose: str, what: str, gravity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of a mass, or of where it is."""
     body, place = (
@@ -140,12 +140,18 @@ def _point_slopes(
 
 
 def _point(
-    robot: Robot, model: Any, at: _Poses, motion: Motion, body: int, place: np.ndarray, gravity: np.ndarray
+    robot: Robot,
+    model: Any,
+    at: _Poses,
+    motion: RobotMotion,
+    body: int,
+    place: np.ndarray,
+    gravity: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(inertia, load) of every joint from 1 kg at a place of a body."""
     p = at.x[:, body] + at.R[:, body] @ place
     J = _moves(robot, model, at, body, p)
-    a = smoothed(motion.time, p, motion.window)[2]
+    a = smooth(motion.time, p, motion.window)[2]
     own = np.sum(J**2, axis=2)
     return own, own * motion.acceleration - np.einsum("kij,kj->ki", J, a - gravity)
 
@@ -182,12 +188,12 @@ def _weights(robot: Robot, model: Any, at: _Poses, gravity: np.ndarray) -> tuple
     return inertia, torque
 
 
-def _tilted(robot: Robot, model: Any, at: _Poses, axis: int, gravity: np.ndarray) -> np.ndarray:
+def _tilt_slopes(robot: Robot, model: Any, at: _Poses, axis: int, gravity: np.ndarray) -> np.ndarray:
     """Of a base that stands turned about a horizontal axis: gravity turns the other way."""
     return _weights(robot, model, at, np.cross(gravity, np.eye(3)[axis]))[1]
 
 
-def _turned(
+def _turn_slopes(
     robot: Robot, model: Any, q: np.ndarray, joint: str, gravity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(inertia, weight) of a joint that stands beyond what it reads."""
@@ -202,18 +208,18 @@ def _poses(robot: Robot, model: Any, q: np.ndarray) -> _Poses:
     mujoco.mj_resetData(model, data)
     ids = np.array([model.joint(name).id for name in robot.names])
     n, nb = len(q), model.nbody
-    made = _Poses(
+    poses = _Poses(
         np.empty((n, nb, 3)), np.empty((n, nb, 3, 3)), np.empty((n, len(ids), 3)), np.empty((n, len(ids), 3))
     )
     for k in range(n):
         data.qpos[at_q] = q[k]
         mujoco.mj_kinematics(model, data)
-        made.x[k], made.R[k] = data.xpos, data.xmat.reshape(-1, 3, 3)
-        made.anchors[k], made.axes[k] = data.xanchor[ids], data.xaxis[ids]
-    return made
+        poses.x[k], poses.R[k] = data.xpos, data.xmat.reshape(-1, 3, 3)
+        poses.anchors[k], poses.axes[k] = data.xanchor[ids], data.xaxis[ids]
+    return poses
 
 
-def changed(robot: Robot, values: Mapping[str, float]) -> Robot:
+def change_robot(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot whose model has these numbers in place of its own."""
     mujoco = load_mujoco()
     model = bare_model(robot)

@@ -13,8 +13,8 @@ from ...errors import InvalidValue, UnknownName
 from ...logs.robot import Robot
 from ...physics.bench import GRAVITY, Bench, Flywheel, Pendulum
 from ..arrays import load_mujoco
-from .dynamics import carried, described, places
-from .motion import Motion
+from .dynamics import describe_model, joint_loads, places
+from .robot_motion import RobotMotion
 
 BALANCED = 1e-4
 """Torque of gravity up to which a joint counts as balanced [N m]."""
@@ -49,13 +49,13 @@ def joint_bench(robot: Robot, joint: str, posture: Mapping[str, float]) -> Bench
     q[:, place] = (0.0, 0.5 * math.pi)
     still = np.zeros_like(q)
     noise = np.zeros(q.shape[1])
-    path = Motion(
+    path = RobotMotion(
         time=np.arange(2.0), position=q, velocity=still, acceleration=still, recorded=q, window=1, noise=noise
     )
-    found = carried(robot, path)
-    inertia = float(found.inertia[0, place])
+    loads = joint_loads(robot, path)
+    inertia = float(loads.inertia[0, place])
     # load = -A sin(q - q_h): A sin(q_h) at 0, -A cos(q_h) at a quarter turn
-    s, c = float(found.load[0, place]), -float(found.load[1, place])
+    s, c = float(loads.load[0, place]), -float(loads.load[1, place])
     A, hanging = math.hypot(s, c), math.atan2(s, c)
     if A < BALANCED:
         return Flywheel(inertia=inertia)
@@ -88,7 +88,7 @@ class Room(NamedTuple):
 def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
     """How far a joint can go either way from where it stands, as the model's own shapes have it."""
     mujoco = load_mujoco()
-    model = described(robot)
+    model = describe_model(robot)
     one, place = robot.joint(joint), robot.names.index(joint)
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     off = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -102,7 +102,7 @@ def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
         data.qpos[at_q] = stands
         data.qpos[at_q[place]] = angle
         mujoco.mj_fwdPosition(model, data)
-        return {_named(model, contact) for contact in data.contact if contact.dist < 0.0}
+        return {_body_pair(model, contact) for contact in data.contact if contact.dist < 0.0}
 
     first = float(stands[place])
     already = touch(first)
@@ -124,7 +124,7 @@ def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
     )
 
 
-def _named(model: Any, contact: Any) -> Pair:
+def _body_pair(model: Any, contact: Any) -> Pair:
     """The two bodies of a contact, the same way round each time."""
     names = [model.body(int(model.geom_bodyid[g])).name or "the world" for g in contact.geom]
     names = ["the world" if name == "world" else name for name in names]

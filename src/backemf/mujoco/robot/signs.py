@@ -20,8 +20,8 @@ from ...errors import BackemfError
 from ...findings import Finding, finding
 from ...logs.log import Log
 from ...logs.robot import Robot
-from .dynamics import bare_model, carried
-from .motion import Motion, motion_of
+from .dynamics import bare_model, joint_loads
+from .robot_motion import RobotMotion, motion_of
 
 SAMPLES = 1000
 """Of all logs together that are looked at; of each log at least LEAST."""
@@ -62,17 +62,19 @@ class Sign(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Along:
+class _FeltMotion:
     """A motion and what was felt along it, thinned."""
 
-    motion: Motion
+    motion: RobotMotion
     felt: np.ndarray
     """(samples, joints): errors [rad] or torques [N m]; NaN where neither is known."""
 
 
 def signs(robot: Robot, logs: Sequence[Log]) -> dict[str, Sign]:
     """What gravity says of each joint's sign that has a target or a torque."""
-    along = [one for log in logs if (one := _along(robot, log, max(LEAST, SAMPLES // len(logs)))) is not None]
+    along = [
+        one for log in logs if (one := _felt_motion(robot, log, max(LEAST, SAMPLES // len(logs)))) is not None
+    ]
     if not along:
         return {}
     model, here = bare_model(robot), np.ones(len(robot.joints))
@@ -90,18 +92,20 @@ def signs(robot: Robot, logs: Sequence[Log]) -> dict[str, Sign]:
     return out
 
 
-def contradicted(robot: Robot, logs: Sequence[Log]) -> tuple[tuple[str, ...], Finding] | None:
+def find_contradiction(robot: Robot, logs: Sequence[Log]) -> tuple[tuple[str, ...], Finding] | None:
     """The joint whose sign gravity contradicts most clearly, with those whose turning would do as well, and
     what to say of it: others may be wrong only because it is."""
     try:
-        told = signs(robot, logs)
+        given_signs = signs(robot, logs)
     except BackemfError:
         return None  # a motion that cannot be followed says nothing of signs
-    wrong = {n: s for n, s in sorted(told.items(), key=lambda row: -row[1].gain) if s.gain > CLEARLY}
-    if not wrong:
+    mistakes = {
+        n: s for n, s in sorted(given_signs.items(), key=lambda row: -row[1].gain) if s.gain > CLEARLY
+    }
+    if not mistakes:
         return None
-    (name, sign), *_ = wrong.items()
-    also = [n for n, s in wrong.items() if s.gain > ALIKE * sign.gain]
+    (name, sign), *_ = mistakes.items()
+    also = [n for n, s in mistakes.items() if s.gain > ALIKE * sign.gain]
     text = (
         f"gravity contradicts the sign of {' or '.join(also)}: with {name} turned round, the weight of"
         f" {robot.name} explains {100 * sign.turned:.0f} % of what {sign.felt} held up in motion, and"
@@ -112,7 +116,7 @@ def contradicted(robot: Robot, logs: Sequence[Log]) -> tuple[tuple[str, ...], Fi
     return tuple(also), finding("sign_contradicted", text, remedy, **numbers)
 
 
-def _along(robot: Robot, log: Log, n: int) -> _Along | None:
+def _felt_motion(robot: Robot, log: Log, n: int) -> _FeltMotion | None:
     motion = motion_of(robot, log)
     t = motion.time
     felt = np.full(motion.position.shape, np.nan)
@@ -131,17 +135,17 @@ def _along(robot: Robot, log: Log, n: int) -> _Along | None:
     arrays = {
         a: getattr(motion, a)[rows] for a in ("time", "position", "velocity", "acceleration", "recorded")
     }
-    thin = Motion(window=motion.window, noise=motion.noise, **arrays)
-    return _Along(motion=thin, felt=felt[rows])
+    thin = RobotMotion(window=motion.window, noise=motion.noise, **arrays)
+    return _FeltMotion(motion=thin, felt=felt[rows])
 
 
-def _residuals(robot: Robot, model: Any, one: _Along, turn: np.ndarray) -> np.ndarray:
+def _residuals(robot: Robot, model: Any, one: _FeltMotion, turn: np.ndarray) -> np.ndarray:
     """(joints, 2): squared scale of what was felt without the weight, and of what the weight leaves of it;
     NaN where a joint says nothing."""
     m = one.motion
     still = np.zeros_like(m.position)
     held = replace(m, position=turn * m.position, velocity=still, acceleration=still)
-    weight, error = carried(robot, held, model).torque, turn * one.felt
+    weight, error = joint_loads(robot, held, model).torque, turn * one.felt
     speed, rise = turn * m.velocity, turn * m.acceleration
     out = np.full((len(turn), 2), np.nan)
     for k in range(len(turn)):

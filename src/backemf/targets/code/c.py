@@ -1,6 +1,7 @@
 """C99: one header and one source file without allocation, for firmware and real-time loops.
 
-The step is the engine's own, traced and written as C (`engine/compile/dialects/c.py`). `NAME_torque` gives
+The step is the engine's own, traced and written as C (`engine/compile/dialects/c_dialect.py`).
+`NAME_torque` gives
 the torque on a joint that somebody else moves, `NAME_step` moves a joint of its own; a struct holds
 parameters, states and the commands under way. `c@float` computes in 32 bits and carries what additions round
 away.
@@ -16,16 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.hosted import HostedSystem, check_delay, hosted_system
+from ...engine.hosted_system import HostedSystem, check_delay, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ..export import Export, Request, complete, header
-from ..motions import Clocked
+from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
 from . import cc
-from .names import array, comment, enumeration, identifier, literal, macro
+from .c_names import array, comment, enumeration, identifier, literal, macro
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
@@ -61,7 +62,7 @@ def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
 
 
 def run(
-    files: Mapping[str, str], joint: str, case: Clocked, adjust: Mapping[str, float] | None = None
+    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the files themselves are compiled and run,
     with other parameters where some are given."""
@@ -69,7 +70,10 @@ def run(
 
 
 def run_all(
-    files: Mapping[str, str], joint: str, cases: Sequence[Clocked], adjust: Mapping[str, float] | None = None
+    files: Mapping[str, str],
+    joint: str,
+    cases: Sequence[SimulationCase],
+    adjust: Mapping[str, float] | None = None,
 ) -> list[np.ndarray]:
     """Several cases, one after the other, of one build."""
     if not all(case.enabled.all() for case in cases):
@@ -77,7 +81,7 @@ def run_all(
     source = next((name for name in files if name.endswith(".c")), None)
     if source is None or f"{source[:-2]}.h" not in files:
         raise InvalidValue(f"{', '.join(files)}: expected a source file NAME.c and its header NAME.h")
-    name, real = _named(files[source])
+    name, real = _file_names(files[source])
     targets = [*cases[0].ctrl]
     driver = fill(
         "driver.c",
@@ -96,10 +100,10 @@ def run_all(
     with cc.laid_out({**files, "driver.c": driver}) as folder:
         path = cc.build(folder, [source, "driver.c"], f"driver{cc.ending()}")
         library: Any = ctypes.CDLL(str(path))
-        return [case.check(simulator(), _moved(library, case)) for case in cases]
+        return [case.check(simulator(), _run_case(library, case)) for case in cases]
 
 
-def _named(text: str) -> tuple[str, str]:
+def _file_names(text: str) -> tuple[str, str]:
     """The beginning of a file's names, and the type of its numbers."""
     found = re.search(r"^int (\w+)_init\(\w+ \*a, double h, (double|float) position\)", text, re.MULTILINE)
     if found is None:
@@ -107,7 +111,7 @@ def _named(text: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _moved(library: Any, case: Clocked) -> np.ndarray:
+def _run_case(library: Any, case: SimulationCase) -> np.ndarray:
     real, pointer = ctypes.c_double, ctypes.c_void_p
     library.driver_made.restype, library.driver_made.argtypes = pointer, [real] * 3 + [pointer]
     library.driver_freed.argtypes = [pointer]
@@ -134,7 +138,7 @@ def _moved(library: Any, case: Clocked) -> np.ndarray:
 def write(actuator: Actuator, request: Request) -> Export:
     findings = findings_of(actuator)
     top = header(request, UNITS, findings=findings)
-    made = framed(
+    frame = frame_actuator(
         actuator,
         request.joint,
         [*top, "", *usage(actuator, request)],
@@ -142,7 +146,7 @@ def write(actuator: Actuator, request: Request) -> Export:
         line=line_for(actuator, request.timestep, 2),
     )
     same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    return complete(request, actuator, files=made.files, findings=findings, **same)
+    return complete(request, actuator, files=frame.files, findings=findings, **same)
 
 
 def usage(actuator: Actuator, request: Request) -> list[str]:
@@ -171,7 +175,7 @@ ROOM = 8
 another length."""
 
 
-class Framed(NamedTuple):
+class ActuatorFrame(NamedTuple):
     """The two files, and the names of what they hold in the order of their arrays."""
 
     name: str
@@ -190,16 +194,18 @@ class Framed(NamedTuple):
         return {f"{self.name}.c": self.source, f"{self.name}.h": self.header}
 
 
-def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int) -> Framed:
+def frame_actuator(
+    actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int
+) -> ActuatorFrame:
     """An actuator as C; `top` are the lines of the files' header, `line` how many commands may wait."""
-    from ...engine.compile.compiled import lowered_hosted, lowered_signals
-    from ...engine.compile.dialects import c
+    from ...engine.compile.compiler import lowered_hosted, lowered_signals
+    from ...engine.compile.dialects import c_dialect
 
     system, name = hosted_system(actuator), identifier(joint)
     lowered, shown = lowered_hosted(system), lowered_signals(system)
     targets, late = system.targets, bool(lowered.lag)
-    sizes, functions = c.declarations(name, lowered, real).split("\n\n", 1)
-    signal_sizes, signal_functions = c.signal_declarations(name, shown, real).split("\n\n", 1)
+    sizes, functions = c_dialect.declarations(name, lowered, real).split("\n\n", 1)
+    signal_sizes, signal_functions = c_dialect.signal_declarations(name, shown, real).split("\n\n", 1)
     rows = [row.split() for row in f"{sizes}\n{signal_sizes}".splitlines()]
     count = {macro.removeprefix(f"{name.upper()}_").lower(): int(n) for _, macro, n in rows}
     paths = [*system.parameters]
@@ -227,11 +233,11 @@ def framed(actuator: Actuator, joint: str, top: Sequence[str], *, real: str, lin
             [*system.parameters.values()], remarks=[f"{a} [{b}]" for a, b in zip(paths, units, strict=True)]
         ),
         arrives=f"    {name}_arrive(a, given, a->u + 2);" if late else "\n".join(plain),
-        step=c.emit(name, lowered, real),
-        signals=c.emit_signals(name, shown, real),
+        step=c_dialect.emit(name, lowered, real),
+        signals=c_dialect.emit_signals(name, shown, real),
         **words,
     )
-    return Framed(name, header, source, real, system, shown.names)
+    return ActuatorFrame(name, header, source, real, system, shown.names)
 
 
 def _words(name: str, real: str, targets: Sequence[str]) -> dict[str, object]:

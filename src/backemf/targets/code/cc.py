@@ -40,7 +40,7 @@ def compiler() -> Compiler:
     for name in (*filter(None, [os.environ.get("CC")]), *KNOWN):
         program = shutil.which(name)
         if program is not None:
-            asked = _ran([program, "-dumpfullversion", "-dumpversion"], None)
+            asked = _run([program, "-dumpfullversion", "-dumpversion"], None)
             return Compiler(program, asked.stdout.strip() or "of unknown version")
     raise NotAvailable(
         f"there is no C compiler ({', '.join(KNOWN)}); install one, for example with: apt install gcc"
@@ -51,14 +51,14 @@ def build(folder: Path, sources: Sequence[str], library: str, *more: str) -> Pat
     """Compile files of a folder into a shared library there."""
     # Products and sums stay apart, so that every machine computes the same.
     flags = ("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-shared")
-    done = _ran([compiler().program, *flags, *more, *sources, "-o", library, "-lm"], folder)
+    done = _run([compiler().program, *flags, *more, *sources, "-o", library, "-lm"], folder)
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         raise InvalidValue(f"{', '.join(sources)} does not compile: {(said or ['no reason given'])[0]}")
     return folder / library
 
 
-def _ran(command: list[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
     plain = {**os.environ, "LC_ALL": "C"}
     try:
         return subprocess.run(

@@ -11,7 +11,7 @@ from ...physics.actuator import Actuator, linear_unit
 from ...physics.quantity import quantities
 from ..result import number
 from ..template import fill
-from .names import literal, quoted
+from .c_names import literal, quote
 
 
 class Variable(NamedTuple):
@@ -31,7 +31,7 @@ class Variable(NamedTuple):
     def row(self) -> str:
         """As a row of the C's table."""
         bounds = f"{int(self.open)}, {literal(self.low)}, {literal(self.high)}"
-        return f"    {{{quoted(self.name)}, {quoted(self.unit)}, {self.kind.upper()}, {bounds}}},"
+        return f"    {{{quote(self.name)}, {quote(self.unit)}, {self.kind.upper()}, {bounds}}},"
 
 
 ASKED = {
@@ -91,7 +91,7 @@ def _parameters(actuator: Actuator) -> list[Variable]:
     return rows
 
 
-def ordered(actuator: Actuator) -> list[tuple[int, int]]:
+def ordered_pairs(actuator: Actuator) -> list[tuple[int, int]]:
     """Places of parameters, the second of which is never smaller."""
     paths = [*actuator.parameters]
     pairs = [(actuator.over(path), path) for path in paths]
@@ -167,18 +167,18 @@ def description(
     can |= dict.fromkeys(saved.split(), "true")
     if two:
         can["canNotUseMemoryManagementFunctions"] = "true"
-    files = "".join(f"      <File{_written({'name': name})}/>\n" for name in sources)
+    files = "".join(f"      <File{_to_xml({'name': name})}/>\n" for name in sources)
     inside = f">\n    <SourceFiles>\n{files}    </SourceFiles>\n  </CoSimulation>\n" if two else "/>\n"
     experiment = {"startTime": "0", "stopTime": "1", "stepSize": number(step)}
     variables = "".join((_two if two else _three)(k, row) for k, row in enumerate(rows))
-    errors = _written({"name": "logStatusError", "description": "what was wrong, and what was expected"})
+    errors = _to_xml({"name": "logStatusError", "description": "what was wrong, and what was expected"})
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"{comment}<fmiModelDescription{_written(head)}>\n"
-        f"  <CoSimulation{_written(can)}{inside}"
+        f"{comment}<fmiModelDescription{_to_xml(head)}>\n"
+        f"  <CoSimulation{_to_xml(can)}{inside}"
         f"  <UnitDefinitions>\n{_units(rows)}  </UnitDefinitions>\n"
         f"  <LogCategories>\n    <Category{errors}/>\n  </LogCategories>\n"
-        f"  <DefaultExperiment{_written(experiment)}/>\n"
+        f"  <DefaultExperiment{_to_xml(experiment)}/>\n"
         f"  <ModelVariables>\n{variables}  </ModelVariables>\n"
         f"  <ModelStructure>\n{_structure(rows, two)}  </ModelStructure>\n"
         "</fmiModelDescription>\n"
@@ -187,8 +187,8 @@ def description(
 
 def build_description(identifier: str, sources: Sequence[str]) -> str:
     """How the sources become a binary, for FMI 3.0."""
-    files = "".join(f"      <SourceFile{_written({'name': name})}/>\n" for name in sources)
-    build = _written({"modelIdentifier": identifier})
+    files = "".join(f"      <SourceFile{_to_xml({'name': name})}/>\n" for name in sources)
+    build = _to_xml({"modelIdentifier": identifier})
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<fmiBuildDescription fmiVersion="3.0">\n'
         f'  <BuildConfiguration{build}>\n    <SourceFileSet language="C99">\n{files}'
@@ -197,7 +197,7 @@ def build_description(identifier: str, sources: Sequence[str]) -> str:
     )
 
 
-def _written(attributes: Mapping[str, str]) -> str:
+def _to_xml(attributes: Mapping[str, str]) -> str:
     return "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
 
 
@@ -206,13 +206,11 @@ def _units(rows: Sequence[Variable]) -> str:
     for unit in dict.fromkeys(row.unit for row in rows if row.unit != "1"):
         base = exponents(unit)
         if base is None:
-            lines.append(f"    <Unit{_written({'name': unit})}/>\n")
+            lines.append(f"    <Unit{_to_xml({'name': unit})}/>\n")
             continue
         made = {name: str(n) for name, n in base.items()}
         made |= {"offset": number(ZERO_CELSIUS)} if unit == "degC" else {}
-        lines.append(
-            f"    <Unit{_written({'name': unit})}>\n      <BaseUnit{_written(made)}/>\n    </Unit>\n"
-        )
+        lines.append(f"    <Unit{_to_xml({'name': unit})}>\n      <BaseUnit{_to_xml(made)}/>\n    </Unit>\n")
     return "".join(lines)
 
 
@@ -233,15 +231,13 @@ def _traits(row: Variable) -> tuple[dict[str, str], dict[str, str]]:
 def _two(reference: int, row: Variable) -> str:
     about, value = _traits(row)
     variable = {"name": row.name, "valueReference": str(reference), **about}
-    return (
-        f"    <ScalarVariable{_written(variable)}>\n      <Real{_written(value)}/>\n    </ScalarVariable>\n"
-    )
+    return f"    <ScalarVariable{_to_xml(variable)}>\n      <Real{_to_xml(value)}/>\n    </ScalarVariable>\n"
 
 
 def _three(reference: int, row: Variable) -> str:
     about, value = _traits(row)
     variable = {"name": row.name, "valueReference": str(reference), **about, **value}
-    return f"    <Float64{_written(variable)}/>\n"
+    return f"    <Float64{_to_xml(variable)}/>\n"
 
 
 def _structure(rows: Sequence[Variable], two: bool) -> str:
@@ -383,11 +379,11 @@ def functions(version: str, **words: object) -> str:
     own = WORDS[f"fmi{version[0]}"]
     others = "".join(_stub(own["fmi"], *row) for row in OTHERS[version])
     if version == "3.0":
-        others = "".join(map(_refused, REFUSED)) + others
+        others = "".join(map(_refusing_function, REFUSED)) + others
     return fill("fmi.c", **own, **words) + fill(f"{own['fmi']}.c", others=others)
 
 
-def _refused(kind: str) -> str:
+def _refusing_function(kind: str) -> str:
     more = REFUSED[kind]
     head = (
         f"OFFER(void *, fmi3Instantiate{kind}, (const char *name, const char *token, const char *resources,"
@@ -406,7 +402,7 @@ def _stub(version: str, name: str, arguments: str, answer: str) -> str:
     head = f"OFFER(status, {version}{name}, (void *c{', ' if arguments else ''}{arguments}))"
     names = [one.split()[-1].strip("*").removesuffix("[]") for one in arguments.split(", ") if one]
     counted = answer == "n"
-    unused = "".join(f"    (void){one};\n" for one in names if not (counted and one == "n"))
+    unused = "".join(f"    (void){name};\n" for name in names if not (counted and name == "n"))
     returned = {
         "n": "no_others(c, n)",
         "discarded": "DISCARDED",

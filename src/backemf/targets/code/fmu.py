@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...engine.hosted import LONG_DELAY
+from ...engine.hosted_system import LONG_DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ..export import Export, Request, complete, header, xml_comment
-from ..motions import Clocked, reference_inertia
-from ..result import BROKEN, packed, unpacked
+from ..reference_motions import SimulationCase, reference_inertia
+from ..result import BROKEN, pack_files, unpack_files
 from ..spec import whole_rows
 from . import cc
-from .c import UNITS, Framed, findings_of, framed, line_for
-from .fmi import Variable, build_description, description, functions, ordered, variables
-from .names import comment, literal, macro, quoted
+from .c import UNITS, ActuatorFrame, findings_of, frame_actuator, line_for
+from .c_names import comment, literal, macro, quote
+from .fmi import Variable, build_description, description, functions, ordered_pairs, variables
 
 OWN_STEP = True
 """It takes the engine's own steps."""
@@ -65,21 +65,21 @@ def platform_of(version: str) -> str:
 
 def write(actuator: Actuator, request: Request) -> Export:
     findings, binary = findings_of(actuator), None
-    made = _framed(actuator, request, ())
-    rows = _variables(actuator, request, made)
-    token = _token(request, [made.header, made.source, repr(rows)])
-    bare = {**made.files, "fmu.c": _interface(actuator, request, made, rows, token, ())}
+    frame = _frame_actuator(actuator, request, ())
+    rows = _variables(actuator, request, frame)
+    token = _token(request, [frame.header, frame.source, repr(rows)])
+    bare = {**frame.files, "fmu.c": _interface(actuator, request, frame, rows, token, ())}
     try:
-        binary = _built(bare)
+        binary = _build(bare)
     except NotAvailable as error:
         text = f"The FMU holds no binary, only sources: {error}."
         remedy = "export again with a compiler, or let the tool that imports it compile the sources"
         findings.append(Finding(code="no_binary", text=text, remedy=remedy))
     top = header(request, UNITS, findings=findings)
-    named = _framed(actuator, request, top)
+    named = _frame_actuator(actuator, request, top)
     sources = {**named.files, "fmu.c": _interface(actuator, request, named, rows, token, top)}
     compiled = [name for name in sources if name.endswith(".c")]
-    told = description(
+    message = description(
         request.version,
         rows,
         model=request.joint,
@@ -91,7 +91,7 @@ def write(actuator: Actuator, request: Request) -> Export:
         comment=xml_comment(top),
         step=request.timestep,
     )
-    files: dict[str, str | bytes] = {"modelDescription.xml": told}
+    files: dict[str, str | bytes] = {"modelDescription.xml": message}
     if binary is not None:
         files[f"binaries/{platform_of(request.version)}/{named.name}{cc.ending()}"] = binary
     files |= {f"sources/{name}": text for name, text in sources.items()}
@@ -99,18 +99,18 @@ def write(actuator: Actuator, request: Request) -> Export:
         files["sources/buildDescription.xml"] = build_description(named.name, compiled)
     files["documentation/index.html"] = _page(request, top, rows)
     same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    whole = {f"{named.name}.fmu": packed(files)}
+    whole = {f"{named.name}.fmu": pack_files(files)}
     return complete(request, actuator, files=whole, findings=findings, **same)
 
 
-def _framed(actuator: Actuator, request: Request, top: Sequence[str]) -> Framed:
+def _frame_actuator(actuator: Actuator, request: Request, top: Sequence[str]) -> ActuatorFrame:
     line = max(line_for(actuator, request.timestep, 4), LEAST_LINE)
-    return framed(actuator, request.joint, top, real="double", line=line)
+    return frame_actuator(actuator, request.joint, top, real="double", line=line)
 
 
-def _variables(actuator: Actuator, request: Request, made: Framed) -> list[Variable]:
+def _variables(actuator: Actuator, request: Request, frame: ActuatorFrame) -> list[Variable]:
     inertia = reference_inertia(actuator, request)
-    return variables(actuator, made.targets, made.signals, step=request.timestep, inertia=inertia)
+    return variables(actuator, frame.targets, frame.signals, step=request.timestep, inertia=inertia)
 
 
 def _token(request: Request, texts: Sequence[str]) -> str:
@@ -122,40 +122,40 @@ def _token(request: Request, texts: Sequence[str]) -> str:
 def _interface(
     actuator: Actuator,
     request: Request,
-    made: Framed,
+    frame: ActuatorFrame,
     rows: Sequence[Variable],
     token: str,
     top: Sequence[str],
 ) -> str:
     """fmu.c: the standard's functions around the actuator's."""
-    pairs = ordered(actuator)
+    pairs = ordered_pairs(actuator)
     own = {row.name: row.start for row in rows[1:5]}
     words = {
         "top": comment(top),
-        "name": made.name,
-        "long_delay": quoted(LONG_DELAY),
-        "DELAY": macro(made.name, "p", "drive.delay"),
-        "NAME": made.name.upper(),
-        "token": quoted(token),
-        "n_inputs": str(1 + len(made.targets)),
-        "n_outputs": str(3 + len(made.signals)),
+        "name": frame.name,
+        "long_delay": quote(LONG_DELAY),
+        "DELAY": macro(frame.name, "p", "drive.delay"),
+        "NAME": frame.name.upper(),
+        "token": quote(token),
+        "n_inputs": str(1 + len(frame.targets)),
+        "n_outputs": str(3 + len(frame.signals)),
         "n_variables": str(len(rows)),
         "variables": "\n".join(row.row for row in rows),
         "n_ordered": str(len(pairs)),
         "ordered": ", ".join(f"{{{low}, {high}}}" for low, high in pairs or [(0, 0)]),
         "own": ", ".join(literal(value) for value in own.values()),
-        "targets": "".join(f", now->input[{k}]" for k in range(1, 1 + len(made.targets))),
+        "targets": "".join(f", now->input[{k}]" for k in range(1, 1 + len(frame.targets))),
     }
     return functions(request.version, **words)
 
 
-def _built(sources: Mapping[str, str]) -> bytes:
+def _build(sources: Mapping[str, str]) -> bytes:
     with cc.laid_out(sources) as folder:
         names = [name for name in sources if name.endswith(".c")]
-        return cc.build(folder, names, f"fmu{cc.ending()}", *_stripped()).read_bytes()
+        return cc.build(folder, names, f"fmu{cc.ending()}", *_strip_options()).read_bytes()
 
 
-def _stripped() -> tuple[str, ...]:
+def _strip_options() -> tuple[str, ...]:
     return () if platform.system() == "Darwin" else ("-s",)
 
 
@@ -196,7 +196,10 @@ def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
 
 
 def run(
-    files: Mapping[str, str | bytes], joint: str, case: Clocked, adjust: Mapping[str, float] | None = None
+    files: Mapping[str, str | bytes],
+    joint: str,
+    case: SimulationCase,
+    adjust: Mapping[str, float] | None = None,
 ) -> np.ndarray:
     """Positions [rad or m] at the case's moments when FMPy runs the FMU itself, with other parameters where
     some are given."""
@@ -206,7 +209,7 @@ def run(
 def run_all(
     files: Mapping[str, str | bytes],
     joint: str,
-    cases: Sequence[Clocked],
+    cases: Sequence[SimulationCase],
     adjust: Mapping[str, float] | None = None,
 ) -> list[np.ndarray]:
     """Several cases, one after the other, each after a reset of one instance."""
@@ -218,13 +221,13 @@ def run_all(
     if not isinstance(content, bytes):
         raise InvalidValue(f"{name} is a text; expected an FMU")
     _fmpy()
-    with cc.laid_out(_checked(name, content)) as folder, opened(folder, name) as fmu:
-        return [case.check(simulator(), fmu.moved(case, adjust or {})) for case in cases]
+    with cc.laid_out(_check_content(name, content)) as folder, open_fmu(folder, name) as fmu:
+        return [case.check(simulator(), fmu.run_case(case, adjust or {})) for case in cases]
 
 
-def _checked(name: str, content: bytes) -> dict[str, bytes]:
+def _check_content(name: str, content: bytes) -> dict[str, bytes]:
     try:
-        inside = unpacked(content)
+        inside = unpack_files(content)
     except BROKEN as error:
         raise InvalidValue(f"{name} is no FMU: {error}") from None
     for part in map(PurePosixPath, inside):
@@ -253,9 +256,9 @@ class Running:
             "modelIdentifier": self.told.coSimulation.modelIdentifier,
             "instanceName": name,
         }
-        self.fmu, self.two = self._made(about), self.told.fmiVersion == "2.0"
+        self.fmu, self.two = self._instantiate(about), self.told.fmiVersion == "2.0"
 
-    def _made(self, about: dict[str, Any]) -> Any:
+    def _instantiate(self, about: dict[str, Any]) -> Any:
         from fmpy import fmi2, fmi3
 
         def two(environment: Any, instance: Any, status: Any, category: Any, message: Any) -> None:
@@ -301,7 +304,7 @@ class Running:
     def step(self, time: float, length: float) -> None:
         self.fmu.doStep(currentCommunicationPoint=time, communicationStepSize=length)
 
-    def moved(self, case: Clocked, adjust: Mapping[str, float]) -> np.ndarray:
+    def run_case(self, case: SimulationCase, adjust: Mapping[str, float]) -> np.ndarray:
         """Positions of a case, from a reset on."""
         h, sent = case.timestep, case.mean_inputs
         positions, q, w = np.empty(len(case.moments)), case.position, case.velocity
@@ -322,13 +325,13 @@ class Running:
 
 
 @contextmanager
-def opened(folder: Path, name: str) -> Iterator[Running]:
+def open_fmu(folder: Path, name: str) -> Iterator[Running]:
     """An FMU, loaded until the end."""
     try:
-        one = Running(folder, name)
+        running = Running(folder, name)
     except Exception as error:  # a broken description or library fails in any way
         raise InvalidValue(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
     try:
-        yield one
+        yield running
     finally:
-        one.fmu.freeInstance()
+        running.fmu.freeInstance()

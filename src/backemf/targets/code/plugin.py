@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine.hosted import LEAD, LONG_DELAY, LiveSystem, live_system
+from ...engine.hosted_system import LEAD, LONG_DELAY, LiveSystem, live_system
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...mujoco.arrays import engine_of, load_mujoco
@@ -27,20 +27,30 @@ from ...mujoco.live import safe
 from ...mujoco.live.attach import SWEEPS
 from ...mujoco.live.places import FIRST, STILL
 from ...mujoco.models import by_joint
-from ...mujoco.xml import Edit, Element, applied, compiled, with_attributes
+from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, with_attributes
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
-from ..motions import Clocked
-from ..mujoco.dcmotor import attributes
-from ..mujoco.interface import Old, adapted, old_of
-from ..mujoco.into import JOINT, KEPT, Edited, Model, escaped, inserted, model_of, named_joints, of_joint
+from ..mujoco.dcmotor_target import attributes
+from ..mujoco.into import (
+    JOINT,
+    KEPT,
+    EditedModel,
+    UserModel,
+    escape_attribute,
+    insert_element,
+    model_of,
+    named_joints,
+    of_joint,
+)
+from ..mujoco.joint_interface import Old, adapt, old_of
 from ..mujoco.run import simulator as mujoco_named
+from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
 from . import cc
 from .c import findings_of
-from .names import array, comment, harmless, identifier, literal, quoted
+from .c_names import array, comment, harmless, identifier, literal, quote
 
 UNITS = "SI at the joint, also in ctrl: rad, N m, V, A; on a linear axis m and N in the same places."
 OWN_STEP = True
@@ -70,7 +80,7 @@ rows = whole_rows(
 """Ours -> theirs, for the documentation page; of a joint named knee."""
 
 
-class Written(NamedTuple):
+class PluginPart(NamedTuple):
     """An actuator's part of a plugin."""
 
     row: str
@@ -90,10 +100,10 @@ def several(actuators: Mapping[str, Actuator], request: Request) -> Export:
             "integrator is RK4, which asks actuators several times a step; expected Euler, implicit or"
             " implicitfast"
         )
-    names = [identifier(one) for one in actuators]
+    names = [identifier(actuator) for actuator in actuators]
     if len(set(names)) < len(names):
         raise InvalidValue(f"joints {', '.join(actuators)} are the same name in C; expected different ones")
-    findings = [f for one in actuators.values() for f in findings_of(one)]
+    findings = [f for actuator in actuators.values() for f in findings_of(actuator)]
     top = header(request, UNITS, findings=findings)
     written = {one: _kind(part, one, request.timestep) for one, part in actuators.items()}
     source = f"{names[0]}_plugin.c"
@@ -106,7 +116,7 @@ def several(actuators: Mapping[str, Actuator], request: Request) -> Export:
     return complete(request, actuator, files=files, findings=findings, **same)
 
 
-def _source(top: Sequence[str], written: Mapping[str, Written]) -> str:
+def _source(top: Sequence[str], written: Mapping[str, PluginPart]) -> str:
     return fill(
         "plugin.c",
         top=comment(top),
@@ -118,12 +128,12 @@ def _source(top: Sequence[str], written: Mapping[str, Written]) -> str:
         first=FIRST,
         still=literal(STILL),
         lead=literal(LEAD),
-        long_delay=quoted(LONG_DELAY),
+        long_delay=quote(LONG_DELAY),
         rows="".join(one.row for one in written.values()),
     )
 
 
-def _usage(written: Mapping[str, Written], source: str) -> list[str]:
+def _usage(written: Mapping[str, PluginPart], source: str) -> list[str]:
     lines = ["Build: make MUJOCO=/path/to/mujoco, and load the library: mj_loadPluginLibrary, or put it"]
     lines += ["     into the folder mujoco_plugin/ beside the stock viewer. In the model:"]
     for joint, one in written.items():
@@ -166,9 +176,9 @@ def _example(joint: str, system: LiveSystem, top: Sequence[str], request: Reques
     )
 
 
-def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
-    from ...engine.compile.compiled import lowered_hosted
-    from ...engine.compile.dialects import c as c_live
+def _kind(actuator: Actuator, joint: str, timestep: float) -> PluginPart:
+    from ...engine.compile.compiler import lowered_hosted
+    from ...engine.compile.dialects import c_dialect as c_live
     from ...engine.compile.lower import lower
 
     system, name = live_system(actuator, switched=True), identifier(joint)
@@ -194,7 +204,7 @@ def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
         "joint": harmless(joint),
         "name": name,
         "NAME": name.upper(),
-        "plugin": quoted(name),
+        "plugin": quote(name),
         "n_parameters": len(paths),
         "n_states": len(states),
         "n_targets": len(targets),
@@ -207,21 +217,21 @@ def _kind(actuator: Actuator, joint: str, timestep: float) -> Written:
         "slides": int(actuator.motion == "linear"),
         "delay": place(DELAY),
         "numbers": array([*system.parameters.values()], remarks=remarks),
-        "attributes": ",\n".join(f"    {quoted(one)}" for one in attributes),
-        "low": _listed(literal(-math.inf if x is None else x) for x in lows),
-        "high": _listed(literal(math.inf if x is None else x) for x in highs),
-        "above": _listed(str(int(known[path][0]["above"] is not None)) for path in paths),
-        "over": _listed(str(beside(path)) for path in paths),
+        "attributes": ",\n".join(f"    {quote(attribute)}" for attribute in attributes),
+        "low": _list_values(literal(-math.inf if x is None else x) for x in lows),
+        "high": _list_values(literal(math.inf if x is None else x) for x in highs),
+        "above": _list_values(str(int(known[path][0]["above"] is not None)) for path in paths),
+        "over": _list_values(str(beside(path)) for path in paths),
         "step": c_live.emit_live(name, lowered, armature, hosted.begin),
     }
-    return Written(fill("plugin_row.c", **words), fill("plugin_kind.c", **words), system)
+    return PluginPart(fill("plugin_row.c", **words), fill("plugin_kind.c", **words), system)
 
 
 def _low(meta: Any) -> float | None:
     return meta["least"] if meta["above"] is None else meta["above"]
 
 
-def _listed(words: Any) -> str:
+def _list_values(words: Any) -> str:
     """The inside of an array's braces, a few a line."""
     all_of_them = [*words]
     rows = [", ".join(all_of_them[k : k + 8]) for k in range(0, len(all_of_them), 8)]
@@ -243,7 +253,7 @@ def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
     return dict(other)
 
 
-class Built(NamedTuple):
+class BuiltLibrary(NamedTuple):
     """A library that this process has loaded, under a name of its own."""
 
     tag: str
@@ -251,10 +261,10 @@ class Built(NamedTuple):
     """Of its plugins, without backemf. before them and the tag behind."""
 
 
-_loaded: dict[str, Built] = {}
+_loaded: dict[str, BuiltLibrary] = {}
 
 
-def built(files: Mapping[str, str | bytes], *more: str) -> Built:
+def build_library(files: Mapping[str, str | bytes], *more: str) -> BuiltLibrary:
     """Compile and load the files, once a process: a library cannot be unloaded, so that each text has names
     of its own."""
     mujoco = load_mujoco()
@@ -268,9 +278,9 @@ def built(files: Mapping[str, str | bytes], *more: str) -> Built:
     include, library = places(mujoco)
     with cc.laid_out({Path(source).name: text}) as folder:
         flags = (f'-DBACKEMF_TAG="{tag}"', "-isystem", str(include), *more)
-        made = cc.build(folder, [Path(source).name, str(library)], f"plugin{cc.ending()}", *flags)
-        mujoco.mj_loadPluginLibrary(str(made))
-    _loaded[tag] = Built(tag, tuple(names))
+        path = cc.build(folder, [Path(source).name, str(library)], f"plugin{cc.ending()}", *flags)
+        mujoco.mj_loadPluginLibrary(str(path))
+    _loaded[tag] = BuiltLibrary(tag, tuple(names))
     return _loaded[tag]
 
 
@@ -295,11 +305,11 @@ BENCH = """<mujoco><extension><plugin plugin="{plugin}"/></extension>
 
 
 def run(
-    files: Mapping[str, str], joint: str, case: Clocked, adjust: Mapping[str, float] | None = None
+    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the files themselves are compiled, loaded and run."""
     mujoco = load_mujoco()
-    library = built(files)
+    library = build_library(files)
     text = next(str(x) for name, x in files.items() if name.endswith(".c"))
     armature = re.search(r' armature="([^"]*)"', text)
     targets = [*case.ctrl]
@@ -335,7 +345,7 @@ def run(
 
 def into_plugin(
     wanted: Mapping[str, Actuator], path: Path | str, request: Request, *, replay: bool = True
-) -> Edited:
+) -> EditedModel:
     """Actuators by name or regular expression of their joints, as plugins of one library."""
     model = model_of(path)
     engine = engine_of(model.loaded.model)
@@ -350,38 +360,44 @@ def into_plugin(
                 f"the actuator of {joint!r} has gear {old.gear:g}; expected 1 for a plugin, whose ctrl is"
                 " in the joint's units"
             )
-        fitting, notes = adapted(wanted[pattern], old)
+        fitting, notes = adapt(wanted[pattern], old)
         kind = next((k for k, known in kinds.items() if known == fitting), joint)
         kinds.setdefault(kind, fitting)
         chosen[joint] = (kind, old)
         changes += notes
     first = next(iter(kinds))
     request = request._replace(timestep=engine.timestep, integrator=engine.integrator, joint=first)
-    made = several(kinds, request)
+    export = several(kinds, request)
     if replay:
-        from ..replay import proven
+        from ..replay import replay_export
 
-        made = proven(made, request.logs or None)
+        export = replay_export(export, request.logs or None)
     edits = [_extension(model, [*kinds])]
     for joint, (kind, old) in chosen.items():
         mine, said = _edits(model, old, joint, kind, armature_of(kinds[kind]))
         edits += mine
         changes += said
-    files = applied(edits)
-    beside = {name: text for name, text in made.files.items() if not name.endswith(".xml")}
-    return Edited(
-        files, tuple(changes), _verified(model, files, made, len(chosen)), (), made.findings, (made,), beside
+    files = apply_edits(edits)
+    beside = {name: text for name, text in export.files.items() if not name.endswith(".xml")}
+    return EditedModel(
+        files,
+        tuple(changes),
+        _verify_model(model, files, export, len(chosen)),
+        (),
+        export.findings,
+        (export,),
+        beside,
     )
 
 
-def _extension(model: Model, kinds: Sequence[str]) -> Edit:
+def _extension(model: UserModel, kinds: Sequence[str]) -> Edit:
     """The plugins' names, at the beginning of the model."""
     root = next(e for e in model.elements if e.file == model.path)
     named = "".join(f'<plugin plugin="backemf.{identifier(kind)}"/>' for kind in kinds)
     return Edit(root, root.opened, root.opened, f"\n  <extension>{named}</extension>".encode())
 
 
-def _edits(model: Model, old: Old, joint: str, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
+def _edits(model: UserModel, old: Old, joint: str, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
     given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == joint), None)
     element = _element(given, old, joint, kind)
     there = model.joint(joint)
@@ -391,7 +407,7 @@ def _edits(model: Model, old: Old, joint: str, kind: str, armature: str) -> tupl
     if given is not None:
         edits.append(Edit(given, given.start, given.end, element))
     else:
-        edits.append(inserted(model.elements, element, model.path))
+        edits.append(insert_element(model.elements, element, model.path))
     was = "new" if given is None else f"<{given.tag}> became"
     said = [f"actuator of {joint}: {was} <plugin> backemf.{identifier(kind)}"]
     return edits, said + [
@@ -407,19 +423,19 @@ def _element(given: Element | None, old: Old, joint: str, kind: str) -> bytes:
     if old.ctrlrange is not None:
         kept |= {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
     words = {**kept, "joint": joint, "plugin": f"backemf.{identifier(kind)}"}
-    return f"<plugin {attributes({k: escaped(v) for k, v in words.items()})}/>".encode()
+    return f"<plugin {attributes({k: escape_attribute(v) for k, v in words.items()})}/>".encode()
 
 
-def _verified(model: Model, files: dict[Path, bytes], made: Export, n: int) -> str:
+def _verify_model(model: UserModel, files: dict[Path, bytes], export: Export, n: int) -> str:
     """The edited model, compiled with the library itself under names that only this process knows."""
     mujoco = load_mujoco()
-    library: Any = built({k: v for k, v in made.files.items() if k.endswith(".c")})
+    library: Any = build_library({k: v for k, v in export.files.items() if k.endswith(".c")})
     tagged = dict(files)
     for name in library.names:
         own = f'plugin="backemf.{name}"'.encode()
         other = f'plugin="backemf.{name}{library.tag}"'.encode()
         tagged = {path: content.replace(own, other) for path, content in tagged.items()}
-    new = compiled(mujoco, model.path, tagged)
+    new = compile_edited(mujoco, model.path, tagged)
     data = mujoco.MjData(new)
     mujoco.mj_step(new, data)
     if new.nplugin != model.loaded.model.nplugin + n:

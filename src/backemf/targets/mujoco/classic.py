@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...mujoco.arrays import load_mujoco
-from ...mujoco.explain.law import LONG
+from ...mujoco.explain.actuator_law import LONG
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive
 from ...physics.joint_law import JointLaw
 from ..approximate import positions
-from ..motions import motions_of, reference_inertia
-from ..result import Export, Request, moved, number, request_of, xml_comment
+from ..reference_motions import motions_of, reference_inertia
+from ..result import Export, Request, changed_numbers, number, request_of, xml_comment
 from ..spec import (
     LAW_DRIVE,
     LAW_FRICTION,
@@ -37,8 +37,8 @@ from ..spec import (
     TargetSpec,
     carry,
 )
-from ..write import account, closed_law, fit_law, tuned, tuned_law, weighed
-from .dcmotor import attributes, frame, frame_fields, sticking
+from ..write import account, closed_law, fit_law, tune_actuator, tuned_law, weigh_losses
+from .dcmotor_target import attributes, frame, frame_fields, sticking
 from .run import Adjust, run, settings_of, simulator, timestep_of
 
 KINDS = {"position_target": "position", "velocity_target": "velocity"}
@@ -67,13 +67,13 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
     closed, losses = closed_law(actuator, request.load, request.amplitude), spec.losses(actuator, request)
     if request.method == "simulation" and any(loss.kept for loss in losses):
         motions, over = motions_of(actuator, request)
-        rich = positions(actuator, motions)
-        law, left = fit_law(actuator, closed, rich, motions, request)
-        costs = account(actuator, losses, left, rich, motions, over)
+        reference = positions(actuator, motions)
+        law, left = fit_law(actuator, closed, reference, motions, request)
+        costs = account(actuator, losses, left, reference, motions, over)
         before, after = (spec.numbers(one, actuator) for one in (closed, law))
-        costs = costs._replace(adjusted=moved(before, after, UNIT))
+        costs = costs._replace(adjusted=changed_numbers(before, after, UNIT))
     else:
-        law, costs = closed, weighed(actuator, tuned(actuator, closed, request), losses, request)
+        law, costs = closed, weigh_losses(actuator, tune_actuator(actuator, closed, request), losses, request)
     findings = _find_long_step(law, reference_inertia(actuator, request), request.timestep)
     return TargetLaw(law, law.actuator(actuator), costs, findings)
 
@@ -155,10 +155,10 @@ def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
     """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
     law, request = SPEC.read_law(export.numbers), request_of(export)
     at = tuned_law(export.actuator, law, request)
-    return settings_of(*(_compiled(export, request, one) for one in (law, at(settings))))
+    return settings_of(*(_compile_model(export, request, one) for one in (law, at(settings))))
 
 
-def _compiled(export: Export, request: Request, law: JointLaw) -> Any:
+def _compile_model(export: Export, request: Request, law: JointLaw) -> Any:
     parts = _parts(export.actuator, law, export.joint, export.timestep)
     text = frame(request, export.actuator, parts.joint, parts.element, 1.0)
     return load_mujoco().MjModel.from_xml_string(text)

@@ -11,8 +11,8 @@ import numpy as np
 from ...engine.simulate import simulate
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...mujoco.actuator import from_actuator, to_actuator
-from ...mujoco.dcmotor import Controller, DcMotor, Engine, Joint, initial_state, rules
+from ...mujoco.actuator_conversion import from_actuator, to_actuator
+from ...mujoco.dcmotor import Controller, DcMotor, DcMotorJoint, Engine, initial_state, rules
 from ...mujoco.step import step
 from ...physics import steady
 from ...physics.actuator import Actuator
@@ -97,7 +97,7 @@ def _torque(actuator: Actuator, inertia: float) -> float:
 
 def scheme(reference: Accurate, engine: Engine) -> Scheme:
     """The same inputs through MuJoCo's step; its time step must divide the hold."""
-    h, hold, joint = engine.timestep, reference.hold, Joint(inertia=reference.inertia)
+    h, hold, joint = engine.timestep, reference.hold, DcMotorJoint(inertia=reference.inertia)
     inside = round(hold / h)
     if abs(inside * h - hold) > 1e-9:
         raise InvalidValue(

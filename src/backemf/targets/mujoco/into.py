@@ -21,14 +21,14 @@ from ...findings import Finding
 from ...logs.log import Log
 from ...mujoco.arrays import engine_of, installed_era, load_mujoco, without_log
 from ...mujoco.dcmotor import rules
-from ...mujoco.models import Loaded, by_joint, era_of, load, matched
-from ...mujoco.xml import Edit, Element, applied, compiled, scan, with_attributes
+from ...mujoco.models import LoadedModel, by_joint, era_of, load, match_joints
+from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes
 from ...physics.actuator import Actuator
 from ...tables import table
 from ..result import Export, Request, number
 from ..write import write_target
-from .dcmotor import actuator_arrays, attributes
-from .interface import Moved, Old, adapted, moved, old_of
+from .dcmotor_target import actuator_arrays, attributes
+from .joint_interface import JointMove, Old, adapt, compare_moves, old_of
 
 JOINT = ("armature", "damping", "frictionloss", "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -41,25 +41,25 @@ UNKNOWN = {"motor.rotor_inertia": ("armature",), "friction": ("frictionloss", *J
 """What an actuator may not know, and the joint's attributes that then stay."""
 
 
-class Model(NamedTuple):
+class UserModel(NamedTuple):
     """A user's model: its file, its elements, and what MuJoCo makes of it."""
 
     path: Path
     elements: list[Element]
-    loaded: Loaded
+    loaded: LoadedModel
 
     def joint(self, name: str) -> Element:
         return named_joints(self.elements, "body", self.path)[name]
 
     def matching(self, pattern: str) -> list[str]:
         """Joints that a name or regular expression means."""
-        return matched(pattern, [*named_joints(self.elements, "body", self.path)], self.path.name)
+        return match_joints(pattern, [*named_joints(self.elements, "body", self.path)], self.path.name)
 
 
-def model_of(path: Path | str) -> Model:
+def model_of(path: Path | str) -> UserModel:
     """A user's MJCF of either era, compiled by the installed MuJoCo."""
     path = Path(path)
-    return Model(path, scan(path), load(path))
+    return UserModel(path, scan(path), load(path))
 
 
 def named_joints(elements: list[Element], parent: str, path: Path) -> dict[str, Element]:
@@ -67,7 +67,7 @@ def named_joints(elements: list[Element], parent: str, path: Path) -> dict[str, 
     return {e.attributes["name"]: e for e in joints}
 
 
-class Placed(NamedTuple):
+class ActuatorEdit(NamedTuple):
     """A new actuator for a joint: its export for the model's own clock, and what was kept of the old one."""
 
     export: Export
@@ -76,40 +76,40 @@ class Placed(NamedTuple):
     unknown: Sequence[str]
 
 
-def into(model: Model, chosen: Sequence[Placed], *, drive: bool = True) -> Edited:
+def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True) -> EditedModel:
     """New actuators in place of the joints' old ones. With `drive` both models are then moved by the same
     commands, and a dead joint is refused."""
     edits: list[Edit] = []
     changes: list[str] = []
-    for one in chosen:
-        mine, said = _edits(model, one)
+    for edit in chosen:
+        mine, said = _edits(model, edit)
         edits += mine
         changes += said
     mine, said = searching(model.elements, [edit.text for edit in edits])
-    files = applied([*edits, *mine])
+    files = apply_edits([*edits, *mine])
     changes += said
-    new, verified = _verified(model, chosen, files)
-    rows: list[Moved] = []
+    new, verified = _verify_edit(model, chosen, files)
+    rows: list[JointMove] = []
     if new is not None and model.loaded.era != installed_era():
         verified += "; not driven beside the old model, whose words this MuJoCo does not take"
     elif drive and new is not None:
-        pairs = [(one.old, old_of(Loaded(new, installed_era()), one.old.joint)) for one in chosen]
-        rows = moved(model.loaded.model, new, pairs)
+        pairs = [(edit.old, old_of(LoadedModel(new, installed_era()), edit.old.joint)) for edit in chosen]
+        rows = compare_moves(model.loaded.model, new, pairs)
     _check_alive(rows)
-    told = [f for one in chosen for f in (*one.export.findings, *_scaled(one))]
+    told = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
     findings = {f.code + f.text: f for f in told}
-    return Edited(
+    return EditedModel(
         files,
         tuple(changes),
         verified,
         tuple(rows),
         tuple(findings.values()),
-        tuple({id(one.export): one.export for one in chosen}.values()),
+        tuple({id(edit.export): edit.export for edit in chosen}.values()),
         placed=tuple(chosen),
     )
 
 
-def _check_alive(rows: Sequence[Moved]) -> None:
+def _check_alive(rows: Sequence[JointMove]) -> None:
     """Refuse a joint that no longer follows its command."""
     dead = [m for m in rows if m.dead]
     if dead:
@@ -122,7 +122,7 @@ def _check_alive(rows: Sequence[Moved]) -> None:
         )
 
 
-def _scaled(one: Placed) -> Iterator[Finding]:
+def _scale_findings(one: ActuatorEdit) -> Iterator[Finding]:
     """A command that the new actuator takes in another scale than the joint's own."""
     old, factor = one.old, one.export.ctrl.get(one.old.follows)
     if factor is None or old.actuator is None or old.follows not in ("position_target", "velocity_target"):
@@ -138,7 +138,7 @@ def _scaled(one: Placed) -> Iterator[Finding]:
 
 
 @without_log()
-def edited(
+def edit_model(
     wanted: Mapping[str, Actuator],
     path: Path | str,
     request: Request,
@@ -147,11 +147,11 @@ def edited(
     replay: bool = True,
     unknown: Mapping[str, Sequence[str]] | None = None,
     own: Mapping[str, Sequence[Log]] | None = None,
-) -> Edited:
+) -> EditedModel:
     """Actuators by name or regular expression of their joints, put into a model as a request says;
     a joint's own name wins, then a later one. `unknown` are paths of what an actuator does not know; `own`
     are recordings of single joints to fit to, which are not replayed one by one."""
-    from ..replay import proven
+    from ..replay import replay_export
 
     if request.target == "urdf":
         from ..description import into_urdf
@@ -180,19 +180,21 @@ def edited(
         if joint in (own or {}) and not logs:  # a torque is asked for, and no motion of its own is known
             how = how._replace(method="formula")
         export = write_target(module, actuator, how)
-        export = proven(export, request.logs or None) if replay and not logs else export
+        export = replay_export(export, request.logs or None) if replay and not logs else export
         made.append((actuator, gear, logs, export))
         return export
 
     deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
     chosen = [
-        placed(model, joint, wanted[pattern], make, (unknown or {}).get(pattern, ()))
+        place_actuator(model, joint, wanted[pattern], make, (unknown or {}).get(pattern, ()))
         for joint, pattern in deciding.items()
     ]
     return into(model, chosen, drive=replay)
 
 
-def placed(model: Model, joint: str, actuator: Actuator, make: Any, unknown: Sequence[str] = ()) -> Placed:
+def place_actuator(
+    model: UserModel, joint: str, actuator: Actuator, make: Any, unknown: Sequence[str] = ()
+) -> ActuatorEdit:
     """An actuator for a joint, made to be commanded as the old one is; `make(actuator, gear, joint)` exports
     it."""
     old = old_of(model.loaded, joint)
@@ -200,37 +202,37 @@ def placed(model: Model, joint: str, actuator: Actuator, make: Any, unknown: Seq
     if slide != (actuator.motion == "linear"):
         here, there = ("a slide", "linear") if slide else ("a hinge", "rotary")
         raise InvalidValue(f"{joint!r} is {here}; expected an actuator with motion={there!r}")
-    fitting, notes = adapted(actuator, old)
+    fitting, notes = adapt(actuator, old)
     unknown = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
     gear = old.gear if old.actuator is not None else None
-    return Placed(make(fitting, gear, joint), old, notes, unknown)
+    return ActuatorEdit(make(fitting, gear, joint), old, notes, unknown)
 
 
-def _edits(model: Model, one: Placed) -> tuple[list[Edit], list[str]]:
-    export, old, name = one.export, one.old, one.old.joint
+def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], list[str]]:
+    export, old, name = actuator_edit.export, actuator_edit.old, actuator_edit.old.joint
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
     given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == name), None)
     mine, wanted = _of_export(export)
     fresh = _element(mine, given.attributes if given else {}, old, model)
-    element = f"<{mine.tag} {attributes({k: escaped(v) for k, v in fresh.items()})}/>".encode()
-    changes = list(one.notes)
+    element = f"<{mine.tag} {attributes({k: escape_attribute(v) for k, v in fresh.items()})}/>".encode()
+    changes = list(actuator_edit.notes)
     if given is not None:
         changes.append(f"actuator of {name}: <{given.tag}>{_words(old)} became <{mine.tag}>")
         edits = [Edit(given, given.start, given.end, element)]
     else:
         changes.append(f"actuator of {name}: new <{mine.tag}>")
-        edits = [inserted(model.elements, element, model.path)]
-    edit, said = _joint_edit(model, one, wanted)
+        edits = [insert_element(model.elements, element, model.path)]
+    edit, said = _joint_edit(model, actuator_edit, wanted)
     return [*edits, edit], [*changes, *said]
 
 
-def _joint_edit(model: Model, one: Placed, wanted: Mapping[str, str]) -> tuple[Edit, list[str]]:
+def _joint_edit(model: UserModel, edit: ActuatorEdit, wanted: Mapping[str, str]) -> tuple[Edit, list[str]]:
     """The joint's own attributes, and what changes."""
-    name, there, changes = one.old.joint, model.joint(one.old.joint), []
-    stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
+    name, there, changes = edit.old.joint, model.joint(edit.old.joint), []
+    stays = {attribute for path in edit.unknown for attribute in UNKNOWN.get(path, ())}
     body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
-    before = {k: number(getattr(one.old, k)) for k in JOINT[:3]}
+    before = {k: number(getattr(edit.old, k)) for k in JOINT[:3]}
     body = {k: v for k, v in body.items() if k not in stays and before.get(k) != v}
     for k in sorted(stays & set(before)):
         changes.append(f"joint {name}: {k} stays {before[k]}: the actuator does not know its own")
@@ -254,9 +256,9 @@ def _words(old: Old) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) -> dict[str, str]:
+def _element(mine: Element, given: Mapping[str, str], old: Old, model: UserModel) -> dict[str, str]:
     """Attributes of the new element: the old one's name, class and range, everything else the export's."""
-    fresh = {**_kept(given, old, model), "joint": old.joint}
+    fresh = {**_kept_attributes(given, old, model), "joint": old.joint}
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
     if fresh.get("input") == "pos vel ff" and (old.inputs or old.follows == "position_target"):
         fresh["input"] = " ".join(old.inputs) or "pos"  # as many inputs as before
@@ -268,7 +270,7 @@ def _element(mine: Element, given: Mapping[str, str], old: Old, model: Model) ->
     return fresh
 
 
-def _kept(given: Mapping[str, str], old: Old, model: Model) -> dict[str, str]:
+def _kept_attributes(given: Mapping[str, str], old: Old, model: UserModel) -> dict[str, str]:
     """What the new element keeps of the old one; a new one is named after its joint, where that is free."""
     taken = {e.attributes.get("name") for e in model.elements if e.parent == "actuator"}
     if not given and old.joint not in taken:
@@ -288,7 +290,7 @@ def _ctrlrange(mine: Element, fresh: Mapping[str, str], replaced: bool, old: Old
     return {}
 
 
-def _limited_by_default(model: Model) -> bool:
+def _limited_by_default(model: UserModel) -> bool:
     """Whether the model's main default class limits every actuator's force; no dcmotor can say otherwise."""
     return any(
         e.parent == "default" and "forcerange" in e.attributes and _depth(model, e) == 1
@@ -296,13 +298,13 @@ def _limited_by_default(model: Model) -> bool:
     )
 
 
-def _depth(model: Model, element: Element) -> int:
+def _depth(model: UserModel, element: Element) -> int:
     """How many default classes an element stands in."""
     around = [e for e in model.elements if e.tag == "default" and e.file == element.file]
     return sum(e.start < element.start < e.end for e in around)
 
 
-def escaped(value: str) -> str:
+def escape_attribute(value: str) -> str:
     return value.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
@@ -317,7 +319,7 @@ def _of_export(export: Export) -> tuple[Element, dict[str, str]]:
     return element, {k: v for k, v in joint.attributes.items() if k in JOINT}
 
 
-def inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
+def insert_element(elements: list[Element], element: bytes, path: Path) -> Edit:
     """Before the end of the first actuator section, or of the model."""
     section = next(
         (e for e in elements if e.tag == "actuator" and e.parent in ("mujoco", "mujocoinclude", "")), None
@@ -332,9 +334,9 @@ def inserted(elements: list[Element], element: bytes, path: Path) -> Edit:
     return Edit(root, at, at, b"  <actuator>\n    " + element + b"\n  </actuator>\n")
 
 
-def _all_of_one_era(model: Model, chosen: Sequence[Placed]) -> None:
+def _all_of_one_era(model: UserModel, chosen: Sequence[ActuatorEdit]) -> None:
     """Refuse to leave dcmotors of the other era beside the new ones."""
-    done = {one.old.joint for one in chosen}
+    done = {edit.old.joint for edit in chosen}
     left = [e for e in model.elements if e.parent == "actuator" and of_joint(e) not in done]
     if model.loaded.era == installed_era() or era_of(left) in (None, installed_era()):
         return
@@ -345,7 +347,9 @@ def _all_of_one_era(model: Model, chosen: Sequence[Placed]) -> None:
     )
 
 
-def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) -> tuple[Any, str]:
+def _verify_edit(
+    model: UserModel, chosen: Sequence[ActuatorEdit], files: dict[Path, bytes]
+) -> tuple[Any, str]:
     """(the edited model compiled, how its numbers were compared with the exports'); None where the installed
     MuJoCo reads the file otherwise."""
     mujoco, export = load_mujoco(), chosen[0].export
@@ -353,13 +357,13 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
         reads = f"the installed MuJoCo {mujoco.__version__} reads <dcmotor> otherwise than {export.version}"
         return None, f"not compiled: {reads}"
     _all_of_one_era(model, chosen)
-    new = compiled(mujoco, model.path, files)
-    wrong = [name for one in chosen for name in _differences(new, one)]
-    if new.nu != model.loaded.model.nu + sum(one.old.actuator is None for one in chosen):
-        wrong.append("the number of inputs")
-    if wrong:
+    new = compile_edited(mujoco, model.path, files)
+    mistakes = [name for edit in chosen for name in _differences(new, edit)]
+    if new.nu != model.loaded.model.nu + sum(edit.old.actuator is None for edit in chosen):
+        mistakes.append("the number of inputs")
+    if mistakes:
         raise InvalidValue(
-            f"in {model.path.name} the default classes change {', '.join(dict.fromkeys(wrong))} of the new"
+            f"in {model.path.name} the default classes change {', '.join(dict.fromkeys(mistakes))} of the new"
             " actuator; move those defaults into a class it does not use"
         )
     return (
@@ -371,22 +375,22 @@ def _verified(model: Model, chosen: Sequence[Placed], files: dict[Path, bytes]) 
 OF_LIMIT = ("actuator_forcelimited", "actuator_forcerange")
 
 
-def _differences(new: Any, one: Placed) -> list[str]:
+def _differences(new: Any, edit: ActuatorEdit) -> list[str]:
     """Numbers of an actuator and its joint that are not the export's in a compiled model."""
-    alone = load_mujoco().MjModel.from_xml_string(one.export.text)
-    now = old_of(Loaded(new, installed_era()), one.old.joint)
-    stays = {attribute for path in one.unknown for attribute in UNKNOWN.get(path, ())}
+    alone = load_mujoco().MjModel.from_xml_string(edit.export.text)
+    now = old_of(LoadedModel(new, installed_era()), edit.old.joint)
+    stays = {attribute for path in edit.unknown for attribute in UNKNOWN.get(path, ())}
     pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
     pairs.pop("actuator_ctrlspec", None)
     if now.limit is not None and now.limit >= NO_LIMIT:
         pairs = {n: pair for n, pair in pairs.items() if n not in OF_LIMIT}
-    wrong = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
-    mine = int(alone.joint(one.export.joint).dofadr[0])
+    mistakes = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
+    mine = int(alone.joint(edit.export.joint).dofadr[0])
     for n in JOINT[:3]:
-        asked = getattr(one.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
-        wrong += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {one.old.joint}"]
-    kept = one.old.actuator is None or now.ctrlrange == one.old.ctrlrange
-    return wrong if kept else [*wrong, f"ctrlrange of {one.old.joint}"]
+        asked = getattr(edit.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
+        mistakes += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {edit.old.joint}"]
+    kept = edit.old.actuator is None or now.ctrlrange == edit.old.ctrlrange
+    return mistakes if kept else [*mistakes, f"ctrlrange of {edit.old.joint}"]
 
 
 class Together(NamedTuple):
@@ -406,7 +410,7 @@ class Together(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditedModel:
     """The edited files, not yet written."""
 
     files: dict[Path, bytes]
@@ -414,7 +418,7 @@ class Edited:
     """What was changed, in words, with the model's old numbers."""
     verified: str
     """How the result was checked."""
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[JointMove, ...] = ()
     """How far each joint moves for the same command, before and after."""
     findings: tuple[Finding, ...] = ()
     exports: tuple[Export, ...] = ()
@@ -470,12 +474,12 @@ def searching(elements: Sequence[Element], fresh: Sequence[bytes]) -> tuple[list
     if not any(b"solimpfriction" in text for text in fresh):
         return [], []
     edits, changes = [], []
-    for one in elements:
-        given = one.attributes.get("ls_iterations", "") if one.tag == "option" else ""
+    for element in elements:
+        given = element.attributes.get("ls_iterations", "") if element.tag == "option" else ""
         if given.strip().isdigit() and int(given) < LINE_SEARCH:
-            raw = one.file.read_bytes()[one.start : one.opened]
+            raw = element.file.read_bytes()[element.start : element.opened]
             text = with_attributes(raw, {"ls_iterations": str(LINE_SEARCH)})
-            edits.append(Edit(one, one.start, one.opened, text))
+            edits.append(Edit(element, element.start, element.opened, text))
             why = "with fewer the solver stops before the joints' friction holds"
             changes.append(f"option: ls_iterations {given} became {LINE_SEARCH}: {why}")
     return edits, changes

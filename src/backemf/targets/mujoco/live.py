@@ -18,7 +18,7 @@ from ...errors import BackemfError, InvalidValue
 from ...mujoco.arrays import load_mujoco
 from ...physics.actuator import Actuator
 from ...store import content
-from ..motions import Clocked
+from ..reference_motions import SimulationCase
 from ..result import Export, Request, complete, hash_comment, header
 from ..spec import whole_rows
 from .run import simulator as simulator
@@ -79,10 +79,12 @@ def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
     return lambda motors: motors.put(export.joint, actuator)
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | None = None) -> np.ndarray:
+def run(
+    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Adjust | None = None
+) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the file attaches its actuator to the bench's joint."""
     mujoco = load_mujoco()
-    motors = _attached(files, bench(joint, case))
+    motors = _run_file(files, bench(joint, case))
     if adjust is not None:
         adjust(motors)
     model = motors.model
@@ -99,7 +101,7 @@ def run(files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | No
     return case.check(simulator(), positions)
 
 
-def _places(motors: Any, joint: str, case: Clocked) -> list[int]:
+def _places(motors: Any, joint: str, case: SimulationCase) -> list[int]:
     """Which elements of ctrl hold what is sent, and the switch."""
     one = motors.joints[joint]
     names = {target: f"{one.name}_{target}" for target in (*case.ctrl, "disabled")}
@@ -107,7 +109,7 @@ def _places(motors: Any, joint: str, case: Clocked) -> list[int]:
     return [int(motors.model.actuator(name).id) for name in names.values()]
 
 
-def bench(joint: str, case: Clocked) -> Any:
+def bench(joint: str, case: SimulationCase) -> Any:
     """A joint with the bench's inertia, whose load comes from outside."""
     mujoco = load_mujoco()
     spec = mujoco.MjSpec()
@@ -123,7 +125,7 @@ def bench(joint: str, case: Clocked) -> Any:
     return spec
 
 
-def _attached(files: Mapping[str, str], spec: Any) -> Any:
+def _run_file(files: Mapping[str, str], spec: Any) -> Any:
     """The motors, after the file itself was run on a model."""
     (name, text), *_ = files.items()
     with tempfile.TemporaryDirectory() as folder:

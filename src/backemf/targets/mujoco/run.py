@@ -16,9 +16,9 @@ import numpy as np
 
 from ...errors import InvalidValue, NotAvailable, UnknownName
 from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco
-from ...mujoco.dcmotor import DcMotor, Engine, Joint, initial_state, release, rules
+from ...mujoco.dcmotor import DcMotor, DcMotorJoint, Engine, initial_state, release, rules
 from ...mujoco.step import step
-from ..motions import Clocked
+from ..reference_motions import SimulationCase
 
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""
@@ -75,9 +75,11 @@ def _main(files: Mapping[str, str]) -> str:
     return next(iter(files.values()))
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | None = None) -> np.ndarray:
+def run(
+    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Adjust | None = None
+) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the file itself is loaded and driven."""
-    mujoco, (model, dofs) = load_mujoco(), placed(spec_of(_main(files)), joint, case)
+    mujoco, (model, dofs) = load_mujoco(), place_on_bench(spec_of(_main(files)), joint, case)
     if adjust is not None:
         adjust(model)
     data = mujoco.MjData(model)
@@ -100,21 +102,21 @@ def run(files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | No
     return case.check(simulator(), positions)
 
 
-class Placed(NamedTuple):
+class BenchModel(NamedTuple):
     """A compiled model with one joint on a bench, and its degrees of freedom (two where play is a joint)."""
 
     model: Any
     dofs: tuple[int, ...]
 
 
-def placed(spec: Any, joint: str, case: Clocked) -> Placed:
+def place_on_bench(spec: Any, joint: str, case: SimulationCase) -> BenchModel:
     """The joint of a file on the bench of a case."""
     mujoco = load_mujoco()
     if spec.joint(joint) is None:
         raise UnknownName("joint of the file", joint, [j.name for j in spec.joints if j.name])
     body = spec.body(f"{joint}_load")
     if body is None:
-        spec, body = _alone(mujoco, spec, joint)
+        spec, body = _single_joint(mujoco, spec, joint)
     slide = case.motion == "linear"
     J = max(case.inertia, 1e-9)  # a body must have some
     body.mass = J if slide else 1.0
@@ -132,10 +134,10 @@ def placed(spec: Any, joint: str, case: Clocked) -> Placed:
             f"MuJoCo {mujoco.__version__} does not compile the file: {' '.join(str(error).split())}"
         ) from None
     names = [name for name in (joint, f"{joint}_backlash") if spec.joint(name) is not None]
-    return Placed(model, tuple(int(model.joint(name).dofadr[0]) for name in names))
+    return BenchModel(model, tuple(int(model.joint(name).dofadr[0]) for name in names))
 
 
-def _alone(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
+def _single_joint(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
     """A model of one body, still without mass, with a joint's own attributes and actuators; options as in the
     file."""
     mine, alone = spec.joint(joint), mujoco.MjSpec()
@@ -148,7 +150,7 @@ def _alone(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
         getattr(hinge, field)[:] = getattr(mine, field)
     copy_number(hinge, mine, "damping")
     for old in [a for a in spec.actuators if a.target == joint]:
-        copied(old, alone.add_actuator(name=old.name, target=joint))
+        copy_actuator(old, alone.add_actuator(name=old.name, target=joint))
     if not alone.actuators:
         raise InvalidValue(f"the file has no actuator on the joint {joint!r}; expected one to replay")
     return alone, body
@@ -163,7 +165,7 @@ def copy_number(to: Any, source: Any, field: str) -> None:
         setattr(to, field, float(value[0]))
 
 
-def copied(source: Any, to: Any) -> None:
+def copy_actuator(source: Any, to: Any) -> None:
     """Every field of an actuator that says what it does."""
     to.trntype = source.trntype
     for field in dir(source):
@@ -177,7 +179,7 @@ def copied(source: Any, to: Any) -> None:
                 setattr(to, field, value)
 
 
-def _inputs(model: Any, case: Clocked) -> np.ndarray:
+def _inputs(model: Any, case: SimulationCase) -> np.ndarray:
     sent = case.inputs
     if sent.shape[1] != model.nu:
         given = ", ".join(case.ctrl) or "nothing"
@@ -185,7 +187,7 @@ def _inputs(model: Any, case: Clocked) -> np.ndarray:
     return sent
 
 
-def _start(mujoco: Any, model: Any, data: Any, dof: int, case: Clocked, sent: np.ndarray) -> None:
+def _start(mujoco: Any, model: Any, data: Any, dof: int, case: SimulationCase, sent: np.ndarray) -> None:
     data.qpos[dof], data.qvel[dof] = case.position, case.velocity
     if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and "position_target" in case.ctrl:
         data.act[0] = case.position * model.actuator_gear[0, 0]  # the slewed setpoint starts at the joint
@@ -212,7 +214,7 @@ def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
         model.actuator_biasprm[:] = 0.0
 
 
-def opened(dcmotor: DcMotor) -> DcMotor:
+def open_winding(dcmotor: DcMotor) -> DcMotor:
     """The dcmotor with its winding open."""
     control = dcmotor.controller
     loop = replace(control, kp=0.0, kd=0.0, ki=control.ki if control.ki is None else NO_INTEGRAL)
@@ -220,11 +222,11 @@ def opened(dcmotor: DcMotor) -> DcMotor:
 
 
 def our_step(
-    files: Mapping[str, str], joint: str, case: Clocked, adjust: Adjust | None = None
+    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Adjust | None = None
 ) -> np.ndarray | None:
     """The same through `simulator/step.py`, with the numbers of the compiled file;
     None where the file has what we keep no copy of: the solver's own friction, delays, play."""
-    model, dofs = placed(spec_of(_main(files)), joint, case)
+    model, dofs = place_on_bench(spec_of(_main(files)), joint, case)
     delayed = hasattr(model, "actuator_delay") and bool(np.any(model.actuator_delay > 0))
     on_joint = any(float(np.max(np.abs(getattr(model, f"dof_{n}")))) for n in ("frictionloss", "damping"))
     if dcmotors(model) != [0] or delayed or on_joint or len(dofs) != 1:
@@ -242,14 +244,14 @@ def our_step(
 
 
 def _steps(
-    dcmotor: DcMotor, engine: Engine, J: float, state: Mapping[str, Any], case: Clocked
+    dcmotor: DcMotor, engine: Engine, J: float, state: Mapping[str, Any], case: SimulationCase
 ) -> Iterator[float]:
-    sent, off = case.inputs, opened(dcmotor)
+    sent, off = case.inputs, open_winding(dcmotor)
     for k in range(len(case.moments)):
         yield state["position"]
         load = case.load(k, state["position"], state["velocity"])
         now = dcmotor if case.enabled[k] else off
-        state = step(now, Joint(inertia=J, load=load), engine, state, tuple(sent[k]))
+        state = step(now, DcMotorJoint(inertia=J, load=load), engine, state, tuple(sent[k]))
 
 
 def settings_of(before: Any, after: Any) -> Adjust:

@@ -1,7 +1,7 @@
 """The training file: one standalone Python file that imports only torch, with an actuator's step for
 thousands of joints at once.
 
-The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch.py`).
+The step is the engine's own, traced and written as torch code (`engine/compile/dialects/torch_dialect.py`).
 `compute` gives the
 torque on joints that a simulator moves, as the mean of the step the actuator takes with the joint's inertia
 (`engine/attached.py`): dry friction then sticks in any simulator. `step` moves joints of the file's own,
@@ -16,15 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine.hosted import HostedSystem, hosted_system
+from ...engine.hosted_system import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
-from ..motions import Clocked
+from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
-from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
+from .training_numbers import (
+    SAME,
+    check_targets,
+    class_name,
+    findings,
+    follows_position,
+    move_together,
+    numbers,
+)
 
 if TYPE_CHECKING:
     from ...engine.compile.lower import LoweredHosted
@@ -71,12 +79,12 @@ def simulator() -> str:
     return f"torch {_torch().__version__}"
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the file itself is executed."""
     return run_all(files, joint, [case])[0]
 
 
-def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> list[np.ndarray]:
+def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     torch, n = _torch(), len(cases)
     inertias = torch.tensor([[case.inertia] for case in cases], dtype=torch.float64)
@@ -103,8 +111,8 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_hosted
-    from ...engine.compile.dialects.torch import emit
+    from ...engine.compile.compiler import lowered_hosted
+    from ...engine.compile.dialects.torch_dialect import emit
 
     system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread

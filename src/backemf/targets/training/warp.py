@@ -19,16 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted import HostedSystem, hosted_system
+from ...engine.hosted_system import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
 from ...results.spread import Spread, check_paths
 from ..export import Export, Request, complete, hash_comment, header
-from ..motions import Clocked
+from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
-from .tables import SAME, check_targets, class_name, findings, follows_position, move_together, numbers
 from .torch import UNITS
+from .training_numbers import (
+    SAME,
+    check_targets,
+    class_name,
+    findings,
+    follows_position,
+    move_together,
+    numbers,
+)
 
 rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
@@ -76,7 +84,7 @@ def simulator() -> str:
 
 
 @contextmanager
-def loaded(files: Mapping[str, str]) -> Iterator[Any]:
+def load_module(files: Mapping[str, str]) -> Iterator[Any]:
     """The file as a module, without a simulator's own class, which needs that simulator. Warp reads kernels
     from their file, so there is one meanwhile."""
     name, text = next(iter(files.items()))
@@ -96,15 +104,15 @@ def loaded(files: Mapping[str, str]) -> Iterator[Any]:
         yield module
 
 
-def run(files: Mapping[str, str], joint: str, case: Clocked) -> np.ndarray:
+def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the file itself is executed."""
     return run_all(files, joint, [case])[0]
 
 
-def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> list[np.ndarray]:
+def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     wp, n = _warp(), len(cases)
-    with loaded(files) as module:
+    with load_module(files) as module:
         settings = {"timestep": cases[0].timestep, "device": "cpu", "dtype": wp.float64}
         try:
             one = module.Actuator(n, 1, inertia=[[case.inertia] for case in cases], **settings)
@@ -126,15 +134,15 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[Clocked]) -> l
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiled import lowered_hosted
-    from ...engine.compile.dialects.warp import emit_live, rows
+    from ...engine.compile.compiler import lowered_hosted
+    from ...engine.compile.dialects.warp_dialect import emit_live, rows
 
     system = hosted_system(actuator)
     spread = Spread() if request.spread is None else request.spread
     check_paths(actuator, list(spread.errors))
     lowered = lowered_hosted(system)
     at, targets = rows(lowered), system.inputs[2:]
-    shift = _shifted(actuator, targets, spread)
+    shift = _has_offset(actuator, targets, spread)
     found = findings(actuator, spread)
     usage = (
         "Use: actuator = Actuator(n_environments, n_joints, timestep=..., inertia=...); torque ="
@@ -154,7 +162,7 @@ def write(actuator: Actuator, request: Request) -> Export:
             armature=at.armature,
             arrays="".join(f"target{i}: many, " for i in range(len(targets))),
             loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shift, "[e, j]"),
-            given=_passed(targets),
+            given=_target_arguments(targets),
         )
         + _host(actuator, request, system, shift)
     )
@@ -164,7 +172,7 @@ def write(actuator: Actuator, request: Request) -> Export:
     return complete(request, actuator, files=files, findings=found, **same)
 
 
-def _shifted(actuator: Actuator, targets: Sequence[str], spread: Spread) -> int | None:
+def _has_offset(actuator: Actuator, targets: Sequence[str], spread: Spread) -> int | None:
     """Which target may have a constant error drawn."""
     drawn = bool(spread.held_out) and follows_position(actuator) and "position_target" in targets
     return targets.index("position_target") if drawn else None
@@ -183,7 +191,7 @@ def _loads(places: Sequence[tuple[str, str]], shifted: int | None, at: str) -> s
     return "\n".join(f"        {line}" for line in lines)
 
 
-def _passed(targets: Sequence[str]) -> str:
+def _target_arguments(targets: Sequence[str]) -> str:
     return "".join(f", t{i}" for i in range(len(targets)))
 
 
@@ -202,8 +210,10 @@ def _host(actuator: Actuator, request: Request, system: HostedSystem, shifted: i
     if request.version == "newton":
         further = "feedforward", "feedforward[target_vel_indices[c]]"
         places = [("", OFFERS["newton"][x]) if x in OFFERS["newton"] else further for x in targets]
-        return fill("warp_newton.py", loads=_loads(places, shifted, "[c]"), given=_passed(targets), **words)
+        return fill(
+            "warp_newton.py", loads=_loads(places, shifted, "[c]"), given=_target_arguments(targets), **words
+        )
     places = [("", f"target{i}[e, j]" if i else "ctrl[e, places[2, j]]") for i in range(len(targets))]
     arrays = "".join(f"target{i}: many, " for i in range(1, len(targets)))
-    words |= {"arrays": arrays, "given": _passed(targets)}
+    words |= {"arrays": arrays, "given": _target_arguments(targets)}
     return fill("warp_mujoco_warp.py", loads=_loads(places, shifted, "[e, j]"), **words)

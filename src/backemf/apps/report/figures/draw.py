@@ -61,13 +61,13 @@ def save(
 
         origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
         return write_all({path: figure_page(figure, origin)}, force=force)[0]
-    picture = drawn(figure, width=width, panel_height=panel_height)
+    picture = draw_figure(figure, width=width, panel_height=panel_height)
     with replacing(path, force=force) as temporary:
         picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
     return path
 
 
-def drawn(figure: Figure, *, width: float = 8.0, panel_height: float | None = None) -> Any:
+def draw_figure(figure: Figure, *, width: float = 8.0, panel_height: float | None = None) -> Any:
     """A figure as matplotlib has it; no window opens.
 
     Args:

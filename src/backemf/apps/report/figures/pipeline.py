@@ -44,10 +44,10 @@ def pipeline(actuator: Actuator, title: str = "") -> Panel:
     last = _row(lower, MARGIN + below + tall[1] / 2)
     edge = MARGIN + below + tall[1]
     down = _around(first[-1], last[0], edge + 0.68 * BACK, 0.0)
-    arrows = [*_along(upper, first), *_along(lower, last), Arrow(path=down, label="v")]
+    arrows = [*_arrows_between(upper, first), *_arrows_between(lower, last), Arrow(path=down, label="v")]
     if actuator.drive.loop is not None:
         back = _around(last[-1], first[1], edge + 0.26 * BACK, 0.25 * BOX)
-        arrows.append(Arrow(path=back, label=_measured(actuator)))
+        arrows.append(Arrow(path=back, label=_sensor_words(actuator)))
     blocks = [*first, *last]
     if heat is not None:
         (warm,), motor = _row([heat], MARGIN + _height(heat) / 2), last[0]
@@ -79,7 +79,7 @@ def _row(stages: Sequence[_Stage], y: float) -> list[Box]:
     ]
 
 
-def _along(stages: Sequence[_Stage], blocks: Sequence[Box]) -> list[Arrow]:
+def _arrows_between(stages: Sequence[_Stage], blocks: Sequence[Box]) -> list[Arrow]:
     """From box to box of a row."""
     return [
         Arrow(path=[(a.x + BOX / 2, a.y), (b.x - BOX / 2, b.y)], label=s.out)
@@ -116,7 +116,7 @@ def _command_unit(actuator: Actuator) -> str:
     return (units | {"current_target": "A", "torque_target": torque}).get(actuator.drive.followed, "command")
 
 
-def _named(path: str, owner: str, names: Sequence[str]) -> bool:
+def _is_among(path: str, owner: str, names: Sequence[str]) -> bool:
     head, _, tail = path.rpartition(".")
     return head == owner and tail in names
 
@@ -124,14 +124,14 @@ def _named(path: str, owner: str, names: Sequence[str]) -> bool:
 def _control(actuator: Actuator) -> list[_Stage]:
     drive = actuator.drive
     asked = drive.followed.replace("_target", "")
-    command = _lines(actuator, lambda p: _named(p, "drive", COMMAND))
+    command = _lines(actuator, lambda p: _is_among(p, "drive", COMMAND))
     law = _lines(
-        actuator, lambda p: p.startswith("drive.") and not _named(p, "drive", (*COMMAND, *LIMIT, "period"))
+        actuator, lambda p: p.startswith("drive.") and not _is_among(p, "drive", (*COMMAND, *LIMIT, "period"))
     )
-    limit = _lines(actuator, lambda p: _named(p, "drive", LIMIT))
+    limit = _lines(actuator, lambda p: _is_among(p, "drive", LIMIT))
     stages = [_Stage("command u", [f"{asked or 'none'} [{_command_unit(actuator)}]", *command], CONTROL, "u")]
     sampled = [] if drive.period is None else [f"every {number(1e3 * drive.period, 3)} ms, then held"]
-    words = [*_wrapped(drive.equation), *sampled, *law]
+    words = [*_wrap_equation(drive.equation), *sampled, *law]
     stages.append(_Stage(f"law: {drive.kind}", words, CONTROL, "asked"))
     if limit:
         stages.append(_Stage("voltage limit", limit, LIMITS, "v"))
@@ -172,14 +172,14 @@ def _heat(actuator: Actuator) -> _Stage | None:
     return _Stage("heat: R i^2 to R(T)", lines, LIMITS, "")
 
 
-def _measured(actuator: Actuator) -> str:
+def _sensor_words(actuator: Actuator) -> str:
     drive = actuator.drive
     seen = ["q"] if drive.error_of == "position" else []
     seen += ["w"] if drive.needs_velocity else []
     return f"{', '.join(seen)} measured at the {drive.sensor}"
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap_equation(text: str) -> list[str]:
     """An equation on lines that a box holds, broken before its signs."""
     lines = [""]
     for term in re.split(r"(?= [+-] [A-Za-z])", text):

@@ -71,7 +71,7 @@ def plots(figure: Figure, most: int = MOST_POINTS) -> list[dict[str, Any]]:
     return [_plot([panel], most) for panel in figure.panels]
 
 
-def packed(values: Any) -> dict[str, str]:
+def pack_array(values: Any) -> dict[str, str]:
     """Numbers as plotly's base64 array: single precision where nobody could see the difference."""
     array = np.ascontiguousarray(values, float)
     short = array.astype("<f4")
@@ -82,7 +82,7 @@ def packed(values: Any) -> dict[str, str]:
     return {"dtype": "f4" if fine else "f8", "bdata": base64.b64encode(kept.tobytes()).decode("ascii")}
 
 
-def thinned(x: Any, y: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
+def thin_curve(x: Any, y: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     """A curve with at most `most` points that looks the same:
     the least and the greatest of each stretch, in their order."""
     x, y = np.asarray(x, float), np.asarray(y, float)
@@ -147,12 +147,12 @@ def _y_axis(panel: Panel) -> dict[str, Any]:
     if panel.y_range is not None:
         axis["range"] = [float(v) for v in panel.y_range]
     if panel.names:
-        axis |= _named([name.replace("\n", ": ") for name in panel.names])
+        axis |= _name_axis([name.replace("\n", ": ") for name in panel.names])
     if panel.bars is not None:
-        axis |= _named([*panel.bars.names])
+        axis |= _name_axis([*panel.bars.names])
     if panel.grid is not None:
         numbered = [f"{i + 1} {name}" for i, name in enumerate(panel.grid.names)]
-        axis |= _named(numbered) | {"scaleanchor": "x", **SQUARE}
+        axis |= _name_axis(numbered) | {"scaleanchor": "x", **SQUARE}
     return axis
 
 
@@ -204,7 +204,7 @@ def _log_ticks(values: list[Any]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [number(t, 1) for t in ticks]}
 
 
-def _named(names: list[str]) -> dict[str, Any]:
+def _name_axis(names: list[str]) -> dict[str, Any]:
     """An axis of names, the first on top. Places are numbers: two things may have the same name."""
     places = list(range(len(names)))
     return {
@@ -230,9 +230,9 @@ def _line(line: Curve, place: int, y: str, most: int, labels: set[str]) -> dict[
         xs, ys = line.x, line.y
         look = {"mode": "markers", "marker": {**MARKERS[line.style], "color": color}}
     else:
-        xs, ys = thinned(line.x, line.y, most)
+        xs, ys = thin_curve(line.x, line.y, most)
         look = {"mode": "lines", "line": {"color": color, **STYLES[line.style]}}
-    return {**trace, "x": packed(xs), "y": packed(ys), **look}
+    return {**trace, "x": pack_array(xs), "y": pack_array(ys), **look}
 
 
 def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
@@ -241,14 +241,14 @@ def _region(region: Region, y: str, most: int) -> list[dict[str, Any]]:
     x, low, high = (np.asarray(v, float)[::step] for v in (region.x, region.low, region.high))
     red, green, blue = (int(_color(region.color)[k : k + 2], 16) for k in (1, 3, 5))
     bare = {"type": "scatter", "xaxis": "x", "yaxis": y, "mode": "lines", "line": {"width": 0}}
-    bare |= {"hoverinfo": "skip", "x": packed(x)}
+    bare |= {"hoverinfo": "skip", "x": pack_array(x)}
     filled = {
         "fill": "tonexty",
         "fillcolor": f"rgba({red},{green},{blue},0.16)",
         "name": html.escape(region.label),
         "showlegend": bool(region.label),
     }
-    return [{**bare, "y": packed(low), "showlegend": False}, {**bare, **filled, "y": packed(high)}]
+    return [{**bare, "y": pack_array(low), "showlegend": False}, {**bare, **filled, "y": pack_array(high)}]
 
 
 def _band(band: Band, y: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ....errors import InvalidValue
 from ....figure import Band, Bars, Curve, Figure, Panel, over_time
 from ....planning.plan import Plan
 from ....targets.replay import Replay
-from .fit import short
+from .fit_figures import short
 
 COLORS = 7
 """So many runs are told apart by colour; the next as many are dashed."""
@@ -33,7 +33,7 @@ def run(trajectory: Trajectory, title: str, note: str = "") -> Figure:
         Panels over time.
     """
     place, *others = motion(trajectory, title).panels
-    panels = [place, *_asked(trajectory), *others]
+    panels = [place, *_command_panels(trajectory), *others]
     if trajectory.energy:
         panels += energy_book(trajectory, title).panels
     return Figure(title=title, panels=[_clear(panel) for panel in panels], note=note)
@@ -43,7 +43,7 @@ ASKED = (("velocity", 180.0 / np.pi, "deg/s", "m/s"), ("voltage", 1.0, "V", "V")
 """What a drive may be asked for beside a position and a current or torque, which are drawn already."""
 
 
-def _asked(trajectory: Trajectory) -> Iterator[Panel]:
+def _command_panels(trajectory: Trajectory) -> Iterator[Panel]:
     """What was asked, where that is no position, and what came of it."""
     for name, scale, turning, sliding in ASKED:
         target = trajectory.signals.get(f"{name}_target")
@@ -94,7 +94,7 @@ def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, 
         ]
 
     asked: list[Curve] = []
-    if all("position_target" in one.signals for one in trajectories):
+    if all("position_target" in trajectory.signals for trajectory in trajectories):
         same = all(np.array_equal(one["position_target"], first["position_target"]) for one in trajectories)
         asked = [
             Curve(x=one.time, y=scale * one["position_target"], label="target" * (k == 0), style="thin")
@@ -104,9 +104,9 @@ def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, 
         (f"position [{unit}]", *asked, *curves("position", scale, named=True)),
         ("current [A]", *curves("current")),
     ]
-    if all(one.energy for one in trajectories):
+    if all(trajectory.energy for trajectory in trajectories):
         rows.append(("energy taken in [J]", *curves("electrical", energy=True)))
-    if all(one.actuator.motor.thermal is not None for one in trajectories):
+    if all(trajectory.actuator.motor.thermal is not None for trajectory in trajectories):
         rows.append(("winding [degC]", *curves("temperature")))
     panels = [over_time(label, *lines) for label, *lines in rows]
     return Figure(title=title, panels=[replace(panels[0], legend_above=True), *panels[1:]], note=note)
@@ -116,7 +116,7 @@ MOST_CASES = 6
 """Of a replay, in one picture."""
 
 
-def replayed(run: Replay, title: str) -> Figure:
+def replay_figure(run: Replay, title: str) -> Figure:
     """What was asked, recorded, run in the simulator and by backemf, one panel a case."""
     scale, unit = (180.0 / np.pi, "deg") if run.unit == "rad" else (1.0, run.unit)
     panels = []
@@ -226,7 +226,7 @@ def plan_figure(plan: Plan) -> Figure:
         end = start + float(one.time[-1])
         bands.append(Band(low=start, high=end, label=f"{k + 1}"))
         start = end + PAUSE
-    plain = [replace(one, label="") for one in bands]  # the legend stands there
+    plain = [replace(band, label="") for band in bands]  # the legend stands there
     played = ", ".join(one.name for one in plan.foreseen)
     curves = [
         Curve(x=t, y=np.degrees(target), label="asked", style="thin"),

@@ -144,8 +144,8 @@ def thermal_rise(actuator: Actuator, most: float | None = None) -> Panel | None:
     if most is not None:
         ends, limit = np.array([0.0, t[-1] / 60.0]), np.array([most, most])
         lines.append(Curve(x=ends, y=limit, style="thin", label="greatest winding temperature"))
-    words = "one node" if len(nodes) == 1 else "two nodes (dashed: housing)"
-    note = f"{words}, {thermal.total_resistance:.3g} K/W in all"
+    text = "one node" if len(nodes) == 1 else "two nodes (dashed: housing)"
+    note = f"{text}, {thermal.total_resistance:.3g} K/W in all"
     return Panel(lines=lines, x_label="time [min]", y_label="temperature [degC]", title=note)
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....analysis import curves
-from ....analysis.measure import Constants
-from ....analysis.measured import Measured
+from ....analysis.measure import MeasuredConstants
+from ....analysis.measurement import Measurement
 from ....datasheets.datasheet import Datasheet
 from ....engine.simulate import Trajectory
 from ....errors import InvalidValue, MissingValue, UnknownName
@@ -23,19 +23,19 @@ from ....kits.frc.figures import test_runs
 from ....logs.log import UNITS, Log
 from ....physics.actuator import Actuator
 from ....physics.steady import armature, no_load_speed
-from ....results.fit import Fit
+from ....results.fit_result import Fit
 from ....targets.approximate import positions
 from ....targets.export import Export
-from ....targets.motions import reference_motions
-from . import actuator as draws, draw
-from .actuator import All, Shown as Shown
-from .fit import relative_errors
-from .measure import measured, several
+from ....targets.reference_motions import reference_motions
+from . import actuator_panels as draws, draw
+from .actuator_panels import All, ShownActuator as ShownActuator
+from .fit_figures import relative_errors
+from .measurement_figures import measurement_figure, several
 from .runs import motion
 from .sheet import overview
 
 
-class Drawn(NamedTuple):
+class FigureDrawing(NamedTuple):
     """A figure that can be drawn, into a file too."""
 
     figure: Figure
@@ -44,10 +44,10 @@ class Drawn(NamedTuple):
         """As matplotlib has it; with a path, into that file too."""
         if path is not None:
             draw.save(self.figure, path)
-        return draw.drawn(self.figure)
+        return draw.draw_figure(self.figure)
 
 
-def drawing(noun: Any, *what: str, **more: Any) -> Drawn:
+def drawing(noun: Any, *what: str, **more: Any) -> FigureDrawing:
     """The drawing of a noun; of an actuator what is named, or an overview.
 
     Args:
@@ -60,11 +60,11 @@ def drawing(noun: Any, *what: str, **more: Any) -> Drawn:
     """
     if isinstance(noun, Actuator):
         name = more.pop("name", "") or f"{noun.drive.kind}, {noun.friction.kind}"
-        return Drawn(figure([Shown(name, noun, **more)], what))
+        return FigureDrawing(figure([ShownActuator(name, noun, **more)], what))
     picture = next(FIGURES[cls] for cls in type(noun).__mro__ if cls in FIGURES)(noun)
     if picture is None:
         raise MissingValue(f"{noun!r} has nothing to draw yet")
-    return Drawn(picture)
+    return FigureDrawing(picture)
 
 
 def _trajectory(run: Trajectory) -> Figure:
@@ -107,7 +107,7 @@ def _export(export: Export) -> Figure:
 
 
 def _sheet(sheet: Datasheet) -> Figure:
-    return overview(sheet.actuator(), sheet.voltage, sheet.name, *Shown.rated(sheet).values())
+    return overview(sheet.actuator(), sheet.voltage, sheet.name, *ShownActuator.ratings(sheet).values())
 
 
 FIGURES: dict[type, Callable[[Any], Figure | None]] = {
@@ -117,8 +117,8 @@ FIGURES: dict[type, Callable[[Any], Figure | None]] = {
     Characterization: test_runs,
     Export: _export,
     Datasheet: _sheet,
-    Measured: measured,
-    Constants: several,
+    Measurement: measurement_figure,
+    MeasuredConstants: several,
 }
 
 
@@ -126,56 +126,56 @@ class PlotKind(NamedTuple):
     """One thing to draw."""
 
     panels: Callable[[All], list[Panel]]
-    lacks: Callable[[Shown], str | None]
+    lacks: Callable[[ShownActuator], str | None]
     """Why an actuator has none of it; None where it has."""
     words: str
     usual: bool = True
     """Whether an overview has it."""
 
 
-def _voltage(one: Shown) -> str | None:
-    if curves.full_voltage(one.actuator) is not None:
+def _voltage(actuator: ShownActuator) -> str | None:
+    if curves.full_voltage(actuator.actuator) is not None:
         return None
     return "nothing says at which voltage: give --set drive.voltage_limit=12 (in Python: drive.voltage_limit)"
 
 
-def _turns(one: Shown) -> str | None:
-    why = _voltage(one)
-    if why is None and no_load_speed(one.actuator, one.voltage) == 0.0:
-        return f"its friction holds it at {one.voltage:.3g} V"
+def _turns(actuator: ShownActuator) -> str | None:
+    why = _voltage(actuator)
+    if why is None and no_load_speed(actuator.actuator, actuator.voltage) == 0.0:
+        return f"its friction holds it at {actuator.voltage:.3g} V"
     return why
 
 
-def _friction(one: Shown) -> str | None:
+def _friction(actuator: ShownActuator) -> str | None:
     w = np.array([1e-3, 1.0])
-    has = np.any(curves.friction_size(one.actuator, w, 0.0, 0.0)) or one.actuator.friction.loaded
+    has = np.any(curves.friction_size(actuator.actuator, w, 0.0, 0.0)) or actuator.actuator.friction.loaded
     return None if has else "it has no friction"
 
 
-def _bristle(one: Shown) -> str | None:
-    friction = one.actuator.friction
+def _bristle(actuator: ShownActuator) -> str | None:
+    friction = actuator.actuator.friction
     if friction.bristle:
         return None
     return f"its friction, {friction.name}, has no bristle that bends: dahl, lugre and maxwell-slip have"
 
 
-def _thermal(one: Shown) -> str | None:
+def _thermal(one: ShownActuator) -> str | None:
     return (
         None if one.actuator.motor.thermal is not None else "nothing is known of its heating (motor.thermal)"
     )
 
 
-def _loop(one: Shown) -> str | None:
-    drive = one.actuator.drive
+def _loop(actuator: ShownActuator) -> str | None:
+    drive = actuator.actuator.drive
     if drive.loop is None:
         return f"{drive.kind} follows no error: give --control position, where the part has it"
     return None if drive.loop.proportional > 0 else "its proportional gain is 0"
 
 
-def _frequency(one: Shown) -> str | None:
-    if armature(one.actuator) + one.inertia <= 0:
+def _frequency(actuator: ShownActuator) -> str | None:
+    if armature(actuator.actuator) + actuator.inertia <= 0:
         return "nobody knows its rotor's inertia: give --inertia of a load, or --set motor.rotor_inertia="
-    return _loop(one)
+    return _loop(actuator)
 
 
 KINDS: dict[str, PlotKind] = {
@@ -259,7 +259,7 @@ def _why_apart(name: str, shown: All) -> str | None:
     if name not in ("drive", "frequency"):
         return None
     loops = {loop.of: one.name for one in shown if (loop := one.actuator.drive.loop) is not None}
-    said = " and ".join(f"{one} regulates a {of}" for of, one in loops.items())
+    said = " and ".join(f"{loop} regulates a {of}" for of, loop in loops.items())
     return f"{said}: expected a figure for each" if len(loops) > 1 else None
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ...rows import NO_SPLIT
 from ..ir import Level, Node
-from ..lower import Lowered
+from ..lower import LoweredSystem
 from ..passes import leaves, number, reachable
-from ..source import Source, Words
+from ..source import SourceText, Words
 
 _CALLED = (
     *("abs", "sign", "floor", "ceil", "sqrt", "cbrt", "exp", "expm1", "log", "log2", "log1p"),
@@ -62,20 +62,20 @@ _AGAIN = replace(JS, assign="{0} = {1};")
 HEAD = "function {0}(P, S, rows, begin, end, n, states, seen) {{"
 
 
-def emit(name: str, lowered: Lowered) -> str:
+def emit(name: str, lowered: LoweredSystem) -> str:
     """One function: the samples `begin` to `end` of rows (`values`, `before`, `share`, `dt`; see rows.js),
     n steps from each to the next.
 
     P are the parameters and S the states, which it leaves as they are at the last sample; it fills `states`
     and `seen` (the outputs) row by row. All are Float64Arrays in the order of the system's names.
     """
-    source = Source()
+    source = SourceText()
     with source.block(HEAD.format(name), "}", keep=True):
         _write(source, lowered)
     return str(source)
 
 
-def _write(source: Source, lowered: Lowered) -> None:
+def _write(source: SourceText, lowered: LoweredSystem) -> None:
     step, seen, delayed = lowered.step.values, lowered.observe.values, lowered.delayed
     roots, states = [*step, *seen], range(len(lowered.states))
     if delayed:
@@ -86,7 +86,7 @@ def _write(source: Source, lowered: Lowered) -> None:
     source.add(*JS.statements(roots, Level.CONSTANT, Level.PARAMETER))
     source.add(f"let {', '.join(f's{i} = S[{i}]' for i in states)};")
     if not delayed:
-        names = ", ".join(f"{JS.text(node)} = 0" for node in _computed(step, Level.LENGTH))
+        names = ", ".join(f"{JS.text(node)} = 0" for node in _computed_nodes(step, Level.LENGTH))
         source.add("let known = NaN;", *([f"let {names};"] if names else []))
     with source.block("for (let k = begin; k < end; k++) {", "}"):
         source.add(*_inputs(lowered, "share[k] > 0", roots))
@@ -113,7 +113,7 @@ def _write(source: Source, lowered: Lowered) -> None:
     source.add(*[f"S[{i}] = s{i};" for i in states])
 
 
-def _inputs(lowered: Lowered, early: str, roots: Sequence[Node]) -> list[str]:
+def _inputs(lowered: LoweredSystem, early: str, roots: Sequence[Node]) -> list[str]:
     """The inputs that are used, at a sample or, where they come late, in a step."""
     n, used, lines = len(lowered.inputs), leaves(roots), []
     for i in range(n):
@@ -123,7 +123,7 @@ def _inputs(lowered: Lowered, early: str, roots: Sequence[Node]) -> list[str]:
     return lines
 
 
-def _split(source: Source) -> None:
+def _split(source: SourceText) -> None:
     """The steps of an interval in which the command switches: some before, some after, none across."""
     source.add(
         f"const part = share[k], split = part > {NO_SPLIT} && part < {1.0 - NO_SPLIT};",
@@ -140,5 +140,5 @@ def _place(row: str, width: int, column: int) -> str:
     return row if width == 1 else f"{width} * {row} + {column}"
 
 
-def _computed(results: Sequence[Node], level: Level) -> list[Node]:
+def _computed_nodes(results: Sequence[Node], level: Level) -> list[Node]:
     return [n for n in reachable(results) if n.operands and n.level is level and number(n) is None]

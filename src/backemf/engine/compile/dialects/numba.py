@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from ..ir import Level, Node
-from ..lower import Lowered
-from ..passes import kept, leaves
-from ..source import Source, Words
+from ..lower import LoweredSystem
+from ..passes import kept_terms, leaves
+from ..source import SourceText, Words
 
 FASTMATH = "{'contract'}"
 """Only fused multiply-add is allowed, which rounds once instead of twice. A set with more in it must be
@@ -93,7 +93,9 @@ def opening(fastmath: bool) -> str:
 
 
 @contextlib.contextmanager
-def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int = 0) -> Iterator[None]:
+def compiled_function(
+    source: SourceText, name: str, arguments: dict[str, str], scratch: int = 0
+) -> Iterator[None]:
     """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself.
 
     Without, it makes no array, and numba need not count who refers to one: faster to compile and to call.
@@ -107,21 +109,21 @@ def decorated(source: Source, name: str, arguments: dict[str, str], scratch: int
         source.add(f"{name}_body(({names}{f', np.empty({scratch})' if scratch else ''}))")
 
 
-def stepper_source(lowered: Lowered, *, fastmath: bool = True) -> str:
+def stepper_source(lowered: LoweredSystem, *, fastmath: bool = True) -> str:
     """Two functions: `prepare(P, H)` for what the parameters alone decide, and `step(n, H, S, U, h, after)`,
     which reads it from H; what a step gives besides the states is averaged over its n parts."""
-    source, slow_terms = _prepared(lowered, fastmath)
-    with decorated(source, "step", _STEP), source.block("for c in range(S.shape[0]):"):
+    source, slow_terms = _begin_source(lowered, fastmath)
+    with compiled_function(source, "step", _STEP), source.block("for c in range(S.shape[0]):"):
         _write_step(source, lowered, slow_terms)
     return str(source)
 
 
-def callable_source(lowered: Lowered, begin: Sequence[Node], *, fastmath: bool = True) -> str:
+def callable_source(lowered: LoweredSystem, begin: Sequence[Node], *, fastmath: bool = True) -> str:
     """The same for callers without Python: `prepare(P, H)`, and `step`, whose address takes n, pointers to
     one row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself,
     if need be. The address of `begin` takes pointers to one row each of H, of targets G, and of states S with
     position and velocity, where all states go as they begin."""
-    source, slow_terms = _prepared(lowered, fastmath, begin)
+    source, slow_terms = _begin_source(lowered, fastmath, begin)
     source.add("from numba import carray, cfunc", "", 'step_body = body("""')
     with source.block("def step(n, H, S, U, h, after):"), source.block("for c in range(S.shape[0]):"):
         _write_step(source, lowered, slow_terms)
@@ -139,7 +141,7 @@ def callable_source(lowered: Lowered, begin: Sequence[Node], *, fastmath: bool =
     return str(source)
 
 
-def _write_begin(source: Source, states: Sequence[Node], slow_terms: Sequence[Node]) -> None:
+def _write_begin(source: SourceText, states: Sequence[Node], slow_terms: Sequence[Node]) -> None:
     """States as they begin, one row of them."""
     letters = {"s": "S", "g": "G"}
     used = sorted(x for x in leaves(states) if x[0] in letters)
@@ -152,15 +154,17 @@ def _write_begin(source: Source, states: Sequence[Node], slow_terms: Sequence[No
     source.add('""")')
 
 
-def _prepared(lowered: Lowered, fastmath: bool, more: Sequence[Node] = ()) -> tuple[Source, list[Node]]:
+def _begin_source(
+    lowered: LoweredSystem, fastmath: bool, more: Sequence[Node] = ()
+) -> tuple[SourceText, list[Node]]:
     """A source that begins with `prepare`, and the terms that it gives."""
     slow = (Level.CONSTANT, Level.PARAMETER)
-    slow_terms = kept([*lowered.step.values, *more], slow)
-    source = Source()
+    slow_terms = kept_terms([*lowered.step.values, *more], slow)
+    source = SourceText()
     source.add(opening(fastmath), "CALLED = {k: FLAGS[k] for k in ('cache', 'error_model', 'fastmath')}")
     source.add(f"WIDTH = {len(slow_terms)}")
     with (
-        decorated(source, "prepare", {"P": _MATRIX, "H": _MATRIX}),
+        compiled_function(source, "prepare", {"P": _MATRIX, "H": _MATRIX}),
         source.block("for c in range(P.shape[0]):"),
     ):
         source.add(*NUMBA.loads("p", len(lowered.parameters), slow_terms, "P[c, {}]"))
@@ -169,7 +173,7 @@ def _prepared(lowered: Lowered, fastmath: bool, more: Sequence[Node] = ()) -> tu
     return source, slow_terms
 
 
-def _write_step(source: Source, lowered: Lowered, slow_terms: list[Node]) -> None:
+def _write_step(source: SourceText, lowered: LoweredSystem, slow_terms: list[Node]) -> None:
     """Row c's n steps of h."""
     values, n_states, text = lowered.step.values, len(lowered.states), NUMBA.text
     states, more = range(n_states), range(n_states, len(values))
@@ -184,7 +188,7 @@ def _write_step(source: Source, lowered: Lowered, slow_terms: list[Node]) -> Non
     source.add(*[f"after[c, {i}] = s{i}" for i in states], *[f"after[c, {i}] = mean{i}" for i in more])
 
 
-def assignment(lowered: Lowered) -> str:
+def assignment(lowered: LoweredSystem) -> str:
     """The next states, all at once: that of one may be the present state of another."""
     after = lowered.step.values[: len(lowered.states)]
     names = ", ".join(f"s{i}" for i in range(len(after)))

@@ -22,8 +22,8 @@ from numba.core import cgutils, types
 from .. import machine
 from ..lean import lean
 from ..loops import ARGUMENTS, Kernel
-from ..lower import Lowered
-from ..machine import Value, Writer, stored_names
+from ..lower import LoweredSystem
+from ..machine import TypedValue, Writer, stored_names
 from .numba import NUMBA, opening
 
 WIDTH = 8
@@ -33,7 +33,7 @@ _VECTOR, _WHOLE = ir.VectorType(ir.DoubleType(), WIDTH), ir.VectorType(ir.IntTyp
 _PER_CANDIDATE = ("P", "S", "cost")
 
 
-def lanes_source(lowered: Lowered, *, fastmath: bool = True) -> str:
+def lanes_source(lowered: LoweredSystem, *, fastmath: bool = True) -> str:
     """The source of a kernel that scores blocks of candidates: P is (blocks, parameters, lanes), S alike."""
     roots = lean(lowered.graph, [*lowered.step.values, *lowered.observe.values])
     n = len(lowered.step.values)
@@ -81,7 +81,7 @@ class LaneWriter(Writer):
                     self.vectors |= names
         super().write(text)
 
-    def store(self, target: ast.expr, value: Value) -> None:
+    def store(self, target: ast.expr, value: TypedValue) -> None:
         # kernels index and call by plain names:
         name = getattr(target, "value", target).id  # type: ignore[attr-defined]
         wide = name in self.vectors or name in _PER_CANDIDATE
@@ -94,12 +94,12 @@ class LaneWriter(Writer):
             place = self.builder.bitcast(place, _VECTOR.as_pointer())
         return place, type_
 
-    def load(self, place: Any, type_: types.Type) -> Value:
+    def load(self, place: Any, type_: types.Type) -> TypedValue:
         if type(place.type.pointee) is ir.VectorType:
-            return Value(self.builder.load(place, align=8), type_)
+            return TypedValue(self.builder.load(place, align=8), type_)
         return super().load(place, type_)
 
-    def keep(self, place: Any, type_: types.Type, value: Value) -> None:
+    def keep(self, place: Any, type_: types.Type, value: TypedValue) -> None:
         if value.is_vector:
             self.builder.store(value.is_, place, align=8)
         else:
@@ -115,55 +115,55 @@ class LaneWriter(Writer):
 
     # Values
 
-    def spread(self, value: Value) -> Value:
+    def spread(self, value: TypedValue) -> TypedValue:
         """The same in every lane."""
         if value.is_vector:
             return value
         one = value.is_ if value.type == types.boolean else self.number(value)
         if type(one) is ir.Constant:
             same = ir.Constant(ir.VectorType(one.type, WIDTH), [one] * WIDTH)
-            return Value(same, types.boolean if value.type == types.boolean else types.float64)
+            return TypedValue(same, types.boolean if value.type == types.boolean else types.float64)
         kind = ir.VectorType(one.type, WIDTH)
         first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), one, ir.IntType(32)(0))
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [ir.IntType(32)(0)] * WIDTH)
         same = self.builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), everywhere)
-        return Value(same, types.boolean if value.type == types.boolean else types.float64)
+        return TypedValue(same, types.boolean if value.type == types.boolean else types.float64)
 
-    def alike(self, *values: Value) -> tuple[Value, ...]:
+    def alike(self, *values: TypedValue) -> tuple[TypedValue, ...]:
         """All of them vectors if one is."""
         wide = any(v.is_vector for v in values)
         return tuple(self.spread(v) for v in values) if wide else values
 
-    def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
+    def binary(self, op: ast.operator, a: TypedValue, b: TypedValue) -> TypedValue:
         return super().binary(op, *self.alike(a, b))
 
-    def compared(self, word: str, a: Value, b: Value) -> Value:
-        return super().compared(word, *self.alike(a, b))
+    def compare(self, word: str, a: TypedValue, b: TypedValue) -> TypedValue:
+        return super().compare(word, *self.alike(a, b))
 
-    def chosen(self, condition: Value, yes: Value, no: Value) -> Value:
-        return super().chosen(*self.alike(condition, yes, no))
+    def select(self, condition: TypedValue, yes: TypedValue, no: TypedValue) -> TypedValue:
+        return super().select(*self.alike(condition, yes, no))
 
-    def UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def UnaryOp(self, node: ast.UnaryOp) -> TypedValue:
         value = self.value(node.operand)
         if type(node.op) is ast.Not and value.is_vector:
-            ones = self.spread(Value(ir.Constant(ir.IntType(1), 1), types.boolean))
-            return Value(self.builder.xor(value.is_, ones.is_), types.boolean)
+            ones = self.spread(TypedValue(ir.Constant(ir.IntType(1), 1), types.boolean))
+            return TypedValue(self.builder.xor(value.is_, ones.is_), types.boolean)
         return super().UnaryOp(node)
 
-    def called(self, function: Any, type_: types.Type, given: list[Value]) -> Value:
+    def call(self, function: Any, type_: types.Type, given: list[TypedValue]) -> TypedValue:
         if not any(v.is_vector for v in given):
-            return super().called(function, type_, given)
+            return super().call(function, type_, given)
         given = list(self.alike(*given))
         if function in _INTRINSIC:
-            return Value(_intrinsic(self.builder, _INTRINSIC[function], *(v.is_ for v in given)), type_)
+            return TypedValue(_intrinsic(self.builder, _INTRINSIC[function], *(v.is_ for v in given)), type_)
         if function in _POLYNOMIAL:
-            return Value(_POLYNOMIAL[function](Maths(self.builder), *(v.is_ for v in given)), type_)
+            return TypedValue(_POLYNOMIAL[function](Maths(self.builder), *(v.is_ for v in given)), type_)
         kind = ir.VectorType(self.context.get_value_type(type_), WIDTH)
         made = ir.Constant(kind, ir.Undefined)
         for lane in map(ir.IntType(32), range(WIDTH)):
-            ones = [Value(self.builder.extract_element(v.is_, lane), v.type) for v in given]
-            made = self.builder.insert_element(made, super().called(function, type_, ones).is_, lane)
-        return Value(made, type_)
+            ones = [TypedValue(self.builder.extract_element(v.is_, lane), v.type) for v in given]
+            made = self.builder.insert_element(made, super().call(function, type_, ones).is_, lane)
+        return TypedValue(made, type_)
 
 
 def _read(node: ast.Assign | ast.AugAssign) -> set[str]:
@@ -198,7 +198,7 @@ class Maths:
             lambda y, c: self.fma(y, x, self.c(c)), highest_first[1:], self.c(highest_first[0])
         )
 
-    def rounded(self, x: Any, scale: float) -> tuple[Any, Any]:
+    def round_scaled(self, x: Any, scale: float) -> tuple[Any, Any]:
         """x scale to the nearest whole number: (that, with it in the last bits; that as a number)."""
         shifted = self.fma(x, self.c(scale), self.c(_SHIFT))
         return self.b.bitcast(shifted, _WHOLE), self.b.fsub(shifted, self.c(_SHIFT))
@@ -209,29 +209,29 @@ class Maths:
             self.b.fcmp_unordered("<", x, least), least, x
         )  # a NaN is least, and comes back
         inside = self.b.select(self.b.fcmp_ordered(">", inside, most), most, inside)
-        bits, n = self.rounded(inside, 1.4426950408889634)
+        bits, n = self.round_scaled(inside, 1.4426950408889634)
         r = self.fma(n, self.c(-1.9082149292705877e-10), self.fma(n, self.c(-0.6931471803691238), inside))
         y = self.polynomial(r, *(1.0 / math.factorial(k) for k in range(12, -1, -1)))
         power = self.b.bitcast(self.b.shl(self.b.add(bits, self.whole(1023)), self.whole(52)), _VECTOR)
         return self.b.select(self.b.fcmp_unordered("!=", x, x), x, self.b.fmul(y, power))
 
-    def _turned(self, x: Any) -> tuple[Any, Any, Any]:
+    def _reduce_turns(self, x: Any) -> tuple[Any, Any, Any]:
         """(x less whole half turns, its square, the sign that an odd number of them gives)."""
-        bits, n = self.rounded(x, 1.0 / math.pi)
+        bits, n = self.round_scaled(x, 1.0 / math.pi)
         r = self.fma(n, self.c(-1.2246467991473532e-16), self.fma(n, self.c(-math.pi), x))
         return r, self.b.fmul(r, r), self.b.shl(bits, self.whole(63))
 
-    def _signed(self, y: Any, sign: Any) -> Any:
+    def _apply_sign(self, y: Any, sign: Any) -> Any:
         return self.b.bitcast(self.b.xor(self.b.bitcast(y, _WHOLE), sign), _VECTOR)
 
     def sin(self, x: Any) -> Any:
-        r, z, sign = self._turned(x)
+        r, z, sign = self._reduce_turns(x)
         y = self.polynomial(z, *((-1.0) ** k / math.factorial(2 * k + 1) for k in range(10, 0, -1)))
-        return self._signed(self.fma(self.b.fmul(r, z), y, r), sign)
+        return self._apply_sign(self.fma(self.b.fmul(r, z), y, r), sign)
 
     def cos(self, x: Any) -> Any:
-        _, z, sign = self._turned(x)
-        return self._signed(
+        _, z, sign = self._reduce_turns(x)
+        return self._apply_sign(
             self.polynomial(z, *((-1.0) ** k / math.factorial(2 * k) for k in range(11, -1, -1))), sign
         )
 

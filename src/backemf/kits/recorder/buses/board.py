@@ -18,7 +18,7 @@ from ....errors import InvalidValue
 from ....logs.log import UNITS
 from ....logs.names import recognise
 from .bus import Bus, BusServo, Reply, ReplyColumn
-from .ports import lost, package, refused
+from .ports import package, port_loss, port_refusal
 
 WAIT = 0.05
 """How long a row may take [s]."""
@@ -52,7 +52,7 @@ class BoardBus(Bus):
         try:
             self._port = serial.Serial(self.port_name, self.baud, timeout=SILENT, exclusive=True)
         except (OSError, ValueError) as error:
-            raise refused(self.port_name, error) from None
+            raise port_refusal(self.port_name, error) from None
 
     def close(self) -> None:
         if self._port is not None:
@@ -60,7 +60,7 @@ class BoardBus(Bus):
                 self._port.close()
 
     def _send(self, line: str) -> float:
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             self._port.write(f"{line}\n".encode())
         return time.monotonic()
 
@@ -68,7 +68,7 @@ class BoardBus(Bus):
         """Rows that have come, each with the time it was there; at least one, if one comes in time."""
         until, rows = time.monotonic() + seconds, list[tuple[float, list[float]]]()
         while True:
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 content = self._port.read(self._port.in_waiting or 1)
             now = time.monotonic()
             self._buffer += content
@@ -83,7 +83,7 @@ class BoardBus(Bus):
             if rows or now > until:
                 return rows
 
-    def _asked(self, question: str, answer: str, seconds: float) -> str:
+    def _ask(self, question: str, answer: str, seconds: float) -> str:
         """Ask until a remark that begins so comes back."""
         until = time.monotonic() + seconds
         self._said = []
@@ -96,12 +96,12 @@ class BoardBus(Bus):
         return ""
 
     def scan(self) -> list[int]:
-        return [self._id] if self._asked("?", "# ", PATIENCE) else []
+        return [self._id] if self._ask("?", "# ", PATIENCE) else []
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         if len(ids) != 1:
             raise InvalidValue(f"{len(ids)} joints were asked for; a microcontroller's lines are one joint's")
-        head = self._asked("?", "# ", PATIENCE)
+        head = self._ask("?", "# ", PATIENCE)
         if not head:
             return {}
         self._id = ids[0]
@@ -165,4 +165,4 @@ class BoardBus(Bus):
     def torque(self, ids: Iterable[int], on: bool) -> list[int]:
         ids = list(ids)
         self.switched = time.monotonic()
-        return [] if self._asked(f"torque {int(on)}", f"# torque {int(on)}", 1.0) else ids
+        return [] if self._ask(f"torque {int(on)}", f"# torque {int(on)}", 1.0) else ids

@@ -56,7 +56,7 @@ class BusServo:
     problems: tuple[str, ...] = ()
     """Why it cannot be recorded as it is, in sentences."""
 
-    def seen(self, values: Sequence[float]) -> dict[str, float]:
+    def reply_values(self, values: Sequence[float]) -> dict[str, float]:
         """A reply in SI."""
         return {c.name: c.si(v) for c, v in zip(self.columns, values, strict=True)}
 
@@ -139,7 +139,7 @@ class Bus(ABC):
         """Whether a servo's torque is on, asked by itself; None where every reply says so, or none does."""
         return None
 
-    def given(self, id: int, goal: float) -> float:
+    def reached_goal(self, id: int, goal: float) -> float:
         """The goal that a servo gets for one that it is given: a whole count, where it counts."""
         return goal
 

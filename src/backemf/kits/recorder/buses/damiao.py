@@ -71,14 +71,14 @@ class Damiao(MitBus):
         values = (d[1] << 8 | d[2], d[3] << 4 | d[4] >> 4, (d[4] & 0xF) << 8 | d[5], d[7], d[6])
         return MotorReply(id, tuple(float(v) for v in values), state == 1, FAULTS.get(state, ""))
 
-    def _surveyed(self, id: int) -> BusServo:
+    def _survey_motor(self, id: int) -> BusServo:
         there = {name: self.get(id, name) for name in REGISTERS}
         q, w, tau = (
             Span(there[f"{s}_span"], n) for s, n in (("position", 16), ("velocity", 12), ("torque", 12))
         )
         self._spans[id] = q, w, tau
         mode = int(there["control_mode"])
-        wrong = f"servo {id} is in control mode {mode}; expected {MIT_MODE}, MIT: write it to register 10"
+        mistakes = f"servo {id} is in control mode {mode}; expected {MIT_MODE}, MIT: write it to register 10"
         return BusServo(
             id=id,
             model="damiao",
@@ -95,7 +95,7 @@ class Damiao(MitBus):
             high=q.most,
             resolution=q.factor,
             temperature_limit=there["over_temperature"],
-            problems=() if mode == MIT_MODE else (wrong,),
+            problems=() if mode == MIT_MODE else (mistakes,),
         )
 
     def get(self, id: int, name: str) -> float:

@@ -105,7 +105,7 @@ class MitBus(Bus):
         """What a frame says of a motor; None where it is another one."""
 
     @abstractmethod
-    def _surveyed(self, id: int) -> BusServo: ...
+    def _survey_motor(self, id: int) -> BusServo: ...
 
     @abstractmethod
     def _position(self, id: int) -> Span: ...
@@ -200,7 +200,7 @@ class MitBus(Bus):
                         "drive.newton_metres_per_radian": k_p,
                         "drive.newton_metre_seconds_per_radian": k_d,
                     }
-                    made = self._surveyed(id)
+                    made = self._survey_motor(id)
                     there[id] = replace(made, settings={**made.settings, **gains})
                     break
         self._servos.update(there)
@@ -242,7 +242,7 @@ class MitBus(Bus):
                 self._asked.add(id)
         return time.monotonic()
 
-    def given(self, id: int, goal: float) -> float:
+    def reached_goal(self, id: int, goal: float) -> float:
         span = self._position(id)
         return span.si(span.count(goal))
 

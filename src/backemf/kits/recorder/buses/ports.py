@@ -29,18 +29,18 @@ def package(name: str, extra: str) -> Iterator[None]:
         ) from None
 
 
-def known() -> list[str]:
+def port_names() -> list[str]:
     """Names of the serial ports of this machine."""
     from serial.tools import list_ports
 
     return sorted(port.device for port in list_ports.comports())
 
 
-def refused(port: str, error: BaseException) -> BusError:
+def port_refusal(port: str, error: BaseException) -> BusError:
     """Why a port cannot be opened, and what to do."""
     code = getattr(error, "errno", None)
     if code == errno.ENOENT or not os.path.exists(port):
-        there = ", ".join(known()) or "none: is the adapter plugged in, and its driver loaded?"
+        there = ", ".join(port_names()) or "none: is the adapter plugged in, and its driver loaded?"
         return BusError(f"there is no port {port!r}; the serial ports of this machine: {there}")
     if code in (errno.EACCES, errno.EPERM):
         return BusError(f"you may not use {port!r}; {_group(port)}")
@@ -60,7 +60,7 @@ def _group(port: str) -> str:
 
 
 @contextlib.contextmanager
-def lost(port: str) -> Iterator[None]:
+def port_loss(port: str) -> Iterator[None]:
     """What the operating system says of a port that is no longer there."""
     try:
         yield

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..control_tables import of_model
-from ..registers import Map, Register, ServoModel
+from ..registers import Map, Register, RegisterModel
 from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn
-from .ports import lost, package, refused
+from .ports import package, port_loss, port_refusal
 
 TRIES = 6
 """How often a question is asked before its answer counts as lost; samples are asked once."""
@@ -52,7 +52,7 @@ class RegisterBus(Bus):
         try:
             opened = self._port.openPort()
         except Exception as error:  # pyserial's, several kinds
-            raise refused(self.port_name, error) from None
+            raise port_refusal(self.port_name, error) from None
         if not opened:
             raise BusError(f"the baud rate {self.baud} is none of this bus; expected one such as 1000000")
         try:
@@ -60,7 +60,7 @@ class RegisterBus(Bus):
             self._port.ser.timeout = 0.002  # waits for bytes instead of asking again and again
         except Exception as error:
             self.close()
-            raise refused(self.port_name, error) from None
+            raise port_refusal(self.port_name, error) from None
 
     def close(self) -> None:
         if self._port is not None and self._port.ser is not None:
@@ -70,7 +70,7 @@ class RegisterBus(Bus):
 
     def _clear(self) -> None:
         """Forget what came late, and what an interrupted exchange left open."""
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             if self._late:  # an answer that did not come may still come, and would pass for the next one
                 self._late, until = False, time.monotonic() + QUIET
                 while time.monotonic() < until:
@@ -84,13 +84,13 @@ class RegisterBus(Bus):
     def talk(self) -> int:
         self._clear()
         time.sleep(LISTEN)
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             return int(self._port.ser.in_waiting)
 
     def _read(self, id: int, address: int, n: int, tries: int = TRIES) -> bytes | None:
         for _ in range(tries):
             self._clear()
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 content, result, _ = self._packets.readTxRx(self._port, id, address, n)
             if result == 0 and len(content) >= n:
                 return bytes(content[:n])
@@ -101,7 +101,7 @@ class RegisterBus(Bus):
         content = self._read(id, register.address, register.size)
         return None if content is None else register.decode(content, big=big)
 
-    def sure(self, id: int, register: Register, *, big: bool = False) -> int | None:
+    def read_twice(self, id: int, register: Register, *, big: bool = False) -> int | None:
         """The same, asked until two answers in a row agree: a late one belongs to another question."""
         before = None
         for _ in range(2 * TRIES):
@@ -116,7 +116,7 @@ class RegisterBus(Bus):
         content = register.encode(value, big=big)
         for _ in range(TRIES):
             self._clear()
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 self._packets.writeTxRx(self._port, id, register.address, register.size, list(content))
             if self._read(id, register.address, register.size, tries=1) == content:
                 return True
@@ -146,7 +146,7 @@ class RegisterBus(Bus):
         try:
             for id in ids:
                 self._clear()
-                with lost(self.port_name):
+                with port_loss(self.port_name):
                     _, result, _ = self._packets.readTxRx(self._port, id, 0, 1)
                 there += [id] if result == 0 else []
         finally:
@@ -160,7 +160,7 @@ class RegisterBus(Bus):
         for baud in self._tables()[0].bauds:
             if baud == self.baud:
                 continue
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 try:
                     self._port.ser.baudrate = baud
                 except ValueError:
@@ -169,7 +169,7 @@ class RegisterBus(Bus):
             if found:
                 self._port.ser.baudrate = self.baud
                 return f"at {baud} baud these ids answer: {', '.join(map(str, found))}; give --baud {baud}"
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             self._port.ser.baudrate = self.baud
         rates = ", ".join(str(b) for b in self._tables()[0].bauds)
         return (
@@ -182,14 +182,14 @@ class RegisterBus(Bus):
         for id in ids:
             number = self._number(id)
             if number is not None:
-                there[id] = self._servos[id] = self._surveyed(id, number)
+                there[id] = self._servos[id] = self._survey_servo(id, number)
         return there
 
-    def _surveyed(self, id: int, number: int) -> BusServo:
+    def _survey_servo(self, id: int, number: int) -> BusServo:
         table = self._maps[id] = of_model(self.protocol, number)
         model = table.model(number)
         names = dict.fromkeys((*table.firmware, *table.gains.values(), *table.kept))
-        counts = {name: self.sure(id, table[name], big=table.big) for name in names}
+        counts = {name: self.read_twice(id, table[name], big=table.big) for name in names}
         missing = [name for name, value in counts.items() if value is None]
         if missing:
             raise BusError(
@@ -259,7 +259,7 @@ class RegisterBus(Bus):
     def _one(self, id: int) -> list[Reply]:
         address, n = self._maps[id].block
         self._clear()
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             content, result, error = self._packets.readTxRx(self._port, id, address, n)
         now = time.monotonic()
         if result != 0 or len(content) < n:
@@ -274,7 +274,7 @@ class RegisterBus(Bus):
         for id in ids:
             group.addParam(id)
         replies: dict[int, Reply] = {}
-        with lost(self.port_name):
+        with port_loss(self.port_name):
             if group.txPacket() != 0:
                 return []
             for _ in ids:
@@ -312,12 +312,12 @@ class RegisterBus(Bus):
                 table = self._maps[id]
                 count = table.scales["position"].count(goals[id])
                 group.addParam(id, list(table["goal"].encode(count, big=table.big)))
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 if group.txPacket() != 0:
                     raise PortGone(f"goals cannot be sent on {self.port_name}")
         return time.monotonic()
 
-    def given(self, id: int, goal: float) -> float:
+    def reached_goal(self, id: int, goal: float) -> float:
         """The goal that a servo gets: a whole count."""
         scale = self._maps[id].scales["position"]
         return scale.si(scale.count(goal))
@@ -337,7 +337,7 @@ class RegisterBus(Bus):
     def is_on(self, id: int) -> bool | None:
         register = self._table(id)["torque_enable"]
         there = self.get(id, register)
-        there = there or self.sure(id, register)  # nobody is alarmed by an answer that came late
+        there = there or self.read_twice(id, register)  # nobody is alarmed by an answer that came late
         return None if there is None else bool(there)
 
     def _switch(self, ids: Sequence[int], on: bool) -> None:
@@ -348,12 +348,12 @@ class RegisterBus(Bus):
             for id in ids:
                 if self._table(id)["torque_enable"].address == address:
                     group.addParam(id, [int(on)])
-            with lost(self.port_name):
+            with port_loss(self.port_name):
                 group.txPacket()
         self.switched = time.monotonic()
 
 
-def columns_of(table: Map, model: ServoModel) -> tuple[ReplyColumn, ...]:
+def columns_of(table: Map, model: RegisterModel) -> tuple[ReplyColumn, ...]:
     """What the numbers of a block are."""
     columns = []
     for signal in table.signals:

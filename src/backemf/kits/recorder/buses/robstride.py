@@ -93,7 +93,7 @@ class RobStride(MitBus):
         values = (position, velocity, torque, tenths)
         return MotorReply(frame.id >> 8 & 0xFF, tuple(float(v) for v in values), mode == 2, alarm)
 
-    def _surveyed(self, id: int) -> BusServo:
+    def _survey_motor(self, id: int) -> BusServo:
         mode = int(self.get(id, "run_mode", "<B3x"))
         wrong = f"servo {id} is in run mode {mode}; expected 0, the motion mode: write it to parameter 0x7005"
         return BusServo(

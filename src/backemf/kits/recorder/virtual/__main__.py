@@ -8,8 +8,8 @@ import json
 import sys
 
 from ....errors import BackemfError
-from ..options import VirtualOptions
-from .process import linked, serve_options
+from ..record_options import VirtualOptions
+from .process import link_device, serve_options
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
 
         def ready(device: str, ids: list[int]) -> None:
             if options.link:
-                named.enter_context(linked(device, options.link))
+                named.enter_context(link_device(device, options.link))
             print(device, flush=True)
 
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from ..buses import damiao, robstride
 from ..buses.mit import Frame
 from ..buses.ports import package
-from .plants import Faults, Plant
+from .plants import Faults, VirtualPlant
 
 GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
 DAMIAO = {
@@ -35,7 +35,7 @@ class VirtualMotor:
 class CanLine:
     """Motors of one maker."""
 
-    def __init__(self, protocol: str, plant: Plant, ids: Sequence[int], model: str, faults: Faults):
+    def __init__(self, protocol: str, plant: VirtualPlant, ids: Sequence[int], model: str, faults: Faults):
         self.protocol, self.plant, self.faults = protocol, plant, faults
         self.motors = {id: VirtualMotor(id, k, self._registers()) for k, id in enumerate(ids)}
         self.spans = robstride.MODELS.get(model, robstride.MODELS["robstride-02"])
@@ -90,7 +90,7 @@ class CanLine:
             gains = (damiao.STIFFNESS.si((d[3] & 0xF) << 8 | d[4]), damiao.DAMPING.si(d[5] << 4 | d[6] >> 4))
             goal, speed = q.si(d[0] << 8 | d[1]), w.si(d[2] << 4 | d[3] >> 4)
             self._ask(motor, goal, speed, gains, tau.si((d[6] & 0xF) << 8 | d[7]))
-        seen = self._seen(motor)
+        seen = self._sensor_values(motor)
         p, v, t = q.count(seen["position"]), w.count(seen["velocity"]), tau.count(seen["torque"])
         heat = min(255, round(seen["temperature"]))
         content = [int(motor.on) << 4 | motor.id & 0xF, p >> 8, p & 0xFF, v >> 4]
@@ -130,7 +130,7 @@ class CanLine:
             index, count = struct.unpack("<H2xI", frame.content)
             if index == robstride.PARAMETERS["timeout"]:
                 motor.timeout = robstride.TIMEOUT * count
-        seen = self._seen(motor)
+        seen = self._sensor_values(motor)
         counts = robstride.POSITION.count(seen["position"]), s.velocity.count(seen["velocity"])
         content = struct.pack(
             ">HHHH", *counts, s.torque.count(seen["torque"]), round(10 * seen["temperature"])
@@ -148,8 +148,8 @@ class CanLine:
         place = robstride.READ << 24 | motor.id << 8 | robstride.HOST
         return [Frame(place, d[:2] + bytes(2) + packed, True)]
 
-    def _seen(self, motor: VirtualMotor) -> dict[str, float]:
-        seen = self.plant.seen(motor.k)
+    def _sensor_values(self, motor: VirtualMotor) -> dict[str, float]:
+        seen = self.plant.sensor_values(motor.k)
         hot = self.faults.hot
         return seen if hot is None else {**seen, "temperature": hot}
 
@@ -159,7 +159,7 @@ _WIDTHS = (("position", 16), ("velocity", 12), ("torque", 12))
 
 def serve(
     protocol: str,
-    plant: Plant,
+    plant: VirtualPlant,
     ids: Sequence[int],
     part: str,
     faults: Faults,

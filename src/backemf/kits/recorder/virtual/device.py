@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..registers import Map
-from .plants import Faults, Plant
+from .plants import Faults, VirtualPlant
 
 NOISE = {"current": 4e-3, "velocity": 0.02, "supply": 0.03}
 """Standard deviation of what a sensor adds, in SI; a position is rounded to its count, nothing more."""
@@ -19,7 +19,15 @@ class Device:
     """Registers that read the physics and drive it. It never answers for another id."""
 
     def __init__(
-        self, id: int, k: int, table: Map, number: int, plant: Plant, faults: Faults, noise: float, seed: int
+        self,
+        id: int,
+        k: int,
+        table: Map,
+        number: int,
+        plant: VirtualPlant,
+        faults: Faults,
+        noise: float,
+        seed: int,
     ):
         self.id, self.k, self.table, self.plant, self.faults = id, k, table, plant, faults
         self.model, self.noise = table.model(number), noise
@@ -110,7 +118,7 @@ class Device:
 
     def refresh(self) -> None:
         """What is measured now, in counts."""
-        seen = self.plant.seen(self.k)
+        seen = self.plant.sensor_values(self.k)
         self._protect(seen)
         if self.plant.supply < 0.6 * self.plant.nominal:
             self._was_sagging = True

@@ -28,7 +28,7 @@ AMBIENT = 25.0
 RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
 
 
-class Plant:
+class VirtualPlant:
     """n actuators of one kind on benches of one kind, in time [s] since its start."""
 
     def __init__(self, actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float = 0.0):
@@ -108,7 +108,7 @@ class Plant:
             self.state[:, self._states["velocity"]] = 0.0
         self.time = time
 
-    def seen(self, k: int) -> dict[str, float]:
+    def sensor_values(self, k: int) -> dict[str, float]:
         """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
         state: Mapping[str, Any] = {name: float(self.state[k, i]) for name, i in self._states.items()}
         inputs = {name: float(self.inputs[k, i]) for name, i in self.columns.items()}
@@ -206,8 +206,8 @@ ROBOT_STEP = 1e-3
 """Longest time step of the robot [s]."""
 
 
-class RobotPlant:
-    """Joints of a robot with an actuator each, as a `Plant` has them; the others hang free."""
+class VirtualRobot:
+    """Joints of a robot with an actuator each, as a `VirtualPlant` has them; the others hang free."""
 
     def __init__(self, actuator: Actuator, robot: Robot, joints: Sequence[str], faults: Faults):
         if actuator.drive.followed != "position_target":
@@ -268,7 +268,7 @@ class RobotPlant:
                 self._data.qpos[:], self._data.qvel[:] = before, 0.0
             self.time += h
 
-    def seen(self, k: int) -> dict[str, float]:
+    def sensor_values(self, k: int) -> dict[str, float]:
         """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
         shown: dict[str, Any] = self._motors.signals_of(self.joints[k], self._data)
         if self._data.ctrl[self._off[k]] > 0.5:

@@ -18,7 +18,7 @@ from ....logs.robot import Robot
 from ....options import takes
 from ....signal.words import si
 from ....targets.sourcing import choose_actuator
-from ..options import VirtualOptions, parse_registers, scopes_of
+from ..record_options import VirtualOptions, parse_registers, scopes_of
 from .plants import Faults
 from .server import serve
 
@@ -61,7 +61,7 @@ def run_virtual(source: str | os.PathLike[str], options: VirtualOptions) -> Virt
         InvalidValue: what the process said where it could not start.
     """
     options.check(virtual_scopes(options), options.protocol)
-    given = {**options.given(), "ids": named_ids(options), "seconds": options.seconds or LONGEST}
+    given = {**options.given_options(), "ids": named_ids(options), "seconds": options.seconds or LONGEST}
     paths = [str(Path(__file__).resolve().parents[4]), os.environ.get("PYTHONPATH", "")]
     process = subprocess.Popen(
         [sys.executable, "-m", "backemf.kits.recorder.virtual", str(source), json.dumps(given, default=str)],
@@ -150,7 +150,7 @@ def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, list[str], dict[s
 
 
 @contextlib.contextmanager
-def linked(device: str, link: str | os.PathLike[str]) -> Any:
+def link_device(device: str, link: str | os.PathLike[str]) -> Any:
     """A name of one's own for a device, as long as the block runs."""
     place = Path(link)
     if place.is_symlink() and not place.exists():

@@ -18,7 +18,7 @@ import numpy as np
 
 from ....errors import NotAvailable
 from .device import Device
-from .plants import Faults, Plant
+from .plants import Faults, VirtualPlant
 
 PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
 REBOOT = 0x08
@@ -152,7 +152,7 @@ FRAMINGS: dict[str, Framing] = {
 }
 
 
-def opened() -> tuple[int, int, str]:
+def open_terminal() -> tuple[int, int, str]:
     """The end that a virtual servo holds, the end that others open, and the name under which they do."""
     try:
         import tty
@@ -179,7 +179,7 @@ class SerialLine:
     def __init__(
         self,
         protocol: str,
-        plant: Plant,
+        plant: VirtualPlant,
         devices: Mapping[int, Device],
         faults: Faults,
         speed: float,
@@ -188,7 +188,7 @@ class SerialLine:
         self.framing, self.protocol = FRAMINGS[protocol], protocol
         self.plant, self.devices, self.faults = plant, devices, faults
         self.speed, self.baud = speed, baud
-        self.master, self._slave, self.name = opened()
+        self.master, self._slave, self.name = open_terminal()
         self.random = np.random.default_rng(7)
         self.began: float | None = None
         self._heard = time.monotonic()
@@ -319,10 +319,10 @@ SILENCE = 0.5
 class VirtualBoard:
     """One joint."""
 
-    def __init__(self, plant: Plant, faults: Faults, speed: float, noise: float, seed: int):
+    def __init__(self, plant: VirtualPlant, faults: Faults, speed: float, noise: float, seed: int):
         self.plant, self.faults, self.speed, self.noise = plant, faults, speed, noise
         self.random = np.random.default_rng(seed)
-        self.master, self._slave, self.name = opened()
+        self.master, self._slave, self.name = open_terminal()
         self.began = time.monotonic()
         self._on, self._heard = False, 0.0
         self._listened = False
@@ -372,7 +372,7 @@ class VirtualBoard:
     def _row(self) -> None:
         if not self._listened or self.faults.is_silent(self.plant.time):
             return
-        seen = self.plant.seen(0)
+        seen = self.plant.sensor_values(0)
         current = seen["current"] + 4e-3 * self.noise * float(self.random.standard_normal())
         self._print(
             f"{1e6 * self.plant.time / self.speed:.0f},{math.degrees(seen['position']):.3f},"

@@ -54,9 +54,9 @@ def serve(
     faults = faults or Faults()
     go_first()
     if robot is not None:
-        from .plants import RobotPlant
+        from .plants import VirtualRobot
 
-        plant: Any = RobotPlant(actuator, robot, joints, faults)
+        plant: Any = VirtualRobot(actuator, robot, joints, faults)
     else:
         plant = _plant(actuator, bench or BENCH, len(ids), faults, position)
     if protocol in SERIAL:
@@ -118,9 +118,9 @@ def table_of(part: str, protocol: str) -> tuple[Map, int]:
 
 
 def _plant(actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float) -> Any:
-    from .plants import Plant
+    from .plants import VirtualPlant
 
-    return Plant(actuator, bench, n, faults, position)
+    return VirtualPlant(actuator, bench, n, faults, position)
 
 
 def _posix() -> None:

@@ -1,0 +1,202 @@
+"""`backemf plan`: which motions to record, and what to expect of them; and what to record next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from ...planning.plan_options import PlanOptions
+from .command_builder import command
+from .inputs import ActuatorFrom, Bench, Firmware, Sets, Voltage
+from .terminal import Force, Json, Strict, answer, drawable, inside, keep, making, option, place, working
+
+
+@command(
+    PlanOptions,
+    order="source bench output target after robot joint posture friction seconds limit rate no_current"
+    " firmware voltage set seed plot force strict json",
+)
+def plan(
+    options: PlanOptions,
+    source: ActuatorFrom,
+    bench: Bench = None,
+    output: Annotated[
+        Path | None, place("Write the motions here (JSON), for backemf record --motions.")
+    ] = None,
+    robot: Annotated[Path | None, option("The servo moves a joint of this MJCF or URDF.")] = None,
+    rate: Annotated[float, option("Samples a second of the recording to come [Hz].")] = 250.0,
+    no_current: Annotated[bool, option("The servo does not report its current.", "--no-current")] = False,
+    firmware: Firmware = None,
+    voltage: Voltage = None,
+    set: Sets = None,
+    plot: Annotated[
+        Path | None, place("Draw the motions and the errors to expect (.png, .svg, .pdf, .html).", "--plot")
+    ] = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
+    """Design the motions whose logs will tell most of a servo, and say what errors to expect.
+
+    Example: backemf plan sts3215-12v --bench "pendulum mass=0.3kg length=0.1m" -o plan.json
+    """
+    from ...datasheets import parts
+    from ...errors import MissingValue
+    from ...planning.outlook import Sensing
+    from ...planning.plan import run_plan
+    from ...targets.sourcing import choose_actuator
+    from .inputs import fit_of
+
+    output = inside(output, "plan.json")
+    keep(output, force)
+    drawable(plot, force)
+    if (bench is None) == (robot is None):
+        wanted = 'expected --bench "pendulum mass=0.3kg length=0.1m", or --robot FILE --joint NAME'
+        given = "both --bench and --robot are given" if bench else "nothing says what the servo carries"
+        raise MissingValue(f"{given}; {wanted}")
+    options.check("bench" if robot is None else "robot", (bench or "").split(" ")[0], in_shell=True)
+    joint = options.joint
+    asked: dict[str, Any] = {"voltage": voltage, "firmware": firmware}
+    registers = _registers(choose_actuator(source, joint or None, **asked).actuator, set)
+    sets = [words for words in set or () if words.partition("=")[0].strip() not in registers]
+    actuator = choose_actuator(source, joint or None, sets=sets, **asked).actuator
+    sheet = parts.sheet(source) if source.endswith(".toml") or source.lower() in parts.names() else None
+    after = options.after or fit_of(source)
+    sensing = Sensing(rate=rate, current=None if no_current else Sensing().current)
+    known = replace(options, after=after, prior=None if after else sheet, sensing=sensing, settings=registers)
+    with working("planning", not json):
+        plan = run_plan(actuator, _read_plant(bench, robot), known)
+    if output is not None:
+        with making(output):
+            plan.write(output, force=force)
+    if plot is not None:
+        from ..report.figures import draw
+        from ..report.figures.runs import plan_figure
+
+        draw.save(plan_figure(plan), plot, note=f"Planned for {source}.", force=force)
+
+    def content() -> dict[str, Any]:
+        motions = [{"name": motion.name, "duration": motion.duration} for motion in plan.motions.motions]
+        rows = [
+            {
+                **{"path": p.path, "value": p.value, "error": p.error, "unit": p.unit},
+                **{"known": p.before, "expected": p.relative_error},
+                **{"determined": p.determined, "remedy": p.remedy},
+            }
+            for p in plan.parameters
+        ]
+        told = {"motions": motions, "seconds": plan.seconds, "parameters": rows}
+        return {**told, "findings": plan.findings, "file": output, "options": options.to_dict()}
+
+    def text() -> str:
+        carried = f' --bench "{bench}"' if bench else ""
+        ids = f" --ids {','.join(f'{name}=ID' for name in _joints(plan))}" if joint else ""
+        motions = output or "plan.json"
+        play = f"backemf record --bus BUS --port PORT{ids} --motions {motions}{carried}"
+        return f"{plan}\n\nTo record it:\n  {play}"
+
+    answer(json, content, text, plan.findings, strict, [output, plot])
+
+
+def _registers(actuator: Any, sets: list[str] | None) -> dict[str, float]:
+    """What `--set` says of a servo's register that the source's drive does not have: its logs will say so,
+    and a fit finds out what a count of it does."""
+    from ...targets.sourcing import set_values
+
+    path = "drive.proportional"
+    mine = [words for words in sets or () if words.partition("=")[0].strip() == path]
+    loop = actuator.drive.loop
+    known = path in actuator.parameters or loop is None or (loop.of, loop.effort) != ("position", "V")
+    return {} if known else set_values(actuator, mine)
+
+
+def _joints(made: Any) -> list[str]:
+    return list(made.motions.motions[0].tracks)
+
+
+def _read_plant(bench: str | None, robot: Path | None) -> Any:
+    """The bench in words, or the robot's file."""
+    if bench is not None:
+        from .inputs import bench_of
+
+        return bench_of(bench)
+    from ...logs.robot import Robot
+
+    assert robot is not None
+    return Robot.read(robot)
+
+
+MORE = "more.json"
+"""The file of motions that the first command writes and the second plays."""
+
+
+def commands(
+    start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
+) -> list[str]:
+    """Command lines that record what these logs do not tell; none where they tell everything, or where a
+    position is not what was asked for."""
+    missing = [p.path for p in verdict.parameters if not p.determined]
+    early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
+    first = next((log for log in logs if log.bench is not None and "position_target" in log), None)
+    if first is None or not (missing or early) or first.bench.locked or first.bench.series:
+        return []
+    bench = ["--bench", bench_option(first.bench)]
+    where = _where(first)
+    if not missing:  # the same command as before plays what did not end
+        return [_line("record", *where, "--motions", "PLAN", *bench, "-o", _folder(early[0]))]
+    words = ["plan", start, *bench]
+    words += ["--target", ",".join(missing)] if len(missing) < len(verdict.parameters) else []
+    words += ["--friction", friction] if friction else []
+    words += [word for one in sets or () for word in ("--set", one)]
+    gain = first.settings.get("drive.proportional")
+    if gain is not None and not any(one.startswith("drive.proportional") for one in sets or ()):
+        words += ["--set", f"drive.proportional={gain:g}"]
+    words += [] if "current" in first else ["--no-current"]
+    folder = _folder(first)
+    return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
+
+
+def bench_option(bench: Any) -> str:
+    """A bench as `--bench` takes it."""
+    import dataclasses
+
+    from ...logs.benches import bench_name
+
+    name = bench_name(bench)
+    told = []
+    for f in dataclasses.fields(bench):
+        value = getattr(bench, f.name)
+        if "unit" in f.metadata and value is not None and value != f.default:
+            unit = f.metadata["unit"].replace(" ", "*")
+            told.append(f"{f.name}={value:.6g}{'' if unit == '1' else unit}")
+    return " ".join([name, *told])
+
+
+def _line(*words: str) -> str:
+    return shlex.join(["backemf", *words])
+
+
+def _folder(log: Any) -> str:
+    return str(Path(log.source).parent) if log.source else "logs"
+
+
+def _where(log: Any) -> list[str]:
+    """The bus, port and ids that a log of `backemf record` was recorded on; names to fill in for others."""
+    head: dict[str, Any] = {}
+    if str(log.source).endswith(".jsonl"):
+        try:
+            with Path(log.source).open(encoding="utf-8", errors="replace") as file:
+                read = json.loads(file.readline())
+            head = read if isinstance(read, dict) else {}
+        except (OSError, ValueError):
+            head = {}
+    joints = [one for one in head.get("joints", ()) if isinstance(one, dict) and {"name", "id"} <= one.keys()]
+    ids = ",".join(
+        str(one["id"]) if str(one["id"]) == one["name"] else f"{one['name']}={one['id']}" for one in joints
+    )
+    words = ["--bus", str(head.get("bus", "BUS")), "--port", str(head.get("port", "PORT"))]
+    return words + (["--ids", ids] if ids else [])

@@ -1,0 +1,415 @@
+"""`backemf simulate`: an actuator on a bench follows a command; numbers swept, runs drawn and kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from .inputs import ActuatorFrom, Bench, Control, Firmware, Motors, Ratio, Sets, Voltage, words_of
+from .terminal import (
+    Force,
+    Json,
+    Strict,
+    answer,
+    drawable,
+    finding_lines,
+    keep,
+    option,
+    place,
+    under,
+    working,
+)
+
+SAMPLES = 2_000_000
+"""Samples of all runs together that are kept in memory."""
+
+
+def simulate(
+    source: ActuatorFrom,
+    command: Annotated[
+        str,
+        option(
+            'What is asked: "step size=1rad", "square from=0deg to=180deg period=2s", "sine amplitude=6V'
+            ' frequency=2Hz", ramp, chirp, random-binary, constant; or a table (.csv) with the columns time'
+            " and command."
+        ),
+    ],
+    bench: Bench = None,
+    vary: Annotated[
+        list[str] | None,
+        option(
+            "A number to sweep: drive.volts_per_radian=2,4,20, bench.mass=0.1,0.2kg or"
+            " command.amplitude=1,2rad. Several give every combination."
+        ),
+    ] = None,
+    duration: Annotated[
+        float | None, option("How long [s]; a few periods of the command unless given.")
+    ] = None,
+    timestep: Annotated[
+        float, option("Time between the samples that are kept [s]; the steps between are as fine as needed.")
+    ] = 0.001,
+    start_angle: Annotated[
+        str | None, option("Where the output starts, such as 90deg (or 0.1m); 0 unless given.")
+    ] = None,
+    start_speed: Annotated[
+        str | None, option("How fast it starts, such as 10rpm; at rest unless given.")
+    ] = None,
+    start_temperature: Annotated[
+        float | None, option("Winding at the start [degC]; the ambient's unless given.")
+    ] = None,
+    set: Sets = None,
+    voltage: Voltage = None,
+    firmware: Firmware = None,
+    control: Control = None,
+    ratio: Ratio = 1.0,
+    motors: Motors = 1,
+    plot: Annotated[
+        Path | None, place("Draw the runs into this file (.png, .svg, .pdf, .html).", "--plot")
+    ] = None,
+    output: Annotated[Path | None, place("Write the runs into this table (.csv, .npz, .parquet).")] = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: Json = False,
+) -> None:
+    """Simulate an actuator on a bench: where it comes to, how it gets there, and what that takes.
+
+    Example: backemf simulate mx-106/m6 --bench "pendulum mass=1kg length=0.15m" --command "step size=90deg"
+    """
+    from ...errors import MissingValue
+    from ...logs import columns
+    from ...targets.sourcing import choose_actuator
+    from .inputs import bench_of
+
+    drawable(plot, force)
+    keep(output, force)
+    if output is not None:
+        columns.writable(output)
+    given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
+    made = choose_actuator(source, **given, ratio=ratio, motors=motors)
+    actuator = made.actuator
+    carried = bench_of("free-shaft" if bench is None else bench)
+    if bench is None and not actuator.motor.rotor_inertia:
+        wanted = 'say what the output carries, as in --bench "flywheel inertia=2e-4kg*m^2"'
+        raise MissingValue(f"{source} has no rotor inertia, and nothing is attached to it; {wanted}")
+    asked = _parse_command(actuator, command)
+    swept = [parse_sweep(text, actuator, carried, asked) for text in vary or ()]
+    combinations = every(swept)
+    seconds = _seconds(asked, duration)
+    _affordable(len(combinations), seconds, timestep)
+    options = {"duration": seconds, "dt": timestep, "energy": True, "warn": False}
+    options["start"] = _start(actuator, start_angle, start_speed, start_temperature)
+    runs, told = [], []
+    with working("simulating", not json) as report_progress:
+        for k, values in enumerate(combinations):
+            report_progress(f"run {k + 1} of {len(combinations)}", k / len(combinations))
+            run, numbers = _run(actuator, carried, asked, dict(zip(swept, values, strict=True)), options)
+            runs.append(run)
+            told.append(numbers)
+    findings = [*made.findings, *_once(f for run in runs for f in run.findings)]
+    if output is not None:
+        columns.write(_table(runs, swept, combinations), output, force=force)
+    if plot is not None:
+        _draw(runs, swept, combinations, source, f"command: {command}; {words_of(carried)}", plot, force)
+
+    def content() -> dict[str, Any]:
+        rows = [
+            {"varied": {v.path: x for v, x in zip(swept, values, strict=True)}, **_plain(numbers)}
+            for values, numbers in zip(combinations, told, strict=True)
+        ]
+        said = {"source": source, "bench": _bench(carried), "command": str(asked), "notes": made.notes}
+        return {**said, "duration": seconds, "runs": rows, "findings": findings}
+
+    def text() -> str:
+        parts = [_title(actuator, carried, command, seconds, made.notes)]
+        if swept:
+            parts.append(_sweep(swept, combinations, told, actuator.motion))
+        else:
+            parts.append(_single(told[0], actuator.motion))
+        return "\n\n".join([*parts, *filter(None, [under("Findings", finding_lines(findings))])])
+
+    answer(json, content, text, findings, strict, [plot, output])
+
+
+def _parse_command(actuator: Any, text: str) -> Any:
+    """The command, in the unit of what the drive follows."""
+    from ...errors import InvalidValue
+    from ...logs.log import UNITS
+    from ...physics.actuator import linear_unit
+    from .inputs import command_of
+
+    drive = actuator.drive
+    if not drive.followed:
+        raise InvalidValue(
+            f"--command is {text!r}, but {drive.kind} follows no command; give another --control"
+        )
+    unit = UNITS[drive.followed]
+    return command_of(text, linear_unit(unit) if actuator.motion == "linear" else unit)
+
+
+def _seconds(command: Any, duration: float | None) -> float:
+    """How long to look: as told, or as long as the command has something to show."""
+    if duration is not None:
+        return duration
+    if command.name == "held":
+        return float(command.times[-1])
+    own = command.fields
+    if command.name in ("square", "sine"):
+        return 3.0 / own["frequency"] + own.get("at", 0.0)
+    if command.name == "random-binary":
+        return 20.0 * own["hold"]
+    until = own.get("until", float("inf"))
+    return own.get("duration", own.get("at", 0.0) + (2.0 if until == float("inf") else until + 0.5))
+
+
+def _affordable(n_runs: int, seconds: float, timestep: float) -> None:
+    from ...errors import InvalidValue
+
+    if timestep > 0 and n_runs * seconds / timestep > SAMPLES:
+        raise InvalidValue(
+            f"{n_runs} runs of {seconds:g} s every {timestep:g} s are {n_runs * seconds / timestep:.3g}"
+            f" samples; expected {SAMPLES:g} at most: give a longer --timestep, a shorter --duration, or vary"
+            " less"
+        )
+
+
+def _start(actuator: Any, angle: str | None, speed: str | None, celsius: float | None) -> dict[str, float]:
+    """States that do not start at rest."""
+    from ...errors import InvalidValue
+    from ...physics.actuator import linear_unit
+    from ...signal.words import si
+
+    start = {}
+    for name, text, unit in (("position", angle, "rad"), ("velocity", speed, "rad/s")):
+        if text is not None:
+            start[name] = si(
+                text, linear_unit(unit) if actuator.motion == "linear" else unit, f"start {name}"
+            )
+    if celsius is not None:
+        if "winding_temperature" not in actuator.states:
+            raise InvalidValue(
+                "--start-temperature is given, but the source has no thermal model of its winding"
+            )
+        start["winding_temperature"] = celsius
+    return start
+
+
+def _run(
+    actuator: Any, bench: Any, command: Any, values: dict[Sweep, float], options: Any
+) -> tuple[Any, Any]:
+    """(the trajectory, its numbers) with some numbers changed."""
+    from ...analysis.state_space import response
+    from ...engine.simulate import simulate as run
+
+    mine: dict[str, dict[str, float]] = {"bench": {}, "command": {}, "": {}}
+    for one, value in values.items():
+        owner, _, name = one.path.partition(".")
+        mine[owner if owner in mine else ""][name if owner in mine else one.path] = value
+    actuator = actuator.replace(**mine[""])
+    bench = replace(bench, **mine["bench"]) if mine["bench"] else bench
+    command = replace(command, **mine["command"]) if mine["command"] else command
+    trajectory = run(actuator, bench, command, **options)
+    return trajectory, response(trajectory, command)
+
+
+def _once(findings: Any) -> list[Any]:
+    return list({f.code: f for f in findings}.values())
+
+
+def _plain(told: Any) -> dict[str, Any]:
+    """The numbers of one run as plain values: the elements of "runs" in `--json`."""
+    plain = {name: value for name, value in vars(told).items() if name != "step"}
+    step = None if told.step is None else told.step._asdict()
+    return {**plain, "step": step}
+
+
+def _bench(bench: Any) -> dict[str, Any]:
+    from ... import store
+
+    return store.plain(bench)
+
+
+def _title(actuator: Any, bench: Any, command: str, seconds: float, notes: list[str]) -> str:
+    from ...tables import number
+
+    return (
+        f"{'; '.join(notes)}\n{actuator.drive.kind}, {actuator.friction.kind}, on {words_of(bench)};"
+        f" {command} for {number(seconds)} s"
+    )
+
+
+def _rows(told: Any, motion: str) -> list[tuple[str, Any, str]]:
+    """(quantity, value, unit) of one run, in the units that people think in."""
+    rotary = motion == "rotary"
+    turn, place, speed, push = (
+        (57.29577951308232, "deg", "deg/s", "N m") if rotary else (1.0, "m", "m/s", "N")
+    )
+    rows: list[tuple[str, Any, str]] = [("reached", turn * told.reached, place)]
+    if told.target is not None:
+        rows.append(("asked at the end", turn * told.target, place))
+    if told.step is not None:
+        rows.append(("overshoot", 100.0 * told.step.overshoot, "%"))
+        settling = told.step.settling
+        rows.append(("settling to 2 %", "not reached" if settling is None else settling, "s"))
+    elif told.rms_error is not None:
+        rows += [
+            ("error, RMS", turn * told.rms_error, place),
+            ("error, largest", turn * told.largest_error, place),
+        ]
+    rows += [("peak speed", turn * told.peak_speed, speed), ("peak torque", told.peak_torque, push)]
+    rows.append(("peak current", told.peak_current, "A"))
+    if told.temperature_rise is not None:
+        rows.append(("winding warmer by", told.temperature_rise, "K"))
+    return rows
+
+
+BOOK = {
+    "electrical": "taken in",
+    "copper": "winding heat",
+    "iron": "iron loss",
+    "conversion": "lost in conversion",
+    "friction": "friction",
+    "gear": "gear loss",
+    "load": "given to the load",
+    "stored": "stored more",
+}
+"""The energy book in words."""
+
+
+def _single(told: Any, motion: str) -> str:
+    from ...tables import table
+
+    book = [
+        (BOOK[name], joules, "J")
+        for name, joules in told.energy.items()
+        if name in BOOK and _counts(told, joules)
+    ]
+    closed = f"The energy book closes within {100 * (told.unexplained or 0.0):.1g} %."
+    return (
+        f"{table(_rows(told, motion), ('quantity', 'value', 'unit'))}\n\n"
+        f"{table(book, ('energy', 'value', 'unit'))}\n{closed}"
+    )
+
+
+def _counts(told: Any, joules: float) -> bool:
+    """Whether an entry of the book is more than rounding."""
+    return abs(joules) > 1e-6 * max(abs(x) for x in told.energy.values())
+
+
+def _sweep(
+    swept: Sequence[Sweep], values: Sequence[tuple[float, ...]], told: Sequence[Any], motion: str
+) -> str:
+    from ...tables import table
+
+    first = _rows(told[0], motion)
+    left_out = ("asked at the end", "peak torque")
+    shown = [(name, unit) for name, _, unit in first if name not in left_out]
+    header = [_column_head(v.path, v.unit) for v in swept] + [
+        _column_head(name, unit) for name, unit in shown
+    ]
+    header += ["taken in [J]", "winding heat [J]"]
+    rows = []
+    for row, one in zip(values, told, strict=True):
+        cells = {name: value for name, value, _ in _rows(one, motion)}
+        energy = [one.energy["electrical"], one.energy["copper"]]
+        rows.append([*row, *(cells.get(name, "-") for name, _ in shown), *energy])
+    worst = max((one.unexplained or 0.0) for one in told)
+    shown_as = table(rows, header, drop=("winding heat [J]", "taken in [J]"))
+    return f"{shown_as}\n\nThe energy books close within {100 * worst:.1g} %."
+
+
+def _column_head(name: str, unit: str) -> str:
+    return name if unit in ("", "1") else f"{name} [{unit}]"
+
+
+def _table(
+    runs: Sequence[Any], swept: Sequence[Sweep], values: Sequence[tuple[float, ...]]
+) -> dict[str, Any]:
+    """The runs one below the other, with what was varied in front."""
+    import numpy as np
+
+    each = [run.columns() for run in runs]
+    n = [len(run.time) for run in runs]
+    front = {
+        _column_head(v.path, v.unit): np.repeat([row[k] for row in values], n) for k, v in enumerate(swept)
+    }
+    return {**front, **{name: np.concatenate([one[name] for one in each]) for name in each[0]}}
+
+
+def _draw(
+    runs: Sequence[Any],
+    swept: Sequence[Sweep],
+    values: Sequence[tuple[float, ...]],
+    source: str,
+    asked: str,
+    plot: Path,
+    force: bool,
+) -> None:
+    from ...tables import number
+    from ..report.figures import draw, runs as figures
+
+    name = Path(source).name if source.endswith((".json", ".toml", ".xml")) else source
+    title = f"{name} on {words_of(runs[0].bench)}"
+    if not swept:
+        figure = figures.run(runs[0], title, asked)
+    else:
+        ends = [v.path.rpartition(".")[2].replace("_", " ") + " " if len(swept) > 1 else "" for v in swept]
+        units = ["" if v.unit == "1" else f" {v.unit}" for v in swept]
+        labels = [
+            ", ".join(f"{end}{number(x)}{unit}" for end, x, unit in zip(ends, row, units, strict=True))
+            for row in values
+        ]
+        figure = figures.runs(runs, labels, f"{name}: {', '.join(v.path for v in swept)}", asked)
+    draw.save(figure, plot, force=force)
+
+
+MOST_RUNS = 100
+"""More than these are no table that a person reads."""
+
+
+class Sweep(NamedTuple):
+    """One number that is swept: `drive.volts_per_radian`, `bench.mass` or `command.amplitude`."""
+
+    path: str
+    values: tuple[float, ...]
+    unit: str
+
+
+def parse_sweep(text: str, actuator: Any, bench: Any, command: Any) -> Sweep:
+    """ "drive.volts_per_radian=2,4,20" -> that path and its values; a unit behind the last is that of all."""
+    from ...errors import InvalidValue, UnknownName
+    from ...physics.bench import BENCH_TRAITS
+    from ...physics.quantity import absent, quantities_of
+    from ...signal.commands import numbers_of, unit_of
+    from ...signal.words import number_and_unit, si
+
+    path, equals, given = (word.strip() for word in text.partition("="))
+    numbers = [word.strip() for word in given.split(",")]
+    if not equals or not path or not all(numbers):
+        wanted = "expected PATH=VALUE,VALUE, such as drive.volts_per_radian=2,4,20"
+        raise InvalidValue(f"--vary is {text!r}; {wanted}")
+    known = {f"bench.{name}": BENCH_TRAITS[f"bench.{name}"]["unit"] for name in quantities_of(type(bench))}
+    known |= {f"command.{f.name}": unit_of(f, command.unit) for f in numbers_of(command)}
+    if path not in known:
+        if path not in {*actuator.parameters, *absent(actuator)}:
+            raise UnknownName("number to vary", path, [*actuator.parameters, *known])
+        known[path] = actuator.unit(path)
+    unit, last = known[path] or "1", number_and_unit(numbers[-1])[1]
+    spelled = [word if number_and_unit(word)[1] else f"{word}{last}" for word in numbers]
+    return Sweep(path, tuple(si(word, unit, path) for word in spelled), unit)
+
+
+def every(swept: Sequence[Sweep]) -> list[tuple[float, ...]]:
+    """Every combination of the values."""
+    from ...errors import InvalidValue
+
+    paths = [sweep.path for sweep in swept]
+    if len(set(paths)) < len(paths):
+        raise InvalidValue(f"--vary names a number twice: {', '.join(paths)}; give all its values at once")
+    combinations = list(itertools.product(*(sweep.values for sweep in swept)))
+    if len(combinations) > MOST_RUNS:
+        wanted = f"expected {MOST_RUNS} at most: vary less at once"
+        raise InvalidValue(f"--vary asks for {len(combinations)} runs; {wanted}")
+    return combinations

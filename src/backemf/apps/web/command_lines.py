@@ -1,0 +1,261 @@
+"""Command lines from forms: every word is a choice from a list, a file of the project, or text that has been
+looked at; nothing that a browser sends can become another option or a path."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...errors import InvalidValue, MissingValue, UnknownName
+from ...identify.fit_options import CheckWords, FitOptions
+from ...kits.frc.commands import CharacterizeOptions
+from ...kits.recorder.commands import RecordWords, VirtualWords
+from ...options import options_of
+from ...targets.export_options import ExportOptions
+from . import others
+from .form import PART, WORD, FormReader, bare
+from .workspace import Project, Workspace
+
+LANES = {"fit": "long", "report": "long", "export": "exports", "virtual": "bus", "record": "bus"}
+"""Commands that may take long, each kind behind its own, and those that keep a bus; all others are quick."""
+JOINT = r"^[A-Za-z0-9_.*|()\[\]\-]{1,120}(=[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?)?$"
+LISTS = {
+    "map": (r"^[A-Za-z0-9_.\-]{1,80}=[^\x00-\x1f\x7f]{1,300}$", "a column such as position=angle[deg]"),
+    "set": (r"^[A-Za-z0-9_.]{1,80}=[A-Za-z0-9_.+\-*/^() ]{1,80}$", "a number such as drive.supply=7.4V"),
+    "only": (r"^[A-Za-z0-9_.]{1,80}$", "paths such as motor.resistance"),
+    "hold_out": (r"^[A-Za-z0-9_.*][A-Za-z0-9_.*=\-]{0,79}$", "a name, or gain=8"),
+    "joints": (WORD.pattern, "names of joints"),
+    "joint": (JOINT, "the name of a joint"),
+    "limit": (r"^[a-z\-]{1,20}=[A-Za-z0-9.\-]{1,20}$", "a limit such as current=2A"),
+}
+"""Options that are given several times, and what each word is like."""
+JOINED = ("only", "joints")
+"""Those that become one word with commas."""
+TEXTS = {
+    "firmware": (WORD.pattern, "a profile such as lerobot"),
+    "name": (WORD.pattern, "the name of a mechanism in the log"),
+    "motor": (PART.pattern, "a motor of the catalogue such as neo"),
+    "ids": (r"^[A-Za-z0-9_=,\-]{1,200}$", "ids such as 1,2,3 or elbow=3"),
+    "port": (
+        r"^(/dev/(tty|cu\.)[A-Za-z0-9._\-]{1,40}|COM\d{1,3}|can\d{1,2}|servo-\d{1,4})$",
+        "a port such as /dev/ttyUSB0, COM3 or can0",
+    ),
+}
+NUMBERS = {
+    **{"starts": (1, 100), "motors": (1, 20), "voltage": (0.0, 2000.0), "speed": (0.1, 20.0)},
+    **{"amplitude": (0.01, 3.2), "seconds": (1.0, 600.0)},
+    **dict.fromkeys(("max_error", "max_velocity_error", "max_effort", "period", "delay"), (0.0, 1e6)),
+    "ratio": (0.0, 1e6),
+}
+"""Options that are numbers, with the least and the most that a form may ask for."""
+SOURCES = ("start", "source", "part", "model", "sheet", "with")
+FILES = ("fit", "robot", "into")
+CHOICES = {"zero": ("middle", "here")}
+"""Choices of options that take more from other hands."""
+NEEDED = {
+    "start": "nothing to start from is chosen; choose a part of the catalogue or a stored fit",
+    "fit": "no fit is chosen; fit the recordings first",
+    "part": "no sheet is given; type its numbers, or choose a part of the catalogue",
+    "model": "no model is chosen; drop an MJCF file above",
+    "source": "no servo is chosen; choose a part of the catalogue such as sts3215-7.4v",
+    "port": "no port is given; start a virtual servo, or name the port of a real one",
+}
+"""What is said where a form leaves out what a command needs."""
+Made = tuple[list[str], list[str]]
+
+
+class CommandLine(NamedTuple):
+    """A command line, and where it goes."""
+
+    command: str
+    words: list[str]
+    outputs: list[str]
+    lane: str
+    asked: dict[str, Any]
+
+    @property
+    def shown(self) -> str:
+        return "backemf " + shlex.join(self.words)
+
+
+class CommandForm(NamedTuple):
+    """What a command's form has."""
+
+    arguments: str = ""
+    """Keys that become words without an option before them; `logs` are files."""
+    options: str = ""
+    """Keys of its options, in the order of the command line."""
+    kind: type[Any] | None = None
+    """The class of its options: it knows choices and switches."""
+    of_robots: str | None = None
+    """The options where a robot is given; None where that changes nothing."""
+    needs: str = ""
+    """Options that must be given."""
+    end: Callable[[FormReader, list[str]], Made] = lambda form, words: (words, [])
+    """Adds what the form does not say: where the outputs go."""
+
+
+def line(content: Any, project: Project, workspace: Workspace) -> CommandLine:
+    """The command line of a form.
+
+    Args:
+        content: what the browser sent.
+        project: whose files may be named.
+        workspace: gives names to outputs.
+
+    Raises:
+        BackemfError: where a value is none that the form offers.
+    """
+    if not isinstance(content, dict):
+        raise InvalidValue('the request is no object; expected one such as {"command": "check"}')
+    command = content.get("command")
+    form = FormReader(content, project, workspace)
+    if isinstance(command, str) and command in COMMANDS:
+        words, outputs = _fill_in(form, COMMANDS[command])
+    elif isinstance(command, str) and command in others.offered_commands():
+        words, outputs = others.words(command, form)
+    else:
+        raise UnknownName("command", bare(command), COMMANDS)
+    form.refuse_unread()
+    return CommandLine(command, [command, *words], outputs, LANES.get(command, "quick"), content)
+
+
+def _fill_in(form: FormReader, row: CommandForm) -> Made:
+    """The words of a form as its row says."""
+    words: list[str] = []
+    for key in row.arguments.split():
+        words += form.files(key) if key == "logs" else [_require(key, _word(form, key))]
+    keys = row.options
+    if row.of_robots is not None and form.get("robot") is not None:
+        keys = f"robot {row.of_robots}"
+    for key in row.needs.split():
+        _require(key, form.get(key))
+    for key in keys.split():
+        words += _option(form, key, row.kind)
+    return row.end(form, words)
+
+
+def _require(key: str, value: Any) -> Any:
+    if value is None:
+        raise MissingValue(NEEDED[key])
+    return value
+
+
+def _word(form: FormReader, key: str) -> str | None:
+    """A value that a word, a number, a source or a file is, as text."""
+    if key in TEXTS:
+        pattern, wanted = TEXTS[key]
+        return form.text(key, re.compile(pattern), wanted)
+    if key in NUMBERS:
+        return form.number(key, *NUMBERS[key])
+    if key == "bench":
+        return form.bench()
+    return form.source(key) if key in SOURCES else form.file(key)
+
+
+def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
+    """An option with its value; nothing where the form says nothing."""
+    name = f"--{key.replace('_', '-')}"
+    if key in LISTS:
+        pattern, wanted = LISTS[key]
+        values = form.texts(key, re.compile(pattern), wanted)
+        values = [",".join(values)] if values and key in JOINED else values
+        return [word for value in values for word in (name, value)]
+    if key in (*TEXTS, *NUMBERS, *SOURCES, *FILES, "bench"):
+        value = _word(form, key)
+    else:
+        one = next(one for one in options_of(kind or object) if one.spelled == name)
+        if one.annotation == "bool":
+            return [name] if form.flag(key) else []
+        value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
+    return [] if value is None else [name, value]
+
+
+def choices_of(kind: Any, key: str) -> list[str]:
+    """What an option takes, by its name on the command line."""
+    one = next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
+    return list(one.choices()) if one.choices is not None else []
+
+
+def _unused_name(stem: str, ending: str) -> Callable[[FormReader, list[str]], Made]:
+    """The output of a command, under a name that is free."""
+
+    def end(form: FormReader, words: list[str]) -> Made:
+        output = form.workspace.unused_name(form.project, stem, ending)
+        return [*words, "-o", output], [output]
+
+    return end
+
+
+def _report(form: FormReader, words: list[str]) -> Made:
+    output = form.workspace.unused_name(form.project, "report", ".html")
+    logs = form.files("logs") if form.get("logs") else []
+    rest = [] if form.flag("exports") else ["--no-exports"]
+    return [words[0], *logs, *words[1:], *rest, "-o", output], [output]
+
+
+def _export(form: FormReader, words: list[str]) -> Made:
+    from ...targets.table import TARGETS
+
+    source, target, into = form.source("source"), form.get("to"), form.file("into")
+    if source is None or not isinstance(target, str):
+        raise MissingValue("a source and a target are needed; choose a fit and a simulator")
+    name, mark, version = target.partition("@")
+    if name not in TARGETS or (mark and not WORD.match(version)):
+        raise UnknownName("target", target[:80], TARGETS)
+    words = [source, "--to", target, *words]
+    if into is not None:
+        ending = ".urdf" if into.lower().endswith(".urdf") else ".xml"
+        output = form.workspace.unused_name(form.project, "model", ending)
+        return [*words, "--into", into, "-o", output], [output]
+    output = form.workspace.unused_name(form.project, name, "")
+    return [*words, "-o", f"{output}/"], [output]
+
+
+def _virtual(form: FormReader, words: list[str]) -> Made:
+    """A servo that is not there, on a port of the project's own."""
+    bus = form.choice("bus", choices_of(VirtualWords, "protocol")) or "feetech"
+    link = form.workspace.unused_name(form.project, "servo", "")
+    return [words[0], "--protocol", bus, *words[1:], "--link", link, "--seconds", "900"], []
+
+
+def _record(form: FormReader, words: list[str]) -> Made:
+    bus = form.choice("bus", choices_of(RecordWords, "bus")) or "feetech"
+    words = ["--bus", bus, *words]
+    if form.flag("dry_run"):
+        return [*words, "--dry-run"], []
+    output = form.workspace.unused_name(form.project, "logs", "")
+    return [*words, "--yes", "-o", output], [output]
+
+
+READING = "bench map set"
+COMMANDS: dict[str, CommandForm] = {
+    "log": CommandForm("logs", READING, of_robots="map"),
+    "check": CommandForm("logs", f"start {READING} friction only apply", CheckWords, needs="start"),
+    "fit": CommandForm(
+        "logs",
+        f"start {READING} apply only starts friction hold_out",
+        FitOptions,
+        of_robots="start map firmware joints friction hold_out",
+        needs="start",
+        end=_unused_name("fit", ".json"),
+    ),
+    "report": CommandForm("fit", "sheet robot", end=_report),
+    "export": CommandForm("", "method joint", ExportOptions, end=_export),
+    "datasheet": CommandForm("part", "voltage"),
+    "explain": CommandForm("model", "with"),
+    "characterize": CommandForm(
+        "logs",
+        "mechanism name units controller constants max_error max_velocity_error max_effort period delay ratio"
+        " motor motors preset map",
+        CharacterizeOptions,
+    ),
+    "virtual": CommandForm("source", "bench firmware speed", VirtualWords, end=_virtual),
+    "record": CommandForm(
+        "", "port ids bench amplitude seconds speed zero limit", RecordWords, needs="port", end=_record
+    ),
+    "catalog": CommandForm(),
+}
+"""Every command that a browser may ask for."""

@@ -1,0 +1,184 @@
+"""Torch: a traced step for many actuators at once, as exact in 32 bits as that allows.
+
+What one addition rounds away can be carried to the next step: `summed` of the lowered system says for which
+states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..ir import SLOW, Node
+from ..lower import LoweredHosted
+from ..passes import kept_terms, leaves, names_used_again, number
+from ..source import SourceText, Words
+from .numba import NUMBA
+
+ALIKE = ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor")
+"""Operators that are written alike for numbers and tensors."""
+TORCH = Words(
+    nan="torch.nan",
+    infinity="torch.inf",
+    primitives={
+        **{name: NUMBA.primitives[name] for name in ALIKE},
+        "rem": "torch.fmod({0}, {1})",
+        "pow": "torch.pow({0}, {1})",
+        "abs": "torch.abs({0})",
+        "sign": "torch.sign({0})",
+        "max": "torch.maximum({0}, {1})",
+        "min": "torch.minimum({0}, {1})",
+        "floor": "torch.floor({0})",
+        "ceil": "torch.ceil({0})",
+        "round_even": "torch.round({0})",
+        "round_away": "torch.trunc({0} + 0.49999999999999994 * torch.sign({0}))",
+        "sqrt": "torch.sqrt({0})",
+        "rsqrt": "torch.rsqrt({0})",
+        "cbrt": "torch.sign({0}) * torch.pow(torch.abs({0}), 1.0 / 3.0)",
+        "exp": "torch.exp({0})",
+        "exp2": "torch.exp2({0})",
+        "expm1": "torch.expm1({0})",
+        "log": "torch.log({0})",
+        "log2": "torch.log2({0})",
+        "log1p": "torch.log1p({0})",
+        "logistic": "torch.sigmoid({0})",
+        "sin": "torch.sin({0})",
+        "cos": "torch.cos({0})",
+        "tan": "torch.tan({0})",
+        "asin": "torch.asin({0})",
+        "acos": "torch.acos({0})",
+        "atan": "torch.atan({0})",
+        "atan2": "torch.atan2({0}, {1})",
+        "sinh": "torch.sinh({0})",
+        "cosh": "torch.cosh({0})",
+        "tanh": "torch.tanh({0})",
+        "asinh": "torch.asinh({0})",
+        "acosh": "torch.acosh({0})",
+        "atanh": "torch.atanh({0})",
+        "not": "~{0}",
+        "is_finite": "torch.isfinite({0})",
+        "number": "torch.where({0}, one, 0.0)",
+        "select": "torch.where({0}, {2}, {1})",
+    },
+)
+
+
+def emit(lowered: LoweredHosted) -> str:
+    """Functions; p, s, u and g are lists in the order of the system's names, `kept_terms` is what the
+    `prepare` of the same kind gave.
+
+    prepare(p, h, dtype)           what parameters and step length decide
+    advance(kept, s, u)            [change of every state, then the effort]
+    prepare_load(p, h, dtype)
+    load_seen(kept, u, v_before, v, effort)
+    prepare_begin(p, h, dtype)
+    begin(kept, s, g)              every state as it begins, of position and velocity in s and of targets g
+    prepare_armature(p, h, dtype)  [1.0, armature]
+    prepare_lag(p, h, dtype)       [1.0, whole steps that commands are late by, the part of one after them]
+    """
+    source = SourceText()
+    step, load = lowered.advance, lowered.load_seen
+    _prepare(
+        source, "prepare", "What the parameters and the step length alone decide.", kept_terms(step, SLOW)
+    )
+    about = "Changes of the states over a step, then the effort."
+    _function(source, "advance(kept, s, u)", about, step, kept_terms(step, SLOW), ("s", "u"))
+    _prepare(source, "prepare_load", "The same for `load_seen`.", kept_terms(load, SLOW))
+    about = "The load that acted over the last step."
+    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept_terms(load, SLOW), ("u",))
+    begin = lowered.begin
+    _prepare(source, "prepare_begin", "The same for `begin`.", kept_terms(begin, SLOW))
+    about = "States as they begin, where the joint is and at the first targets."
+    _function(source, "begin(kept, s, g)", about, begin, kept_terms(begin, SLOW), ("s", "g"))
+    if lowered.lag:
+        _prepare(source, "prepare_lag", "Steps that commands are late by, whole and a part.", lowered.lag)
+    _prepare(
+        source, "prepare_armature", "Inertia that the simulator must add to the joint.", lowered.armature
+    )
+    return str(source)
+
+
+def _prepare(source: SourceText, name: str, about: str, results: Sequence[Node]) -> None:
+    """A function of what changes slowly, in 64 bits and rounded once."""
+    source.add("", "")
+    with source.block(f"def {name}(p, h, dtype):"):
+        lines = TorchLines(results, ())
+        source.add(f'"""{about}"""', *_unpack_leaves(results, ("p",)))
+        source.add("one = torch.ones((), dtype=h.dtype, device=h.device)", *lines.lines)
+        values = ", ".join(["one", *(lines.name(x, tensor=True) for x in results)])
+        source.add(f"return [x.to(dtype) for x in ({values},)]")
+
+
+def _function(
+    source: SourceText,
+    signature: str,
+    about: str,
+    results: Sequence[Node],
+    known: Sequence[Node],
+    letters: Sequence[str],
+) -> None:
+    """A function of what changes at every step."""
+    source.add("", "")
+    with source.block(f"def {signature}:"):
+        lines = TorchLines(results, known)
+        values = [lines.name(x, tensor=True) for x in results]
+        source.add(f'"""{about}"""', *_unpack_leaves(results, letters))
+        if any(re.search(r"\bone\b", text) for text in (*lines.lines, *values)):
+            source.add("one = kept[0]")
+        source.add(*[f"{TORCH.text(x)} = kept[{i}]" for i, x in enumerate(known, 1)], *lines.lines)
+        source.add(f"return [{', '.join(values)}]" if len(values) > 1 else f"return {values[0]}")
+
+
+def _unpack_leaves(results: Sequence[Node], letters: Sequence[str]) -> list[str]:
+    """`s0 = s[0]` and so on, for the leaves that are used, in order."""
+    used = [name for name in leaves(results) if name[:1] in letters and name[1:].isdigit()]
+    order = sorted(used, key=lambda name: (letters.index(name[0]), int(name[1:])))
+    return [f"{name} = {name[0]}[{name[1:]}]" for name in order]
+
+
+class TorchLines:
+    """`lines`, one for each node that is not known yet."""
+
+    def __init__(self, results: Sequence[Node], known: Sequence[Node]):
+        given = {x.index for x in known}
+        waiting, wanted = list(results), {}
+        while waiting:
+            node = waiting.pop()
+            if (
+                node.index not in wanted
+                and node.index not in given
+                and node.operands
+                and number(node) is None
+            ):
+                wanted[node.index] = node
+                waiting += node.operands
+        nodes = [wanted[index] for index in sorted(wanted)]
+        names = names_used_again(nodes, results)
+        self.names: dict[int, str] = {}
+        self.lines: list[str] = []
+        for node in nodes:
+            line = self.formula(node)
+            self.names[node.index] = names[node.index]
+            self.lines.append(f"{names[node.index]} = {line}")
+
+    def name(self, node: Node, *, tensor: bool = False) -> str:
+        value = number(node)
+        if value is None:
+            return self.names.get(node.index) or TORCH.text(node)
+        written = TORCH.constant(value)
+        return f"{written} * one" if tensor and not isinstance(value, bool) else written
+
+    def formula(self, node: Node) -> str:
+        """A node's formula. Numbers stay numbers where torch takes them; where it would have none to go by,
+        the first becomes a tensor."""
+        op, operands = node.op, node.operands
+        numbers = [number(x) is not None for x in operands]
+        if op in ("max", "min") and any(numbers):
+            x, limit = (operands[1], operands[0]) if numbers[0] else operands
+            return f"torch.clamp({self.name(x)}, {'min' if op == 'max' else 'max'}={self.name(limit)})"
+        if op == "select":
+            which, no, yes = operands
+            chosen = self.name(yes, tensor=all(numbers[1:]))
+            return TORCH.formula(op, self.name(which), self.name(no), chosen)
+        first = all(numbers)
+        return TORCH.formula(op, *(self.name(x, tensor=first and k == 0) for k, x in enumerate(operands)))

@@ -1,0 +1,365 @@
+"""A robot: joints that carry each other. Each is fitted by itself, along the recorded motion of the others;
+all are judged together, by MuJoCo. Equal servos share their motor, and each joint has its friction."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...datasheets.datasheet import Datasheet
+from ...engine.rows import DELAY
+from ...errors import InvalidValue, UnknownName
+from ...findings import Finding
+from ...logs.log import Log
+from ...logs.robot import Ground, Robot
+from ...physics.actuator import Actuator
+from ...results.fit_result import Fit
+from .. import bench_numbers as numbers
+from ..fit_options import FitOptions
+from ..frictions import above, with_friction
+from ..holdout import divide
+from ..optimize import Stage
+from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors
+from ..problem import Problem, problem
+from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
+from . import robot_result
+from .inertia import free_inertia
+from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
+from .recordings import RobotRecording, first_part, joint_log, recording_of, refine_ground, with_contact
+from .robot_result import coupling_terms, step_terms
+from .starts import starts, without_echo
+
+COARSE = 7e-3
+"""Step of the search [s]; the optimum is settled with half of it at most."""
+FIRST_ERROR = 5e-3
+"""Scatter that errors are taken to have before any is seen [rad]."""
+FIRST_ALIKE = 50.0
+"""Samples that count as one before any error is seen: a model's errors last."""
+SHIFTS = (0, -1, 1, 2, 3, 4, 5, 6)
+"""Samples by which commands may count late at the start."""
+LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
+GEARED = "m4"
+
+
+def _rough(bandwidth: float, most: int) -> Stage:
+    return Stage(bandwidth, most=most, tolerance=2e-3, longest=COARSE)
+
+
+SCHEDULE = Schedule(
+    stages=(_rough(20.0, 15),),
+    after_contact=(_rough(20.0, 8), _rough(6.0, 12), _rough(2.0, 12)),
+    drop_fast=False,
+    glance=40.0,
+    rise=(_rough(6.0, 8),),
+    also_plain=False,
+    settle=replace(_rough(0.0, 20), damping=1e-3),
+    weigh_again=True,
+    most_starts=1,
+    start_first=False,
+    pass_quickly=True,
+    rungs=("coulomb", "stribeck", "m3", "m4", "m5", "m6"),
+    below={
+        "stribeck": ("coulomb",),
+        "m3": ("coulomb",),
+        "m4": ("m3",),
+        "m5": ("m4",),
+        "m6": ("m5",),
+        "lugre": ("stribeck",),
+    },
+    judged_together=True,
+    own_logs=True,
+)
+ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
+"""What a drive that commands torque hides."""
+ALIKE = 0.95
+"""Correlation, before any data, of what equal servos have each for itself: frictions of one type differ by a
+factor of two, not of ten, and a joint that hardly tells its own has what the others have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotPlant(Plant):
+    """A robot with its recordings: the joints to fit with their starts, and who shares what."""
+
+    robot: Robot
+    starts: Mapping[str, Actuator]
+    """By joint; all of one structure."""
+    recordings: Sequence[RobotRecording]
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = None
+    held_out: Sequence[RobotRecording] = ()
+    ground: Ground | None = None
+    """As it was told or found."""
+    findings: tuple[Finding, ...] = ()
+    """Of the robot, its recordings and starts."""
+    kind = "robot"
+    schedule = SCHEDULE
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(self.starts)
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Fitted joints of equal hardware."""
+        named = {g: tuple(j for j in js if j in self.starts) for g, js in self.robot.groups.items()}
+        return {g: js for g, js in named.items() if js}
+
+    @property
+    def usual_friction(self) -> str:
+        """Geared servos lose more the more they carry; behind a drive that commands torque there is little to
+        tell that by."""
+        first = next(iter(self.starts.values()))
+        return first.friction.name if first.drive.hides_back_emf else GEARED
+
+    def with_friction(self, name: str) -> RobotPlant:
+        """Where the friction knows the load, the gears lose nothing besides."""
+        return replace(self, starts={j: lossless(with_friction(a, name)) for j, a in self.starts.items()})
+
+    def rungs_below(self, name: str) -> tuple[str, ...]:
+        return SCHEDULE.below.get(name, ())
+
+    def first_part(self, seconds: float | None) -> RobotPlant:
+        if seconds is None:
+            return self
+        return replace(self, recordings=[first_part(recording, seconds) for recording in self.recordings])
+
+    def problem(self, substeps: int | None = None) -> Problem:
+        """All joints in all recordings."""
+        logs, labels = [], []
+        for recording in self.recordings:
+            for joint in self.joints:
+                if joint not in recording.log.joints:
+                    continue
+                own = {p: v for p, v in self.starts[joint].parameters.items() if p != DELAY}
+                log = joint_log(recording, self.robot, joint, own)
+                if len(log) < 20:
+                    continue
+                logs.append(log)
+                labels.append((joint, recording.log.name))
+        if not logs:
+            raise InvalidValue(
+                "no joint is left to fit: none has a position and a command outside of contact"
+            )
+        base, free_ = next(iter(self.starts.values())), self._free(logs, [joint for joint, _ in labels])
+        how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
+        return problem(base, logs, free_, starts=self.starts, labels=labels, **how)
+
+    def is_shared(self, path: str) -> bool:
+        """Whether equal joints have it in common; firmware and gears are of a piece with the motor."""
+        if path.startswith(("drive.", "gearbox.")):
+            path = f"motor.{path}"
+        return any(_matches(path, pattern) for pattern in self.options.share)
+
+    def _free(self, logs: Sequence[Log], joint_of: Sequence[str]) -> FreeParameters:
+        """The union of shared and own parameters, and each joint's moment at which a command counts."""
+        several = len(self.groups) > 1
+        rows: list[Parameter] = []
+        places = {joint: tuple(k for k, j in enumerate(joint_of) if j == joint) for joint in self.joints}
+        for group, joints in self.groups.items():
+            first = self.starts[joints[0]]
+            for path in self._paths(first):
+                if self.is_shared(path):
+                    one = self._parameter(first, path)
+                    mine = tuple(sorted(k for joint in joints for k in places[joint]))
+                    rows.append(replace(one, logs=mine, group=group) if several else one)
+                    continue
+                for joint in joints:
+                    one = self._parameter(self.starts[joint], path)
+                    like = 0.0 if one.stated or one.signed is not None else ALIKE
+                    rows.append(replace(one, logs=places[joint], group=joint, alike=like, family=group))
+        step = numbers.median_step(logs)
+        for joint in self.joints:
+            late = numbers.latency(step, self.starts[joint].drive.delay or 0.0)
+            rows.append(replace(late, logs=places[joint], group=joint))
+        return FreeParameters(tuple(rows))
+
+    def _paths(self, actuator: Actuator) -> list[str]:
+        """What is free by default: winding, rotor inertia, friction; where the drive commands torque, not the
+        winding."""
+        wanted = default_paths(actuator)
+        if "drive.firmware_gain" in priors(actuator, self.prior):
+            wanted.append("drive.firmware_gain")
+        if actuator.drive.hides_back_emf:
+            wanted = [path for path in wanted if path not in ELECTRICAL]
+        return [*wanted, *(path for path in self.options.also if path not in wanted)]
+
+    def _parameter(self, actuator: Actuator, path: str) -> Parameter:
+        stated = {k: v for k, v in priors(actuator, self.prior).items() if k == path}
+        return free(give_sizes(actuator, [path]), [path], prior=stated or None).parameters[0]
+
+    def first_weights(self, p: Problem) -> Weights:
+        sigma = np.full((len(p.logs), 1), FIRST_ERROR * np.sqrt(FIRST_ALIKE))
+        return Weights(sigma, float(1.5 / np.sqrt(FIRST_ALIKE)))
+
+    def first_x(self, p: Problem, stage: Stage) -> tuple[np.ndarray, int]:
+        """With the common moment at which commands count, in whole samples, that leaves the least misfit."""
+        places = [k for k, q in enumerate(p.free.parameters) if q.path == DELAY]
+        best: Any = (np.inf, p.first)
+        for n in SHIFTS:
+            y = p.first.copy()
+            y[places] += n * p.step
+            cost = p.normal(p.free.inside(y), stage.bandwidth, np.inf, stage.substeps(p))[2]
+            if np.isfinite(cost) and cost < 0.98 * best[0]:
+                best = (cost, p.free.inside(y))
+            elif n > 0:
+                break
+        return best[1], 6
+
+    def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
+        """Priors stand around what the first start says, not around what another law found."""
+        known = dict(parent.best.values)
+        for joint, actuator in parent.problem.actuators(parent.best.x).items():
+            own = lossless(above(actuator, name)).parameters
+            known |= {
+                q.name: own[q.path]
+                for q in p.free.parameters
+                if q.group == joint and q.path in own and q.path != DELAY
+            }
+        return p.x_from(known)
+
+    def weigh(self, p: Problem, x: np.ndarray) -> Weights:
+        return joint_weights(p, x)
+
+    def find_contact(self, actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> RobotPlant:
+        """A better model of the actuators sees it better; a ground that was told stays."""
+        found, ground, _ = with_contact(self.robot, self.recordings, actuators, delays, self.robot.ground)
+        return replace(self, recordings=found, ground=ground)
+
+    def settle(self, found: SearchResult) -> Optimum[RobotPlant]:
+        """With contact looked for again, weighed anew, and with finer steps."""
+        before, x = found.problem, found.best.x
+        plant = self.find_contact(before.actuators(x), before.delays(x))
+        p = plant.problem()
+        x = p.x_from(found.best.values)
+        p.sigma, robust = plant.weigh(p, x)
+        p.substeps = Stage(longest=0.5 * COARSE).substeps(p)
+        end = LAST_STAGE.minimise(p, x, robust)
+        end = replace(end, n_evaluations=found.n_evaluations + end.n_evaluations)
+        return refine_ground(Optimum(plant=plant, problem=p, end=end, robust=robust, found=found))
+
+    def free_unknowns(self, optimum: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
+        """Masses, centres, payload, base and zeros, where that was asked for."""
+        share = self.options.free_inertia
+        if not share:
+            return optimum
+        freed = free_inertia(optimum, share)
+        before, after = (
+            robot_result.score_of(s, s.plant.recordings, False, COARSE) for s in (optimum, freed)
+        )
+        said = robot_result.of_inertia(before, after)
+        held = [recording_of(freed.plant.robot, one.log) for one in self.held_out]
+        freed = replace(freed, plant=replace(freed.plant, held_out=held), findings=said)
+        return refine_ground(freed)
+
+    def judge(self, optimum: Optimum[RobotPlant], step: float | None = None) -> Judgement:
+        """All joints together; where no log is held out, on those that were fitted."""
+        held = list(self.held_out)
+        if held:
+            held, _, _ = with_contact(self.robot, held, optimum.actuators, optimum.delays, self.ground)
+        score = robot_result.score_of(optimum, held or self.recordings, bool(held), step)
+        errors = robot_result.errors_alone(optimum, held) if held and step is None else {}
+        return Judgement(errors=errors, score=score, recordings=tuple(held))
+
+    def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
+        return (p.recordings,)
+
+    def error_terms(self, optimum: Optimum[RobotPlant]) -> list[ErrorTerm]:
+        return [*step_terms(optimum), *coupling_terms(optimum)]
+
+    def make_fit(self, optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
+        return robot_result.robot_fit(optimum, judgement, uncertainties)
+
+
+def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPlant:
+    """The robot of these logs, with a start for each joint.
+
+    Args:
+        given: a part, an actuator or "torque" for all joints, or these by pattern of joint names.
+        logs: of one robot.
+        options: of `fit`.
+    """
+    robot = robot_of(logs)
+    training, held_out = divide(logs, options.hold_out)
+    begin = starts(
+        robot,
+        given,
+        logs,
+        joints=None if options.joints is None else tuple(options.joints),
+        gains=options.gains,
+        firmware=options.firmware,
+        prior=options.prior,
+    )
+    training, echoed = without_echo(training, begin.actuators)
+    held_out, _ = without_echo(held_out, begin.actuators)
+    check_share(options.share, next(iter(begin.actuators.values())))
+    return RobotPlant(
+        robot=robot,
+        starts=begin.actuators,
+        recordings=[recording_of(robot, log) for log in training],
+        held_out=[recording_of(robot, log) for log in held_out],
+        ground=robot.ground,
+        options=options,
+        prior=begin.prior,
+        given=logs,
+        findings=(*robot.findings, *robot_result.of_reading(logs), *begin.findings, *echoed),
+    )
+
+
+def robot_of(logs: Sequence[Log]) -> Robot:
+    """The one robot of all logs."""
+    robots = [log.robot for log in logs if log.robot is not None]
+    if len(robots) < len(logs):
+        alone = next(log.name for log in logs if log.robot is None)
+        raise InvalidValue(f"{alone} belongs to no robot; read all logs with bench=be.Robot.read(...)")
+    if any(robot != robots[0] for robot in robots):
+        raise InvalidValue("the logs belong to different robots; fit one robot at a time")
+    if robots[0].base == "recorded":
+        raise InvalidValue(
+            "base is 'recorded', but logs have no channels for the motion of a base yet; hold it and say"
+            " base='held', or give gravity= as the base stood"
+        )
+    return robots[0]
+
+
+def check_share(share: Sequence[str], actuator: Actuator) -> None:
+    """Refuse a pattern that no parameter has."""
+    for pattern in share:
+        known = actuator.parameters
+        if not any(_matches(path, pattern) for path in known):
+            valid = sorted({p.split(".")[0] for p in known} | set(known))
+            raise UnknownName("parameter or part to share", pattern, valid)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    return path == pattern or path.startswith(f"{pattern}.") or fnmatch.fnmatch(path, pattern)
+
+
+def joint_weights(p: Problem, x: np.ndarray) -> Weights:
+    """Weights by the scatter that the errors of each joint really have, more where a recording is not
+    followed, and by how long they last."""
+    errors = [e[np.isfinite(e)] for e in p.position_errors(x)]
+    floor = float(p.sigma_noise[0])
+    of_joint = {
+        joint: _scatter(np.concatenate([errors[k] for k in p.places_of(joint)]), floor) for joint in p.joints
+    }
+    alike = [correlation_time(e) for e in errors if len(e) > 50]
+    usual = float(np.median(alike)) if alike else 1.0
+    if max(of_joint.values()) < 1.3 * floor:
+        usual = 1.0
+    scatter = [max(_scatter(e, floor), of_joint[log.joint]) for e, log in zip(errors, p.logs, strict=True)]
+    return Weights(np.array(scatter)[:, None] * math.sqrt(usual), 1.5 / math.sqrt(usual))
+
+
+def _scatter(errors: np.ndarray, least: float) -> float:
+    return max(1.4826 * float(np.median(np.abs(errors))), least) if len(errors) else least
+
+
+def lossless(actuator: Actuator) -> Actuator:
+    """Without an efficiency of the gears, where the friction knows the load."""
+    if not actuator.friction.loaded or actuator.gearbox.efficiency is None:
+        return actuator
+    return replace(actuator, gearbox=replace(actuator.gearbox, efficiency=None))

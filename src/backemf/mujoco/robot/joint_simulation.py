@@ -1,0 +1,157 @@
+"""All joints of a robot simulated together: MuJoCo moves the links, each joint's whole actuator is attached
+(`simulator.live`), and joints without one move as they were recorded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...engine.rows import Delay
+from ...errors import MissingValue
+from ...logs.log import Log
+from ...logs.robot import Ground, Robot
+from ...logs.start import start_of, targets
+from ...physics.actuator import Actuator
+from ..arrays import load_mujoco, without_log
+from ..live.attach import Motors, attach
+from .dynamics import add_ground, alone_with, places
+from .robot_motion import RobotMotion, motion_of
+
+LONGEST_STEP = 4e-3
+"""Longest step of the simulation [s]."""
+
+
+def simulate_joints(
+    robot: Robot,
+    actuators: Mapping[str, Actuator],
+    log: Log,
+    *,
+    delays: Mapping[str, float] | None = None,
+    ground: Ground | None = None,
+    restarts: Sequence[int] = (),
+    motion: RobotMotion | None = None,
+    step: float = LONGEST_STEP,
+) -> np.ndarray:
+    """Positions of all joints on the log's clock, (samples, joints), from its start and what was asked.
+
+    `delays` are the moments at which commands count, by joint, in place of the drives' own; at samples in
+    `restarts` every joint is put where it was recorded.
+    """
+    mujoco = load_mujoco()
+    _check_joints(actuators, log)
+    motion = motion_of(robot, log) if motion is None else motion
+    motors = _motors(robot.model, ground, step, tuple(_on_time(actuators, delays or {}).items()))
+    model, t = motors.model, motion.time
+    at_q, at_v = places(robot, model)
+    led = np.array([j for j, name in enumerate(robot.names) if name not in actuators], int)
+    led_q, led_v = at_q[led], at_v[led]
+    sent = _ctrl_rows(robot, motors, actuators, log, t, delays or {})
+    found, begin = np.full((len(t), len(robot.joints)), np.nan), motion_at_start(robot, log, motion)
+    data, starts, stepped = mujoco.MjData(model), {0, *restarts}, mujoco.mj_step
+    qpos, qvel, ctrl = data.qpos, data.qvel, data.ctrl
+    with without_log():
+        for k in range(len(t)):
+            found[k] = begin[0] if k == 0 else qpos[at_q]
+            if k in starts:
+                qpos[at_q], qvel[at_v] = begin if k == 0 else (motion.position[k], motion.velocity[k])
+                data.act[:] = 0.0  # motors at rest, as after a reset
+            if k == len(t) - 1 or not np.isfinite(found[k]).all():
+                break
+            dt = float(t[k + 1] - t[k])
+            n = max(1, int(np.ceil(dt / step - 1e-6)))
+            model.opt.timestep = dt / n
+            slopes = (motion.position[k + 1, led] - motion.position[k, led]) / dt
+            asked = sent.within(k, n)
+            for i in range(n):
+                if len(led):
+                    qpos[led_q] = motion.position[k, led] + slopes * (i * dt / n)
+                    qvel[led_v] = slopes
+                ctrl[sent.elements] = asked[i]
+                stepped(model, data)
+    found[:, led] = motion.position[:, led]
+    return found
+
+
+def _check_joints(actuators: Mapping[str, Actuator], log: Log) -> None:
+    for name in actuators:
+        if name not in log.joints:
+            raise MissingValue(
+                f"{log.name} has no joint {name}, which has an actuator; it has: {[*log.joints]}"
+            )
+
+
+def _on_time(actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> dict[str, Actuator]:
+    """Actuators whose commands are made late before they are sent."""
+    late = {n for n, a in actuators.items() if n in delays or a.drive.delay}
+    return {n: a.replace(**{"drive.delay": 0.0}) if n in late else a for n, a in actuators.items()}
+
+
+@functools.lru_cache(maxsize=8)
+def _motors(
+    model: str, ground: Ground | None, step: float, actuators: tuple[tuple[str, Actuator], ...]
+) -> Motors:
+    """The robot with its actuators, and nothing else that drives, damps or limits what is asked."""
+    mujoco = load_mujoco()
+    spec = add_ground(mujoco.MjSpec.from_string(model), ground)
+    spec.option.timestep = step
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    spec.option.iterations = spec.option.ls_iterations = 50
+    motors = attach(spec, dict(actuators), feedforward=True)
+    alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
+    motors.unlimited()
+    return motors
+
+
+class _CtrlRows(NamedTuple):
+    """What goes into ctrl: the value before and after the change inside each interval."""
+
+    elements: list[int]
+    before: np.ndarray
+    """(samples, elements)."""
+    after: np.ndarray
+    switch: np.ndarray
+    """Share of the interval after which the newer one holds."""
+
+    def within(self, k: int, n: int) -> np.ndarray:
+        """Means over the n steps behind sample k, (steps, elements)."""
+        share = np.clip(np.arange(1, n + 1)[:, None] - n * self.switch[k], 0.0, 1.0)
+        return share * self.after[k] + (1.0 - share) * self.before[k]
+
+
+def _ctrl_rows(
+    robot: Robot,
+    motors: Motors,
+    actuators: Mapping[str, Actuator],
+    log: Log,
+    t: np.ndarray,
+    delays: Mapping[str, float],
+) -> _CtrlRows:
+    """What the recording asked of each joint, at the moment at which it counts."""
+    elements, before, after, switch = [], [], [], []
+    for name, actuator in actuators.items():
+        one, own = log.joints[name], motors.joints[name]
+        asked = targets(one, actuator.drive)
+        values = np.stack([one.signals[signal].held(t) for signal in asked], axis=1)
+        delay = delays.get(name, actuator.drive.delay or 0.0)
+        rows = Delay(values, t, delay, [True] * len(asked)).rows()
+        for i, signal in enumerate(asked):
+            elements.append(
+                own.element if signal == actuator.drive.followed else motors.channel(name, signal)
+            )
+            before.append(rows.before[: len(t) - 1, i])
+            after.append(rows.values[: len(t) - 1, i])
+            switch.append(rows.switch[: len(t) - 1])
+    return _CtrlRows(elements, *(np.stack(part, axis=1) for part in (before, after, switch)))
+
+
+def motion_at_start(robot: Robot, log: Log, motion: RobotMotion) -> tuple[np.ndarray, np.ndarray]:
+    """Position and velocity of every joint at the first sample."""
+    q, v = motion.position[0].copy(), np.zeros(len(robot.joints))
+    for j, name in enumerate(robot.names):
+        if name in log.joints and "position" in log.joints[name]:
+            q[j], v[j] = start_of(log.joints[name])
+    return q, v

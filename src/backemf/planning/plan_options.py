@@ -1,0 +1,135 @@
+"""What one may ask of `plan`; and the limits of motions in words."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..errors import InvalidValue, UnknownName
+from ..identify.fit_options import friction_names
+from ..options import HIDDEN, Options, Scope, option, options
+
+if TYPE_CHECKING:
+    from ..datasheets.datasheet import Datasheet
+    from ..results.fit_result import Fit
+    from .motions import SafetyLimits
+    from .outlook import Sensing
+
+ROBOT = Scope("robot", "robots: plan(actuator, be.Robot.read(...))", "robots: give --robot FILE")
+LIMIT_UNITS = {
+    **{"position-low": "rad", "position-high": "rad", "velocity": "rad/s", "current": "A"},
+    **{"temperature": "degC", "supply-low": "V", "supply-high": "V", "silence": "s", "approach": "rad/s"},
+}
+
+
+def with_limits(given: Sequence[str] | None, before: Any) -> Any:
+    """Limits of motions with those that were typed: NAME=VALUE, with or without a unit.
+
+    Args:
+        given: such as ["current=2A", "position-low=-1rad"].
+        before: the `SafetyLimits` that hold otherwise.
+    """
+    from ..units import parse
+
+    values: dict[str, float] = {}
+    for text in given or ():
+        name, equals, word = (part.strip() for part in text.partition("="))
+        if name not in LIMIT_UNITS:
+            raise UnknownName("limit", name, LIMIT_UNITS)
+        if not equals or not word:
+            raise InvalidValue(f"--limit is {text!r}; expected NAME=VALUE, such as current=2A")
+        try:
+            value = float(word)
+        except ValueError:
+            value = parse(word, LIMIT_UNITS[name], f"--limit {name}").value
+        if not math.isfinite(value):
+            raise InvalidValue(f"--limit is {text!r}; expected a finite number")
+        values[name.replace("-", "_")] = value
+    return dataclasses.replace(before, **values)
+
+
+def parse_limits(texts: list[str] | None) -> SafetyLimits:
+    """The usual limits with those that were typed."""
+    from .motions import SafetyLimits
+
+    return with_limits(texts, SafetyLimits())
+
+
+def parse_posture(text: str) -> dict[str, float]:
+    """ "a=0.5,b=-90deg" -> {"a": 0.5, "b": -1.57...} [rad]."""
+    from ..signal.words import si
+
+    stood = {}
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, angle = (part.strip() for part in word.partition("="))
+        if not equals or not name:
+            raise InvalidValue(f"--posture is {text!r:.60}; expected JOINT=ANGLE, such as elbow_flex=0.5")
+        stood[name] = si(angle, "rad", f"--posture {name}")
+    return stood
+
+
+def parse_fit(path: Path | None) -> Fit | None:
+    """A stored fit."""
+    from ..results.fit_result import Fit
+
+    return None if path is None else Fit.read(path)
+
+
+def parse_targets(texts: list[str] | None) -> str:
+    """["friction", "motor"] -> "friction,motor"."""
+    return ",".join(texts or ())
+
+
+@options
+class PlanOptions(Options):
+    """Keywords of `be.plan`."""
+
+    situation: ClassVar[str] = "the servo carries a {}"
+
+    joint: str = option(default="", help="Which joint of the robot.", applies_to=ROBOT)
+    posture: Mapping[str, float] | None = option(
+        default=None,
+        help="Where the robot's other joints stand [rad]: shoulder_lift=-0.5,elbow_flex=1.",
+        parse=parse_posture,
+        typed="",
+        applies_to=ROBOT,
+    )
+    seconds: float = option(default=20.0, help="How long the motions last together [s].")
+    target: str | Sequence[str] = option(
+        default=(),
+        help="What is looked for: friction, motor, friction.static, ...; everything unless given.",
+        parse=parse_targets,
+    )
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None = option(
+        default=None, help="A datasheet, or path -> (value, standard error).", cli=HIDDEN
+    )
+    after: Fit | None = option(
+        default=None,
+        help="A fit of earlier logs (JSON): what it knows is not looked for again.",
+        parse=parse_fit,
+    )
+    friction: str | None = option(
+        default=None,
+        help="The friction model that is planned for; m4 where the source knows of Coulomb friction only.",
+        choices=friction_names,
+    )
+    limits: SafetyLimits | None = option(
+        default=None,
+        help="Not beyond this: position-low=-1rad, position-high, velocity=3rad/s, current=1A, temperature."
+        " May be repeated.",
+        more="Kept by the start and by what it may be instead; 1 rad either way unless given.",
+        parse=parse_limits,
+        cli="--limit",
+    )
+    sensing: Sensing | None = option(
+        default=None, help="Rate, encoder and noise of the recording to come.", cli=HIDDEN
+    )
+    settings: Mapping[str, float] | None = option(
+        default=None,
+        help='What is set in the servo, as its logs will say: {"drive.proportional": 16}.',
+        cli=HIDDEN,
+    )
+    seed: int = option(default=0, help="Seed of the draws over which the choice is good.", least=0)

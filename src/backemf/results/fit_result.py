@@ -1,0 +1,289 @@
+"""Fit: the actuator that logs make of a start, with an error on every number and an honest word on what they
+cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from .. import store
+from ..errors import InvalidValue, UnknownName
+from ..findings import Finding
+from ..logs.log import Log
+from ..logs.robot import Robot
+from ..physics.actuator import Actuator
+from ..physics.quantity import quantities
+from ..registry import SERVICES
+from ..statistics import Coordinate
+from ..tables import NotebookDisplay, Overview, interval, number, table
+from .fit_parts import (
+    BenchNumber as BenchNumber,
+    FittedLog as FittedLog,
+    FittedParameter as FittedParameter,
+    LadderRung as LadderRung,
+    Score as Score,
+    Start as Start,
+)
+from .prediction import PredictedMotion
+
+EVEN = 0.3
+"""Error, on a number's own scale, up to which a plain error says the same."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fit(NotebookDisplay, store.Noun):
+    """The result of `fit`. `print(fit)` is a table; `fit.actuator` goes into exports and simulations."""
+
+    also_shown: ClassVar[tuple[str, ...]] = ("training_mae", "held_out_mae")
+
+    actuator: Actuator
+    parameters: Mapping[str, FittedParameter]
+    training: Mapping[str, float]
+    """Log name -> mean absolute error of position [rad or m]."""
+    held_out: Mapping[str, float]
+    noise_floor: float
+    """Mean absolute error that the noise of the recordings alone would leave."""
+    findings: tuple[Finding, ...]
+    starts: tuple[Start, ...]
+    correlation: np.ndarray = field(repr=False)
+    """Between the errors of the parameters, in their order."""
+    substeps: int
+    seed: int
+    cpu_s: float
+    friction: str
+    logs: tuple[FittedLog, ...] = ()
+    """Where the logs came from; empty in fits stored before this was kept."""
+    rungs: tuple[LadderRung, ...] = ()
+    """The ladder that it was chosen from; empty where one friction model was asked for."""
+    judged_on: str = ""
+    """In words, what the rungs were judged on."""
+    bench: tuple[BenchNumber, ...] = ()
+    """What was found of the bench along with the actuator, each number within its tolerance; last, what was
+    read from the held-out logs."""
+    name: str = ""
+    """What was fitted: the part, as its sheet or whoever fitted it calls it."""
+    read_from_held_out: tuple[str, ...] = ()
+    """Which of them were read from the held-out logs themselves: the angle of a mounting never fitted."""
+    joints: Mapping[str, Fit] = field(default_factory=dict)
+    """Of a robot, the fit of each joint; `actuator` is then the first's, and `parameters` are those of all,
+    by joint and path: `elbow_flex.friction.coulomb`, or by path alone where all share one."""
+    score: Score | None = None
+    """Of a robot: how far its joints, simulated together, are from the recordings."""
+    robot: Robot | None = None
+    """With the ground as it was told or found."""
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        """Of a robot, each joint's."""
+        return {name: fit.actuator for name, fit in self.joints.items()}
+
+    @property
+    def delays(self) -> dict[str, float]:
+        """Of a robot, the moment at which each joint's commands count, later than their time stamp [s]."""
+        found = {
+            name: [b.value for b in fit.bench if b.path == "drive.delay"] for name, fit in self.joints.items()
+        }
+        return {name: late[0] for name, late in found.items() if late}
+
+    @property
+    def training_mae(self) -> float:
+        return float(np.mean(list(self.training.values())))
+
+    @property
+    def held_out_mae(self) -> float | None:
+        return float(np.mean(list(self.held_out.values()))) if self.held_out else None
+
+    def predict(self, log: Log) -> PredictedMotion:
+        """What the fit says a recording should have looked like, joint by joint, from its start and what was
+        asked; nothing is fitted.
+
+        Args:
+            log: a recording on the bench, or of the robot, that was fitted; it need not have been in the fit.
+
+        Returns:
+            Positions by joint beside the recorded ones; the one joint of a bench is called "".
+        """
+        return SERVICES.predictions.predict_motion(self, log)
+
+    def draws(self, n: int, seed: int = 0) -> list[Actuator]:
+        """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.
+
+        The draws are normal in the fit's own coordinates: the excess of static over Coulomb friction, and
+        logarithms where an error is large.
+        """
+        if self.joints:
+            raise InvalidValue("a robot's joints are drawn one by one: fit.joints[NAME].draws(...)")
+        paths = list(self.parameters)
+        known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
+        x, T = self._coordinates()
+        slopes = np.linalg.inv(T)
+        values, vectors = np.linalg.eigh(slopes @ self.covariance @ slopes.T)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        drawn = []
+        for z in np.random.default_rng(seed).standard_normal((n, len(paths))):
+            moved = dict(zip(paths, x + root @ z, strict=True))
+            there: dict[str, float] = {}
+            for path in sorted(paths, key=lambda p: self.actuator.over(p) is not None):
+                base = there.get(self.actuator.over(path) or "", self._base(path))
+                excess = self._coordinate(path).outward(moved[path])
+                there[path] = base + (excess if self._has_sign(path) else max(excess, 0.0))
+                least, most = (known.get(path, {}).get(end) for end in ("least", "most"))
+                there[path] = min(
+                    max(there[path], -math.inf if least is None else least),
+                    math.inf if most is None else most,
+                )
+            drawn.append(
+                self.actuator.replace(**{path: value for path, value in there.items() if path in known})
+            )
+        return drawn
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the parameters' errors, in their order."""
+        error = np.array([p.error for p in self.parameters.values()])
+        return self.correlation * np.outer(error, error)
+
+    def distance(self, truth: Mapping[str, float]) -> float:
+        """How far the fit is from true values of some of its parameters, in the metric of its joint error:
+        squared, it follows chi^2 with as many degrees of freedom if the errors are right."""
+        paths = list(self.parameters)
+        for path in truth:
+            if path not in self.parameters:
+                raise UnknownName("fitted parameter", path, paths)
+        x, T = self._coordinates()
+        slopes = np.linalg.inv(T)
+        pick = [paths.index(path) for path in truth]
+        V = (slopes @ self.covariance @ slopes.T)[np.ix_(pick, pick)]
+        there = {p: self.parameters[p].value for p in paths} | dict(truth)
+        off = [self._coordinate(p).inward(there[p] - self._base(p, there)) - x[paths.index(p)] for p in truth]
+        return float(np.sqrt(max(np.array(off) @ np.linalg.solve(V, np.array(off)), 0.0)))
+
+    def _coordinates(self) -> tuple[np.ndarray, np.ndarray]:
+        """The parameters on the scales their errors are even on, and the derivative of values by these."""
+        paths, x = list(self.parameters), []
+        T = np.zeros((len(paths), len(paths)))
+        for k, path in enumerate(paths):
+            excess = self.parameters[path].value - self._base(path)
+            x.append(self._coordinate(path).inward(excess))
+            T[k, k] = self._coordinate(path).slope(excess)
+            above = self._over(path)
+            if above is not None and above in self.parameters:
+                j = paths.index(above)
+                T[k, j] = self._coordinate(above).slope(self.parameters[above].value)
+        return np.array(x), T
+
+    def _coordinate(self, path: str) -> Coordinate:
+        """The number's own scale; the plain one where its error is a small part of that, so that sums of
+        numbers that the logs tell better than each are kept."""
+        p = self.parameters[path]
+        own = Coordinate(self._has_sign(path), p.knee)
+        return Coordinate(signed=True) if p.error < EVEN * own.slope(p.value - self._base(path)) else own
+
+    def _has_sign(self, name: str) -> bool:
+        return self.actuator.traits(self.parameters[name].path)["signed"] is not None
+
+    def _over(self, name: str) -> str | None:
+        """The parameter that one stands on, by the name that it has here."""
+        path = self.parameters[name].path
+        other = self.actuator.over(path)
+        return None if other is None else name.removesuffix(path) + other
+
+    def relative_error(self, path: str) -> float | None:
+        """Standard error over value, where that means something."""
+        p = self.parameters[path]
+        return None if self._has_sign(path) or not p.value else p.error / abs(p.value)
+
+    def _base(self, path: str, values: Mapping[str, float] | None = None) -> float:
+        """What an ordered parameter stands on."""
+        above = self._over(path)
+        if above is None:
+            return 0.0
+        known = {name: p.value for name, p in self.parameters.items()} if self.joints else {}
+        known = known or self.actuator.parameters
+        return float((values or {}).get(above, known.get(above, 0.0)))
+
+    def summary(self) -> list[str]:
+        """One line per parameter, for the header of an export."""
+        return [
+            f"{p.path} = {number(p.value)} +- {number(p.error, 2)} {p.unit} (95 %:"
+            f" {interval(p.low, p.high, 'to', 4)}; told by {p.told_by})"
+            for p in self.parameters.values()
+        ]
+
+    def overview(self) -> Overview:
+        unit = "mrad" if self.actuator.motion == "rotary" else "mm"
+        held = (
+            ""
+            if self.held_out_mae is None
+            else f", {1e3 * self.held_out_mae:.3g} on {len(self.held_out)} held out"
+        )
+        mae = f"{1e3 * self.training_mae:.3g} {unit}"
+        n = len(self.training)
+        title = f"{self.friction} friction, {mae} on {n} log{'s' if n != 1 else ''}{held}"
+        rows = [
+            (name, p.value, p.error, p.low, p.high, p.unit, p.told_by) for name, p in self.parameters.items()
+        ]
+        return Overview(
+            title, ("parameter", "value", "error", "low", "high", "unit", "told by"), rows, self.findings
+        )
+
+    def __str__(self) -> str:
+        rows = []
+        for name, p in self.parameters.items():
+            stated = "-" if p.prior is None else f"{number(p.prior[0])} +- {number(p.prior[1], 2)}"
+            between = interval(p.low, p.high)
+            rows.append((name, number(p.value), number(p.error, 2), between, p.unit, stated, p.told_by))
+        header = ("parameter", "value", "error", "95 % interval", "unit", "stated before", "told by")
+        text = table(rows, header, drop=("stated before", "told by"))
+        if "told by" not in text:  # there was no room for the column
+            by = [p.path for p in self.parameters.values() if p.told_by == "prior"]
+            text += f"\n\nLeft where they were stated: {', '.join(by)}." if by else ""
+        notes = "".join(f"\n  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
+        head = f"Friction {self.friction}. {self._errors_in_words()}\n\n{text}"
+        return head + (f"\n\nFindings:{notes}" if notes else "")
+
+    def _errors_in_words(self) -> str:
+        unit = "mrad" if self.actuator.motion == "rotary" else "mm"
+        logs = f"{len(self.training)} log{'s' * (len(self.training) != 1)}"
+        errors = f"Mean absolute error {1e3 * self.training_mae:.3g} {unit} on {logs}"
+        if self.held_out_mae is not None:
+            errors += f", {1e3 * self.held_out_mae:.3g} {unit} on {len(self.held_out)} held out"
+        n = len(self.starts)
+        errors += (
+            f"; noise floor {1e3 * self.noise_floor:.3g} {unit}. {n} start{'s' if n != 1 else ''},"
+            f" {self.cpu_s:.2g} s of CPU."
+        )
+        if self.read_from_held_out:
+            errors += f" Read from the held-out logs themselves: {'; '.join(self.read_from_held_out)}."
+        moved = [one for one in self.bench if abs(one.pull) > 1.0 and one.path.startswith("bench.")]
+        if moved:
+            errors += f"\nThe bench as found: {'; '.join(str(one) for one in moved[:6])}."
+        return errors
+
+    def write(self, path: Path | str, *, force: bool = False) -> Path:
+        """Store as versioned JSON; an existing file is kept unless `force`."""
+        return store.write(self, path, force=force)
+
+    @staticmethod
+    def read(path: Path | str) -> Fit:
+        """The fit that `write` stored."""
+        return store.read(path, Fit)
+
+    def check_read(self) -> None:
+        n = len(self.parameters)
+        if self.correlation.shape != (n, n):
+            raise ValueError(
+                f"correlation has the shape {self.correlation.shape}; expected a row and a column for each of"
+                f" {n} parameters"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fit) and self.to_dict() == other.to_dict()
+
+    # how Python says that fits, being compared by content, have no hash
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash

@@ -1,0 +1,227 @@
+"""What the training files for torch and for Warp have in common: the numbers at their top, with where they
+came from, what is drawn from them, and where states begin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...engine.hosted_system import LONG_DELAY, HostedSystem
+from ...engine.rows import DELAY
+from ...errors import InvalidValue, NotAvailable
+from ...findings import Finding
+from ...physics.actuator import Actuator
+from ...physics.quantity import quantities
+from ...results.spread import Spread
+from ..reference_motions import SimulationCase
+from ..template import fill
+
+if TYPE_CHECKING:
+    from ...engine.compile.lower import LoweredHosted
+
+FLOOR = 0.05
+"""Share of its value that a parameter keeps which must stay above a bound:
+a winding with no resistance is no winding."""
+LOOSE = 0.5
+"""Relative error from which on draws pile up at the edge of the range."""
+
+SAME: tuple[tuple[str, str, str], ...] = (
+    (
+        "drive.period",
+        "states held_effort, until_sample, travel_...",
+        "looks once a step where that is longer",
+    ),
+    ("drive.derivative_filter", "state lagged_setpoint", "starts at the first target"),
+    (
+        "a fit's errors and correlation",
+        "PARAMETER_ERROR, CHOLESKY",
+        "`randomise=('parameter_error',)`: one draw an environment",
+    ),
+    (
+        "spread from unit to unit",
+        "UNIT_SPREAD",
+        "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
+    ),
+    (
+        "a fit's held-out error",
+        "HELD_OUT",
+        "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
+    ),
+)
+"""Rows of both files' tables for the documentation."""
+
+
+def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
+    findings, values = [], actuator.parameters
+    if actuator.motor.rotor_inertia == 0:
+        text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
+        remedy = "give motor.rotor_inertia, or an inertia above 0 for every joint"
+        findings.append(Finding(code="no_rotor_inertia", text=text, remedy=remedy))
+    shares = {path: error / abs(values[path]) for path, error in spread.errors.items() if values[path]}
+    loose = {path: share for path, share in shares.items() if share > LOOSE}
+    if loose:
+        text = (
+            f"{', '.join(f'{path} to {share:.0%}' for path, share in loose.items())}: so loosely known that"
+            " draws pile up at the edge of the range."
+        )
+        remedy = "record what tells them, give the fit a prior, or leave them out of the errors"
+        findings.append(Finding(code="loosely_known", text=text, remedy=remedy, numbers=loose))
+    return findings
+
+
+def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: LoweredHosted) -> str:
+    """The tables at the top of the file, each with where it came from."""
+    states = [
+        f"ORDERED = {_ordered_pairs(actuator)!r}",
+        (
+            "# States, those that are sums of small changes, and those that begin where the joint is, as fast"
+            " as it is, or at the first targets."
+        ),
+        f"STATES = {system.states!r}",
+        f"SUMMED = {_set(name for name, sums in zip(system.states, lowered.summed, strict=True) if sums)}",
+        f"FOLLOWS = {lowered.follows!r}",
+        f"DELAY = {DELAY if lowered.lag else None!r}",
+    ]
+    long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
+    line = fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
+    return "\n".join(["", *_numbers(actuator), *_draws(actuator, spread), *states, line])
+
+
+def _numbers(actuator: Actuator) -> list[str]:
+    known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
+    return [
+        "# The actuator's numbers, by path.",
+        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
+        f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
+        *_table("RANGES", {path: _range(meta, value) for path, (meta, value) in known.items()}),
+    ]
+
+
+def _draws(actuator: Actuator, spread: Spread) -> list[str]:
+    """What is drawn, and how far it may be off."""
+    errors = {path: error for path, error in spread.errors.items() if error > 0}
+    kept = Spread(errors=errors, correlation=_rows(spread, errors))
+    by_position = follows_position(actuator)
+    held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
+    origin = "the fit's standard errors" if errors else "none was given"
+    assumed = "an assumption of backemf, not a measurement: give your own"
+    stated = assumed if spread.units is None else "stated with the export"
+    return [
+        (
+            f"# Standard errors, in each parameter's unit: {origin}. CHOLESKY times independent draws is"
+            " their correlation."
+        ),
+        *_table("PARAMETER_ERROR", errors),
+        "CHOLESKY = [" + "".join(f"\n    {row!r}," for row in kept.cholesky()) + ("\n]" if errors else "]"),
+        (
+            f"# Relative spread from unit to unit, the standard deviation of the logarithm: {stated}. A row"
+            " moves together."
+        ),
+        *_table("UNIT_SPREAD", spread.units_of(actuator)),
+        (
+            "# Standard deviation of a constant error of the position target [rad or m]: the fit's mean"
+            " absolute held-out error"
+        ),
+        f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
+        f"HELD_OUT = {held!r}",
+    ]
+
+
+Step = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Loads on all joints, and their targets (n, n_targets), become positions and velocities after a step."""
+
+
+def move_together(cases: Sequence[SimulationCase], simulator: str, step: Step) -> list[np.ndarray]:
+    """Several cases at once, each a joint of its own.
+
+    Args:
+        cases: With one time step and equal targets; shorter ones hold their last.
+        simulator: Its name and version.
+        step: Moves all joints by a step.
+
+    Returns:
+        Positions [rad or m] at each case's moments.
+
+    Raises:
+        NotAvailable: A recording was disabled.
+    """
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
+    lengths = [len(case.moments) for case in cases]
+    q, w = (np.array([getattr(case, name) for case in cases]) for name in ("position", "velocity"))
+    sent, positions = [case.mean_inputs for case in cases], np.empty((len(cases), max(lengths)))
+    for k in range(max(lengths)):
+        positions[:, k] = q
+        rows = [min(k, n - 1) for n in lengths]
+        moving = zip(cases, rows, q.tolist(), w.tolist(), strict=True)
+        loads = np.array([case.load(row, x, v) for case, row, x, v in moving])
+        q, w = step(loads, np.array([inputs[row] for inputs, row in zip(sent, rows, strict=True)]))
+    ends = zip(cases, positions, lengths, strict=True)
+    return [case.check(simulator, row[:n].copy()) for case, row, n in ends]
+
+
+def follows_position(actuator: Actuator) -> bool:
+    return actuator.drive.error_of == "position"
+
+
+def _range(meta: Any, value: float) -> tuple[float, float]:
+    above, least = meta["above"], meta["least"]
+    low, most = least if above is None else above + FLOOR * (value - above), meta["most"]
+    return -math.inf if low is None else float(low), math.inf if most is None else float(most)
+
+
+def _rows(spread: Spread, errors: dict[str, float]) -> list[list[float]] | None:
+    """The correlation of the errors that are not 0."""
+    if spread.correlation is None:
+        return None
+    at = [i for i, path in enumerate(spread.errors) if path in errors]
+    return [[float(spread.correlation[i][j]) for j in at] for i in at]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _table(name: str, rows: dict[Any, Any], remarks: dict[Any, str] | None = None) -> list[str]:
+    if not rows:
+        return [f"{name} = {{}}"]
+    after = {k: f"  # {remarks[k]}" if remarks else "" for k in rows}
+    lines = [f"    {_literal(k)}: {_literal(v)},{after[k]}" for k, v in rows.items()]
+    return [f"{name} = {{", *lines, "}"]
+
+
+def _set(names: Iterable[str]) -> str:
+    rows = [f"    {_literal(name)}," for name in names]
+    return "\n".join(["frozenset((", *rows, "))"]) if rows else "frozenset()"
+
+
+def _ordered_pairs(actuator: Actuator) -> tuple[tuple[str | None, str], ...]:
+    """(lower, higher): pairs that a draw must not swap."""
+    known = actuator.parameters
+    return tuple((actuator.over(path), path) for path in known if actuator.over(path) in known)
+
+
+def class_name(joint: str) -> str:
+    """A joint's name as the beginning of a class's: left_knee -> LeftKnee."""
+    words = "".join(c if c.isalnum() else " " for c in joint).split()
+    return "".join(word.capitalize() for word in words) or "Joint"
+
+
+def check_targets(
+    actuator: Actuator, targets: Iterable[str], theirs: Iterable[str], version: str, plain: str
+):
+    """InvalidValue where a simulator has no place for what the drive follows."""
+    given, known = tuple(targets), tuple(theirs)
+    if not given or any(name not in known for name in given):
+        raise InvalidValue(
+            f"{version} asks for positions, velocities and efforts; {actuator.drive.kind}"
+            f" follows {', '.join(given) or 'nothing'}: export with {plain}, and call `compute`"
+            " yourself"
+        )
