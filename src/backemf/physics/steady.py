@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .actuator import Actuator
 from .maths import Scalar, exp, mean_decay, side, where
+
+if TYPE_CHECKING:
+    from .joint_law import JointLaw
 
 
 class Line(NamedTuple):
@@ -179,6 +182,18 @@ class TorqueLoop(NamedTuple):
     """N m/(rad s)"""
     damping: float
     """N m s/rad: the law's own, without back-EMF and friction."""
+
+
+def joint_law(actuator: Actuator, **options: Any) -> JointLaw:
+    """What simulators without a motor model take for an actuator, at its output.
+
+    Args:
+        actuator: whose law it is.
+        options: `load`, `amplitude` and `volts` of `JointLaw.of`.
+    """
+    from .joint_law import JointLaw  # which is made of the forms of this file
+
+    return JointLaw.of(actuator, **options)
 
 
 def torque_loop(actuator: Actuator) -> TorqueLoop | None:
