@@ -258,7 +258,7 @@ def test_every_answer_can_be_drawn(reading, tmp_path):
     drawn = m.plot(tmp_path / "picture.png")
     assert len(drawn.axes) == len(picture.panels)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    assert m._repr_html_().startswith("<p><b>Measured</b>: ")
+    assert m._repr_html_().startswith("<p><b>Measurement</b>: ")
 
 
 def test_outliers_and_bands_are_in_the_picture():
