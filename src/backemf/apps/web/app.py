@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...files import replacing
-from . import upload_names
+from . import uploads
 from .choices import choices
 from .command_lines import line
 from .guard import REPORT
@@ -207,7 +207,7 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
         raise MissingValue("the upload has no name; expected ?name=run1.csv")
     replace = query.get("replace") == "1" and not folder
     tops = [] if replace else [n for n in project.files if "/" not in n]
-    name = upload_names.stored_in(folder, given) if folder else upload_names.stored_name(given, tops)
+    name = uploads.stored_in(folder, given) if folder else uploads.stored_name(given, tops)
     workspace.room(project, name, int(request.headers.get("content-length") or 0))
     place = workspace.files(project) / name
     place.parent.mkdir(parents=True, exist_ok=True)
