@@ -93,7 +93,6 @@ def _with_values(chosen: ChosenActuator, values: dict[str, float]) -> ChosenActu
 
 def _gear_actuator(actuator: Any, ratio: float, motors: int, source: str) -> Any:
     """Several of an actuator on one output, behind further gears; what it is told stays volts or amperes."""
-
     if actuator.drive.followed not in ("voltage_target", "current_target") or actuator.motion == "linear":
         raise InvalidValue(
             f"--ratio is {ratio:g} and --motors {motors}, but {source} has a {actuator.drive.kind} on a"
@@ -107,7 +106,6 @@ def _gear_actuator(actuator: Any, ratio: float, motors: int, source: str) -> Any
 
 
 def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
-
     if voltage is None:
         return actuator
     for path in ("drive.supply", "drive.voltage_limit"):
@@ -118,7 +116,6 @@ def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
 
 def set_values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` gave: path=number, with or without a unit."""
-
     values = {}
     for words in sets or ():
         path, equals, text = (word.strip() for word in words.partition("="))

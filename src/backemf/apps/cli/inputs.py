@@ -176,9 +176,6 @@ def read_logs(
 
 def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
     """--bench and --command as `be.read` takes them; what was not given is left out."""
-    pass
-    pass
-
     told: dict[str, Any] = {} if bench is None else {"bench": bench_of(bench)}
     return told | ({} if command is None else {"command": command_of(command)})
 
