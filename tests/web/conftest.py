@@ -22,7 +22,7 @@ from ..conftest import ROOT, needed
 START = """
 import sys
 from pathlib import Path
-from backemf.apps.web.job_limits import JobLimits as Limits
+from backemf.apps.web.workspace import JobLimits as Limits
 from backemf.apps.web.web_server import serve
 def told(address):
     print(address, flush=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backemf.apps.web.command_lines import line
-from backemf.apps.web.job_limits import JobLimits
-from backemf.apps.web.workspace import File, Project, Workspace
+from backemf.apps.web.workspace import File, JobLimits, Project, Workspace
 from backemf.errors import BackemfError
 
 

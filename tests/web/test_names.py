@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from backemf.apps.web import upload_names
+from backemf.apps.web import uploads
 from backemf.errors import InvalidValue
 
 ODD = [
@@ -38,28 +38,28 @@ ODD = [
 
 @pytest.mark.parametrize("given", [name for name in ODD if name.strip().endswith(".csv")])
 def test_what_is_left_of_a_name_is_no_path(given):
-    kept = upload_names.stored_name(given.strip())
+    kept = uploads.stored_name(given.strip())
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,84}\.csv", kept), kept
     assert ".." not in kept.split("/")
-    assert not upload_names.RESERVED.match(kept)
+    assert not uploads.RESERVED.match(kept)
 
 
 def test_a_plain_name_stays_as_it_is():
-    assert upload_names.stored_name("run_1-fast.v2.CSV") == "run_1-fast.v2.csv"
-    assert upload_names.stored_name("run.csv", ["RUN.csv", "run-2.csv"]) == "run-3.csv"
+    assert uploads.stored_name("run_1-fast.v2.CSV") == "run_1-fast.v2.csv"
+    assert uploads.stored_name("run.csv", ["RUN.csv", "run-2.csv"]) == "run-3.csv"
 
 
 @pytest.mark.parametrize("given", ["x.exe", "x", "x.html", "x.svg", "x.js", "x.pkl", "x.csv/", ""])
 def test_other_kinds_are_refused(given):
     with pytest.raises(InvalidValue, match="expected one of"):
-        upload_names.stored_name(given)
+        uploads.stored_name(given)
 
 
 def test_folders_keep_their_inside_and_nothing_else():
-    kept = upload_names.stored_in("my set", "../data/chunk-000/../file-000.parquet")
+    kept = uploads.stored_in("my set", "../data/chunk-000/../file-000.parquet")
     assert kept == "my_set/data/chunk-000/file-000.parquet"
-    assert upload_names.stored_in("..", "a.csv") == "file/a.csv"
+    assert uploads.stored_in("..", "a.csv") == "file/a.csv"
     with pytest.raises(InvalidValue, match="folders deep"):
-        upload_names.stored_in("set", "/".join("abcdefgh") + "/x.csv")
+        uploads.stored_in("set", "/".join("abcdefgh") + "/x.csv")
     with pytest.raises(InvalidValue, match="folders deep"):
-        upload_names.stored_in("set", "../..")
+        uploads.stored_in("set", "../..")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backemf.apps.web.job_limits import JobLimits
-from backemf.apps.web.workspace import Workspace
+from backemf.apps.web.workspace import JobLimits, Workspace
 from backemf.errors import InvalidValue
 
 from ..conftest import needed

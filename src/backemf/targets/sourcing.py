@@ -38,42 +38,61 @@ def choose_actuator(
     motors: int = 1,
 ) -> ChosenActuator:
     """A source with a supply, a firmware profile and single numbers of the user's own, behind gears."""
-
-    findings, unknown, own = [], [], None
     if parts.is_part(source):
-        part = parts.part(source, voltage=voltage, firmware=firmware, control=control)
-        note = f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"
-        actuator, notes, findings, unknown = part.actuator, [note], list(part.findings), list(part.unknown)
-        notes += [f"firmware profile: {firmware}"] if firmware else []
+        chosen = _choose_part(source, voltage, firmware, control)
     else:
-        actuator_source = read(source, joint)
-        notes, own = list(actuator_source.notes), actuator_source.joint
-        actuator = _at_supply(actuator_source.actuator, voltage, source)
-        for word, given in (("firmware", firmware), ("control", control)):
-            if given is not None:
-                raise InvalidValue(
-                    f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
-                    " drive: change its numbers with --set"
-                )
+        chosen = _choose_stored(source, joint, voltage, firmware=firmware, control=control)
     if voltage is not None:
-        notes.append(f"at {voltage:g} V")
-    values = set_values(actuator, sets)
+        chosen.notes.append(f"at {voltage:g} V")
+    values = set_values(chosen.actuator, sets)
     if values:
-        actuator = actuator.replace(**values)
-        notes.append("set: " + ", ".join(f"{path} = {value:g}" for path, value in values.items()))
-        given = {path.rpartition(".")[0] for path in values} | set(values)
-        unknown = [path for path in unknown if path not in given]
-        loops = [path for path in values if path.startswith("drive.")]
-        findings = [f for f in findings if not (f.code == "assumed_gain" and loops)]
+        chosen = _with_values(chosen, values)
     if ratio != 1.0 or motors != 1:
-        actuator = _gear_actuator(actuator, ratio, motors, source)
-        notes.append(f"{motors} of it behind {ratio:g}:1")
-    return ChosenActuator(actuator, notes, findings, unknown, own)
+        chosen.notes.append(f"{motors} of it behind {ratio:g}:1")
+        chosen = chosen._replace(actuator=_gear_actuator(chosen.actuator, ratio, motors, source))
+    return chosen
+
+
+def _choose_part(
+    source: str, voltage: float | None, firmware: str | None, control: str | None
+) -> ChosenActuator:
+    """A part of the catalogue or of a sheet, with a supply, a firmware profile and an interface."""
+    part = parts.part(source, voltage=voltage, firmware=firmware, control=control)
+    notes = [f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"]
+    notes += [f"firmware profile: {firmware}"] if firmware else []
+    return ChosenActuator(part.actuator, notes, list(part.findings), list(part.unknown))
+
+
+def _choose_stored(
+    source: str, joint: str | None, voltage: float | None, **of_parts: str | None
+) -> ChosenActuator:
+    """A stored actuator, or that of a model's joint; firmware and interface are its own."""
+    stored = read(source, joint)
+    actuator = _at_supply(stored.actuator, voltage, source)
+    for word, given in of_parts.items():
+        if given is not None:
+            raise InvalidValue(
+                f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
+                " drive: change its numbers with --set"
+            )
+    return ChosenActuator(actuator, list(stored.notes), [], [], stored.joint)
+
+
+def _with_values(chosen: ChosenActuator, values: dict[str, float]) -> ChosenActuator:
+    """An actuator with numbers of the user's own; what they replace is unknown no longer."""
+    note = "set: " + ", ".join(f"{path} = {value:g}" for path, value in values.items())
+    given = {path.rpartition(".")[0] for path in values} | set(values)
+    loops = any(path.startswith("drive.") for path in values)
+    return chosen._replace(
+        actuator=chosen.actuator.replace(**values),
+        notes=[*chosen.notes, note],
+        findings=[f for f in chosen.findings if not (f.code == "assumed_gain" and loops)],
+        unknown=[path for path in chosen.unknown if path not in given],
+    )
 
 
 def _gear_actuator(actuator: Any, ratio: float, motors: int, source: str) -> Any:
     """Several of an actuator on one output, behind further gears; what it is told stays volts or amperes."""
-
     if actuator.drive.followed not in ("voltage_target", "current_target") or actuator.motion == "linear":
         raise InvalidValue(
             f"--ratio is {ratio:g} and --motors {motors}, but {source} has a {actuator.drive.kind} on a"
@@ -87,7 +106,6 @@ def _gear_actuator(actuator: Any, ratio: float, motors: int, source: str) -> Any
 
 
 def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
-
     if voltage is None:
         return actuator
     for path in ("drive.supply", "drive.voltage_limit"):
@@ -98,7 +116,6 @@ def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
 
 def set_values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` gave: path=number, with or without a unit."""
-
     values = {}
     for words in sets or ():
         path, equals, text = (word.strip() for word in words.partition("="))

@@ -36,6 +36,7 @@ from .terminal import (
     Json,
     Maps,
     Strict,
+    Working,
     answer,
     drawable,
     folder,
@@ -99,41 +100,78 @@ def export(
 
     Example: backemf export mx-106/m6 --to mujoco@3.12 --joint knee -o knee.xml
     """
-    from ...targets.export import run_export
     from ...targets.sourcing import choose_actuator
 
-    into = options.into
-    _places(to, into, output, force, json)
+    _places(to, options.into, output, force, json)
     _refuse(options, to, log, bench=bench, command=command, map=map)
     asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
     asked |= {"ratio": ratio, "motors": motors}
     robot = robot_of(source, joint, joints, asked)
-    wanted = by_joint(source, joint, joints, into) if robot is None else all_of(robot, source)
-    if robot is not None and into is None and (output is None or not is_folder(output)) and not json:
-        raise InvalidValue(
-            f"{source} has {len(wanted)} joints; expected --into with the robot's model, --joint with one of"
-            " them, or -o FOLDER/ for a file each"
-        )
+    wanted = by_joint(source, joint, joints, options.into) if robot is None else all_of(robot, source)
+    if robot is not None and options.into is None and not json:
+        _check_robot_place(f"{source} has {len(wanted)} joints", output)
     sources = {pattern: choose_actuator(name, pattern, **asked) for pattern, name in wanted.items()}
     logs = read_logs(log, map, not json, bench, command, source=source) if log else None
+    options = replace(_with_notes(options, sources, note), logs=logs)
+    with working("exporting", not json) as report_progress:
+        if options.into is not None:
+            _report_edit(_edit_model(robot, sources, to[0], options), output, force, strict, json, options)
+            return
+        made = _export_each(to, sources, wanted, options, bool(joint or joints), report_progress)
+        written = _write_files(made, output, force)
+    _report_exports(made, written, strict, json, options)
+
+
+def _check_robot_place(given: str, output: Path | None) -> None:
+    """Refuse the files of all joints of a robot where there is no folder for them."""
+    if output is None or not is_folder(output):
+        raise InvalidValue(
+            f"{given}; expected --into with the robot's model, --joint with one of"
+            " them, or -o FOLDER/ for a file each"
+        )
+
+
+def _with_notes(options: ExportOptions, sources: dict[str, Any], note: list[str] | None) -> ExportOptions:
+    """The options with what the sources say of themselves, each sentence once, and the user's own notes."""
     notes = dict.fromkeys(text for source in sources.values() for text in source.notes)
     findings = list({f.text: f for source in sources.values() for f in source.findings}.values())
-    options = replace(options, notes=[*notes, *(note or [])], logs=logs, findings=findings)
-    with working("exporting", not json) as report_progress:
-        if into is not None:
-            actuators = {pattern: source.actuator for pattern, source in sources.items()}
-            unknown = {pattern: source.unknown for pattern, source in sources.items()}
-            edited = run_export(robot or actuators, to[0], replace(options, unknown=unknown))
-            _report_edit(edited, output, force, strict, json, options)
-            return
-        made, n = [], len(to) * len(sources)
-        for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
-            report_progress(f"exporting to {target}", k / n if n > 1 else None)
-            on = one.joint if one.joint and not (joint or joints) else name
-            spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
-            own = replace(options, joint=on, spread=spread).only(scopes_of(target.partition("@")[0]))
-            made.append(run_export(one.actuator, target, own))
-        written = _write_files(made, output, force)
+    return replace(options, notes=[*notes, *(note or [])], findings=findings)
+
+
+def _edit_model(robot: Any, sources: dict[str, Any], target: str, options: ExportOptions) -> Any:
+    """The user's model with every source's actuator in it."""
+    from ...targets.export import run_export
+
+    actuators = {pattern: source.actuator for pattern, source in sources.items()}
+    unknown = {pattern: source.unknown for pattern, source in sources.items()}
+    return run_export(robot or actuators, target, replace(options, unknown=unknown))
+
+
+def _export_each(
+    to: list[str],
+    sources: dict[str, Any],
+    wanted: dict[str, str],
+    options: ExportOptions,
+    named: bool,
+    report_progress: Working,
+) -> list[Any]:
+    """An export of every source to every target; a source's own joint counts where none is named."""
+    from ...targets.export import run_export
+
+    made, n = [], len(to) * len(sources)
+    for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
+        report_progress(f"exporting to {target}", k / n if n > 1 else None)
+        on = one.joint if one.joint and not named else name
+        spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
+        own = replace(options, joint=on, spread=spread).only(scopes_of(target.partition("@")[0]))
+        made.append(run_export(one.actuator, target, own))
+    return made
+
+
+def _report_exports(
+    made: list[Any], written: list[Path], strict: bool, json: bool, options: ExportOptions
+) -> None:
+    """Print the exports that were not written, and say what each cannot carry."""
     if json:
         rows = [_plain(one) for one in made]
         told = {"written": written, "options": options.to_dict()}
@@ -183,19 +221,7 @@ def _report_edit(
     """Say what became of the user's model, and write it where that was asked for."""
     written = edited.write(output, force=force) if output is not None or force else []
     if json:
-        print_json(
-            {
-                "changes": list(edited.changes),
-                "verified": edited.verified,
-                "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
-                "together": [one._asdict() for one in edited.together],
-                "findings": list(edited.findings),
-                "exports": [_plain(export) for export in edited.exports],
-                "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
-                "written": written,
-                "options": options.to_dict(),
-            }
-        )
+        print_json({**_plain_edit(edited, written), "options": options.to_dict()})
     else:
         if not written:
             typer.echo(edited.text, nl=False)
@@ -206,6 +232,20 @@ def _report_edit(
         _echo_paths(written)
     if strict and edited.findings:
         raise typer.Exit(1)
+
+
+def _plain_edit(edited: Any, written: list[Path]) -> dict[str, Any]:
+    """An edited model as plain values: what `--json` prints of it."""
+    return {
+        "changes": list(edited.changes),
+        "verified": edited.verified,
+        "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
+        "together": [one._asdict() for one in edited.together],
+        "findings": list(edited.findings),
+        "exports": [_plain(export) for export in edited.exports],
+        "files": {} if written else {str(k): v.decode() for k, v in edited.files.items()},
+        "written": written,
+    }
 
 
 def _printable(targets: list[str]) -> None:
@@ -340,45 +380,58 @@ def replay(
 
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
-    from ...targets.export import run_export
-    from ...targets.replay import is_exported, read_export, replay as again
-    from ...targets.sourcing import choose_actuator
+    from ...targets.replay import replay as again
 
     drawable(plot, force)
+    _refuse_for_written(options, source)
+    recordings, fitted = (
+        read_logs(given, map, not json, bench, command, source=actuator or source) if given else None
+        for given in (logs, log)
+    )
+    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
+    with working("exporting", not json) as report_progress:
+        made = _replayed_export(source, actuator, joint, to, asked, replace(options, logs=fitted))
+        report_progress("replaying")
+        made = made.with_replay(ran := again(made, recordings))
+    if plot is not None:
+        _draw_replay(ran, f"{source} as {made.target} runs it", plot, force)
+    said = {"options": options.to_dict()}
+    answer(json, lambda: _plain(made) | said, lambda: f"{made}\n\n{ran}", written=[plot])
+
+
+def _refuse_for_written(options: ExportOptions, source: str) -> None:
+    """Refuse options of an export where the file is written already."""
+    from ...targets.replay import is_exported
+
     for name, value in options.given_options().items() if is_exported(source) else ():
         raise InvalidValue(
             f"--{name} is {value}, and {source} is written already; it applies to what is exported anew"
         )
-    told: dict[str, Any] = {"source": actuator or source}
-    recordings, fitted = (
-        read_logs(given, map, not json, bench, command, **told) if given else None for given in (logs, log)
-    )
-    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    with working("exporting", not json) as report_progress:
-        if is_exported(source):
-            own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
-            made = read_export(source, own, joint)
-        else:
-            chosen_actuator = choose_actuator(source, joint, **asked)
-            on = joint or chosen_actuator.joint or "joint"
-            how = replace(
-                options, joint=on, notes=chosen_actuator.notes, logs=fitted, findings=chosen_actuator.findings
-            )
-            made = run_export(chosen_actuator.actuator, to, replace(how, replay=False))
-        report_progress("replaying")
-        ran = again(made, recordings)
-        made = made.with_replay(ran)
-    if plot is not None:
-        from ..report.figures import draw
-        from ..report.figures.runs import replay_figure
 
-        draw.save(replay_figure(ran, f"{source} as {made.target} runs it"), plot, force=force)
-    answer(
-        json,
-        lambda: _plain(made) | {"options": options.to_dict()},
-        lambda: f"{made}\n\n{ran}",
-        written=[plot],
-    )
+
+def _replayed_export(
+    source: str, actuator: str | None, joint: str | None, to: str, asked: Any, options: ExportOptions
+) -> Any:
+    """An exported file as it was read, or what is exported anew."""
+    from ...targets.export import run_export
+    from ...targets.replay import is_exported, read_export
+    from ...targets.sourcing import choose_actuator
+
+    if is_exported(source):
+        own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
+        return read_export(source, own, joint)
+    chosen = choose_actuator(source, joint, **asked)
+    on = joint or chosen.joint or "joint"
+    how = replace(options, joint=on, notes=chosen.notes, findings=chosen.findings, replay=False)
+    return run_export(chosen.actuator, to, how)
+
+
+def _draw_replay(ran: Any, title: str, plot: Path, force: bool) -> None:
+    """Draw target, recording and replay into a file."""
+    from ..report.figures import draw
+    from ..report.figures.runs import replay_figure
+
+    draw.save(replay_figure(ran, title), plot, force=force)
 
 
 def explain(

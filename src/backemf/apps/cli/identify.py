@@ -145,20 +145,14 @@ def fit(
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
-    from ...identify.fit import build_plant, run_fit
-    from ...identify.ladder import climb_ladder
-
     output = inside(output, "fit.json")
     keep(output, force)
     drawable(plot, force)
     _refuse(options, robot, bench=bench, set=set, command=command, plot=plot, ground=ground)
     words: list[str] = []
-    steps = None
     if robot is not None:
-        from ...logs.robot import Robot
-
         actuator: Any = start
-        recordings = read_logs(logs, map, not json, robot=Robot.read(robot, ground=ground))
+        recordings = read_logs(logs, map, not json, robot=_read_robot(robot, ground))
     else:
         actuator, sheet, numbers = named_start(start, set)
         recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
@@ -166,11 +160,7 @@ def fit(
         recordings, words = _mend(actuator, recordings, options)
     with working("fitting", not json) as report_progress:
         options = replace(options, progress=best_so_far(report_progress))
-        if robot is None and options.friction == LADDER:
-            steps = climb_ladder(build_plant(actuator, recordings, replace(options, apply=False)))
-            fitted = steps.fit
-        else:
-            fitted = run_fit(actuator, recordings, replace(options, apply=False))
+        fitted, steps = _fit(actuator, recordings, options, may_climb=robot is None)
     if robot is None and not fitted.name:
         fitted = replace(fitted, name=_name(start))
     if output is not None:
@@ -180,19 +170,44 @@ def fit(
         _draw(fitted, recordings, plot, force)
 
     def content() -> dict[str, Any]:
-        told = {"options": options.to_dict()}
-        if robot is not None:
-            return robot_content(fitted) | told
-        done = {"mended": words} if options.apply else {}
-        return fitted.to_dict() | done | ({"ladder": _ladder(steps)} if steps is not None else {}) | told
+        plain = robot_content(fitted) if robot is not None else _bench_content(fitted, options, words, steps)
+        return plain | {"options": options.to_dict()}
 
     def text() -> str:
-        if robot is not None:
-            return robot_text(fitted)
-        parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
-        return "\n\n".join(part for part in parts if part)
+        return robot_text(fitted) if robot is not None else _bench_text(fitted, words, steps)
 
     answer(json, content, text, fitted.findings, strict, [output, plot])
+
+
+def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -> tuple[Any, Any]:
+    """(the fit, the ladder of laws where one was asked for)."""
+    from ...identify.fit import build_plant, run_fit
+    from ...identify.ladder import climb_ladder
+
+    options = replace(options, apply=False)
+    if may_climb and options.friction == LADDER:
+        steps = climb_ladder(build_plant(actuator, logs, options))
+        return steps.fit, steps
+    return run_fit(actuator, logs, options), None
+
+
+def _read_robot(path: Path, ground: float | None) -> Any:
+    """The robot of a file, on a floor of this height [m]."""
+    from ...logs.robot import Robot
+
+    return Robot.read(path, ground=ground)
+
+
+def _bench_content(fitted: Any, options: FitOptions, words: list[str], steps: Any) -> dict[str, Any]:
+    """The fit of one actuator as plain values, with what was mended and the ladder of laws."""
+    mended = {"mended": words} if options.apply else {}
+    return fitted.to_dict() | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
+
+
+def _bench_text(fitted: Any, words: list[str], steps: Any) -> str:
+    """The fit of one actuator for people, below what was mended and the ladder of laws."""
+    parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _refuse(options: FitOptions, robot: Path | None, **read: Any) -> None:

@@ -176,9 +176,6 @@ def read_logs(
 
 def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
     """--bench and --command as `be.read` takes them; what was not given is left out."""
-    pass
-    pass
-
     told: dict[str, Any] = {} if bench is None else {"bench": bench_of(bench)}
     return told | ({} if command is None else {"command": command_of(command)})
 
@@ -235,7 +232,7 @@ def by_joint(
     source: str | None, joint: list[str] | None, joints: Path | None, into: Path | str | None
 ) -> dict[str, str]:
     """Joint, or pattern of joints -> source of its actuator."""
-    from ...errors import InvalidValue, MissingValue
+    from ...errors import InvalidValue
 
     rows: dict[str, str] = {} if joints is None else _mapping(joints)
     if into is not None and source is not None and not (joint or joints):
@@ -243,12 +240,8 @@ def by_joint(
         if rows:
             return rows
     for words in joint or ([] if rows else ["joint"]):
-        pattern, equals, name = words.partition("=")
-        if not equals and source is None:
-            raise MissingValue(
-                f"--joint {words!r} has no actuator; give one before --to, or as --joint '{words}=SOURCE'"
-            )
-        rows[pattern] = name if equals else str(source)
+        pattern, name = _split_joint(words, source)
+        rows[pattern] = name
     if source is not None and source not in rows.values():
         raise InvalidValue(
             f"{source!r} was given, and every --joint names a source of its own; drop one of them"
@@ -260,11 +253,21 @@ def by_joint(
     return rows
 
 
+def _split_joint(words: str, source: str | None) -> tuple[str, str]:
+    """(pattern of joints, source of their actuator) of one --joint; the command's own source unless named."""
+    from ...errors import MissingValue
+
+    pattern, equals, name = words.partition("=")
+    if not equals and source is None:
+        raise MissingValue(
+            f"--joint {words!r} has no actuator; give one before --to, or as --joint '{words}=SOURCE'"
+        )
+    return pattern, name if equals else str(source)
+
+
 def robot_of(source: str | None, joint: Any, joints: Any, asked: Mapping[str, Any]) -> Any:
     """The fit of a robot that a source is, where all its joints are meant; None for anything else."""
     from ...errors import InvalidValue
-
-    pass
 
     if source is None or joint or joints or not source.endswith(".json"):
         return None

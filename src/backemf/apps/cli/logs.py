@@ -69,12 +69,8 @@ def log(
     from ...logs.read import look
 
     keep(save, force)
-    for name, value in {"bench": bench, "set": set, "command": command}.items() if robot is not None else ():
-        if value:
-            raise InvalidValue(
-                f"--{name} is {str(value)!r:.60}, and these logs are of a robot; it applies to logs of an"
-                " actuator on a bench: leave --robot out"
-            )
+    if robot is not None:
+        _refuse_with_robot(bench=bench, set=set, command=command)
     described = _robot(robot)
     names = () if described is None else described.names
     origins = mapping.mapping(map, names)
@@ -106,6 +102,16 @@ def log(
         raise typer.Exit(2)
 
 
+def _refuse_with_robot(**given: Any) -> None:
+    """Refuse what is said of a bench where the recordings are of a robot."""
+    for name, value in given.items():
+        if value:
+            raise InvalidValue(
+                f"--{name} is {str(value)!r:.60}, and these logs are of a robot; it applies to logs of an"
+                " actuator on a bench: leave --robot out"
+            )
+
+
 def _robot(path: Path | None) -> Robot | None:
     from ...logs.robot import Robot
 
@@ -115,8 +121,6 @@ def _robot(path: Path | None) -> Robot | None:
 def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     """A recording as plain values: the elements of "recordings" in `--json`."""
     from ... import store
-
-    pass
 
     recording, log = one.recording, one.log
     summary: dict[str, Any] = {"name": None, "file": one.file, "format": None, "problem": one.problem or None}
@@ -176,34 +180,51 @@ def _in_full(s: dict[str, Any]) -> str:
     title = f"{s['name'] or s['file']}" + (f" ({s['format']})" if s["format"] else "")
     parts = [title if s["duration"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
     if s.get("joints"):
-        pass
-
         parts.append(text_of(s["joints"], s["of_no_joint"]))
     if s["channels"]:
-        rows = []
-        for c in s["channels"]:
-            by = {"name": " (guessed)", "told": " (told)"}.get(c["by"], "")
-            ends = [_cell(c["low"]), _cell(c["high"])]
-            rows.append((c["name"], c["unit"] or "-", c["samples"], *ends, (c["read_as"] or "-") + by))
-        header = ("channel", "unit", "samples", "lowest", "highest", "read as")
-        parts.append(f"Channels, as written:\n{tables.table(rows, header)}")
+        parts.append(_channel_table(s["channels"]))
     if s["signals"]:
-        rows = []
-        for g in s["signals"]:
-            cells = [_cell(x) for x in (g["rate"], _jitter(g), 1e3 * g["gap"], g["low"], g["high"])]
-            rows.append((g["name"], g["unit"], g["samples"], *cells))
-        clock = ("rate [Hz]", "jitter [ms]", "longest step [ms]")
-        header = ("signal", "unit", "samples", *clock, "lowest", "highest")
-        parts.append(f"Signals, in SI:\n{tables.table(rows, header)}")
+        parts.append(_signal_table(s["signals"]))
     if s["bench"]:
-        fields = [f"{k} {v:g}" for k, v in s["bench"].items() if k != "part" and isinstance(v, int | float)]
-        parts.append(f"Bench: {s['bench']['part']}, {', '.join(fields)}")
+        parts.append(_bench_line(s["bench"]))
     if s["settings"]:
         parts.append("Settings: " + ", ".join(f"{k} = {v:g}" for k, v in s["settings"].items()))
     parts += [under("What was done", s["conversions"]), under("Findings", finding_lines(s["findings"]))]
     if s["problem"]:
         parts.append(f"Cannot be read: {s['problem']}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _bench_line(bench: dict[str, Any]) -> str:
+    """What a recording's bench is, with its numbers."""
+    fields = [f"{k} {v:g}" for k, v in bench.items() if k != "part" and isinstance(v, int | float)]
+    return f"Bench: {bench['part']}, {', '.join(fields)}"
+
+
+def _channel_table(channels: list[dict[str, Any]]) -> str:
+    """Every channel as it was written, and what it is read as."""
+    from ...tables import table
+
+    rows = []
+    for c in channels:
+        by = {"name": " (guessed)", "told": " (told)"}.get(c["by"], "")
+        ends = [_cell(c["low"]), _cell(c["high"])]
+        rows.append((c["name"], c["unit"] or "-", c["samples"], *ends, (c["read_as"] or "-") + by))
+    header = ("channel", "unit", "samples", "lowest", "highest", "read as")
+    return f"Channels, as written:\n{table(rows, header)}"
+
+
+def _signal_table(signals: list[dict[str, Any]]) -> str:
+    """Every signal in SI, with its clock."""
+    from ...tables import table
+
+    rows = []
+    for g in signals:
+        cells = [_cell(x) for x in (g["rate"], _jitter(g), 1e3 * g["gap"], g["low"], g["high"])]
+        rows.append((g["name"], g["unit"], g["samples"], *cells))
+    clock = ("rate [Hz]", "jitter [ms]", "longest step [ms]")
+    header = ("signal", "unit", "samples", *clock, "lowest", "highest")
+    return f"Signals, in SI:\n{table(rows, header)}"
 
 
 def _jitter(signal: dict[str, Any]) -> float:
@@ -235,8 +256,6 @@ def _unreadable(summaries: list[dict[str, Any]]) -> dict[str, str]:
 def _briefly(summaries: list[dict[str, Any]]) -> str:
     from ... import tables
 
-    pass
-
     rows = []
     for s in (s for s in summaries if s["signals"]):
         first = s["signals"][0]
@@ -250,11 +269,6 @@ def _briefly(summaries: list[dict[str, Any]]) -> str:
     return "\n\n".join([*top, tables.table(rows, header), counted, *broken])
 
 
-if TYPE_CHECKING:
-    from ...logs.read import Look
-    from ...logs.robot import Robot
-
-
 def rows_of(one: Look, robot: Robot) -> list[dict[str, Any]]:
     """Every joint with its channels, what they are read as, and where it moved."""
     from ...errors import BackemfError
@@ -266,22 +280,23 @@ def rows_of(one: Look, robot: Robot) -> list[dict[str, Any]]:
         read_as = plans(one.whole)
     except BackemfError:
         read_as = {}
-    rows = []
-    for joint in robot.joints:
-        part = one.whole.parts.get(joint.name)
-        log = None if one.log is None else one.log.joints.get(joint.name)
-        names = {} if part is None else {c.name: c.written or c.name for c in part.channels}
-        origins = read_as[joint.name].origins if joint.name in read_as else ()
-        channels = [
-            {"name": names.get(o.channel, o.channel), "read_as": o.signal, "unit": o.unit or None, "by": o.by}
-            for o in origins
-        ]
-        q = log["position"] if log is not None and "position" in log else None
-        row: dict[str, Any] = {"joint": joint.name, "channels": channels}
-        row |= {"low": None if q is None else float(q.min()), "high": None if q is None else float(q.max())}
-        row |= {"range": None if joint.low is None else [joint.low, joint.high]}
-        rows.append(row)
-    return rows
+    return [_joint_row(one, joint, read_as.get(joint.name)) for joint in robot.joints]
+
+
+def _joint_row(one: Look, joint: Any, plan: Any) -> dict[str, Any]:
+    """One joint with its channels, where it moved, and where it may."""
+    assert one.whole is not None
+    part = one.whole.parts.get(joint.name)
+    log = None if one.log is None else one.log.joints.get(joint.name)
+    names = {} if part is None else {c.name: c.written or c.name for c in part.channels}
+    channels = [
+        {"name": names.get(o.channel, o.channel), "read_as": o.signal, "unit": o.unit or None, "by": o.by}
+        for o in (() if plan is None else plan.origins)
+    ]
+    q = log["position"] if log is not None and "position" in log else None
+    row: dict[str, Any] = {"joint": joint.name, "channels": channels}
+    row |= {"low": None if q is None else float(q.min()), "high": None if q is None else float(q.max())}
+    return row | {"range": None if joint.low is None else [joint.low, joint.high]}
 
 
 def text_of(rows: list[dict[str, Any]], left: list[str]) -> str:

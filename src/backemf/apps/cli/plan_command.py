@@ -44,62 +44,85 @@ def plan(
 
     Example: backemf plan sts3215-12v --bench "pendulum mass=0.3kg length=0.1m" -o plan.json
     """
-    from ...datasheets import parts
-    from ...errors import MissingValue
     from ...planning.outlook import Sensing
     from ...planning.plan import run_plan
     from ...targets.sourcing import choose_actuator
-    from .inputs import fit_of
 
     output = inside(output, "plan.json")
     keep(output, force)
     drawable(plot, force)
-    if (bench is None) == (robot is None):
-        wanted = 'expected --bench "pendulum mass=0.3kg length=0.1m", or --robot FILE --joint NAME'
-        given = "both --bench and --robot are given" if bench else "nothing says what the servo carries"
-        raise MissingValue(f"{given}; {wanted}")
+    _check_carried(bench, robot)
     options.check("bench" if robot is None else "robot", (bench or "").split(" ")[0], in_shell=True)
-    joint = options.joint
+    joint = options.joint or None
     asked: dict[str, Any] = {"voltage": voltage, "firmware": firmware}
-    registers = _registers(choose_actuator(source, joint or None, **asked).actuator, set)
+    registers = _registers(choose_actuator(source, joint, **asked).actuator, set)
     sets = [words for words in set or () if words.partition("=")[0].strip() not in registers]
-    actuator = choose_actuator(source, joint or None, sets=sets, **asked).actuator
-    sheet = parts.sheet(source) if source.endswith(".toml") or source.lower() in parts.names() else None
-    after = options.after or fit_of(source)
+    actuator = choose_actuator(source, joint, sets=sets, **asked).actuator
     sensing = Sensing(rate=rate, current=None if no_current else Sensing().current)
-    known = replace(options, after=after, prior=None if after else sheet, sensing=sensing, settings=registers)
+    known = replace(_with_knowledge(options, source), sensing=sensing, settings=registers)
     with working("planning", not json):
         plan = run_plan(actuator, _read_plant(bench, robot), known)
     if output is not None:
         with making(output):
             plan.write(output, force=force)
     if plot is not None:
-        from ..report.figures import draw
-        from ..report.figures.runs import plan_figure
-
-        draw.save(plan_figure(plan), plot, note=f"Planned for {source}.", force=force)
-
-    def content() -> dict[str, Any]:
-        motions = [{"name": motion.name, "duration": motion.duration} for motion in plan.motions.motions]
-        rows = [
-            {
-                **{"path": p.path, "value": p.value, "error": p.error, "unit": p.unit},
-                **{"known": p.before, "expected": p.relative_error},
-                **{"determined": p.determined, "remedy": p.remedy},
-            }
-            for p in plan.parameters
-        ]
-        told = {"motions": motions, "seconds": plan.seconds, "parameters": rows}
-        return {**told, "findings": plan.findings, "file": output, "options": options.to_dict()}
+        _draw(plan, source, plot, force)
+    told = {"file": output, "options": options.to_dict()}
+    play = _recording_line(plan, output, bench, joint)
 
     def text() -> str:
-        carried = f' --bench "{bench}"' if bench else ""
-        ids = f" --ids {','.join(f'{name}=ID' for name in _joints(plan))}" if joint else ""
-        motions = output or "plan.json"
-        play = f"backemf record --bus BUS --port PORT{ids} --motions {motions}{carried}"
         return f"{plan}\n\nTo record it:\n  {play}"
 
-    answer(json, content, text, plan.findings, strict, [output, plot])
+    answer(json, lambda: _plain(plan) | told, text, plan.findings, strict, [output, plot])
+
+
+def _check_carried(bench: str | None, robot: Path | None) -> None:
+    """Refuse a servo that carries nothing, or two things."""
+    from ...errors import MissingValue
+
+    if (bench is None) == (robot is None):
+        wanted = 'expected --bench "pendulum mass=0.3kg length=0.1m", or --robot FILE --joint NAME'
+        given = "both --bench and --robot are given" if bench else "nothing says what the servo carries"
+        raise MissingValue(f"{given}; {wanted}")
+
+
+def _with_knowledge(options: PlanOptions, source: str) -> PlanOptions:
+    """The options with what is known before: a fit, or else the source's datasheet."""
+    from ...datasheets import parts
+    from .inputs import fit_of
+
+    sheet = parts.sheet(source) if source.endswith(".toml") or source.lower() in parts.names() else None
+    after = options.after or fit_of(source)
+    return replace(options, after=after, prior=None if after else sheet)
+
+
+def _draw(plan: Any, source: str, path: Path, force: bool) -> None:
+    """Draw the motions and the errors to expect into a file."""
+    from ..report.figures import draw
+    from ..report.figures.runs import plan_figure
+
+    draw.save(plan_figure(plan), path, note=f"Planned for {source}.", force=force)
+
+
+def _plain(plan: Any) -> dict[str, Any]:
+    """A plan as plain values: what `--json` prints of it."""
+    motions = [{"name": motion.name, "duration": motion.duration} for motion in plan.motions.motions]
+    rows = [
+        {
+            **{"path": p.path, "value": p.value, "error": p.error, "unit": p.unit},
+            **{"known": p.before, "expected": p.relative_error},
+            **{"determined": p.determined, "remedy": p.remedy},
+        }
+        for p in plan.parameters
+    ]
+    return {"motions": motions, "seconds": plan.seconds, "parameters": rows, "findings": plan.findings}
+
+
+def _recording_line(plan: Any, output: Path | None, bench: str | None, joint: str | None) -> str:
+    """The command line that records a plan."""
+    carried = f' --bench "{bench}"' if bench else ""
+    ids = f" --ids {','.join(f'{name}=ID' for name in _joints(plan))}" if joint else ""
+    return f"backemf record --bus BUS --port PORT{ids} --motions {output or 'plan.json'}{carried}"
 
 
 def _registers(actuator: Any, sets: list[str] | None) -> dict[str, float]:
@@ -141,8 +164,8 @@ def commands(
     position is not what was asked for."""
     missing = [p.path for p in verdict.parameters if not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
-    first = next((log for log in logs if log.bench is not None and "position_target" in log), None)
-    if first is None or not (missing or early) or first.bench.locked or first.bench.series:
+    first = _first_on_bench(logs)
+    if first is None or not (missing or early):
         return []
     bench = ["--bench", bench_option(first.bench)]
     where = _where(first)
@@ -151,13 +174,25 @@ def commands(
     words = ["plan", start, *bench]
     words += ["--target", ",".join(missing)] if len(missing) < len(verdict.parameters) else []
     words += ["--friction", friction] if friction else []
-    words += [word for one in sets or () for word in ("--set", one)]
-    gain = first.settings.get("drive.proportional")
-    if gain is not None and not any(one.startswith("drive.proportional") for one in sets or ()):
-        words += ["--set", f"drive.proportional={gain:g}"]
+    words += _repeated_sets(first, sets or ())
     words += [] if "current" in first else ["--no-current"]
     folder = _folder(first)
     return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
+
+
+def _repeated_sets(log: Any, sets: Sequence[str]) -> list[str]:
+    """What was set, as options again, with the gain that a log was recorded at."""
+    words = [word for one in sets for word in ("--set", one)]
+    gain = log.settings.get("drive.proportional")
+    if gain is not None and not any(one.startswith("drive.proportional") for one in sets):
+        words += ["--set", f"drive.proportional={gain:g}"]
+    return words
+
+
+def _first_on_bench(logs: Sequence[Any]) -> Any:
+    """The first log of a bench that was told positions; None where it cannot move freely."""
+    first = next((log for log in logs if log.bench is not None and "position_target" in log), None)
+    return None if first is None or first.bench.locked or first.bench.series else first
 
 
 def bench_option(bench: Any) -> str:

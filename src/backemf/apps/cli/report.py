@@ -81,9 +81,8 @@ def report(
     from ...datasheets import parts
     from ...errors import UnknownName
     from ...results.fit_result import Fit
-    from ...results.reread import read_again
     from ..report import html
-    from ..report.contents import report as run, stored_logs
+    from ..report.contents import report as run
     from ..report.export_results import REPLAYED
 
     output = inside(output, "report.html")
@@ -96,19 +95,11 @@ def report(
     held = settings_of(set, stored.actuator)
     printed = parts.sheet(sheet) if sheet is not None else None
     with working("report", not json) as report_progress:
-        files = [str(path) for path in logs or stored_logs(stored, fit.parent)]
         reading: dict[str, Any] = told_of(bench, command) | ({"settings": held} if held else {})
         reading |= {"map": map or None, "progress": lambda name, share: report_progress(f"read {name}")}
-        recordings = read_again(stored, *files, **reading) if files else []
-        report = run(
-            stored,
-            recordings,
-            sheet=printed,
-            exported=exports,
-            used=use,
-            name=fit.name,
-            progress=report_progress,
-        )
+        recordings = _read_recordings(stored, logs, fit.parent, reading)
+        shown: dict[str, Any] = {"sheet": printed, "exported": exports, "used": use, "name": fit.name}
+        report = run(stored, recordings, progress=report_progress, **shown)
         with making(output):
             page = html.write(report, output, force=force)
 
@@ -118,6 +109,15 @@ def report(
         return "\n".join([*report.verdict, f"wrote {page} ({size})"])
 
     answer(json, lambda: {**report.summary(), "file": page}, text, stored.findings, strict)
+
+
+def _read_recordings(fit: Any, logs: list[str] | None, beside: Path, reading: dict[str, Any]) -> list[Any]:
+    """The recordings that are named, or else those that the fit remembers."""
+    from ...results.reread import read_again
+    from ..report.contents import stored_logs
+
+    files = [str(path) for path in logs or stored_logs(fit, beside)]
+    return read_again(fit, *files, **reading) if files else []
 
 
 def playground(
@@ -236,45 +236,60 @@ def render(
 
     Example: backemf render fit.json logs/lift.json -o lift.mp4 --speed 0.5
     """
-    from ...errors import InvalidValue, MissingValue
+    from ...errors import MissingValue
     from ..film.film import film, writable
-
-    pass
 
     if (recording is None) == (log is None):
         raise MissingValue("render needs one recording; expected: backemf render SOURCE RECORDING -o FILM")
     log = recording or log or ""
     keep(output, force)
     writable(output, force)
-    wanted = _size(size)
-    fit = fit_of(source)
-    if robot is not None and (fit is None or not fit.joints):
-        raise InvalidValue(f"--robot is {str(robot)!r}, and {source} is not the fit of a robot; leave it out")
-    if fit is not None and fit.joints:
-        if engine != "backemf" or set:
-            word = "--set" if set else "--engine"
-            raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
-        shown = fit if robot is None else with_robot(fit, robot)
-    else:
-        shown = _fit_or_actuator(source, set)
+    looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": _size(size)}
+    shown = _film_subject(source, robot, engine, set)
     logs = read_logs([log], map, not json, bench, command, source=source, between=between)
-    if len(logs) != 1:
-        names = ", ".join(log.name for log in logs[:8])
-        raise InvalidValue(f"{log} holds {len(logs)} recordings: {names}; a film shows one, so name one file")
-    looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": wanted}
+    filmed = _only_recording(logs, log)
     looks["name"] = Path(source).name if source.endswith((".json", ".toml")) else source
     with working("drawing", not json) as report_progress:
 
         def note(done: int, total: int) -> None:
             report_progress("drawing", done / total)
 
-        made = film(shown, logs[0], output, force=force, progress=note, **looks)
-    unit = "mrad" if logs[0].motion == "rotary" else "mm"
+        made = film(shown, filmed, output, force=force, progress=note, **looks)
+    unit = "mrad" if filmed.motion == "rotary" else "mm"
     text = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
         f" {1e3 * made.rms:.3g} {unit}"
     )
     answer(json, made.to_dict, lambda: text)
+
+
+def _film_subject(source: str, robot: Path | None, engine: str, sets: list[str] | None) -> Any:
+    """What a film shows: the fit of a robot or of a bench, or an actuator."""
+    from ...errors import InvalidValue
+
+    fit = fit_of(source)
+    if fit is None or not fit.joints:
+        if robot is not None:
+            raise InvalidValue(
+                f"--robot is {str(robot)!r}, and {source} is not the fit of a robot; leave it out"
+            )
+        return _fit_or_actuator(source, sets)
+    if engine != "backemf" or sets:
+        word = "--set" if sets else "--engine"
+        raise InvalidValue(f"{word} is for benches; a robot is filmed as its fit simulates it")
+    return fit if robot is None else with_robot(fit, robot)
+
+
+def _only_recording(logs: list[Any], file: str) -> Any:
+    """The one recording that a file holds; refused where it holds several."""
+    from ...errors import InvalidValue
+
+    if len(logs) != 1:
+        names = ", ".join(log.name for log in logs[:8])
+        raise InvalidValue(
+            f"{file} holds {len(logs)} recordings: {names}; a film shows one, so name one file"
+        )
+    return logs[0]
 
 
 WHAT = (
@@ -322,12 +337,8 @@ def plot(
         _name(source, sources): choose_actuator(source, **given, ratio=ratio, motors=motors)
         for source in sources
     }
-    shown = [
-        plots.ShownActuator(name, one.actuator, inertia=inertia, **_thermal_ratings(source))
-        for (name, one), source in zip(found.items(), sources, strict=True)
-    ]
     with working("drawing", not json):
-        figure = plots.figure(shown, names)
+        figure = plots.figure(_shown_actuators(found, sources, inertia), names)
         if output is not None:
             notes = "; ".join(note for one in found.values() for note in one.notes)
             draw.save(figure, output, note=f"{notes}.", force=force)
@@ -346,6 +357,16 @@ def plot(
         )
 
     answer(json, content, text, written=(output, data))
+
+
+def _shown_actuators(found: dict[str, Any], sources: list[str], inertia: float) -> list[Any]:
+    """Every actuator as a figure shows it, with a load's inertia at its output [kg m^2, or kg]."""
+    from ..report.figures.show import ShownActuator
+
+    return [
+        ShownActuator(name, one.actuator, inertia=inertia, **_thermal_ratings(source))
+        for (name, one), source in zip(found.items(), sources, strict=True)
+    ]
 
 
 def _name(source: str, sources: list[str]) -> str:

@@ -76,7 +76,6 @@ def datasheet(
     """
     from ...datasheets.datasheet import Datasheet
     from ...errors import InvalidValue
-    from ...targets.sourcing import set_values
 
     if (plot or output) is not None and len(part) > 1:
         raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
@@ -91,16 +90,21 @@ def datasheet(
     if plot is not None:
         _plot(sheets[0], voltage, plot)
     if output is not None:
-        made = sheets[0].actuator(voltage=voltage, control=control)
-        made.replace(**set_values(made, set)).write(output, force=force)
-    answer(
-        json,
-        lambda: told[0] if len(told) == 1 else {"sheets": told},
-        lambda: "\n\n\n".join(_text(sheet, summary) for sheet, summary in zip(sheets, told, strict=True)),
-        [f for summary in told for f in summary["findings"]],
-        strict,
-        [plot, output],
-    )
+        _write_actuator(sheets[0].actuator(voltage=voltage, control=control), set, output, force)
+
+    def text() -> str:
+        return "\n\n\n".join(_text(sheet, summary) for sheet, summary in zip(sheets, told, strict=True))
+
+    findings = [f for summary in told for f in summary["findings"]]
+    content = told[0] if len(told) == 1 else {"sheets": told}
+    answer(json, lambda: content, text, findings, strict, [plot, output])
+
+
+def _write_actuator(actuator: Any, sets: list[str] | None, output: Path, force: bool) -> None:
+    """Write an actuator with numbers of the user's own into a file."""
+    from ...targets.sourcing import set_values
+
+    actuator.replace(**set_values(actuator, sets)).write(output, force=force)
 
 
 def describe(sheet: Any, voltage: float | None, control: str | None = None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ SAMPLES = 2_000_000
 """Samples of all runs together that are kept in memory."""
 
 
-def simulate(
+def simulate(  # long: its options, one a line
     source: ActuatorFrom,
     command: Annotated[
         str,
@@ -78,7 +78,6 @@ def simulate(
 
     Example: backemf simulate mx-106/m6 --bench "pendulum mass=1kg length=0.15m" --command "step size=90deg"
     """
-    from ...errors import MissingValue
     from ...logs import columns
     from ...targets.sourcing import choose_actuator
     from .inputs import bench_of
@@ -91,9 +90,8 @@ def simulate(
     made = choose_actuator(source, **given, ratio=ratio, motors=motors)
     actuator = made.actuator
     carried = bench_of("free-shaft" if bench is None else bench)
-    if bench is None and not actuator.motor.rotor_inertia:
-        wanted = 'say what the output carries, as in --bench "flywheel inertia=2e-4kg*m^2"'
-        raise MissingValue(f"{source} has no rotor inertia, and nothing is attached to it; {wanted}")
+    if bench is None:
+        _check_inertia(source, actuator)
     asked = _parse_command(actuator, command)
     swept = [parse_sweep(text, actuator, carried, asked) for text in vary or ()]
     combinations = every(swept)
@@ -115,22 +113,34 @@ def simulate(
         _draw(runs, swept, combinations, source, f"command: {command}; {words_of(carried)}", plot, force)
 
     def content() -> dict[str, Any]:
-        rows = [
-            {"varied": {v.path: x for v, x in zip(swept, values, strict=True)}, **_plain(numbers)}
-            for values, numbers in zip(combinations, told, strict=True)
-        ]
         said = {"source": source, "bench": _bench(carried), "command": str(asked), "notes": made.notes}
+        rows = _run_rows(swept, combinations, told)
         return {**said, "duration": seconds, "runs": rows, "findings": findings}
 
     def text() -> str:
-        parts = [_title(actuator, carried, command, seconds, made.notes)]
-        if swept:
-            parts.append(_sweep(swept, combinations, told, actuator.motion))
-        else:
-            parts.append(_single(told[0], actuator.motion))
-        return "\n\n".join([*parts, *filter(None, [under("Findings", finding_lines(findings))])])
+        title = _title(actuator, carried, command, seconds, made.notes)
+        motion = actuator.motion
+        table = _sweep(swept, combinations, told, motion) if swept else _single(told[0], motion)
+        return "\n\n".join(filter(None, [title, table, under("Findings", finding_lines(findings))]))
 
     answer(json, content, text, findings, strict, [plot, output])
+
+
+def _check_inertia(source: str, actuator: Any) -> None:
+    """Refuse a free shaft without any inertia."""
+    from ...errors import MissingValue
+
+    if not actuator.motor.rotor_inertia:
+        wanted = 'say what the output carries, as in --bench "flywheel inertia=2e-4kg*m^2"'
+        raise MissingValue(f"{source} has no rotor inertia, and nothing is attached to it; {wanted}")
+
+
+def _run_rows(swept: Sequence[Sweep], combinations: Any, told: list[Any]) -> list[dict[str, Any]]:
+    """Every run as plain values, with the numbers that were varied for it."""
+    return [
+        {"varied": {v.path: x for v, x in zip(swept, values, strict=True)}, **_plain(numbers)}
+        for values, numbers in zip(combinations, told, strict=True)
+    ]
 
 
 def _parse_command(actuator: Any, text: str) -> Any:

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from ... import __version__
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...files import replacing
-from . import upload_names
+from . import uploads
 from .choices import choices
 from .command_lines import line
 from .guard import REPORT
@@ -43,6 +43,19 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         workspace.release()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
+    _add_projects(app, workspace, queue)
+    _add_forms(app, workspace, queue)
+    _add_files(app, workspace)
+    _add_jobs(app, workspace, queue)
+    _add_pages(app)
+    app.add_exception_handler(BackemfError, _refuse)
+    app.add_exception_handler(HTTPException, _unknown)
+    app.add_exception_handler(Exception, _fault)
+    return app
+
+
+def _add_projects(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
+    """What can be chosen, and the addresses of projects: all, a new one, one, none any more."""
     offered = {"version": __version__, "limits": workspace.limits.to_dict(), **choices()}
 
     @app.get("/api/hello")
@@ -77,6 +90,10 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         workspace.delete(project)
         return {"deleted": key}
 
+
+def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
+    """The addresses that keep what a project is for, and what its form says."""
+
     @app.put("/api/projects/{key}/kind")
     async def kind(key: str, request: Request) -> Any:
         project = workspace.project(key)
@@ -98,6 +115,10 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         workspace.save(project)
         return {"kept": True}
 
+
+def _add_files(app: FastAPI, workspace: Workspace) -> None:
+    """The addresses of a project's files."""
+
     @app.put("/api/projects/{key}/files")
     async def upload(key: str, request: Request) -> Any:
         return await _upload(workspace, workspace.project(key), request)
@@ -116,6 +137,10 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         if shown:
             return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT})
         return FileResponse(path, media_type="application/octet-stream", filename=last)
+
+
+def _add_jobs(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
+    """The addresses of a project's commands: ask, look, answer, stop, run again."""
 
     @app.post("/api/projects/{key}/jobs")
     async def ask(key: str, request: Request) -> Any:
@@ -143,6 +168,10 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
         old = queue.job(project, job)
         return _job(queue.add(project, line(old.asked, project, workspace)), queue)
 
+
+def _add_pages(app: FastAPI) -> None:
+    """The addresses of the pages and of what they load."""
+
     @app.get("/static/{name}")
     async def static(name: str) -> Any:
         return _static(name)
@@ -150,11 +179,6 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
     @app.get("/")
     async def first() -> Any:
         return _static("index.html")
-
-    app.add_exception_handler(BackemfError, _refuse)
-    app.add_exception_handler(HTTPException, _unknown)
-    app.add_exception_handler(Exception, _fault)
-    return app
 
 
 async def body(request: Request, workspace: Workspace) -> Any:
@@ -183,7 +207,7 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
         raise MissingValue("the upload has no name; expected ?name=run1.csv")
     replace = query.get("replace") == "1" and not folder
     tops = [] if replace else [n for n in project.files if "/" not in n]
-    name = upload_names.stored_in(folder, given) if folder else upload_names.stored_name(given, tops)
+    name = uploads.stored_in(folder, given) if folder else uploads.stored_name(given, tops)
     workspace.room(project, name, int(request.headers.get("content-length") or 0))
     place = workspace.files(project) / name
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,8 @@ from typing import Any
 from ...identify.fit_options import law_names
 from ...kits.frc.commands import CharacterizeOptions
 from ...kits.recorder.commands import RecordWords
-from . import others
-from .command_lines import choices_of
-from .upload_names import MODELS, kinds, recordings
+from .command_lines import choices_of, offered_commands
+from .uploads import MODELS, kinds, recordings
 
 
 def choices() -> dict[str, Any]:
@@ -34,7 +33,7 @@ def choices() -> dict[str, Any]:
         "mechanism_units": choices_of(CharacterizeOptions, "units"),
         "controllers": choices_of(CharacterizeOptions, "controller"),
         "buses": choices_of(RecordWords, "bus"),
-        "commands": others.offered_commands(),
+        "commands": offered_commands(),
         "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},
     }
 

@@ -1,5 +1,9 @@
 """Command lines from forms: every word is a choice from a list, a file of the project, or text that has been
-looked at; nothing that a browser sends can become another option or a path."""
+looked at; nothing that a browser sends can become another option or a path.
+
+Of the commands of other packages those that print JSON are offered, for that is what the app shows. An
+argument of theirs is a source, or files of the project; an option is a word without slashes, or a flag.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from ...kits.frc.commands import CharacterizeOptions
 from ...kits.recorder.commands import RecordWords, VirtualWords
 from ...options import options_of
 from ...targets.export_options import ExportOptions
-from . import others
+from ..cli.main import other_commands
 from .form import PART, WORD, FormReader, bare
 from .workspace import Project, Workspace
 
@@ -114,8 +118,8 @@ def line(content: Any, project: Project, workspace: Workspace) -> CommandLine:
     form = FormReader(content, project, workspace)
     if isinstance(command, str) and command in COMMANDS:
         words, outputs = _fill_in(form, COMMANDS[command])
-    elif isinstance(command, str) and command in others.offered_commands():
-        words, outputs = others.words(command, form)
+    elif isinstance(command, str) and command in offered_commands():
+        words, outputs = _fill_in_other(command, form)
     else:
         raise UnknownName("command", bare(command), COMMANDS)
     form.refuse_unread()
@@ -259,3 +263,47 @@ COMMANDS: dict[str, CommandForm] = {
     "catalog": CommandForm(),
 }
 """Every command that a browser may ask for."""
+ASIDE = ("json", "help", "output")
+"""Options of other packages' commands that no form has."""
+
+
+def offered_commands() -> dict[str, dict[str, Any]]:
+    """By name, what a command says of itself and the fields of its form."""
+    return {
+        name: {
+            "help": (command.help or "").strip().partition("\n\n")[0],
+            "fields": [
+                {"name": p.name, "kind": _kind(p), "help": getattr(p, "help", "") or "", "needed": p.required}
+                for p in command.params
+                if p.name not in ASIDE
+            ],
+        }
+        for name, command in other_commands().items()
+        if any(p.name == "json" for p in command.params)
+    }
+
+
+def _kind(parameter: Any) -> str:
+    """How a form asks for a value: "source", "files", "flag" or "text"."""
+    if parameter.param_type_name == "argument":
+        return "files" if parameter.nargs == -1 else "source"
+    return "flag" if parameter.is_flag else "text"
+
+
+def _fill_in_other(name: str, asked: FormReader) -> Made:
+    """The words of a form for a command of another package."""
+    made: list[str] = []
+    for p in other_commands()[name].params:
+        kind, key = _kind(p), str(p.name)
+        if key in ASIDE:
+            continue
+        option = p.opts[0]
+        if kind == "files":
+            made += asked.files(key)
+        elif kind == "source":
+            made += [source] if (source := asked.source(key)) else []
+        elif kind == "flag":
+            made += [option] if asked.flag(key) else []
+        elif (text := asked.text(key, WORD, "a word")) is not None:
+            made += [option, text]
+    return made, []

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .unpacked_size import UnpackedSize, refusal
+from .uploads import UnpackedSize, refusal
 
 Command = Callable[[list[str], Path], int]
 """Runs a command's words and gives its exit code; progress goes into the given folder."""

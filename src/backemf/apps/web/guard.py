@@ -56,24 +56,25 @@ class Guard:
 
     def _refusal(self, scope: Any) -> tuple[int, str] | None:
         """(status, why), or None where it may pass."""
-        given = scope["headers"]
-        hosts = [value.decode("latin-1").lower() for name, value in given if name == b"host"]
+        hosts = _header_values(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self.hosts:
             return 403, f"this server answers only to its own address; {NEEDED}"
         if scope["method"] not in METHODS:
             return 405, "this server knows GET, POST, PUT and DELETE"
-        origins = [value.decode("latin-1").lower() for name, value in given if name == b"origin"]
-        if any(origin != f"http://{hosts[0]}" for origin in origins):
+        origins = _header_values(scope, b"origin")
+        if any(origin != f"http://{hosts[0]}" for origin in origins) or self._is_of_another_site(scope):
             return 403, f"this request comes from another page; {NEEDED}"
-        sites = {value for name, value in given if name == b"sec-fetch-site"}
-        if sites - {b"same-origin", b"none"} and not self._has_token(scope):
-            return 403, f"this request comes from another page; {NEEDED}"
-        headed = any(self._is(value) for name, value in given if name == HEADER)
-        if not (headed or self._has_token(scope) or self._has_cookie(given)):
+        headed = any(self._is(value) for name, value in scope["headers"] if name == HEADER)
+        if not (headed or self._has_token(scope) or self._has_cookie(scope["headers"])):
             return 403, f"this request has no valid token; {NEEDED}"
         if scope["method"] not in ("GET", "HEAD") and not headed and not origins:
             return 403, f"this request does not say which page it comes from; {NEEDED}"
         return None
+
+    def _is_of_another_site(self, scope: Any) -> bool:
+        """Whether the browser says that another site asks, and the address has no token."""
+        sites = {value for name, value in scope["headers"] if name == b"sec-fetch-site"}
+        return bool(sites - {b"same-origin", b"none"}) and not self._has_token(scope)
 
     def _is(self, value: bytes) -> bool:
         return secrets.compare_digest(value, self.token.encode())
@@ -98,6 +99,11 @@ class Guard:
                 if morsel is not None and self._is(morsel.value.encode()):
                     return True
         return False
+
+
+def _header_values(scope: Any, wanted: bytes) -> list[str]:
+    """Every value of one header, in small letters."""
+    return [value.decode("latin-1").lower() for name, value in scope["headers"] if name == wanted]
 
 
 def _with_headers(send: Any) -> Any:

@@ -14,9 +14,8 @@ from typing import Any
 from ...errors import InvalidValue, MissingValue
 from .command_lines import CommandLine
 from .fork import Bounds
-from .job_limits import JobLimits, wall
 from .workers import LOST, Workers
-from .workspace import Project, Workspace, fresh, keep, now
+from .workspace import JobLimits, Project, Workspace, fresh, keep, now, wall
 
 OVER = ("done", "failed", "stopped", "interrupted")
 """States in which a job stays."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...errors import InvalidValue, NotAvailable
-from .job_limits import JobLimits
+from .workspace import JobLimits
 
 HOST = "127.0.0.1"
 

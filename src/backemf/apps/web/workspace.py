@@ -1,4 +1,5 @@
-"""The folder in which a server keeps its work: projects, their files, and what is known of them, as JSON."""
+"""The folder in which a server keeps its work: projects, their files, and what is known of them, as JSON;
+and what a browser may ask for at most."""
 
 from __future__ import annotations
 
@@ -9,14 +10,13 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidValue, MissingValue
 from ...files import replacing
-from .job_limits import JobLimits
 
 FORMAT = 1
 ID = re.compile(r"^[0-9a-f]{12}$")
@@ -223,3 +223,45 @@ def _lock(opened: int) -> None:
 def folders(project: Project) -> Iterator[str]:
     """Folders of a project: a dataset, a model with its meshes, what was recorded."""
     yield from dict.fromkeys(name.partition("/")[0] for name in project.files if "/" in name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLimits:
+    """Bounds on uploads, commands and what they may use."""
+
+    file_bytes: int = 200 << 20
+    """Of one uploaded file."""
+    unpacked_bytes: int = 1 << 30
+    """Of what a compressed file holds."""
+    rows: int = 2_000_000
+    """Of one channel of a recording."""
+    project_bytes: int = 1 << 30
+    project_files: int = 500
+    projects: int = 500
+    body_bytes: int = 1 << 20
+    """Of any request that is no upload."""
+    upload_seconds: float = 300.0
+    body_seconds: float = 20.0
+    waiting: int = 200
+    """Commands that wait or run, of all projects."""
+    waiting_each: int = 30
+    """Of one project."""
+    memory: int = 3 << 30
+    """Address space that one command may take, beyond that of the program."""
+    quick_seconds: float = 120.0
+    """CPU time of a command that is no fit."""
+    long_seconds: float = 1800.0
+    """CPU time of a fit or a report."""
+    written_bytes: int = 512 << 20
+    """Of one file that a command writes."""
+    answer_bytes: int = 64 << 20
+    """Of what a command prints."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def wall(cpu: float) -> float:
+    """Time on the clock after which a command is ended, where its CPU time may be so long: a busy machine
+    gives a command a part of its time."""
+    return 60.0 + 4.0 * cpu

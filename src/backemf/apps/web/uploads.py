@@ -1,14 +1,89 @@
-"""How large a file becomes once it is read, found out without reading it: nobody's kilobyte becomes a
-gigabyte here."""
+"""Files of strangers: their names, as far as they can be no path, and how large each becomes once it is read,
+found out without reading it: nobody's kilobyte becomes a gigabyte here."""
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from ...errors import InvalidValue
+
+RECORDINGS = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".json",
+    ".jsonl",
+    ".npz",
+    ".npy",
+    ".mat",
+    ".parquet",
+    ".mcap",
+    ".wpilog",
+    ".yaml",
+    ".yml",
+)
+MODELS = (".xml", ".mjcf", ".urdf")
+MESHES = (".stl", ".obj", ".msh", ".png")
+OTHERS = (".toml", ".py")
+RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+"""Names that are devices on Windows."""
+MOST = 80
+"""Letters of one name."""
+DEPTH = 6
+"""Folders in one another."""
+
+
+def recordings() -> tuple[str, ...]:
+    """What the names of recordings end in, those of other packages' readers too."""
+    from ...logs.readers import READERS
+
+    others = (suffix for name in READERS.other_names for suffix in READERS[name].SUFFIXES)
+    return (*RECORDINGS, *others)
+
+
+def kinds() -> tuple[str, ...]:
+    """What an uploaded file's name may end in."""
+    return (*recordings(), *MODELS, *MESHES, *OTHERS)
+
+
+def part(given: str) -> str:
+    """One name with letters, digits, '.', '_' and '-' only, that begins with a letter or digit."""
+    kept = re.sub(r"[^A-Za-z0-9._-]+", "_", given).rstrip(".")
+    stem, dot, ending = kept.rpartition(".")
+    stem, ending = (stem, dot + ending) if dot and len(ending) <= 8 else (kept, "")
+    kept = stem.lstrip("._-")[: MOST - len(ending)] + ending
+    kept = kept if re.match(r"[A-Za-z0-9]", kept) else f"file{kept}"
+    return f"file-{kept}" if RESERVED.match(kept) else kept
+
+
+def stored_name(given: str, taken: Collection[str] = ()) -> str:
+    """The name under which an upload is kept, of a kind that backemf reads and that no other file has."""
+    last = given.replace("\\", "/").rpartition("/")[2]
+    name = part(last)
+    stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
+    if ending not in kinds():
+        wanted = ", ".join(sorted(kinds()))
+        raise InvalidValue(f"{last[:60]!r} is of a kind that is not read here; expected one of {wanted}")
+    lower = {other.lower() for other in taken}
+    name, k = f"{stem}{ending}", 2
+    while name.lower() in lower:
+        name, k = f"{stem}-{k}{ending}", k + 1
+    return name
+
+
+def stored_in(folder: str, path: str) -> str:
+    """The same for a file of an uploaded folder: `set`, `meta/info.json` -> `set/meta/info.json`."""
+    inner = [word for word in path.replace("\\", "/").split("/") if word not in ("", ".", "..")]
+    if not inner or len(inner) > DEPTH:
+        raise InvalidValue(f"{path[:60]!r} lies {len(inner)} folders deep; expected 1 to {DEPTH}")
+    return "/".join([part(folder), *(part(word) for word in inner[:-1]), stored_name(inner[-1])])
+
 
 CHUNK = 1 << 20
 COMPRESSED = 15
