@@ -97,14 +97,14 @@ def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
 
 def parameters() -> str:
     """Every quantity of the model: path, symbol, unit, range, and the functions in which it acts."""
-    from backemf.physics import bench, drive, dry, friction, gearbox, law, motor, quantity, thermal
+    from backemf.physics import bench, drive, friction, gearbox, law, motor, quantity, thermal
 
     acts = _readers()
     tables = []
     for title, modules in (
         ("Motor", (motor, thermal)),
         ("Gearbox", (gearbox,)),
-        ("Friction", (dry, friction, *_modules(friction.FRICTIONS))),
+        ("Friction", (friction, *_modules(friction.FRICTIONS))),
         ("Drive", (law, drive, *_modules(drive.DRIVES))),
         ("Bench", (bench,)),
     ):

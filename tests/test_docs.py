@@ -259,11 +259,11 @@ def test_the_gallery_shows_what_its_commands_make():
 
 
 def test_the_functions_named_beside_the_equations_exist():
-    from backemf.physics import actuator, bench, drive, dry, friction, gearbox, law, motor, thermal
+    from backemf.physics import actuator, bench, drive, friction, gearbox, law, motor, thermal
 
     rooms = {
         n: v
-        for m in (actuator, bench, drive, dry, friction, law, gearbox, motor, thermal)
+        for m in (actuator, bench, drive, friction, law, gearbox, motor, thermal)
         for n, v in vars(m).items()
         if isinstance(v, type)
     }

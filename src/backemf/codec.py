@@ -127,11 +127,9 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
         StoreError: it is something else; unknown names come with the nearest one.
     """
     given = content if type(content) is dict else {}
-    tags = ("noun",) if Noun in getattr(kind, "__mro__", ()) else ("noun", "part")
-    tag = next((key for key in tags if key in given), None)
+    tag = _find_tag(given, kind)
     if tag is None and not (type(content) is dict and dataclasses.is_dataclass(kind)):
-        keys = f"an object with the keys {', '.join(given)}" if type(content) is dict else ""
-        what = keys or {list: "a list", str: "a text"}.get(type(content), f"{content!r:.40}")
+        what = _content_words(content)
         raise StoreError(f"{where}: expected an object with the key 'part' or 'noun', got {what:.90}")
     cls: Any = kind if tag is None else _class_of(tag, given[tag], where, kind)
     values = {k: v for k, v in given.items() if k not in (tag, *getattr(cls, "also_shown", ()))}
@@ -146,6 +144,19 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
     except (BackemfError, TypeError, ValueError) as error:
         raise StoreError(f"{where}: {error}") from None
     return made
+
+
+def _find_tag(given: Mapping[str, Any], kind: Any) -> str | None:
+    """The key under which a stored object names its class, if it does."""
+    tags = ("noun",) if Noun in getattr(kind, "__mro__", ()) else ("noun", "part")
+    return next((key for key in tags if key in given), None)
+
+
+def _content_words(content: Any) -> str:
+    """What plain data is, for a message."""
+    if type(content) is dict:
+        return f"an object with the keys {', '.join(content)}"
+    return {list: "a list", str: "a text"}.get(type(content), f"{content!r:.40}")
 
 
 def _class_of(tag: str, given: Any, where: str, kind: Any) -> Any:
@@ -190,31 +201,51 @@ def _value(kind: Any, x: Any, where: str) -> Any:
     """A field's value from plain data, of the kind that its annotation says."""
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        if x is None and types.NoneType in inside:
-            return None
-        return _value(next((k for k in inside if _fits(k, x)), inside[0]), x, where)
+        return _union_value(inside, x, where)
     if kind is Any:
         return x
     if dataclasses.is_dataclass(kind):
         return load(x, where, kind)
     origin = origin or kind
     if origin in _MAPPINGS and type(x) is dict:
-        key, value = inside or (str, Any)
-        split = typing.get_origin(key) is tuple or typing.get_origin(key) in (typing.Union, types.UnionType)
-        return {tuple(k.split(", ")) if split else k: _value(value, v, f"{where}, {k}") for k, v in x.items()}
+        return _mapping_value(inside, x, where)
     if origin is np.ndarray and type(x) is list:
-        try:
-            return np.array(x, float)
-        except (TypeError, ValueError):
-            raise StoreError(f"{where}: expected an array of numbers") from None
+        return _array_value(x, where)
     if origin in _LISTS and type(x) is list:
-        kinds = [inside[0]] * len(x) if len(inside) != len(x) or Ellipsis in inside else inside
-        return tuple(_value(k, v, f"{where} {i}") for i, (k, v) in enumerate(zip(kinds, x, strict=True)))
+        return _list_value(inside, x, where)
     if origin is float and x is None:
         return math.nan
     if not _fits(kind, x):
         raise StoreError(f"{where} is {x!r:.40}; expected {_kind_words(kind)}")
     return float(x) if origin is float else x
+
+
+def _union_value(kinds: Sequence[Any], x: Any, where: str) -> Any:
+    """A value of the first of several kinds that fits."""
+    if x is None and types.NoneType in kinds:
+        return None
+    return _value(next((k for k in kinds if _fits(k, x)), kinds[0]), x, where)
+
+
+def _mapping_value(kinds: Sequence[Any], x: Mapping[str, Any], where: str) -> dict[Any, Any]:
+    """A mapping; keys of several names are written with commas between them."""
+    key, value = kinds or (str, Any)
+    split = typing.get_origin(key) in (tuple, typing.Union, types.UnionType)
+    return {tuple(k.split(", ")) if split else k: _value(value, v, f"{where}, {k}") for k, v in x.items()}
+
+
+def _array_value(x: list[Any], where: str) -> np.ndarray:
+    """An array of numbers."""
+    try:
+        return np.array(x, float)
+    except (TypeError, ValueError):
+        raise StoreError(f"{where}: expected an array of numbers") from None
+
+
+def _list_value(kinds: Sequence[Any], x: list[Any], where: str) -> tuple[Any, ...]:
+    """A tuple, of one kind for all its items or of one for each."""
+    each = [kinds[0]] * len(x) if len(kinds) != len(x) or Ellipsis in kinds else kinds
+    return tuple(_value(k, v, f"{where} {i}") for i, (k, v) in enumerate(zip(each, x, strict=True)))
 
 
 def _fits(kind: Any, x: Any) -> bool:

@@ -9,8 +9,20 @@ from types import SimpleNamespace
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.physics.dry import M3, M4, M5, M6, Coulomb, Stribeck, TorqueProportional, Viscous, fading
-from backemf.physics.friction import FRICTIONS, Dahl, LuGre
+from backemf.physics.friction import (
+    FRICTIONS,
+    M3,
+    M4,
+    M5,
+    M6,
+    Coulomb,
+    Dahl,
+    LuGre,
+    Stribeck,
+    TorqueProportional,
+    Viscous,
+    fading,
+)
 
 BASE = {"coulomb": 0.2, "static": 0.5, "stribeck_velocity": 0.4}
 SHARES = {"load_motor": 0.1, "load_external": 0.2, "load_motor_stribeck": 0.3, "load_external_stribeck": 0.4}

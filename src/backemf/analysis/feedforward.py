@@ -233,18 +233,15 @@ def load(
 ) -> Load:
     """The load behind gains that were measured: the reverse of `gains`."""
     _check_known(control, mechanism)
-    units, linear = _units(control, mechanism), mechanism in LINEAR
-    r = positive(radius, "m", "radius")
-    if linear:
-        r = require(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
-    at, rotors = gear_motors(actuator, ratio / r if linear and r is not None else ratio, n_motors)
+    units = _units(control, mechanism)
+    rotor_ratio, lever = _ratio_and_lever(mechanism, ratio, radius)
+    at, rotors = gear_motors(actuator, rotor_ratio, n_motors)
     v, a = si(kV, units["kV"], "kV"), positive(kA, units["kA"], "kA")
     s, g = si(kS, units["kS"], "kS"), si(kG, units["kG"], "kG")
     measured = Feedforward(s or 0.0, v or 0.0, a or 0.0)
     volts = control == "voltage"
     back = at.behind_voltage(measured) if volts else at.behind_current(measured)
     weight = None if g is None else g * (at.torque_per_volt if volts else at.K_t)
-    lever = 1.0 if linear else r
     return Load(
         inertia=back.inertia,
         load_inertia=_rest(back.inertia, rotors),
@@ -256,13 +253,24 @@ def load(
         assumptions=tuple(_assumptions(actuator, control, rotors)),
         lost=("gravity: no kG is given",) if kG is None and mechanism in ("arm", "elevator") else (),
         findings=tuple(_odd(measured, back, at, rotors, volts)),
-        unit_changes={
-            n: linear_unit(f.metadata["unit"])
-            for n, f in Load.__dataclass_fields__.items()
-            if linear and "unit" in f.metadata
-        },
+        unit_changes=_linear_load_units() if mechanism in LINEAR else {},
         formulas={} if volts else _BEHIND_CURRENT,
     )
+
+
+def _ratio_and_lever(mechanism: str, ratio: float, radius: float | str | None) -> tuple[float, float | None]:
+    """(rotor radians per radian or metre of the output, the lever of the weight: 1 on a linear axis)."""
+    r = positive(radius, "m", "radius")
+    if mechanism not in LINEAR:
+        return ratio, r
+    r = require(r, "radius", f"the drum or wheel of {_a(mechanism)} turns metres into its rotation")
+    return ratio / r, 1.0
+
+
+def _linear_load_units() -> dict[str, str]:
+    """The units of a load that moves in metres, by its fields."""
+    fields = Load.__dataclass_fields__.items()
+    return {n: linear_unit(f.metadata["unit"]) for n, f in fields if "unit" in f.metadata}
 
 
 def _rest(whole: float, part: float) -> float:

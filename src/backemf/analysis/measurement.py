@@ -210,17 +210,26 @@ def through(function: Callable[..., float], *numbers: Measurement, covariance: A
     """
     x = np.array([m.value for m in numbers], float)
     slopes = _slopes(function, x, [m.error or 0.0 for m in numbers])
-    n = 0 if covariance is None else len(covariance)
-    C = np.zeros((0, 0)) if covariance is None else np.asarray(covariance)
     with np.errstate(all="ignore"):
-        parts = [(np.float64(slopes[:n] @ C @ slopes[:n]), numbers[0])] if n else []
-        parts += [(np.square(slopes[k] * (numbers[k].error or 0.0)), numbers[k]) for k in range(n, len(x))]
+        parts = _variance_parts(slopes, numbers, covariance)
         far = np.sqrt(np.sum([part * m.factor**2 for part, m in parts]))
         variance, value = np.sum([part for part, _ in parts]), np.float64(function(*x))
     if not np.isfinite([value, variance, far]).all():
         raise InvalidValue("the readings give no finite answer; expected ones of ordinary size, in SI")
     spares = [m.spare for part, m in parts if m.spare is not None and (part > 0 or m.spare == 0)]
     return Through(float(value), float(variance), float(far), min(spares) if spares else None)
+
+
+def _variance_parts(
+    slopes: np.ndarray, numbers: Sequence[Measurement], covariance: Any
+) -> list[tuple[np.floating, Measurement]]:
+    """What each number adds to a function's variance; those of one regression together, as its first."""
+    n = 0 if covariance is None else len(covariance)
+    parts: list[tuple[np.floating, Measurement]] = []
+    if n:
+        parts.append((np.float64(slopes[:n] @ np.asarray(covariance) @ slopes[:n]), numbers[0]))
+    parts += [(np.square(slopes[k] * (m.error or 0.0)), m) for k, m in enumerate(numbers) if k >= n]
+    return parts
 
 
 def _slopes(function: Callable[..., float], x: np.ndarray, errors: Sequence[float]) -> np.ndarray:

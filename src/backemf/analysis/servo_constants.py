@@ -235,22 +235,14 @@ def gain(
     H = drive.duty_per_count.get(of) if H is None else H
     per_duty = drive.supply
     given = {"register": register, "duty": duty, "volts": volts, "amperes": amperes, "torque": torque}
-    given = {name: value for name, value in given.items() if value is not None}
-    if len(given) > 1:
-        raise InvalidValue(f"{' and '.join(given)} are given; expected one of them: it makes the others")
-    name, text = next(iter(given.items()), (None, None))
+    name, text = _find_given(given)
     eta = actuator.gearbox.efficiency or 1.0
     if name is None:
         k = _own_gain(actuator, of)
     else:
         x = require(positive(text, units[name], name, zero=True), name, "give it as a number")
         _check_counts(name, x, of, H, per_duty, units["duty"])
-        volts_each = {
-            "register": (H or 0.0) * (per_duty or 0.0),
-            "duty": per_duty or 0.0,
-            "volts": 1.0,
-            "amperes": at.R,
-        }
+        volts_each = _volts_by_unit(H or 0.0, per_duty or 0.0, at.R)
         k = x / (eta * at.torque_per_volt) if name == "torque" else volts_each[name] * x
     as_duty = None if per_duty is None else k / per_duty
     counts = None if H is None or as_duty is None else as_duty / H
@@ -268,6 +260,19 @@ def gain(
         symbols={"register": LETTERS[of]},
         formulas={} if of == "proportional" else _formulas(LETTERS[of]),
     )
+
+
+def _find_given(by_unit: Mapping[str, float | str | None]) -> tuple[str, float | str] | tuple[None, None]:
+    """The one unit that a gain is given in, with its number; (None, None) where there is none."""
+    given = {name: value for name, value in by_unit.items() if value is not None}
+    if len(given) > 1:
+        raise InvalidValue(f"{' and '.join(given)} are given; expected one of them: it makes the others")
+    return next(iter(given.items()), (None, None))
+
+
+def _volts_by_unit(per_count: float, supply: float, resistance: float) -> dict[str, float]:
+    """The volts that one of each unit of a gain makes; the gears have a part in those of a torque."""
+    return {"register": per_count * supply, "duty": supply, "volts": 1.0, "amperes": resistance}
 
 
 def _check_counts(
@@ -439,19 +444,9 @@ def servo(
     for name in given:
         if name not in SYMBOLS:
             raise UnknownName("sheet number", name, SYMBOLS)
-    if actuator is not None:
-        at, most = line(actuator), actuator.drive.ceiling({})
-        loop, eta = torque_loop(actuator), actuator.gearbox.efficiency
-        if gain is None and loop is not None and loop.stiffness > 0:
-            gain = loop.stiffness / at.torque_per_volt
-        at = at._replace(K_t=(eta or 1.0) * at.K_t)  # K_m is what reaches the output
-        known, formulas, lost = None, _OF_SOURCE, (*LOST, *_beside(loop))
-        said = () if eta is None else (f"driving, the gears pass eta = {spelled(eta)} of the torque",)
-    else:
-        known = constants(**given)
-        formulas = {k: v for k, v in known.formulas.items() if k in _OF_SOURCE}
-        said, lost, at = known.assumptions, LOST, _line(known)
-        most = None if known.voltage is None else duty_limit * known.voltage
+    source = _from_sheet(constants(**given), duty_limit) if actuator is None else _from_actuator(actuator)
+    at, known = source.line, source.known
+    gain = source.gain if gain is None else gain
     if gain is None:
         raise MissingValue(
             "volts_per_radian is missing, the voltage of the controller for an error; expected such as"
@@ -459,7 +454,7 @@ def servo(
         )
     motor = {"torque_constant": at.K_t, "back_emf_constant": at.K_e, "resistance": at.R}
     model = servo_actuator(**motor, volts_per_degree=gain * math.radians(1.0))
-    full = None if most is None else at._replace(V=float(most))
+    full = None if source.most is None else at._replace(V=float(source.most))
     return ServoModel(
         torque_constant=at.K_t,
         back_emf_constant=at.K_e,
@@ -476,12 +471,55 @@ def servo(
         assumptions=(
             "the controller is proportional alone, and its error is that of the output",
             "the inductance is small: the current follows the voltage at once",
-            *said,
+            *source.assumptions,
         ),
-        lost=lost,
+        lost=source.lost,
         findings=() if known is None else (*known.findings, *_beyond(known, full)),
         given=_given_names(known, volts_per_radian),
-        formulas=formulas,
+        formulas=source.formulas,
+    )
+
+
+class _ServoSource(NamedTuple):
+    """What a servo's model is made of, at the output."""
+
+    line: Line
+    most: Any
+    """The largest voltage [V]; None where it is not known."""
+    gain: float | None
+    """Of the actuator's own controller [V/rad]."""
+    known: Constants | None
+    """The numbers on its sheet."""
+    formulas: Mapping[str, str]
+    assumptions: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def _from_actuator(actuator: Actuator) -> _ServoSource:
+    """What an actuator says of its servo; its torque constant is what reaches the output."""
+    at, loop, eta = line(actuator), torque_loop(actuator), actuator.gearbox.efficiency
+    own = loop.stiffness / at.torque_per_volt if loop is not None and loop.stiffness > 0 else None
+    return _ServoSource(
+        line=at._replace(K_t=(eta or 1.0) * at.K_t),
+        most=actuator.drive.ceiling({}),
+        gain=own,
+        known=None,
+        formulas=_OF_SOURCE,
+        assumptions=() if eta is None else (f"driving, the gears pass eta = {spelled(eta)} of the torque",),
+        lost=(*LOST, *_beside(loop)),
+    )
+
+
+def _from_sheet(known: Constants, duty_limit: float) -> _ServoSource:
+    """What the numbers on a sheet say of a servo."""
+    return _ServoSource(
+        line=_line(known),
+        most=None if known.voltage is None else duty_limit * known.voltage,
+        gain=None,
+        known=known,
+        formulas={k: v for k, v in known.formulas.items() if k in _OF_SOURCE},
+        assumptions=known.assumptions,
+        lost=LOST,
     )
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
-from ..logs.log import Log
-from ..logs.start import bench_of, noise_of
+from ..logs.log import Log, bench_of, noise_of
 from ..physics.actuator import Actuator, Loads, inertias, resistance
 from ..physics.steady import Line, coasting_speed, iron_drag
 from ..physics.thermal import Thermal

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..logs.log import Log
-from ..logs.start import bench_of
+from ..logs.log import Log, bench_of
 from ..physics.actuator import Actuator
 from ..physics.bench import BENCH_TRAITS, Bench
 from ..physics.quantity import parameters, present

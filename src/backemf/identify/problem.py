@@ -15,8 +15,7 @@ from ..engine.rows import DELAY, PAIRS, Batch, Delay, HeldInputs, Observer, Rese
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
-from ..logs.log import Log, Signal
-from ..logs.start import bench_of, noise_of, restarts_of, start_of, targets
+from ..logs.log import Log, Signal, bench_of, noise_of, restarts_of, start_of, targets
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..physics.drive import Servo

@@ -4,7 +4,7 @@ logs of a robot from arrays: a matrix or a table of columns by joint for each si
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -159,18 +159,14 @@ def split_joints(recordings: Sequence[Recording], robot: Robot, origins: Sequenc
 
 
 def _split_group(name: str, group: Sequence[Recording], robot: Robot, origins: Sequence[Origin]) -> Whole:
-    unwanted = {o.channel for o in origins if o.signal == NONE}
-    single = {r.joint: r for r in group if r.joint and r.joint not in unwanted}
+    """One recording of a robot from those of single joints and those of several."""
+    single = _single_joints(group, origins)
     shared = [r for r in group if not r.joint]
     found = joint_matching.match(single, robot, origins)
     strange = [joint for joint in single if joint not in found]
     parts = {mine: single[joint] for joint, mine in found.items()}
     left, numbered = _split_rest(shared, parts, robot, origins, alone=not single)
-    ordered = {
-        joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
-        for joint in robot.names
-        if joint in parts
-    }
+    ordered = _order_parts(name, parts, robot)
     if single and (not found or (strange and len(ordered) < len(robot.names))):
         raise ReadError(joint_matching.mismatch_words([*single], robot, found))
     seen, findings = joint_matching.assign_commands(ordered, origins)
@@ -185,6 +181,21 @@ def _split_group(name: str, group: Sequence[Recording], robot: Robot, origins: S
         left=(*left, *strange),
         numbered=numbered,
     )
+
+
+def _single_joints(group: Sequence[Recording], origins: Sequence[Origin]) -> dict[str, Recording]:
+    """Recordings of a single joint, by its name there, without those that are not wanted."""
+    unwanted = {o.channel for o in origins if o.signal == NONE}
+    return {r.joint: r for r in group if r.joint and r.joint not in unwanted}
+
+
+def _order_parts(name: str, parts: Mapping[str, Recording], robot: Robot) -> dict[str, Recording]:
+    """The recording of each joint in the robot's order, named after the whole and with one clock."""
+    return {
+        joint: replace(parts[joint], name=f"{name}/{joint}", channels=_one_clock(parts[joint].channels))
+        for joint in robot.names
+        if joint in parts
+    }
 
 
 def _split_rest(
@@ -237,13 +248,18 @@ def split(
     named = {joint for joint, _ in owners.values()}
     own = {joint: _own_channels(recording, joint, owners) for joint in robot.names if joint in named}
     if alone:
-        missing = [j for j in robot.names if j not in own]
-        if not own or any(joint_matching.nearest(f, missing) for f in fronts):
-            found = {j: j for j in own}
-            raise ReadError(joint_matching.mismatch_words([*found, *fronts], robot, found))
+        _check_fronts(fronts, own, robot)
         own = _with_position(own, recording, origins)
     parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
     return parts, left, by_number and bool(named - {""})
+
+
+def _check_fronts(fronts: Sequence[str], own: Collection[str], robot: Robot) -> None:
+    """An error where no joint has channels, or a name is nearly that of a joint without any."""
+    missing = [j for j in robot.names if j not in own]
+    if not own or any(joint_matching.nearest(f, missing) for f in fronts):
+        found = {j: j for j in own}
+        raise ReadError(joint_matching.mismatch_words([*found, *fronts], robot, found))
 
 
 def _with_position(
@@ -425,16 +441,21 @@ def of_robot(
     made = {}
     for joint, own in known.items():
         clock = clocks[joint] if clocks else np.asarray(time, float)
-        try:
-            every = {signal: Signal(time=clock, values=values) for signal, values in own.items()}
-        except SignalError as error:
-            raise SignalError(f"{name}, {joint}: {error}") from None
+        every = _joint_signals(f"{name}, {joint}", clock, own)
         motion = robot.joint(joint).motion
         made[joint] = Log(name=joint, signals=every, motion=motion, settings=settings or {})
     log = together(robot, Whole(name=name, source=""), made)
     by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
     joint_plausibility.check(log, robot, by_place)
     return log
+
+
+def _joint_signals(where: str, clock: Any, own: Mapping[str, np.ndarray]) -> dict[str, Signal]:
+    """A joint's signals on its clock; errors say where."""
+    try:
+        return {signal: Signal(time=clock, values=values) for signal, values in own.items()}
+    except SignalError as error:
+        raise SignalError(f"{where}: {error}") from None
 
 
 def _columns(

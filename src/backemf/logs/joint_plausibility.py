@@ -43,15 +43,23 @@ def unfold_shares(logs: Sequence[Log]) -> list[Log]:
     robots = {id(log.robot): log.robot for log in logs if log.robot is not None}
     for robot in robots.values():
         mine = [k for k, log in enumerate(made) if log.robot is robot]
-        every = {j.name: [made[k].joints[j.name] for k in mine if _has(made[k], j)] for j in robot.joints}
-        steps = {name: _median([grain(log["position"]) for log in own]) for name, own in every.items()}
-        for joint in robot.joints:
-            like = [steps[j] for j in robot.groups[joint.group] if j != joint.name]
-            share = _share(joint, every[joint.name], steps[joint.name], _median(like))
-            if share is not None:
-                for k in mine:
-                    made[k] = _with_joint_in_radians(made[k], joint, *share)
+        for joint, scale, said in _find_shares([made[k] for k in mine], robot):
+            for k in mine:
+                made[k] = _with_joint_in_radians(made[k], joint, scale, said)
     return made
+
+
+def _find_shares(logs: Sequence[Log], robot: Robot) -> list[tuple[Joint, float, Finding]]:
+    """Joints of one robot's logs that are shares of their range, with their scale and what to say of it."""
+    every = {j.name: [log.joints[j.name] for log in logs if _has(log, j)] for j in robot.joints}
+    steps = {name: _median([grain(log["position"]) for log in own]) for name, own in every.items()}
+    shares = []
+    for joint in robot.joints:
+        like = [steps[j] for j in robot.groups[joint.group] if j != joint.name]
+        share = _share(joint, every[joint.name], steps[joint.name], _median(like))
+        if share is not None:
+            shares.append((joint, *share))
+    return shares
 
 
 def _with_joint_in_radians(log: Log, joint: Joint, scale: float, said: Finding) -> Log:

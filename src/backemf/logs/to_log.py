@@ -278,13 +278,8 @@ class _Work:
             self.zero.append(channel.name)
             return None
         time, keep = self._clock(origin, channel)
-        if len(raw) != len(keep):
-            raise ReadError(
-                f"channel {origin.channel!r} has {len(raw)} values, but its time has {len(keep)}; "
-                f"say where its own times are: {origin.signal}={origin.channel}@NAME"
-            )
-        si = linear_unit(UNITS[origin.signal]) if self.motion == "linear" else UNITS[origin.signal]
-        scale = names.to_si(origin.unit, origin.signal, origin.signal)[0] if origin.unit else 1.0
+        _check_length(origin, len(raw), len(keep))
+        si, scale = self._unit_and_scale(origin)
         self._say(origin, origin.unit or si)
         values = _to_si(raw, origin, scale)
         if not keep.all():  # otherwise a large log is not copied
@@ -302,6 +297,11 @@ class _Work:
         if origin.signal == "enabled":
             values = (values != 0).astype(float)
         return Signal(time=time, values=values)
+
+    def _unit_and_scale(self, origin: Origin) -> tuple[str, float]:
+        """(the SI unit of a signal, what one of the channel's unit is in it)."""
+        si = linear_unit(UNITS[origin.signal]) if self.motion == "linear" else UNITS[origin.signal]
+        return si, names.to_si(origin.unit, origin.signal, origin.signal)[0] if origin.unit else 1.0
 
     def _say_empty(self, origin: Origin, finite: np.ndarray) -> None:
         n = int((~finite).sum())
@@ -359,6 +359,15 @@ class _Work:
             text = f"torque is off for {share:.0f} % of the samples, first at {first:.4g} s"
             remedy = "nothing: the motor is simulated as switched off there"
             self._note("torque_off", text, remedy, share=share, first=first)
+
+
+def _check_length(origin: Origin, values: int, times: int) -> None:
+    """An error where a channel has not as many values as its clock has times."""
+    if values != times:
+        raise ReadError(
+            f"channel {origin.channel!r} has {values} values, but its time has {times}; "
+            f"say where its own times are: {origin.signal}={origin.channel}@NAME"
+        )
 
 
 def _is_zero(raw: np.ndarray) -> bool:

@@ -125,15 +125,22 @@ class Actuator(q_.Part):
         start.update(given)
         if self.gearbox.backlash is not None and "rotor_position" not in given:
             start["rotor_position"] = start["position"]
-        if self.drive.slew is not None and "setpoint" not in given and self.drive.error_of == "position":
-            start["setpoint"] = start["position"]
-        if self.drive.setpoint_lag is not None and "lagged_setpoint" not in given:
-            before = start.get("setpoint", start["position"])
-            known = self.drive.target in (asked or {})
-            start["lagged_setpoint"] = self.drive.setpoint(asked, before, 0.0) if asked and known else before
+        self._start_setpoints(start, given, asked)
         memory = self.drive.memory_at_start(start["velocity"])
         start.update({name: x for name, x in memory.items() if name not in given})
         return start
+
+    def _start_setpoints(
+        self, start: dict[str, float], given: Mapping[str, float], asked: Inputs | None
+    ) -> None:
+        """Put what the drive follows at first into a state, where it is not given."""
+        drive = self.drive
+        if drive.slew is not None and "setpoint" not in given and drive.error_of == "position":
+            start["setpoint"] = start["position"]
+        if drive.setpoint_lag is not None and "lagged_setpoint" not in given:
+            before = start.get("setpoint", start["position"])
+            known = drive.target in (asked or {})
+            start["lagged_setpoint"] = drive.setpoint(asked, before, 0.0) if asked and known else before
 
     def at_ratio(self, ratio: float = 1.0) -> Actuator:
         """The same at the output, written for gears of another ratio: its motors as one, turned into a slower

@@ -1,6 +1,12 @@
-"""Friction at the output: the dry laws from dry.py, and contacts that bend before they slip.
+"""Friction at the output: dry, from viscous drag and Coulomb's level to M6, whose level follows what the
+gears carry; and by contacts that bend before they slip.
 
-Dahl, LuGre and Maxwell-slip hold a joint by bristles: springs that follow the motion until they slip.
+A friction says how much torque it takes to move in a direction (`level`) and how speed adds to it (`drag`).
+Sticking itself is decided by the time step. Dahl, LuGre and Maxwell-slip hold a joint by bristles: springs
+that follow the motion until they slip.
+
+Symbols: s = exp(-|w / w_s|^gamma) is 1 at rest and 0 at speed; t_m is the motor's torque at the output, t_e
+every other torque on the joint except friction (gravity, springs).
 """
 
 from __future__ import annotations
@@ -10,21 +16,264 @@ from typing import Any, ClassVar
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..registry import Registry
-from .dry import (
-    M3 as M3,
-    M4 as M4,
-    M5 as M5,
-    M6 as M6,
-    STROKE,
-    Bent,
-    Coulomb as Coulomb,
-    Stribeck as Stribeck,
-    TorqueProportional as TorqueProportional,
-    Viscous as Viscous,
-    fading,
-)
-from .maths import Scalar, clip, expm1, mean_decay, minimum, side, where
-from .quantity import check_derived, part, quantity
+from .maths import Scalar, absolute, clip, exp, expm1, mean_decay, minimum, power, side, where
+from .quantity import Part, check_derived, part, quantity
+
+Bent = tuple[Scalar, ...]
+"""Deflections of the bristles, in the order of their states."""
+STROKE = 2e-3
+"""Radians that a servo's gears bend before they slip, for starts."""
+
+
+@part
+class Viscous(Part):
+    """Drag that grows with speed and nothing else: (B_1 + B_2 |w| + B_3 w^2) w.
+    The base of every other friction."""
+
+    path: ClassVar[str] = "friction"
+    dry: ClassVar[bool] = False
+    """Whether it can hold a joint at rest."""
+    bristles: ClassVar[tuple[str, ...]] = ()
+    """States of contacts that bend before they slip, instead of sticking at once."""
+    loaded: ClassVar[bool] = False
+    """Whether its level grows with the torque the gears carry, in place of a gearbox efficiency."""
+
+    viscous: float = quantity(
+        "N m s/rad", "B_1", default=0.0, least=0, start=lambda size: 2e-3 * size.torque / size.speed
+    )
+    viscous_quadratic: float | None = quantity("N m s^2/rad^2", "B_2", default=None, least=0)
+    viscous_cubic: float | None = quantity("N m s^3/rad^3", "B_3", default=None, least=0)
+    asymmetry: float | None = quantity("1", "a", default=None, least=-1, most=1, signed=1.0)
+    """Dry friction is (1 + a) times its level in the positive direction and (1 - a) times in the negative
+    one."""
+    offset: float | None = quantity("N m", "tau_off", default=None, signed=1.0)
+    """A constant torque on the joint that friction is measured around, such as a hose or a cable pulling."""
+
+    def drag(self, w: Scalar) -> Scalar:
+        """Torque that grows with speed; it opposes w."""
+        total = self.viscous
+        if self.viscous_quadratic is not None:
+            total = total + self.viscous_quadratic * absolute(w)
+        if self.viscous_cubic is not None:
+            total = total + self.viscous_cubic * w * w
+        return total * w
+
+    def stribeck(self, w: Scalar) -> Scalar:
+        """How much of the extra friction at rest is left at speed w."""
+        return 0.0
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        """Dry torque against motion in a direction (+1 or -1); never negative."""
+        return 0.0
+
+    @property
+    def bristle(self) -> bool:
+        """Whether its contact bends before it slips."""
+        return bool(self.bristles)
+
+    @property
+    def name(self) -> str:
+        """Its name in the table of frictions."""
+        return FRICTIONS.name_of(type(self))
+
+    @property
+    def moving(self) -> Scalar:
+        """Dry torque of an unloaded joint at speed [N m]."""
+        return 0.0
+
+    @property
+    def breakaway(self) -> Scalar:
+        """Dry torque that sets an unloaded joint in motion [N m]."""
+        return self.moving
+
+    @property
+    def fades_at(self) -> float | None:
+        """Speed around which the extra friction at rest fades [rad/s]; None where there is none."""
+        return None
+
+    @property
+    def passive_limit(self) -> float | None:
+        """The micro-damping from which bristles can feed energy into the joint [N m s/rad]; None: never."""
+        return None
+
+    @property
+    def drag_terms(self) -> dict[str, Any]:
+        """The numbers of `drag`, by field."""
+        return {
+            "viscous": self.viscous,
+            "viscous_quadratic": self.viscous_quadratic,
+            "viscous_cubic": self.viscous_cubic,
+        }
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre | None:
+        """Its bristle as a plain LuGre with these levels and drag; None where it has no bristle."""
+        return None
+
+    def sided(self, level: Scalar, direction: Scalar) -> Scalar:
+        return level if self.asymmetry is None else level * (1.0 + self.asymmetry * direction)
+
+    def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
+        """(deflections of the bristles after h seconds at mean velocity w and slip level g, mean torque)."""
+        raise NotImplementedError
+
+    def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """(torque of the bent bristles, their stiffness, their micro-damping at speed w)."""
+        raise NotImplementedError
+
+    def bent(self, z: Bent) -> Scalar:
+        """Energy in the bent bristles [J]."""
+        return 0.0
+
+    def findings(self) -> list[Finding]:
+        return []
+
+
+@part
+class Coulomb(Viscous):
+    """M1: a constant level tau_c, plus drag."""
+
+    dry: ClassVar[bool] = True
+
+    coulomb: float = quantity("N m", "tau_c", least=0, start=lambda size: size.dry)
+
+    @property
+    def moving(self) -> Scalar:
+        return self.coulomb
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb, direction)
+
+
+@part
+class Stribeck(Coulomb):
+    """M2: tau_c + (tau_s - tau_c) s, more at rest than in motion."""
+
+    static: float = quantity("N m", "tau_s", least=0, over="coulomb", start=lambda size: 1.6 * size.dry)
+    """Torque that sets a resting joint in motion; at least the Coulomb torque."""
+    stribeck_velocity: float = quantity(
+        "rad/s", "w_s", above=0, start=lambda size: 0.1 * size.speed, within=30.0
+    )
+    stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0, within=4.0)
+    """Absent: 2."""
+
+    def check(self) -> None:
+        if self.static < self.coulomb:
+            raise InvalidValue(
+                f"friction.static is {self.static:g} N m, below friction.coulomb, {self.coulomb:g} N m; "
+                "friction at rest cannot be less than in motion: expected static >= coulomb"
+            )
+
+    @property
+    def breakaway(self) -> Scalar:
+        return self.static
+
+    @property
+    def fades_at(self) -> float | None:
+        return self.stribeck_velocity
+
+    def stribeck(self, w: Scalar) -> Scalar:
+        return fading(w, self.stribeck_velocity, self.stribeck_exponent)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb + (self.static - self.coulomb) * s, direction)
+
+
+@part
+class TorqueProportional(Coulomb):
+    """A gear's loss proportional to the motor's torque,
+    with a share of its own when the load drives the motor."""
+
+    loaded: ClassVar[bool] = True
+
+    load_driving: float = quantity("1", "c_d", least=0, most=1, start=lambda size: size.lost)
+    """Share of the motor's torque lost while it drives the joint: 1 - efficiency."""
+    load_back_driving: float = quantity("1", "c_b", least=0, start=lambda size: size.lost)
+    """Share lost while the joint moves against the motor's torque: 1 / efficiency - 1."""
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        share = where(t_m * direction > 0, self.load_driving, self.load_back_driving)
+        return self.sided(self.coulomb + share * absolute(t_m), direction)
+
+
+@part
+class M3(Coulomb):
+    """Level grows with the torque the gears carry: tau_c + K_l |t_m - t_e|."""
+
+    loaded: ClassVar[bool] = True
+
+    load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        return self.sided(self.coulomb + self.load * absolute(t_m - t_e), direction)
+
+
+@part
+class M4(Stribeck):
+    """M3 with more friction at rest: tau_c + K_l |t_m - t_e| + s (tau_s - tau_c + K_ls |t_m - t_e|)."""
+
+    loaded: ClassVar[bool] = True
+
+    load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
+    load_stribeck: float = quantity("1", "K_ls", least=0, start=lambda size: 0.15 * size.lost)
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        carried = absolute(t_m - t_e)
+        moving = self.coulomb + self.load * carried
+        return self.sided(moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction)
+
+
+@part
+class M5(Stribeck):
+    """M4 with shares of their own for motor and load: tau_c + |K_m t_m - K_e t_e| + s (tau_s - tau_c + |K_ms
+    t_m - K_es t_e|)."""
+
+    loaded: ClassVar[bool] = True
+
+    stribeck_exponent: float | None = quantity(
+        "1", "gamma", default=None, above=0, start=lambda size: 1.2, within=4.0
+    )
+    load_motor: float = quantity("1", "K_m", least=0, start=lambda size: 0.4 * size.lost)
+    load_external: float = quantity("1", "K_e", least=0, start=lambda size: 0.2 * size.lost)
+    load_motor_stribeck: float = quantity("1", "K_ms", least=0, start=lambda size: 0.3 * size.lost)
+    load_external_stribeck: float = quantity("1", "K_es", least=0, start=lambda size: 0.2 * size.lost)
+
+    def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
+        """What is added at rest, times s."""
+        return (
+            self.static
+            - self.coulomb
+            + absolute(self.load_motor_stribeck * t_m - self.load_external_stribeck * t_e)
+        )
+
+    def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        moving = self.coulomb + absolute(self.load_motor * t_m - self.load_external * t_e)
+        return self.sided(moving + s * self.at_rest(t_m, t_e), direction)
+
+
+@part
+class M6(M5):
+    """M5 plus s Q where motor and load oppose each other:
+    Q = K_eq t_e^2 if |t_m| > |t_e|, else K_mq t_m^2."""
+
+    load_motor_quadratic: float = quantity("1/(N m)", "K_mq", least=0, start=lambda size: 0.02 / size.torque)
+    load_external_quadratic: float = quantity(
+        "1/(N m)", "K_eq", least=0, start=lambda size: 0.02 / size.torque
+    )
+
+    def at_rest(self, t_m: Scalar, t_e: Scalar) -> Scalar:
+        q = where(
+            absolute(t_m) > absolute(t_e),
+            self.load_external_quadratic * t_e * t_e,
+            self.load_motor_quadratic * t_m * t_m,
+        )
+        opposed = t_m * t_e < 0
+        return M5.at_rest(self, t_m, t_e) + where(opposed, q, 0.0)
+
+
+def fading(w: Scalar, scale: Scalar, exponent: Scalar | None) -> Scalar:
+    """exp(-|w / scale|^exponent); an absent exponent is 2."""
+    x = absolute(w) / scale
+    return exp(-(x * x)) if exponent is None else exp(-power(x, exponent))
 
 
 class Bristle:

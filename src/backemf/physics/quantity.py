@@ -111,14 +111,19 @@ def _read_tolerances(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     if not texts or "tolerances" not in {f.name for f in dataclasses.fields(cls)}:
         return given
-    from ..units import parse
-
-    units = {f.name: f.metadata["unit"] for f in dataclasses.fields(cls) if "unit" in f.metadata}
-    read = {n: parse(text, units[n], f"{cls.path}.{n}") for n, text in texts.items() if n in units}
+    read = _parse_texts(cls, texts)
     stated = {n: one.half for n, one in read.items() if "+-" in texts[n] or "\u00b1" in texts[n]}
     if stated:
         given = {**given, "tolerances": {**(given.get("tolerances") or {}), **stated}}
     return {**given, **{n: one.value for n, one in read.items()}}
+
+
+def _parse_texts(cls: Any, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Texts of a part's quantities as numbers in its units, with what they state of their tolerance."""
+    from ..units import parse
+
+    units = {f.name: f.metadata["unit"] for f in dataclasses.fields(cls) if "unit" in f.metadata}
+    return {n: parse(text, units[n], f"{cls.path}.{n}") for n, text in texts.items() if n in units}
 
 
 class Part:

@@ -64,8 +64,7 @@ def read(text: str, unit: str = "") -> Command:
     _replace_period(name, given, values)
     if given.keys() & set(ends):
         values |= _shape(name, given, values, valid)
-    for key in (f.name for f in fields.values() if f.default is dataclasses.MISSING):
-        _require(values, key, name, valid)
+    _require_all(values, kind, name, valid)
     if "seed" in values and values["seed"] == round(values["seed"]):
         values["seed"] = int(values["seed"])
     return kind(unit=unit, **values)
@@ -96,6 +95,12 @@ def _require(values: Mapping[str, Any], key: str, name: str, valid: list[str]) -
         also = {"frequency": " or period", "amplitude": " (or from and to)"}.get(key, "")
         raise MissingValue(f"{name} needs {key}{also}; its words are: {', '.join(valid)}")
     return values[key]
+
+
+def _require_all(values: Mapping[str, Any], kind: type[Command], name: str, valid: list[str]) -> None:
+    """An error where a number without a default is missing."""
+    for key in (f.name for f in numbers_of(kind) if f.default is dataclasses.MISSING):
+        _require(values, key, name, valid)
 
 
 def _only_one(name: str, given: Mapping[str, str], text: str, other: str) -> None:

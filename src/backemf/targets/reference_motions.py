@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue
-from ..logs.log import Log
-from ..logs.start import bench_of, start_of, targets
+from ..logs.log import Log, bench_of, start_of, targets
 from ..physics import steady
 from ..physics.actuator import Actuator
 from ..physics.bench import GRAVITY, Bench, Flywheel, Pendulum

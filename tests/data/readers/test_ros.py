@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.errors import BackemfError
-from backemf.logs.readers.ros_topics import LEGS, SentTrajectory, sample_trajectories
+from backemf.logs.readers.ros_bag import LEGS, SentTrajectory, sample_trajectories
 from backemf.logs.robot import Joint, Robot
 
 from . import bags

@@ -1,6 +1,6 @@
 """Dry friction in stiff grease: more at rest, fading as one over the speed."""
 
-from backemf.physics.dry import Coulomb
+from backemf.physics.friction import Coulomb
 from backemf.physics.maths import Scalar, absolute
 from backemf.physics.quantity import part, quantity
 

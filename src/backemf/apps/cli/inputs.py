@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...logs.read_options import BENCH_HELP
+from ...logs import BENCH_HELP
 from ...targets.export_options import SOURCE_HELP as SOURCE
 from .terminal import working
 

@@ -17,7 +17,7 @@ import typer
 
 from ...errors import InvalidValue
 from ...files import may_write
-from ...logs.read_options import BETWEEN_HELP, MAP_HELP
+from ...logs import BETWEEN_HELP, MAP_HELP
 
 ROOM_FOR_A_BAR = 60
 """Columns of a terminal that shows a bar beside the words."""

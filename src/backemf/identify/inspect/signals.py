@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...findings import Finding, finding
-from ...logs.log import Log
-from ...logs.start import LONG_GAP, noise_of
+from ...logs.log import LONG_GAP, Log, noise_of
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.thermal import COPPER

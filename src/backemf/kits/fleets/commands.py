@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import InvalidValue
 from ...identify.fit_options import N_STARTS, parse_hold_out
-from ...logs.read_options import MAP_HELP
+from ...logs import MAP_HELP
 from ...options import FOLDER, Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 MOST = 12

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import MissingValue
-from ...logs.read_options import BETWEEN_HELP, MAP_HELP
+from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import InvalidValue
-from ...logs.read_options import BENCH_HELP
+from ...logs import BENCH_HELP
 from ...options import FOLDER, HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,7 @@ def layout(lines: list[str]) -> TableLayout:
     rows = [k for k, line in enumerate(lines) if line.strip() and not is_comment(line)]
     separator, decimal, width = _dialect(lines, rows)
     table = {k: c for k in rows if len(c := _trim_row(cells(lines[k], separator), width)) == width}
-    kinds = _kinds(list(table.values())[-200:], width, decimal)
-    numeric = [j for j in range(width) if kinds[j] == "number"]
-    first = next((k for k, row in table.items() if _is_row([kind(row[j], decimal) for j in numeric])), None)
+    first = _first_row(table, width, decimal)
     if first is None or not _is_mostly_in(table, [k for k in rows if k >= first]):
         why = "most lines have no common number of cells; expected a table in text"
         raise ReadError(f"no table of numbers found: {why}")
@@ -106,6 +104,13 @@ def layout(lines: list[str]) -> TableLayout:
     header, units, line = _header(lines, first, separator, width)
     named = {"header": header, "units": units, "header_line": line, "kinds": kinds}
     return TableLayout(separator=separator, decimal=decimal, first=first, **named)
+
+
+def _first_row(table: Mapping[int, list[str]], width: int, decimal: str) -> int | None:
+    """The line of the first row with numbers in those columns that have them at the end of the table."""
+    kinds = _kinds(list(table.values())[-200:], width, decimal)
+    numeric = [j for j in range(width) if kinds[j] == "number"]
+    return next((k for k, row in table.items() if _is_row([kind(row[j], decimal) for j in numeric])), None)
 
 
 def _dialect(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:

@@ -61,28 +61,36 @@ def in_radians(
     recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]
 ) -> tuple[list[Recording], tuple[Origin, ...]]:
     """The recordings with what was found out about their units, and a mapping of every joint to radians."""
-    folder = home(Path(recordings[0].source))
-    if folder is None:
+    one = _gather(recordings, robot, origins)
+    if one is None:
         return list(recordings), tuple(origins)
-    names = list(dict.fromkeys(r.joint for r in recordings))
-    found = joint_matching.match(names, robot, origins)
-    left_out = {o.channel for o in origins if o.signal == NONE}
-    strange = [n for n in names if n not in found and n not in left_out]
-    states = {n: _all(recordings, n) for n in names if n in found}
-    one = _Set(folder=folder, states=states, joints={n: robot.joint(found[n]) for n in states}, robot=robot)
-    if not states or (strange and len(states) < len(robot.joints)):
-        return list(recordings), tuple(origins)  # the names will be asked for
     ranges = _ranges(one, origins)
     findings: list[Finding] = []
     unit = _unit(one, origins, ranges, findings)
     asks = ACTION in _channels(recordings)
-    unknown = [name for name in states if not _is_told(name, one.joints[name], origins)]
+    unknown = [name for name in one.states if not _is_told(name, one.joints[name], origins)]
     made = [
         o for name in unknown for o in _origins(one, name, unit, ranges.get(name), origins, findings, asks)
     ]
     rest = [o for o in origins if not o.calibrated]
     fresh = [replace(r, findings=(*_others(r), *findings), optional=False) for r in recordings]
     return fresh, (*rest, *made)
+
+
+def _gather(recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]) -> _Set | None:
+    """The numbers of the dataset that recordings are of; None where they are of none, or where names of
+    joints are strange and will be asked for."""
+    folder = home(Path(recordings[0].source))
+    if folder is None:
+        return None
+    names = list(dict.fromkeys(r.joint for r in recordings))
+    found = joint_matching.match(names, robot, origins)
+    left_out = {o.channel for o in origins if o.signal == NONE}
+    strange = [n for n in names if n not in found and n not in left_out]
+    states = {n: _all(recordings, n) for n in names if n in found}
+    if not states or (strange and len(states) < len(robot.joints)):
+        return None
+    return _Set(folder=folder, states=states, joints={n: robot.joint(found[n]) for n in states}, robot=robot)
 
 
 def _others(recording: Recording) -> list[Finding]:

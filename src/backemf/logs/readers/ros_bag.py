@@ -1,5 +1,8 @@
-"""Bags of ROS 2, in MCAP and in SQLite (.db3), read by rosbags: one recording per joint,
-each topic on its own clock.
+"""Bags of ROS 2, in MCAP and in SQLite (.db3), read by rosbags: one recording per joint, with a channel for
+each topic and field, each topic on its own clock.
+
+A trajectory that was sent to a controller becomes the target it makes of it: straight lines between points,
+cubics where the points have velocities. Each begins where the one before was, and ends it.
 
 Before ROS 2 Iron a bag in SQLite does not hold the definitions of its messages: those of common types come
 from rosbags, those of controllers and of Unitree's robots from here.
@@ -8,15 +11,357 @@ from rosbags, those of controllers and of Unitree's robots from here.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import numpy as np
+
 from ...errors import NotAvailable
-from ..recording import Keep, ReadError, Recording, Report, everything, silent
-from .ros_topics import CONTROLLER, KINDS, Bag
+from ..mapping import NONE
+from ..names import ASKING, words
+from ..recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
+TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
+ARRAY = "std_msgs/msg/Float64MultiArray"
+UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
+Row = tuple[str, str, str, float]
+"""(joint, the field as the message calls it, signal, value)."""
+LEGS = tuple(f"{leg}_{part}_joint" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf"))
+"""Motors 0 to 11 of Unitree's quadrupeds (A1, Go1, Go2, B1, B2; unitree_legged_sdk)."""
+NOBODY = "#"
+"""Before the number of an element that has no name."""
+
+
+NOT_ASKED = {"position_target": (2.146e9,), "velocity_target": (16000.0,)}
+"""What Unitree's commands hold where a position or velocity is not asked for (PosStopF, VelStopF)."""
+
+
+class MessageKind(NamedTuple):
+    """A type of message."""
+
+    rows: Callable[[Any, str], Iterator[Row]]
+    rank: int
+    """How near to the motors it is: of two that say the same, the lower counts."""
+    stamped: bool = True
+    """Whether it has a time of its own."""
+
+
+def asks(topic: str) -> bool:
+    return any(w.lower() in ASKING for w in words(topic))
+
+
+def joint_state(message: Any, topic: str) -> Iterator[Row]:
+    """Positions, velocities and efforts by name; targets where the topic says so."""
+    behind = "_target" if asks(topic) else ""
+    for field, signal in (("position", "position"), ("velocity", "velocity"), ("effort", "torque")):
+        for name, value in zip(message.name, getattr(message, field), strict=False):
+            yield name, field, f"{signal}{behind}", value
+
+
+def controller_state(message: Any, topic: str) -> Iterator[Row]:
+    """What a trajectory controller asked of the joints and what they did: `reference` and `feedback`, or
+    `desired` and `actual` before ROS 2 Iron."""
+    for fields, behind in ((("reference", "desired"), "_target"), (("feedback", "actual"), "")):
+        field = next((f for f in fields if hasattr(message, f)), "")
+        point = getattr(message, field, None)
+        for part, signal in (("positions", "position"), ("velocities", "velocity"), ("effort", "torque")):
+            for name, value in zip(message.joint_names, getattr(point, part, ()), strict=False):
+                yield name, f"{field}.{part}", f"{signal}{behind}", value
+
+
+def array_command(message: Any, topic: str) -> Iterator[Row]:
+    """Commands of forward controllers: numbers whose joints only the controller's configuration names, or
+    the layout's labels."""
+    said = {w.lower() for w in words(topic)}
+    kinds = {"position": "position", "velocity": "velocity", "effort": "torque", "torque": "torque"}
+    signal = next((s for w, s in kinds.items() if w in said or f"{w}s" in said), "")
+    labels = [d.label for d in message.layout.dim]
+    named = len(labels) == len(message.data) and all(labels) and len(set(labels)) == len(labels)
+    for k, value in enumerate(message.data):
+        yield labels[k] if named else f"{NOBODY}{k}", "data", f"{signal}_target" if signal else "", value
+
+
+def motor(name: str, fields: Sequence[tuple[str, str]]) -> Callable[[Any, str], Iterator[Row]]:
+    """Unitree's motors, which have places and no names."""
+
+    def rows(message: Any, topic: str) -> Iterator[Row]:
+        for k, one in enumerate(getattr(message, name)):
+            for field, signal in fields:
+                value = getattr(one, field)
+                nothing = value in NOT_ASKED.get(signal, ())
+                yield f"motor_{k}", field, signal, math.nan if nothing else value
+
+    return rows
+
+
+def no_rows(message: Any, topic: str) -> Iterator[Row]:
+    """A trajectory is more than a row: it is sampled when all of them are known."""
+    return iter(())
+
+
+STATE = motor("motor_state", (("q", "position"), ("dq", "velocity"), ("tau_est", "torque")))
+COMMAND = motor("motor_cmd", (("q", "position_target"), ("dq", "velocity_target"), ("tau", "torque_target")))
+KINDS = {
+    CONTROLLER: MessageKind(controller_state, 1),
+    JOINT_STATE: MessageKind(joint_state, 0),
+    ARRAY: MessageKind(array_command, 2, stamped=False),
+    TRAJECTORY: MessageKind(no_rows, 3),
+    **{f"unitree_{family}/msg/LowState": MessageKind(STATE, 0, stamped=False) for family in ("go", "hg")},
+    **{f"unitree_{family}/msg/LowCmd": MessageKind(COMMAND, 0, stamped=False) for family in ("go", "hg")},
+}
+
+
+STEP = 0.01
+"""Between samples [s]; points themselves are always among them."""
+
+
+class SentTrajectory(NamedTuple):
+    """One message: when it begins [ns], and the points of each joint after that."""
+
+    begins: int
+    joints: tuple[str, ...]
+    after: np.ndarray
+    """[s]."""
+    positions: np.ndarray
+    """(points, joints)."""
+    velocities: np.ndarray | None
+
+
+def read_trajectory(message: Any, begins: int) -> SentTrajectory:
+    points = message.points
+    after = np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points])
+    positions = np.array([list(p.positions) for p in points], float).reshape(len(points), -1)
+    moving = [list(p.velocities) for p in points]
+    whole = all(len(v) == positions.shape[1] for v in moving) and len(points) > 0
+    velocities = np.array(moving, float).reshape(positions.shape) if whole else None
+    return SentTrajectory(begins, tuple(message.joint_names), after, positions, velocities)
+
+
+def sample_trajectories(
+    plans: Sequence[SentTrajectory], began: int, end: float
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The target of each joint: times [s] from `began` and values."""
+    ordered = sorted((p for p in plans if len(p.after) and p.positions.size), key=lambda p: p.begins)
+    out: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    for k, plan in enumerate(ordered):
+        start = (plan.begins - began) * 1e-9
+        later = [p.begins for p in ordered[k + 1 :] if set(p.joints) & set(plan.joints)]
+        until = (later[0] - began) * 1e-9 if later else end
+        times = np.union1d(np.arange(0.0, plan.after[-1], STEP), plan.after)
+        times = times[start + times < until]
+        for j, joint in enumerate(plan.joints[: plan.positions.shape[1]]):
+            _append_sampled(out.setdefault(joint, ([], [])), plan, j, times, start)
+    joined = {j: (np.concatenate(t), np.concatenate(v)) for j, (t, v) in out.items() if t}
+    return {j: _increasing(*pair) for j, pair in joined.items()}
+
+
+def _append_sampled(
+    before: tuple[list[np.ndarray], list[np.ndarray]],
+    plan: SentTrajectory,
+    j: int,
+    times: np.ndarray,
+    start: float,
+) -> None:
+    """Add what a message makes of one joint to what those before it made."""
+    last = float(before[1][-1][-1]) if before[1] and len(before[1][-1]) else None
+    values = _between(plan, j, times, last)
+    late = not before[1] and plan.after[0] > 0  # nobody knows where it was until the first point
+    good = times >= plan.after[0] if late else np.ones(len(times), bool)
+    if good.any():
+        before[0].append(start + times[good])
+        before[1].append(values[good])
+
+
+def _increasing(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    keep = np.concatenate([np.diff(times) > 0, [True]])
+    return times[keep], values[keep]
+
+
+def _between(plan: SentTrajectory, j: int, times: np.ndarray, before: float | None) -> np.ndarray:
+    """A joint's target `times` after the start."""
+    after, q = plan.after, plan.positions[:, j]
+    v = None if plan.velocities is None else plan.velocities[:, j]
+    if before is not None and after[0] > 0:
+        after, q = np.concatenate([[0.0], after]), np.concatenate([[before], q])
+        v = None if v is None else np.concatenate([[0.0], v])
+    if v is None or len(after) < 2:
+        return np.interp(times, after, q)
+    k = np.clip(np.searchsorted(after, times, side="right") - 1, 0, len(after) - 2)
+    h = np.maximum(after[k + 1] - after[k], 1e-9)
+    s = np.clip((times - after[k]) / h, 0.0, 1.0)
+    rise, last = 3 * s**2 - 2 * s**3, s**3 - s**2
+    return q[k] + (q[k + 1] - q[k]) * rise + h * (v[k] * (s - 2 * s**2 + s**3) + v[k + 1] * last)
+
+
+STATED = ("position", "velocity", "torque")
+
+
+class Topic:
+    """The messages of one topic, as they are read: per joint and field, stamps [ns] and values."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.stamps: array[int] = array("q")
+        self.logged: array[int] = array("q")
+        self.values: dict[tuple[str, str, str], array[float]] = {}
+        self.plans: list[SentTrajectory] = []
+
+    @property
+    def stamped(self) -> bool:
+        """Whether every message has a time of its own."""
+        return KINDS[self.kind].stamped and all(s > 0 for s in self.stamps)
+
+    def add(self, message: Any, logged: int, topic: str) -> None:
+        header = getattr(message, "header", None)
+        stamp = 0 if header is None else header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+        n = len(self.stamps)
+        self.stamps.append(stamp)
+        self.logged.append(logged)
+        if self.kind == TRAJECTORY:
+            self.plans.append(read_trajectory(message, stamp or logged))
+        for joint, field, signal, value in KINDS[self.kind].rows(message, topic):
+            column = self.values.setdefault((joint, field, signal), array("d"))
+            column.extend([math.nan] * (n - len(column)))
+            if len(column) == n:
+                column.append(value)
+
+
+class Bag:
+    """The topics of a file."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.others: dict[str, str] = {}
+        """Topics about something else, with their types."""
+
+    def add(self, topic: str, kind: str, message: Any, logged: int) -> None:
+        self.topics.setdefault(topic, Topic(kind)).add(message, logged, topic)
+
+    def recordings(self, path: Path, format: str) -> list[Recording]:
+        """One recording per joint."""
+        if not self.topics:
+            there = ", ".join(f"{topic} ({kind})" for topic, kind in self.others.items()) or "none"
+            also = "a controller's state, a trajectory, a forward command or Unitree's LowState"
+            raise ReadError(f"no topic holds {JOINT_STATE}, {also}; there are: {there}")
+        clocks, began, note = self._clocks()
+        channels, nobody = self._channels(clocks, began)
+        left = [f"topic {topic!r} ({kind}) is not used" for topic, kind in self.others.items()]
+        recordings = []
+        for joint, own in channels.items():
+            chosen = _nearest(own)
+            text = f"joint {joint!r}, {note}, counted from {began * 1e-9:.6f} s"
+            more: dict[str, Any] = {"notes": (text, *left), "where": "message {}".format, "joint": joint}
+            recordings.append(Recording.of(path, format, (*chosen, *nobody), f"{path.stem}/{joint}", **more))
+        if not recordings:
+            names = ", ".join(self.topics)
+            raise ReadError(f"the topics {names} name no joint with values")
+        return recordings
+
+    def _clocks(self) -> tuple[dict[str, np.ndarray], int, str]:
+        """Times of each topic [ns], the first of all, and which times they are: the messages' own where all
+        that may have them do."""
+        able = [t for t in self.topics.values() if KINDS[t.kind].stamped and t.kind != TRAJECTORY]
+        stamped = bool(able) and all(t.stamped for t in able)
+        note = "times are the messages' own stamps"
+        if not stamped:
+            note = "times are those of logging, as not every message carries a stamp"
+        elif any(not t.stamped for t in self.topics.values()):
+            note += ", and those of logging where a message has none"
+        times = {
+            name: np.array(t.stamps if stamped and t.stamped else t.logged, np.int64)
+            for name, t in self.topics.items()
+        }
+        return times, min(int(t.min()) for t in times.values()), note
+
+    def _legs(self) -> bool:
+        """Whether Unitree's motors are those of a quadruped: none beyond the twelfth moves."""
+        robots = [t for t in self.topics.values() if t.kind.startswith("unitree_")]
+        small = {f"motor_{k}" for k in range(len(LEGS))}
+        return all(t.kind.startswith("unitree_go") and small >= set(_used_joints(t)) for t in robots)
+
+    def _channels(
+        self, times: Mapping[str, np.ndarray], began: int
+    ) -> tuple[dict[str, list[tuple[int, Channel]]], list[Channel]]:
+        """(by joint, channels with how near to the motor they are; channels that name nobody)."""
+        by_joint: dict[str, list[tuple[int, Channel]]] = {}
+        nobody: list[Channel] = []
+        trajectories = []
+        legs = self._legs()
+        for topic, content in self.topics.items():
+            clock = (times[topic] - began) * 1e-9
+            called = _joint_names(content, legs)
+            for (joint, field, signal), column in content.values.items():
+                if joint not in called or not any(map(math.isfinite, column)):
+                    continue
+                values = np.full(len(clock), math.nan)
+                values[: len(column)] = column
+                if joint.startswith(NOBODY):
+                    nobody.append(_of_nobody(f"{topic}.{joint[1:]}", values, clock, signal))
+                    continue
+                unit = UNITS[signal.removesuffix("_target")]
+                one = Channel.of(f"{topic}.{field}", values, time=clock, unit=unit, signal=signal)
+                rank = KINDS[content.kind].rank
+                by_joint.setdefault(called[joint], []).append((rank, one))
+            if content.plans:
+                trajectories.append((topic, content.plans))
+        for topic, plans in trajectories:
+            for joint, signal in sample_trajectories(plans, began, _ends(times, began)).items():
+                start = (f"{topic}.positions", signal[1])
+                one = Channel.of(*start, time=signal[0], unit="rad", signal="position_target")
+                by_joint.setdefault(joint, []).append((KINDS[TRAJECTORY].rank, one))
+        measured = {j: own for j, own in by_joint.items() if any(c.signal in STATED for _, c in own)}
+        return measured or by_joint, nobody
+
+
+def _ends(times: Mapping[str, np.ndarray], began: int) -> float:
+    return max((int(t.max()) - began) * 1e-9 for t in times.values())
+
+
+def _used_joints(content: Topic) -> list[str]:
+    """Joints whose position is anything but 0."""
+    at = ((j, c) for (j, _, signal), c in content.values.items() if signal == "position")
+    moving = (j for j, column in at if np.any(np.nan_to_num(column)))
+    return list(dict.fromkeys(moving))
+
+
+def _joint_names(content: Topic, legs: bool) -> dict[str, str]:
+    """The names of a topic's joints; Unitree's quadrupeds have twelve motors in a known order, and places
+    that nothing moves in."""
+    if not content.kind.startswith("unitree_"):
+        return {joint: joint for joint, _, _ in content.values}
+    if legs:
+        return {f"motor_{k}": name for k, name in enumerate(LEGS)}
+    return {joint: joint for joint, _, _ in content.values}
+
+
+def _of_nobody(name: str, values: np.ndarray, clock: np.ndarray, signal: str) -> Channel:
+    """An element of a command without names: nobody's until it is told, or seen, whose it is."""
+    unit = UNITS.get(signal.removesuffix("_target"), "")
+    ask = f"no name says whose it is: say JOINT.{signal or 'position_target'}={name}"
+    return Channel.of(name, values, time=clock, unit=unit, signal=NONE, ask=ask, offers=signal)
+
+
+def _nearest(own: list[tuple[int, Channel]]) -> list[Channel]:
+    """The channels of a joint, and what is said elsewhere nearer to the motor: that stays as nothing."""
+    best: dict[str, int] = {}
+    for rank, channel in own:
+        best[channel.signal] = min(rank, best.get(channel.signal, rank))
+    chosen = []
+    for rank, channel in own:
+        if rank > best[channel.signal]:
+            why = f"another topic says {channel.signal} nearer to the motor"
+            chosen.append(replace(channel, signal=NONE, ask=why))
+        else:
+            chosen.append(channel)
+    return chosen
+
 
 _BAR = "\n" + "=" * 80 + "\n"
 _POINT = _BAR.join(

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...logs.log import Log
+from ...logs.log import Log, targets
 from ...logs.robot import Ground, Robot
-from ...logs.start import targets
 from ...physics.actuator import Actuator, inertias, signals
 from ...physics.bench import Recorded
 from ..arrays import load_mujoco

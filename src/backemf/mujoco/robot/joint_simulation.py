@@ -11,9 +11,8 @@ import numpy as np
 
 from ...engine.rows import Delay
 from ...errors import MissingValue
-from ...logs.log import Log
+from ...logs.log import Log, start_of, targets
 from ...logs.robot import Ground, Robot
-from ...logs.start import start_of, targets
 from ...physics.actuator import Actuator
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import MissingValue, SignalError
-from ...logs.log import Log
+from ...logs.log import Log, noise_of
 from ...logs.robot import Robot
-from ...logs.start import noise_of
 
 WINDOWS = (5, 7, 9, 11, 13, 17, 21, 27, 35, 45)
 """Samples that a cubic is laid through."""
