@@ -13,8 +13,7 @@ from ...errors import InvalidValue, UnknownName
 from ...logs.robot import Robot
 from ...physics.bench import GRAVITY, Bench, Flywheel, Pendulum
 from ..arrays import load_mujoco
-from .dynamics import describe_model, joint_loads, places
-from .robot_motion import RobotMotion
+from .robot_motion import RobotMotion, describe_model, joint_loads, places
 
 BALANCED = 1e-4
 """Torque of gravity up to which a joint counts as balanced [N m]."""
