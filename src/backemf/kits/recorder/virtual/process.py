@@ -221,8 +221,7 @@ def serve(
         plant = _plant(actuator, bench or BENCH, len(ids), faults, position)
     if protocol in SERIAL:
         _posix()
-        from .device import Device
-        from .serial_line import SerialLine
+        from .serial_line import Device, SerialLine
 
         table, number = table_of(part, SERIAL[protocol])
         devices = {id: Device(id, k, table, number, plant, faults, noise, seed) for k, id in enumerate(ids)}
