@@ -16,8 +16,7 @@ from ...physics.actuator import linear_unit
 from ...physics.gearbox import Gearbox
 from ...tables import number
 from ..arrays import engine_of
-from ..dcmotor import DcMotor
-from ..eras import gains_to_era2, recipe
+from ..dcmotor import DcMotor, gains_to_era2, recipe
 from . import servos
 from .servos import LONG, ActuatorLaw
 
