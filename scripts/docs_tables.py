@@ -246,7 +246,7 @@ def kernel_js() -> str:
 
 def entries() -> str:
     """Everything that a datasheet may print: names, symbols, unit, and where it goes."""
-    from backemf.datasheets.entries import BECOMES, ENTRIES, TWICE
+    from backemf.datasheets.datasheet import BECOMES, ENTRIES, TWICE
     from backemf.datasheets.toml import FIRMWARE, OTHER_UNITS, SYMBOLS
 
     also = {name: bare for bare, names in TWICE.items() for name in names[1:]}

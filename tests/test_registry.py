@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import backemf as be
-from backemf.datasheets.entries import ENTRIES
+from backemf.datasheets.datasheet import ENTRIES
 from backemf.errors import UnknownName
 from backemf.finding_codes import FINDINGS
 from backemf.findings import finding

@@ -15,8 +15,7 @@ from backemf.engine.simulate import simulate
 from backemf.errors import InvalidValue, NotAvailable
 from backemf.logs.log import log
 from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
-from backemf.mujoco.dcmotor import VERSIONS, rules
-from backemf.mujoco.eras import gains_to_era2
+from backemf.mujoco.dcmotor import VERSIONS, gains_to_era2, rules
 from backemf.targets.export import export
 from backemf.targets.mujoco import dcmotor_target as mj
 from backemf.targets.replay import replay

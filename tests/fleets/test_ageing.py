@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backemf.kits.fleets.ageing import changes
+from backemf.kits.fleets.summary import changes
 
 from .drawn import PATHS, drawn
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from backemf.kits.fleets.estimates import population_model
-from backemf.kits.fleets.outliers import odd_units
-from backemf.kits.fleets.summary import one_session, sound_units
+from backemf.kits.fleets.summary import odd_units, one_session, sound_units
 
 from .drawn import PATHS, drawn
 

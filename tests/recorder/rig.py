@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import backemf as be
-from backemf.kits.recorder.control_tables import MAPS
+from backemf.kits.recorder.registers import MAPS
 from backemf.kits.recorder.virtual.serial_line import FRAMINGS
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track, usual
 

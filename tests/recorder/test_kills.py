@@ -15,8 +15,7 @@ import pytest
 
 import backemf as be
 from backemf.codec import plain
-from backemf.kits.recorder.journal import SLOT, RecordingJournal
-from backemf.kits.recorder.reader import lines
+from backemf.kits.recorder.reader import SLOT, RecordingJournal, lines
 from backemf.planning.motions import Motions
 
 from .rig import BENCH, hold, started, tapped, torque, until, virtual

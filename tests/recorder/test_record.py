@@ -14,7 +14,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.kits.recorder.buses import BusError
-from backemf.kits.recorder.buses.ports import port_refusal
+from backemf.kits.recorder.buses.bus import port_refusal
 from backemf.kits.recorder.recorder import RecordingStopped, joints
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from backemf.kits.recorder.control_tables import MAPS, of_model, of_part
-from backemf.kits.recorder.registers import TWOS, Register
+from backemf.kits.recorder.registers import MAPS, TWOS, Register, of_model, of_part
 from backemf.kits.recorder.virtual.serial_line import FRAMINGS, Packet, crc
 
 PING_ONE = bytes.fromhex("ffff0102 01fb")

@@ -8,8 +8,7 @@ import pytest
 import backemf as be
 from backemf.logs.robot import Ground
 from backemf.mujoco.robot.contact import clearance, stretches
-from backemf.mujoco.robot.dynamics import joint_loads
-from backemf.mujoco.robot.robot_motion import motion_of, smooth, window_of
+from backemf.mujoco.robot.robot_motion import joint_loads, motion_of, smooth, window_of
 
 from .arms import ARM
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backemf.mujoco.robot.dynamics import between
+from backemf.mujoco.robot.robot_motion import between
 
 
 def test_what_holds_from_a_sample_to_the_next_is_the_mean_of_both():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.mujoco.robot.dynamics import joint_loads
 from backemf.mujoco.robot.masses import change_robot, slopes, unknowns
-from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.mujoco.robot.robot_motion import joint_loads, motion_of
 
 from .arms import ARM
 from .simulated import commands

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.mujoco.robot.dynamics import joint_loads
-from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.mujoco.robot.robot_motion import joint_loads, motion_of
 from backemf.mujoco.robot.signs import signs
 
 from .arms import ARM

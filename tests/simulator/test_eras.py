@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
-from backemf.mujoco.dcmotor import Controller, DcMotor, DcMotorJoint, Engine, initial_state, states
-from backemf.mujoco.eras import gains_to_era1, gains_to_era2, in_volts
+from backemf.mujoco.dcmotor import (
+    Controller,
+    DcMotor,
+    DcMotorJoint,
+    Engine,
+    gains_to_era1,
+    gains_to_era2,
+    in_volts,
+    initial_state,
+    states,
+)
 from backemf.mujoco.step import step
 from backemf.physics.friction import LuGre
 from backemf.physics.motor import Cogging, Limits, Motor

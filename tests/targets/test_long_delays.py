@@ -14,7 +14,7 @@ import pytest
 import backemf as be
 from backemf.engine.hosted_system import LONG_DELAY, check_delay, longest_delay
 from backemf.errors import InvalidValue
-from backemf.targets.code import cc
+from backemf.targets.code import c_language as cc
 from backemf.targets.export import export
 from backemf.targets.training import warp
 

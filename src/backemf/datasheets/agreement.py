@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from ..units import GRAVITY
 from .constants_problem import DIRECT, MEASURED, ConstantsProblem, Solution
-from .datasheet import Datasheet
-from .entries import ENTRIES, Entry
+from .datasheet import ENTRIES, Datasheet, Entry
 from .relations import Relation, relations
 
 _TURNING = ("rad/s", "rad/(s V)", "V s/rad", "rad/(s N m)")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from ..findings import Finding, finding
 from ..tables import number
 from .agreement import Agreement, Disagreement, Verdict
-from .datasheet import Datasheet, Reconciliation
-from .entries import dc_factor
+from .datasheet import Datasheet, Reconciliation, dc_factor
 from .relations import LEAST_EFFICIENCY
 
 EFFECTS = {

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..analysis.motor_constants import CoordinateSpread, SolvedMinimum, derive, minimise, spread, widening
 from ..physics.steady import Line
-from .datasheet import Datasheet
-from .entries import ENTRIES, Entry
+from .datasheet import ENTRIES, Datasheet, Entry
 from .relations import MARGIN
 
 FLOOR = 1e-3

@@ -17,8 +17,7 @@ from ..errors import BackemfError, InvalidValue
 from . import agreement as slips, checks
 from .agreement import agree
 from .constants_problem import UNKNOWNS, Solution, predict
-from .datasheet import Datasheet, Reconciliation as Reconciliation, Residual, SolvedConstant
-from .entries import ENTRIES
+from .datasheet import ENTRIES, Datasheet, Reconciliation as Reconciliation, Residual, SolvedConstant
 from .suggest import largest_current, lost_at_stall, plan as planned
 
 DERIVED = (

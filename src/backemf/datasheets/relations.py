@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ..analysis.motor_constants import ORDINARY, derive
 from ..physics.steady import Line
-from .datasheet import Datasheet
-from .entries import ENTRIES, Entry
+from .datasheet import ENTRIES, Datasheet, Entry
 
 MARGIN = ORDINARY
 """Relative disagreement beyond the printed rounding that is still taken as ordinary tolerance."""

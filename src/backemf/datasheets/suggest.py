@@ -16,8 +16,7 @@ from ..physics.motor import Cogging, Limits, Motor
 from ..physics.quantity import parameters
 from ..physics.steady import Line
 from ..physics.thermal import Heat, Thermal, TwoNodeThermal
-from .datasheet import Datasheet, PublishedParameters, Reconciliation, missing
-from .entries import ENTRIES, Entry
+from .datasheet import ENTRIES, Datasheet, Entry, PublishedParameters, Reconciliation, missing
 from .interface import STIFF, default_control, drive_of, has_gain, unused_settings
 from .toml import CONTROLS
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..errors import BackemfError, UnknownName
 from ..units import PrintedNumber, UnitError, parse as parse_unit
-from .datasheet import Datasheet
-from .entries import ENTRIES, Entry, PublishedParameters, bare, either
+from .datasheet import ENTRIES, Datasheet, Entry, PublishedParameters, bare, either
 
 SIDES = ("rotor", "output")
 KINDS = ("motor", "gearmotor", "servo", "actuator")

@@ -13,8 +13,7 @@ from ..logs.log import Log, Signal
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
-from ..results.fit_result import Fit
-from ..results.prediction import PredictedMotion
+from ..results.fit_result import Fit, PredictedMotion
 from . import bench_numbers
 from .parameters import FreeParameters
 from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact

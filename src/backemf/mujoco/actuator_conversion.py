@@ -16,8 +16,7 @@ from ..physics.gearbox import Gearbox
 from ..physics.motor import Motor
 from ..physics.quantity import parameters
 from .attributes import motor_limits
-from .dcmotor import Controller, DcMotor, given_in
-from .eras import gains_to_era1, gains_to_era2
+from .dcmotor import Controller, DcMotor, gains_to_era1, gains_to_era2, given_in
 
 
 class AsActuator(NamedTuple):

@@ -19,7 +19,7 @@ from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
 from ..logs.benches import bench_name
 from ..logs.robot import Robot
-from ..mujoco.robot.posture import Room, joint_bench, posture_of, room
+from ..mujoco.robot.robot_motion import Room, joint_bench, posture_of, room
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench

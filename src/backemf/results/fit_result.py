@@ -1,5 +1,5 @@
 """Fit: the actuator that logs make of a start, with an error on every number and an honest word on what they
-cannot tell."""
+cannot tell; what it consists of, and a recording beside what the fit makes of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,19 +17,11 @@ from ..findings import Finding
 from ..logs.log import Log
 from ..logs.robot import Robot
 from ..physics.actuator import Actuator
+from ..physics.bench import Bench
 from ..physics.quantity import quantities
 from ..registry import SERVICES
 from ..statistics import Coordinate
 from ..tables import NotebookDisplay, Overview, interval, number, table
-from .fit_parts import (
-    BenchNumber as BenchNumber,
-    FittedLog as FittedLog,
-    FittedParameter as FittedParameter,
-    LadderRung as LadderRung,
-    Score as Score,
-    Start as Start,
-)
-from .prediction import PredictedMotion
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -287,3 +279,181 @@ class Fit(NotebookDisplay, store.Noun):
 
     # how Python says that fits, being compared by content, have no hash
     __hash__ = None  # type: ignore[assignment]  # arrays have no hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedParameter(store.Noun, stored_as="Fitted"):
+    """One fitted parameter."""
+
+    path: str
+    value: float
+    error: float
+    """Standard error, by how much the recordings disagree with each other."""
+    low: float
+    high: float
+    """95 % interval that goes with it."""
+    unit: str
+    start: float
+    prior: tuple[float, float] | None = None
+    """(value, error) stated before the fit, or None."""
+    told_by: str = "data"
+    """'data', 'prior' where the data leaves it open, or 'both'."""
+    error_if_right: float | None = None
+    """Standard error if the model is right, so that only noise and the bench's tolerances count."""
+    low_if_right: float | None = None
+    high_if_right: float | None = None
+    knee: float = 0.0
+    """Size below which its error is even on the plain scale, for numbers that may vanish; 0: on the scale of
+    the logarithm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchNumber(store.Noun):
+    """A number of the bench or of the recording that the fit found along, and whose it is."""
+
+    path: str
+    group: str
+    """What the logs that share it have in common, in words; empty where it is common to all."""
+    stated: float
+    tolerance: float
+    value: float
+    error: float
+    unit: str
+    logs: tuple[str, ...]
+
+    @property
+    def pull(self) -> float:
+        """How many tolerances the data move it."""
+        return (self.value - self.stated) / self.tolerance
+
+    def __str__(self) -> str:
+        name = self.path.partition(".")[2].replace("_", " ")
+        whose = f" ({self.group})" if self.group else ""
+        stated = f"stated {number(self.stated)} +- {number(self.tolerance, 2)}"
+        return f"{name}{whose} {number(self.value)} +- {number(self.error, 2)} {self.unit}, {stated}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start(store.Noun):
+    """Where one start ended."""
+
+    cost: float
+    mae: float
+    """Mean absolute error of position on the training logs."""
+    ended: str
+    n_evaluations: int
+    parameters: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedLog(store.Noun):
+    """What a fit remembers of a log: enough to find the file again and to say what it was."""
+
+    name: str
+    source: str
+    """The file it was read from, as it was given; empty where it came from arrays."""
+    bench: Bench | None
+    settings: Mapping[str, float]
+    duration: float
+    """[s]"""
+    rate: float | None
+    """Samples per second."""
+    n_samples: int
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """What was asked as a function of time, by signal, in the words of `be.signal.read`."""
+    told: tuple[str, ...] = ()
+    """How its channels were said to be read: position=motor_pos[deg],-1."""
+
+    @staticmethod
+    def of(log: Log) -> FittedLog:
+        first = next(iter(log.joints.values()), log)
+        rate = first.signals[first.clock].rate
+        return FittedLog(
+            name=log.name,
+            source=log.source,
+            bench=log.bench,
+            settings=dict(log.settings),
+            duration=float(log.time[-1] - log.time[0]),
+            rate=rate if math.isfinite(rate) else None,
+            n_samples=len(log),
+            commands={name: str(command) for name, command in log.commands.items()},
+            told=log.told,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderRung(store.Noun, stored_as="Tried"):
+    """One friction model of the ladder that this fit was chosen from."""
+
+    friction: str
+    n_parameters: int | None
+    training_mae: float | None
+    held_out_mae: float | None
+    standard_error: float
+    """Of the held-out error."""
+    chosen: bool
+    reason: str = ""
+    """Why there is no fit."""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    """What it found, by name; empty in fits stored before this was kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(store.Noun):
+    """How far all joints of a robot, simulated together, are from recordings."""
+
+    rms: float
+    """Root mean square over joints and samples [rad]."""
+    rms_free: float
+    """The same without the samples in which the robot touches something."""
+    held_out: bool
+    """Whether no number was fitted to these recordings."""
+    joints: Mapping[str, float]
+    """Root mean square by joint."""
+    logs: Mapping[str, float]
+    """By recording."""
+    joints_free: Mapping[str, float] = field(default_factory=dict)
+    share_touched: float = 0.0
+    """Share of the samples in which the robot touches something."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictedMotion:
+    """A recording of n joints and what the fit makes of it; the one joint of a bench is called ""."""
+
+    log: Log
+    """A bench's with its numbers as the fit found them."""
+    role: str
+    """'training', 'held out' or 'not in the fit'."""
+    joints: tuple[str, ...]
+    """Those that were fitted."""
+    time: np.ndarray = field(repr=False)
+    """[s]"""
+    positions: Mapping[str, np.ndarray] = field(repr=False)
+    """By joint, those of a robot that were not fitted as they were recorded [rad or m]."""
+    recorded: Mapping[str, np.ndarray] = field(repr=False)
+    """By joint; NaN where nothing was."""
+    asked: Mapping[str, np.ndarray] = field(repr=False)
+    """By fitted joint, the position that was asked for, where one was."""
+    touched: np.ndarray = field(repr=False)
+    """Samples in which the robot touches something."""
+    fit: Any = field(repr=False, compare=False)
+    recording: Any = field(default=None, repr=False, compare=False)
+    """Of a robot, for `identify.predict`: its motion, what joints carry along it, how near it comes to the
+    ground."""
+
+    def array(self, which: str = "positions") -> np.ndarray:
+        """'positions' or 'recorded' of all joints, (samples, joints), as the robot has them."""
+        return np.stack(list(getattr(self, which).values()), axis=1)
+
+    def rms(self, positions: Mapping[str, np.ndarray] | None = None, *, free: bool = False) -> float | None:
+        """Root mean square error over the fitted joints [rad or m]; None where no sample is left.
+
+        Args:
+            positions: by joint, those of another model on the same clock; without it the fit's.
+            free: without the samples in which the robot touches something.
+        """
+        said = self.positions if positions is None else positions
+        kept = ~self.touched if free else np.ones(len(self.time), bool)
+        error = np.stack([(said[j] - self.recorded[j])[kept] for j in self.joints], axis=1)
+        return float(np.sqrt(np.nanmean(error**2))) if len(error) else None

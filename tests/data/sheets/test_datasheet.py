@@ -8,7 +8,7 @@ import math
 import pytest
 
 import backemf as be
-from backemf.datasheets.entries import ENTRIES
+from backemf.datasheets.datasheet import ENTRIES
 from backemf.datasheets.toml import DatasheetError, json_schema
 from backemf.physics import steady
 

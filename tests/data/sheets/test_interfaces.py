@@ -7,7 +7,7 @@ import math
 import pytest
 
 import backemf as be
-from backemf.datasheets.entries import ENTRIES, canonical
+from backemf.datasheets.datasheet import ENTRIES, canonical
 from backemf.datasheets.parts import part
 from backemf.identify.plants.bench_plant import with_registers
 from backemf.physics import steady

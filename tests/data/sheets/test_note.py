@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import sheets
-from backemf.datasheets.entries import BECOMES, ENTRIES, canonical, either
+from backemf.datasheets.datasheet import BECOMES, ENTRIES, canonical, either
 from backemf.datasheets.toml import DatasheetError
 from backemf.physics import steady
 from backemf.physics.quantity import quantities

@@ -14,7 +14,7 @@ import backemf as be
 from backemf.datasheets import parts
 from backemf.datasheets.agreement import SLIPS
 from backemf.datasheets.constants_problem import ConstantsProblem
-from backemf.datasheets.entries import ENTRIES
+from backemf.datasheets.datasheet import ENTRIES
 from backemf.units import parse
 
 SHEETS = [

@@ -237,7 +237,7 @@ ARM = """<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbo
 
 
 def test_a_joint_of_a_robot_is_a_pendulum(tmp_path):
-    from backemf.mujoco.robot.posture import joint_bench, posture_of
+    from backemf.mujoco.robot.robot_motion import joint_bench, posture_of
 
     (tmp_path / "arm.xml").write_text(ARM)
     robot = be.Robot.read(tmp_path / "arm.xml")

@@ -17,8 +17,8 @@ from backemf.identify.plants.recordings import recording_of
 from backemf.identify.plants.robot_plant import robot_of
 from backemf.identify.plants.robot_result import of_falls
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
-from backemf.mujoco.robot.dynamics import bare_model
 from backemf.mujoco.robot.masses import change_robot
+from backemf.mujoco.robot.robot_motion import bare_model
 
 from ...cli.runner import runner
 from ...robot.arms import ARM

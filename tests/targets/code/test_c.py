@@ -18,8 +18,8 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.logs.log import log
-from backemf.targets.code import cc
-from backemf.targets.code.c_names import array, comment, identifier, literal, quote
+from backemf.targets.code import c_language as cc
+from backemf.targets.code.c_language import array, comment, identifier, literal, quote
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 

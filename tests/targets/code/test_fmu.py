@@ -16,7 +16,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable
 from backemf.physics import steady
-from backemf.targets.code import cc
+from backemf.targets.code import c_language as cc
 from backemf.targets.code.fmi import exponents
 from backemf.targets.code.fmu import Running, open_fmu
 from backemf.targets.export import export

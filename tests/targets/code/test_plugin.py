@@ -18,7 +18,7 @@ from mujoco import rollout
 import backemf as be
 from backemf.engine.hosted_system import live_system
 from backemf.errors import NotAvailable
-from backemf.targets.code import cc, plugin as target
+from backemf.targets.code import c_language as cc, plugin as target
 from backemf.targets.export import export
 from backemf.targets.replay import replay
 

@@ -15,8 +15,7 @@ from ...identify.predict import predict_logs
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
-from ...results.fit_result import Fit, Score
-from ...results.prediction import PredictedMotion
+from ...results.fit_result import Fit, PredictedMotion, Score
 from ...targets.mujoco.robots import as_shipped, split_recordings
 
 SLIGHT = 0.01

@@ -15,7 +15,7 @@ from .uploads import MODELS, kinds, recordings
 def choices() -> dict[str, Any]:
     """Everything that a form lets one choose from."""
     from ...datasheets import parts
-    from ...datasheets.entries import ENTRIES
+    from ...datasheets.datasheet import ENTRIES
     from ...logs.log import UNITS as SI
     from ...logs.mapping import SIGNALS
     from ...physics.bench import BENCHES

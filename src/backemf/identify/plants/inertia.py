@@ -14,8 +14,8 @@ from ...engine.compile.kernels import Kernels, kernels
 from ...engine.rows import DELAY, Batch
 from ...logs.log import Signal
 from ...logs.robot import Robot
-from ...mujoco.robot.dynamics import between
 from ...mujoco.robot.masses import Slopes, Unknown, change_robot, slopes, unknowns
+from ...mujoco.robot.robot_motion import between
 from ...results.fit_result import BenchNumber
 from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot import dynamics as alone
+from ...mujoco.robot import robot_motion as alone
 from ...mujoco.robot.contact import (
     Clearance,
     Pushes,
@@ -23,9 +23,8 @@ from ...mujoco.robot.contact import (
     stretches,
     touching_samples,
 )
-from ...mujoco.robot.dynamics import JointLoads, joint_loads
 from ...mujoco.robot.joint_simulation import simulate_joints
-from ...mujoco.robot.robot_motion import RobotMotion, motion_of, part_of
+from ...mujoco.robot.robot_motion import JointLoads, RobotMotion, joint_loads, motion_of, part_of
 from ...physics.actuator import Actuator
 from .plant import Optimum
 

@@ -54,19 +54,7 @@ def covariance_of(
     bent = {j: [J[:, j].copy() for J in slopes] for j in model.held}
     for J in slopes:
         J[:, list(model.held)] = 0.0
-    meat = np.zeros((model.n_all, model.n_all))
-    for k in range(len(model.segments)):
-        meat += _spread(model, k, residuals[k], slopes[k] * (weights[k] * residuals[k])[:, None])
-    rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
-    known = np.zeros((2, model.n_all))
-    for i, j in enumerate(model.delays):
-        known[i, j] = model.assumed
-        meat[j, j] += model.assumed**2
-    inverse, directions = _invert(np.concatenate([rows, known]), model.n)
-    # Never surer than independent samples would be: with few samples the long-run sum is noisy.
-    alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
-    covariance = inverse * np.outer(spread / alone, spread / alone)
+    covariance, inverse, directions = _noise_covariance(model, residuals, slopes, weights)
     for j, unsure in model.held.items():
         moved = inverse @ sum(J.T @ (w * c) for J, w, c in zip(slopes, weights, bent[j], strict=True))
         covariance = covariance + unsure**2 * np.outer(moved, moved)
@@ -77,6 +65,25 @@ def covariance_of(
         moved = inverse @ (slopes[k].T @ (weights[k] * pairs[k][1][:, -1]))
         covariance = covariance + push**2 * np.outer(moved, moved)
     return covariance, directions, left
+
+
+def _noise_covariance(
+    model: MechanismModel, errors: list[np.ndarray], slopes: list[np.ndarray], weights: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(covariance by the noise alone, inverse of the information, directions without information)."""
+    meat = np.zeros((model.n_all, model.n_all))
+    for k in range(len(model.segments)):
+        meat += _spread(model, k, errors[k], slopes[k] * (weights[k] * errors[k])[:, None])
+    rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
+    known = np.zeros((2, model.n_all))
+    for i, j in enumerate(model.delays):
+        known[i, j] = model.assumed
+        meat[j, j] += model.assumed**2
+    inverse, directions = _invert(np.concatenate([rows, known]), model.n)
+    # Never surer than independent samples would be: with few samples the long-run sum is noisy.
+    alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    spread = np.sqrt(np.maximum(np.diag(inverse @ meat @ inverse), np.diag(inverse)))
+    return inverse * np.outer(spread / alone, spread / alone), inverse, directions
 
 
 def slow_ways(segments: Sequence[Segment]) -> tuple[bool, bool]:

@@ -223,16 +223,26 @@ def constants(
             raise UnknownName(kind, given, valid)
     if set(gains.values()) <= {None}:
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
-    units, simulation = units or {}, simulation or {}
-    rows: list[Row] = [(name, value, units.get(name, "")) for name, value in gains.items()]
-    loops = [(loop, name, value) for loop, some in (feedback or {}).items() for name, value in some.items()]
-    rows += [(f"{name}{loop.capitalize()}", value, f"{loop} loop") for loop, name, value in loops if value]
-    rows += [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
+    simulation = simulation or {}
+    rows = _constant_rows(gains, units or {}, feedback or {}, simulation)
     mark = "#" if language == "python" else "//"
     lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)
     plant = _plant(simulation, mechanism, motor, n_motors, language)
     lines += [f"{mark} {line}".rstrip() for line in plant]
     return "\n".join([*(f"{mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
+
+
+def _constant_rows(
+    gains: Mapping[str, float | None],
+    units: Mapping[str, str],
+    feedback: Mapping[str, Mapping[str, float]],
+    simulation: Mapping[str, tuple[float, str]],
+) -> list[Row]:
+    """Names, values and units: of the gains, of the loops, and of what a simulation takes."""
+    rows: list[Row] = [(name, value, units.get(name, "")) for name, value in gains.items()]
+    loops = [(loop, name, value) for loop, some in feedback.items() for name, value in some.items()]
+    rows += [(f"{name}{loop.capitalize()}", value, f"{loop} loop") for loop, name, value in loops if value]
+    return rows + [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
 
 
 _PLANTS = {

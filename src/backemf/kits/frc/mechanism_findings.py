@@ -229,12 +229,12 @@ def _stiction(
     segments: Sequence[Segment], gains: Mapping[str, FeedforwardGain], delay: float, size: float
 ) -> Iterator[Finding]:
     """A slow test that is seen to move later than dry friction alone lets it."""
-    kS, kV, kA = (gains[name].value for name in ("kS", "kV", "kA"))
-    kG = gains["kG"].value if "kG" in gains else 0.0
-    if kS is None or kV is None or kA is None or kG is None or "offset" in gains or kA <= 0:
+    known = _determined_gains(gains)
+    if known is None:
         return
-    known = (max(kS, 0.0), max(kV, 0.0) / size, kA / size)
-    late = [x for s in segments if s.run.slow and (x := _later(s, known, kG, delay)) is not None]
+    kS, kV, kA, kG = known
+    of_motion = (max(kS, 0.0), max(kV, 0.0) / size, kA / size)
+    late = [x for s in segments if s.run.slow and (x := _later(s, of_motion, kG, delay)) is not None]
     if not late:
         return
     excess, least = (float(np.median(values)) for values in zip(*late, strict=True))
@@ -250,6 +250,15 @@ def _stiction(
             " difference"
         )
         yield finding("stiction", text, remedy, breakaway=kS + excess)
+
+
+def _determined_gains(gains: Mapping[str, FeedforwardGain]) -> tuple[float, float, float, float] | None:
+    """(kS, kV, kA, kG) with which a slow test can be simulated; None where one is not known."""
+    kS, kV, kA = (gains[name].value for name in ("kS", "kV", "kA"))
+    kG = gains["kG"].value if "kG" in gains else 0.0
+    if kS is None or kV is None or kA is None or kG is None or "offset" in gains or kA <= 0:
+        return None
+    return kS, kV, kA, kG
 
 
 def _later(

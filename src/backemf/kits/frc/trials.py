@@ -138,19 +138,18 @@ def segment(run: Trial) -> Segment | None:
         return None
     smooth, calm_noise, width = calm(v)
     derived = is_derived(run.velocity_time, run.velocity, run.position_time, run.position)
-    coarse = _least_seen(t_v, p, width) if derived else 0.0
-    clear = max(4 * calm_noise, 0.02 * (max(top, 50 * coarse) if run.slow else top))
+    coarse = _least_seen(t_v, p, width) if derived and run.slow else 0.0
+    clear = max(4 * calm_noise, 0.02 * max(top, 50 * coarse))
     first = moving(smooth, clear)
     if first is None or top <= 5 * calm_noise or top <= 0:
         return None
     stopped = _hard_stop(run, t_v, smooth, top, calm_noise)
-    before = t_v < stopped if math.isfinite(stopped) else slice(None)
+    before = ~(t_v >= stopped)  # all of them where it never stops: then `stopped` is no number
     t_v, v, smooth = t_v[before], v[before], smooth[before]
     if len(v) < 8:
         return None
     rests = not run.slow and _is_still(t_v, v, onset, noise, top)
-    first = min(first + width // 2, len(v) - 8) if width > 1 and run.slow else first
-    breakaway = input_before(run, t_v[first]) if run.slow else math.nan
+    first, breakaway = _seen_to_move(run, t_v, first, width)
     if not rests:
         t_v, v, smooth = t_v[first:], v[first:], smooth[first:]
     if len(v) < 8:
@@ -185,6 +184,15 @@ def _least_seen(t: np.ndarray, p: np.ndarray, width: int) -> float:
     """Differences of a coarse position see motion only where it crosses a few of its steps while they are
     averaged."""
     return 3 * resolution_of(p) / (width * float(np.median(np.diff(t))))
+
+
+def _seen_to_move(run: Trial, t: np.ndarray, first: int, width: int) -> tuple[int, float]:
+    """(the sample from which a run is seen to move, the input of a slow one by then): where velocities are
+    averaged a slow run is sure to move only half a width later."""
+    if not run.slow:
+        return first, math.nan
+    first = min(first + width // 2, len(t) - 8) if width > 1 else first
+    return first, input_before(run, t[first])
 
 
 def _fresh(

@@ -196,11 +196,9 @@ def find_runs(
     none where the log has no tests, or where its logger is not known. `mechanism` keeps the tests of one."""
     windows = windows_of(logged) if mechanism is None else tests_of(mechanism, windows_of(logged))
     name, _, chosen = (preset or "").partition(":")
-    if preset is not None and name not in LOGGERS:
-        raise UnknownName("preset", name, LOGGERS)
-    known = _loggers_of(logged, LOGGERS.values() if preset is None else (LOGGERS[name],))
+    known = _loggers_of(logged, LOGGERS.values() if preset is None else (_logger_named(name),))
     if len(known) != 1:
-        return [], _unknown_logger(known, name if preset is not None else "", bool(windows))
+        return [], _unknown_logger(known, name, bool(windows))
     ((key, motors),) = known.items()
     if key == "sysid" and chosen and chosen not in motors and {w.name for w in windows} >= {chosen}:
         windows, chosen = tests_of(chosen, windows), ""
@@ -210,6 +208,13 @@ def find_runs(
     if not windows:
         return [_whole(path, motors, LOGGERS[key])], ""
     return _runs_of(path, logged, windows, motors, key, chosen)
+
+
+def _logger_named(name: str) -> Logger:
+    """The logger of a preset's name."""
+    if name not in LOGGERS:
+        raise UnknownName("preset", name, LOGGERS)
+    return LOGGERS[name]
 
 
 def _unknown_logger(known: Collection[str], name: str, tests: bool) -> str:

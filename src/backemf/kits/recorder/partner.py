@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from .buses import BusError, of_job
-from .journal import close_for
+from .reader import close_for
 
 PATIENCE = 8.0
 """How long a guardian that was told to stop may take [s]."""

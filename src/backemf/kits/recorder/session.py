@@ -15,7 +15,7 @@ import numpy as np
 
 from ...planning.motions import Motion, SafetyLimits
 from .buses.bus import Bus, BusError, BusServo, Reply
-from .journal import RecordingJournal
+from .reader import RecordingJournal
 
 SETTLE = 0.3
 """Rest between the way to the start and the motion itself [s]."""

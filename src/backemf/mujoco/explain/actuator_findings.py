@@ -16,10 +16,9 @@ from ...physics.actuator import linear_unit
 from ...physics.gearbox import Gearbox
 from ...tables import number
 from ..arrays import engine_of
-from ..dcmotor import DcMotor
-from ..eras import gains_to_era2, recipe
+from ..dcmotor import DcMotor, gains_to_era2, recipe
 from . import servos
-from .actuator_law import LONG, ActuatorLaw
+from .servos import LONG, ActuatorLaw
 
 TOO_STIFF = 3.0
 """Beyond this factor above every known servo a stiffness is no servo's. Below them it takes `TOO_SOFT`: a

@@ -19,7 +19,7 @@ from ...physics.joint_law import JointLaw
 from ...tables import number
 from . import servos
 from .actuator_findings import units
-from .actuator_law import ActuatorLaw
+from .servos import ActuatorLaw
 
 OFF = 1.5
 """Beyond this factor a difference is a finding: units of one kind differ by less."""

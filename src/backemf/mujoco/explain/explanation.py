@@ -21,8 +21,8 @@ from ..arrays import actuator_names, driven_joint, joint_inertia, kind_of, load_
 from ..models import LoadedModel, load, split_model
 from . import actuator_findings as found, compare
 from .actuator_findings import BristleAtRest as BristleAtRest, units
-from .actuator_law import ActuatorLaw, law_of
 from .compare import OFF, ComparedPart as ComparedPart, PartComparison as PartComparison, Parts as Parts
+from .servos import ActuatorLaw, law_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,7 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator, inertias, signals
 from ...physics.bench import Recorded
 from ..arrays import load_mujoco
-from .dynamics import JointLoads, bare_model, places
-from .robot_motion import RobotMotion
+from .robot_motion import JointLoads, RobotMotion, bare_model, places
 
 MOVING = 0.05
 """Speed from which on the direction of dry friction is known [rad/s]."""

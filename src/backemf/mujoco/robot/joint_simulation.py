@@ -16,8 +16,7 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach
-from .dynamics import add_ground, alone_with, places
-from .robot_motion import RobotMotion, motion_of
+from .robot_motion import RobotMotion, add_ground, alone_with, motion_of, places
 
 LONGEST_STEP = 4e-3
 """Longest step of the simulation [s]."""

@@ -16,8 +16,7 @@ import numpy as np
 from ...errors import InvalidValue
 from ...logs.robot import Robot
 from ..arrays import load_mujoco
-from .dynamics import bare_model, places
-from .robot_motion import RobotMotion, smooth
+from .robot_motion import RobotMotion, bare_model, places, smooth
 
 TURN = 0.3
 """Angle that a share of it is uncertain to belong to: 10 % of the masses go with 30 mrad of the base and of

@@ -1,16 +1,30 @@
 """Position, velocity and acceleration of all joints along a recording, smoothed as far as its noise and rate
-allow."""
+allow; and what each joint carries along it: its inertia and the load from everything else.
+
+The equation of motion of joint i is M_ii a_i = motor + load, where load = M_ii a_i - tau_i and tau_i is what
+the joint's actuator must give for the whole recorded motion (the inverse dynamics, without armature, damping
+and friction: those are the actuator's). Gravity, the other joints' accelerations and Coriolis terms are all
+in the load. Of a robot that stands still but for one joint: what that joint carries, and how far it may go
+before something touches.
+"""
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import MissingValue, SignalError
-from ...logs.log import Log, noise_of
-from ...logs.robot import Robot
+from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ...logs.log import Log, Signal, noise_of
+from ...logs.robot import Ground, Robot
+from ...physics.bench import GRAVITY, Bench, Flywheel, Pendulum, Recorded
+from ..arrays import load_mujoco
 
 WINDOWS = (5, 7, 9, 11, 13, 17, 21, 27, 35, 45)
 """Samples that a cubic is laid through."""
@@ -124,3 +138,278 @@ def smooth(t: np.ndarray, q: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray
         for k in range(3):
             out[k, begin:end] = savgol_filter(part, window, 3, deriv=k, delta=h, axis=0)
     return out[0], out[1], out[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointLoads:
+    """Along a motion, by joint in the robot's order."""
+
+    inertia: np.ndarray
+    """(samples, joints) [kg m^2]."""
+    load: np.ndarray
+    """(samples, joints): torque on the joint from all but its own acceleration and its actuator [N m]."""
+    torque: np.ndarray
+    """(samples, joints): what the actuator must give, its own inertia apart [N m]."""
+
+
+@functools.lru_cache(maxsize=16)
+def _compile_text(text: str, ground: Ground | None) -> Any:
+    return add_ground(load_mujoco().MjSpec.from_string(text), ground).compile()
+
+
+def add_ground(spec: Any, ground: Ground | None) -> Any:
+    """A model's description with a table or floor in it, where there is one."""
+    if ground is not None:
+        spec.worldbody.add_geom(
+            name="found_ground",
+            type=load_mujoco().mjtGeom.mjGEOM_PLANE,
+            size=[0.0, 0.0, 1.0],
+            pos=[0.0, 0.0, ground.height],
+            quat=ground.turned,
+            priority=100,
+            condim=3,
+            friction=[ground.friction, 0.005, 0.0001],
+        )
+    return spec
+
+
+def describe_model(robot: Robot) -> Any:
+    """The robot as its model describes it."""
+    return copy.copy(_compile_text(robot.model, None))
+
+
+def bare_model(robot: Robot, ground: Ground | None = None) -> Any:
+    """The robot without anything that is its actuators': armature, damping, friction, springs. What moves
+    touches the ground and what stands still, not itself; without either, nothing touches."""
+    mujoco = load_mujoco()
+    model = copy.copy(_compile_text(robot.model, ground))
+    alone_with(model, {})
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+    return model
+
+
+def alone_with(model: Any, driven: Mapping[str, int]) -> None:
+    """Take away what drives, damps and springs any joint but these, which have actuators of ours, by their
+    number. What moves touches the ground and what stands still, not itself; without either, nothing
+    touches."""
+    mujoco = load_mujoco()
+    own = [int(model.joint(name).dofadr[0]) for name in driven]
+    others = np.setdiff1d(np.arange(model.nv), own)
+    for numbers in (model.dof_armature, model.dof_damping, model.dof_frictionloss):
+        numbers[others] = 0
+    model.jnt_stiffness[:] = 0
+    idle = np.setdiff1d(np.arange(len(model.actuator_gainprm)), [*driven.values()])
+    model.actuator_gainprm[idle] = model.actuator_biasprm[idle] = 0
+    still = model.body_weldid[model.geom_bodyid] == 0
+    touches = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    model.geom_contype[:], model.geom_conaffinity[:] = touches & ~still, touches & still
+    if not (touches & still).any():
+        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+
+
+def places(robot: Robot, model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where the joints' positions and velocities stand in MuJoCo's arrays."""
+    ids = [model.joint(name).id for name in robot.names]
+    return model.jnt_qposadr[ids].astype(int), model.jnt_dofadr[ids].astype(int)
+
+
+def joint_loads(robot: Robot, motion: RobotMotion, model: Any = None) -> JointLoads:
+    """Inertia and load along a motion."""
+    mujoco = load_mujoco()
+    model = bare_model(robot) if model is None else model
+    data = mujoco.MjData(model)
+    mujoco.mj_resetData(model, data)
+    at_q, at_v = places(robot, model)
+    n = len(motion.time)
+    inertia, torque = np.empty((n, len(at_v))), np.empty((n, len(at_v)))
+    tau, column = np.zeros(model.nv), np.empty((model.nv, model.nv))
+    q, v, a = motion.position, motion.velocity, motion.acceleration
+    stages = (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_crb, mujoco.mj_comVel)
+    diagonal = _diagonal(model, at_v)
+    for k in range(n):
+        data.qpos[at_q], data.qvel[at_v], data.qacc[at_v] = q[k], v[k], a[k]
+        for stage in stages:
+            stage(model, data)
+        mujoco.mj_rne(model, data, 1, tau)
+        inertia[k] = diagonal(data, column)
+        torque[k] = tau[at_v]
+    return JointLoads(inertia=inertia, load=inertia * a - torque, torque=torque)
+
+
+def _diagonal(model: Any, at_v: np.ndarray) -> Any:
+    """Gives the mass matrix's diagonal."""
+    mujoco = load_mujoco()
+
+    def diagonal(data: Any, full: np.ndarray) -> np.ndarray:
+        mujoco.mj_fullM(model, data, full)
+        return np.diag(full)[at_v]
+
+    return diagonal
+
+
+SECONDS = 5.0
+"""Of each recording that goes into an excerpt [s]: enough for a few reversals of every joint."""
+
+
+def joint_log(
+    log: Log,
+    robot: Robot,
+    name: str,
+    motion: RobotMotion,
+    along: JointLoads,
+    *,
+    kept: np.ndarray | None = None,
+    settings: Mapping[str, float] | None = None,
+) -> Log:
+    """The recording of one joint, with the inertia and load that the others make; `kept` marks the samples
+    of its position that count."""
+    j, given, t = robot.place(name), log.joints[name], motion.time
+    seen = np.isfinite(motion.recorded[:, j]) & (True if kept is None else kept)
+    signals = {n: s for n, s in given.signals.items() if n.endswith("_target") or n in ("enabled", "supply")}
+    signals["position"] = Signal(time=t[seen], values=motion.recorded[seen, j])
+    signals["inertia"] = Signal(time=t, values=between(along.inertia[:, j]))
+    signals["load"] = Signal(time=t, values=between(along.load[:, j]))
+    return replace(
+        given,
+        name=f"{log.name}/{name}",
+        signals=signals,
+        bench=Recorded(),
+        settings={**given.settings, **(settings or {})},
+    )
+
+
+def between(x: np.ndarray) -> np.ndarray:
+    """What holds from each sample to the next: the mean of both, or a load would come half a sample late."""
+    return np.append(0.5 * (x[1:] + x[:-1]), x[-1])
+
+
+def excerpts(
+    robot: Robot, logs: Sequence[Log], names: Sequence[str], seconds: float = SECONDS
+) -> dict[str, list[Log]]:
+    """By joint, the middle of every recording as that joint met it."""
+    found: dict[str, list[Log]] = {name: [] for name in names}
+    for log in logs:
+        middle = 0.5 * float(log.time[0] + log.time[-1])
+        part = log.between(middle - 0.5 * seconds, middle + 0.5 * seconds)
+        motion = motion_of(robot, part)
+        along = joint_loads(robot, motion)
+        for name in names:
+            if name in part.joints:
+                found[name].append(joint_log(part, robot, name, motion, along))
+    return found
+
+
+BALANCED = 1e-4
+"""Torque of gravity up to which a joint counts as balanced [N m]."""
+
+
+def posture_of(robot: Robot, given: Mapping[str, float]) -> dict[str, float]:
+    """Where every joint stands: as given, otherwise at 0 or as near to it as its range allows."""
+    for name in given:
+        if name not in robot.names:
+            raise UnknownName("joint", name, robot.names)
+    stood = {}
+    for joint in robot.joints:
+        low, high = (
+            -math.inf if joint.low is None else joint.low,
+            math.inf if joint.high is None else joint.high,
+        )
+        q = float(given.get(joint.name, min(max(0.0, low), high)))
+        if not low <= q <= high:
+            raise InvalidValue(f"{joint.name} stands at {q:g}; its range is {low:g} to {high:g}")
+        stood[joint.name] = q
+    return stood
+
+
+def joint_bench(robot: Robot, joint: str, posture: Mapping[str, float]) -> Bench:
+    """What a joint carries while the others stand still: I q'' = -A sin(q - q_h), which a point mass of
+    m = A^2 / (g^2 I) at l = g I / A has too."""
+    one = robot.joint(joint)
+    if one.motion != "rotary":
+        raise InvalidValue(f"{joint} is a linear joint; expected one that turns")
+    place = robot.names.index(joint)
+    q = np.tile([posture[name] for name in robot.names], (2, 1))
+    q[:, place] = (0.0, 0.5 * math.pi)
+    still = np.zeros_like(q)
+    noise = np.zeros(q.shape[1])
+    path = RobotMotion(
+        time=np.arange(2.0), position=q, velocity=still, acceleration=still, recorded=q, window=1, noise=noise
+    )
+    loads = joint_loads(robot, path)
+    inertia = float(loads.inertia[0, place])
+    # load = -A sin(q - q_h): A sin(q_h) at 0, -A cos(q_h) at a quarter turn
+    s, c = float(loads.load[0, place]), -float(loads.load[1, place])
+    A, hanging = math.hypot(s, c), math.atan2(s, c)
+    if A < BALANCED:
+        return Flywheel(inertia=inertia)
+    length = GRAVITY * inertia / A
+    return Pendulum(mass=A / (GRAVITY * length), length=length, hanging=hanging)
+
+
+STEP = math.radians(0.5)
+"""Between places that are looked at [rad]."""
+AROUND = math.pi
+"""How far is looked, either way, where a joint has no range [rad]."""
+Pair = tuple[str, str]
+
+
+class Room(NamedTuple):
+    """Where a joint is free to go while the others stand still."""
+
+    low: float | None
+    high: float | None
+    """Its range, or the last place before something touches; None where there is neither."""
+    below: str
+    above: str
+    """What touches what beyond those ends; empty where nothing does."""
+    already: tuple[Pair, ...]
+    """Bodies that touch where everything stands: of these the model says nothing."""
+    looked: bool
+    """Whether anything of the model can touch at all."""
+
+
+def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
+    """How far a joint can go either way from where it stands, as the model's own shapes have it."""
+    mujoco = load_mujoco()
+    model = describe_model(robot)
+    one, place = robot.joint(joint), robot.names.index(joint)
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    off = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    if off or not collides.any():
+        return Room(one.low, one.high, "", "", (), False)
+    data, (at_q, _) = mujoco.MjData(model), places(robot, model)
+    mujoco.mj_resetData(model, data)
+    stands = np.array([posture[name] for name in robot.names])
+
+    def touch(angle: float) -> set[Pair]:
+        data.qpos[at_q] = stands
+        data.qpos[at_q[place]] = angle
+        mujoco.mj_fwdPosition(model, data)
+        return {_body_pair(model, contact) for contact in data.contact if contact.dist < 0.0}
+
+    first = float(stands[place])
+    already = touch(first)
+
+    def free(end: float) -> tuple[float, str]:
+        """(the last place on the way to an end at which nothing touches, what touches behind it)."""
+        last = first
+        n = max(math.ceil(abs(end - first) / STEP), 1)
+        for angle in np.linspace(first, end, n + 1)[1:]:
+            if met := touch(float(angle)) - already:
+                return last, " touches ".join(min(met))
+            last = float(angle)
+        return last, ""
+
+    low, below = free(first - AROUND if one.low is None else one.low)
+    high, above = free(first + AROUND if one.high is None else one.high)
+    return Room(
+        low if below else one.low, high if above else one.high, below, above, tuple(sorted(already)), True
+    )
+
+
+def _body_pair(model: Any, contact: Any) -> Pair:
+    """The two bodies of a contact, the same way round each time."""
+    names = [model.body(int(model.geom_bodyid[g])).name or "the world" for g in contact.geom]
+    names = ["the world" if name == "world" else name for name in names]
+    a, b = sorted(names, key=lambda name: (name == "the world", name))
+    return a, b

@@ -20,8 +20,7 @@ from ...errors import BackemfError
 from ...findings import Finding, finding
 from ...logs.log import Log
 from ...logs.robot import Robot
-from .dynamics import bare_model, joint_loads
-from .robot_motion import RobotMotion, motion_of
+from .robot_motion import RobotMotion, bare_model, joint_loads, motion_of
 
 SAMPLES = 1000
 """Of all logs together that are looked at; of each log at least LEAST."""

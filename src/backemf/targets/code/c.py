@@ -25,8 +25,8 @@ from ..export import Export, Request, complete, header
 from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
-from . import cc
-from .c_names import array, comment, enumeration, identifier, literal, macro
+from . import c_language as cc
+from .c_language import array, comment, enumeration, identifier, literal, macro
 
 UNITS = (
     "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."

@@ -11,7 +11,7 @@ from ...physics.actuator import Actuator, linear_unit
 from ...physics.quantity import quantities
 from ..result import number
 from ..template import fill
-from .c_names import literal, quote
+from .c_language import literal, quote
 
 
 class Variable(NamedTuple):

@@ -27,9 +27,9 @@ from ..export import Export, Request, complete, header, xml_comment
 from ..reference_motions import SimulationCase, reference_inertia
 from ..result import BROKEN, pack_files, unpack_files
 from ..spec import whole_rows
-from . import cc
+from . import c_language as cc
 from .c import UNITS, ActuatorFrame, findings_of, frame_actuator, line_for
-from .c_names import comment, literal, macro, quote
+from .c_language import comment, literal, macro, quote
 from .fmi import Variable, build_description, description, functions, ordered_pairs, variables
 
 OWN_STEP = True

@@ -48,9 +48,9 @@ from ..mujoco.run import simulator as mujoco_named
 from ..reference_motions import SimulationCase
 from ..spec import whole_rows
 from ..template import fill
-from . import cc
+from . import c_language as cc
 from .c import findings_of
-from .c_names import array, comment, harmless, identifier, literal, quote
+from .c_language import array, comment, harmless, identifier, literal, quote
 
 UNITS = "SI at the joint, also in ctrl: rad, N m, V, A; on a linear axis m and N in the same places."
 OWN_STEP = True

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...findings import Finding
 from ...mujoco.arrays import load_mujoco
-from ...mujoco.explain.actuator_law import LONG
+from ...mujoco.explain.servos import LONG
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive

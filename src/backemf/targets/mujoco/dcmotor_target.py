@@ -12,8 +12,7 @@ from ...errors import InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
 from ...mujoco.arrays import dcmotors, load_mujoco, place
 from ...mujoco.attributes import DcMotorAttributes
-from ...mujoco.dcmotor import DcMotor, rules
-from ...mujoco.eras import in_volts
+from ...mujoco.dcmotor import DcMotor, in_volts, rules
 from ...mujoco.models import LoadedModel, load
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb, Viscous

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InvalidValue
 from ...mujoco.arrays import dcmotors, driven_joint, installed_era, load_mujoco, plain
-from ...mujoco.eras import in_volts
+from ...mujoco.dcmotor import in_volts
 from ...mujoco.models import LoadedModel
 from ...physics import drive as drives, steady
 from ...physics.actuator import Actuator

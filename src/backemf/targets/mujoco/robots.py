@@ -19,8 +19,7 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import installed_era, load_mujoco, without_log
 from ...mujoco.models import LoadedModel
-from ...mujoco.robot.dynamics import add_ground, excerpts
-from ...mujoco.robot.robot_motion import RobotMotion, motion_of
+from ...mujoco.robot.robot_motion import RobotMotion, add_ground, excerpts, motion_of
 from ...mujoco.xml import compile_edited, parse_elements
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit

@@ -17,8 +17,7 @@ from .... import units
 from ....errors import InvalidValue
 from ....logs.log import UNITS
 from ....logs.names import recognise
-from .bus import Bus, BusServo, Reply, ReplyColumn
-from .ports import package, port_loss, port_refusal
+from .bus import Bus, BusServo, Reply, ReplyColumn, package, port_loss, port_refusal
 
 WAIT = 0.05
 """How long a row may take [s]."""

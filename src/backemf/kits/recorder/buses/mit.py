@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ....errors import InvalidValue
-from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn
-from .ports import package
+from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn, package
 
 WAIT = 0.02
 """How long an answer may take [s]."""

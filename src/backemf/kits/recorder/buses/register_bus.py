@@ -8,10 +8,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..control_tables import of_model
-from ..registers import Map, Register, RegisterModel
-from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn
-from .ports import package, port_loss, port_refusal
+from ..registers import MAPS, Map, Register, RegisterModel, of_model
+from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn, package, port_loss, port_refusal
 
 TRIES = 6
 """How often a question is asked before its answer counts as lost; samples are asked once."""
@@ -136,8 +134,6 @@ class RegisterBus(Bus):
         return None if content is None else int.from_bytes(content, "little")
 
     def _tables(self) -> list[Map]:
-        from ..control_tables import MAPS
-
         return [one for one in MAPS.values() if one.protocol == self.protocol]
 
     def scan(self, ids: Iterable[int] = SCANNED) -> list[int]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..buses import damiao, robstride
+from ..buses.bus import package
 from ..buses.mit import Frame
-from ..buses.ports import package
 from .plants import Faults, VirtualPlant
 
 GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
