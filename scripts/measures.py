@@ -42,10 +42,10 @@ class Limit:
 ALLOWANCES: dict[str, int] = {}
 """Lines by which a feature that came later may raise the limit, by the feature."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=80_750),
-    "files of Python": Limit(345, now=365),
-    "functions over 60 lines": Limit(0, now=10),
-    "functions of complexity above 15": Limit(0, now=33),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=80_867),
+    "files of Python": Limit(345),
+    "functions over 60 lines": Limit(0),
+    "functions of complexity above 15": Limit(0),
     "exceptions to these two": Limit(10),
     "exceptions without need or reason": Limit(0),
     "lines of be.fit": Limit(60),
@@ -53,12 +53,12 @@ LIMITS = {
     "class names used twice": Limit(0),
     "module names used twice": Limit(0),
     "bare participles": Limit(0, now=41),
-    "docstrings that leave arguments open": Limit(0, now=690),
-    "bench fit: files": Limit(30, now=39),
-    "bench fit: changes of folder": Limit(12, now=18),
-    "robot fit: files": Limit(40, now=46),
-    "robot fit: changes of folder": Limit(16, now=24),
-    "export --into: files": Limit(35, now=42),
+    "docstrings that leave arguments open": Limit(0, now=685),
+    "bench fit: files": Limit(30, now=38),
+    "bench fit: changes of folder": Limit(12, now=16),
+    "robot fit: files": Limit(40, now=44),
+    "robot fit: changes of folder": Limit(16, now=22),
+    "export --into: files": Limit(35, now=41),
     "export --into: changes of folder": Limit(15, now=25),
     "suite: minutes": Limit(10),
 }
