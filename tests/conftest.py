@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,15 @@ SHARED = ROOT.parent / "shared" / "data"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest test first, so that no worker waits for it in the end."""
     items.sort(key=lambda item: not item.name.startswith("test_demo_tells_its_story"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line at the end: how many tests were skipped, and for want of what."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        text = "; ".join(f"{n} because {reason}" for reason, n in reasons.most_common())
+        terminalreporter.write_line(f"{len(skipped)} skipped: {text}")
 
 
 def unavailable(what: str) -> None:
