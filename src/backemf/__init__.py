@@ -83,7 +83,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from . import signal as signal
-    from .analysis import conversion as convert, curves as curves  # noqa: F401  # the one name that differs from its room's
+    from .analysis import conversion as convert, curves as curves  # noqa: F401  # `convert`: not its room's
     from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
     from .engine.simulate import (

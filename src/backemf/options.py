@@ -285,8 +285,8 @@ class Takes(Generic[P, O]):
             )
             for one in options_of(kind)
         ]
-        result = inspect.signature(run).return_annotation
-        verb.__signature__ = inspect.Signature([*before, *keywords], return_annotation=result)  # type: ignore[attr-defined]
+        signature = inspect.signature(run).replace(parameters=[*before, *keywords])
+        verb.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` reads of any callable
         return verb
 
 

@@ -50,14 +50,14 @@ def _mean(constant: str, ways: Mapping[str, Measurement]) -> Measurement | None:
     if not sure:
         mean = float(np.mean([m.value or 0.0 for m in valued]))
         return Measurement(name=constant, unit=valued[0].unit, value=mean)
-    mean, variance, ratio = _weigh_weighed_mean(sure)
+    mean, variance, ratio = _weigh_measurements(sure)
     text = "independent routes"
     if ratio > 1.0:
         text = f"the routes disagree: the error is widened {ratio:.2g} times"
     return estimate(constant, sure[0].unit, mean, variance, assumption=text)
 
 
-def _weigh_weighed_mean(sure: list[Measurement]) -> WeighedMean:
+def _weigh_measurements(sure: list[Measurement]) -> WeighedMean:
     """An error of few readings is a small sample's: as wide as its 95 % interval says."""
     errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
     return weigh([m.value or 0.0 for m in sure], errors)
